@@ -1,0 +1,5 @@
+//! undust (map to be written)
+pub mod model;
+pub mod rules;
+pub mod site;
+pub mod url;

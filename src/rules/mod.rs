@@ -1,0 +1,5 @@
+//! Rule sets: types, file format, compiled applier, explanations.
+pub mod apply;
+pub mod types;
+pub use apply::{Applied, Canonical, RuleSet, Scratch};
+pub use types::*;

@@ -1,0 +1,173 @@
+//! The one rule type (design, section 5).
+//!
+//! A rule is a source pattern (a conjunction of constraints on keys), one operation a touched key, and, for rules
+//! between forms, a target pattern whose other keys do not exist. Tree nodes, pooled conditions, value classes and
+//! forms are only sources of patterns: whatever stage of the learner made a rule, the applier, the rule file and
+//! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
+//! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
+
+use serde::{Deserialize, Serialize};
+
+/// What a constraint asks of the value of one key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Test {
+    /// The key has exactly this value.
+    Equals(String),
+    /// The key has one of these values (sorted).
+    OneOf(Vec<String>),
+    /// The key is present and has none of these values (sorted): the branch of the trivial values of a tree node.
+    NoneOf(Vec<String>),
+    /// The key is there, whatever its value.
+    Present,
+    /// The key is not there. An absent key is a value of its own.
+    Absent,
+}
+
+/// One constraint of a source pattern.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Constraint {
+    /// Key in the notation of [`crate::url::keys`], for example `query sid=`.
+    pub key: String,
+    /// What is asked of its value.
+    pub test: Test,
+}
+
+/// What an ignored key becomes, so that the canonical URL can be fetched (WWW10 writes `*` here).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Representative {
+    /// The key is left out: the training data show URLs without it.
+    LeftOut,
+    /// The key gets this value wherever it is present; where it is absent it stays absent.
+    WherePresent(String),
+    /// The key gets this value, also where it was absent.
+    Everywhere(String),
+}
+
+/// String functions of the normalization catalogue, applied to the value of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Function {
+    /// `www.` is taken off a host.
+    DropWww,
+    /// Escaped sub-delimiters that are harmless in this place (`( ) ! * ' , : @ $`) are decoded.
+    DecodeSubDelimiters,
+    /// `+` in a query value becomes `%20`.
+    PlusIsSpace,
+    /// A query key with an empty value is left out.
+    DropEmpty,
+    /// ASCII upper case becomes lower case, escapes untouched.
+    LowerCase,
+}
+
+/// What a rule does to one key of the target (WWW10 section 3; the last two are departures).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// The target has this concrete value.
+    Keep(String),
+    /// The target gets the value of this key of the source.
+    Replace(String),
+    /// The value does not matter.
+    Ignore(Representative),
+    /// Values that mean the same are mapped to one of them; `None` is the absent key. Sorted by the first of a pair.
+    Classes(Vec<(Option<String>, Option<String>)>),
+    /// A string function on the value, where the key is present.
+    Apply(Function),
+}
+
+/// What kind of evidence made a rule; decides nothing when it is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One or more keys whose values do not matter.
+    Ignore,
+    /// Values of one key that mean the same.
+    Classes,
+    /// A string function of the catalogue.
+    Function,
+    /// A mapping between two forms (WWW10 5.2.2).
+    Form,
+    /// A form all of whose URLs are one page (login pages, soft 404s).
+    ConstantPage,
+}
+
+/// The evidence that let a rule pass (design, section 4.3), over the records it was proven on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Sum over groups of size of the largest cluster - 1.
+    pub good: u64,
+    /// Sum over groups of group size - size of the largest cluster.
+    pub bad: u64,
+    /// Pseudo-observations the kind of rule starts with (0 or 8; never in the whole-corpus proof).
+    pub prior: u32,
+    /// Pairs that fall together (WWW10 eq. 3).
+    pub support_pairs: u64,
+    /// Pairs among them from different clusters (WWW10 eq. 3).
+    pub false_positive_pairs: u64,
+    /// Wilson upper bound of bad / (good + bad + prior), in millionths.
+    pub upper_bound_ppm: u32,
+    /// Clusters that support the rule.
+    pub clusters: u64,
+    /// Up to three pairs of URLs of one cluster that the rule joins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<[String; 2]>,
+}
+
+/// One rewrite rule of one site.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    /// 16 hex digits, a hash of site, scope and operations: the same rule has the same id in every run.
+    pub id: String,
+    /// What made it.
+    pub kind: Kind,
+    /// The source pattern; all constraints must hold.
+    pub scope: Vec<Constraint>,
+    /// One operation a touched key, sorted by key.
+    pub operations: Vec<(String, Operation)>,
+    /// True for a rule between forms: keys without an operation do not exist in the target, and the source has exactly
+    /// the keys that the scope names. False: keys without an operation are kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    /// What it was proven with.
+    pub evidence: Evidence,
+    /// Departures from WWW10 that made it, by name (for `compare`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub departures: Vec<String>,
+}
+
+/// How the URLs of a site are cut into keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Characters among `:,=!` that cut path segments on this site.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub delimiters: String,
+    /// `;` separates query parameters on this site, as `&` does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub semicolons: bool,
+    /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub query_order: Vec<String>,
+}
+
+/// All that was learned of one site; one line of `rules.jsonl`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SiteRules {
+    /// The site's label or registrable domain.
+    pub site: String,
+    /// Hosts whose URLs belong to the site, sorted.
+    pub hosts: Vec<String>,
+    /// How its URLs are cut.
+    #[serde(default)]
+    pub tokens: Tokens,
+    /// Rules in the order in which they fire, each at most once.
+    pub rules: Vec<Rule>,
+    /// Members actually seen that serve as the canonical URL of their reduced form, sorted. A URL that the rules reduce
+    /// to the same keys becomes this URL.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<String>,
+    /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<[String; 2]>,
+}

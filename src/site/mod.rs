@@ -1,0 +1,147 @@
+//! Learning one site (design, section 4): a pure function of the site's training records and parameters.
+pub mod energy;
+
+use crate::rules::types::SiteRules;
+use serde::{Deserialize, Serialize};
+
+/// Which learner, and what is measured apart from the records (design, section 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Stages 1 to 8 of the design.
+    #[default]
+    Undust,
+    /// WWW10 as published, graph selection (5.3).
+    PublishedGraph,
+    /// WWW10 as published, naive selection (5.3).
+    PublishedNaive,
+}
+
+/// Learning parameters; all of them are written into the rule file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Params {
+    /// The learner.
+    pub method: Method,
+    /// Highest pair false-positive rate (WWW10 eq. 3) of a deployed set, in millionths: 10,000 is 0.01.
+    pub fpr_max_ppm: u32,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { method: Method::Undust, fpr_max_ppm: 10_000 }
+    }
+}
+
+/// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Training {
+    /// Label or registrable domain of the site.
+    pub site: String,
+    /// URLs end to end.
+    pub bytes: Vec<u8>,
+    /// End of each URL in `bytes`.
+    pub ends: Vec<u32>,
+    /// Cluster of each URL: ids dense from 0 in order of first row; `u32::MAX` for a record without a label.
+    pub clusters: Vec<u32>,
+    /// The record redirects to, or declares as canonical, another URL.
+    pub elsewhere: Vec<bool>,
+    /// URLs that came with two labels: the larger cluster won, ties by label bytes.
+    pub conflicts: u64,
+}
+
+impl Training {
+    /// Builds the training set of `site` from records in any order: `(url, cluster label, elsewhere)`. Repeats of a
+    /// URL with one label count once; of two labels the one with more distinct URLs here wins, ties by label bytes
+    /// (the smaller), and the conflict is counted.
+    pub fn new<'a>(site: &str, records: impl IntoIterator<Item = (&'a [u8], Option<&'a [u8]>, bool)>) -> Training {
+        let mut rows: Vec<(u64, &[u8], Option<&[u8]>, bool)> = records
+            .into_iter()
+            .map(|(url, label, elsewhere)| (crate::model::hash64(url), url, label, elsewhere))
+            .collect();
+        // Absent labels sort first, so a labelled repeat wins over an unlabelled one below.
+        rows.sort_unstable();
+        rows.dedup_by(|b, a| {
+            let same = (b.0, b.1, b.2) == (a.0, a.1, a.2);
+            if same {
+                a.3 |= b.3;
+            }
+            same
+        });
+        let mut sizes: std::collections::HashMap<&[u8], u32, foldhash::fast::FixedState> = Default::default();
+        for &(_, _, label, _) in &rows {
+            if let Some(label) = label {
+                *sizes.entry(label).or_default() += 1;
+            }
+        }
+        let mut out = Training { site: site.to_owned(), ..Training::default() };
+        let mut ids: std::collections::HashMap<&[u8], u32, foldhash::fast::FixedState> = Default::default();
+        for group in rows.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let labels = group.iter().filter_map(|r| r.2);
+            let label = labels.max_by(|a, b| sizes[a].cmp(&sizes[b]).then_with(|| b.cmp(a)));
+            out.conflicts += u64::from(group.iter().filter(|r| r.2.is_some()).count() > 1);
+            out.bytes.extend_from_slice(group[0].1);
+            out.ends.push(out.bytes.len() as u32);
+            let next = ids.len() as u32;
+            out.clusters.push(label.map_or(u32::MAX, |l| *ids.entry(l).or_insert(next)));
+            out.elsewhere.push(group.iter().any(|r| r.3));
+        }
+        out
+    }
+
+    /// Number of distinct URLs.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True without any URL.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// URL of a row.
+    pub fn url(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        &self.bytes[start..self.ends[row] as usize]
+    }
+}
+
+/// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    graph: energy::Graph,
+    rules: SiteRules,
+}
+
+impl Prepared {
+    /// The graph of forms and candidate rules, for the walk.
+    pub fn graph(&self) -> &energy::Graph {
+        &self.graph
+    }
+}
+
+/// What came out of learning one site.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// The rules that hold.
+    pub rules: SiteRules,
+    /// Figures of the learning itself (stage, count), for the summary; sorted by name.
+    pub counts: std::collections::BTreeMap<String, u64>,
+}
+
+/// Stages 1 to 6: everything before the energy walk.
+pub fn prepare(training: &Training, _params: &Params) -> Prepared {
+    let rules = SiteRules { site: training.site.clone(), ..SiteRules::default() };
+    Prepared { graph: energy::Graph::default(), rules }
+}
+
+/// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
+pub fn finish(prepared: Prepared, _energy: &[f64]) -> Outcome {
+    Outcome { rules: prepared.rules, ..Outcome::default() }
+}
+
+/// The whole of learning one site in plain code: the oracle of the dataflow.
+pub fn learn(training: &Training, params: &Params) -> Outcome {
+    let prepared = prepare(training, params);
+    let energy = energy::walk(prepared.graph());
+    finish(prepared, &energy)
+}
