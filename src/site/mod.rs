@@ -158,7 +158,7 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         ..SiteRules::default()
     };
     for rule in &mut rules.rules {
-        rule.id = crate::rules::file::rule_id(&rules.site, rule);
+        rule.id = format!("{:016x}", crate::model::hash64(format!("{:?}{:?}{:?}", rules.site, rule.scope, rule.operations).as_bytes()));
     }
     Prepared { training, graph: energy::Graph::default(), rules, counts }
 }
