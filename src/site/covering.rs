@@ -11,10 +11,10 @@
 
 use super::classes;
 use super::columns::Columns;
-use super::conditions::{self, Condition, Scope};
+use super::conditions::{self, Scope};
 use super::evidence::{Bound, Groups, Sorter};
 use super::operations::{self, FAMILIES, Family, Map};
-use crate::url::{Fixed, Key};
+use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
@@ -357,6 +357,21 @@ impl Covering {
             return;
         }
         let (good, bad) = groups.totals();
+        let table = Table { groups, action, keys, prior };
+        if bad >= 2
+            && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
+        {
+            // The rule holds, but not for these values: once more without them.
+            let Table { action, keys, prior, .. } = table;
+            let classes = match maps.into_iter().next() {
+                Some((_, Map::Table(table))) if action == Action::Classes => Some(table),
+                _ => None,
+            };
+            let mut scope = scope;
+            scope.push(exclusion);
+            return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
+        }
+        let groups = table.groups;
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
         let pairs = self.pairs(&groups);
@@ -429,10 +444,5 @@ impl Covering {
             members[1..].iter().for_each(|&r| dead[r as usize] = true);
         }
         self.alive.retain(|&r| !dead[r as usize]);
-    }
-
-    /// Code that a scope asks for, in words: for tests and reports.
-    pub fn describe(&self, scope: &[(usize, Condition)]) -> Vec<(Key, Option<String>)> {
-        scope.iter().map(|(k, c)| (self.columns.keys[*k].clone(), c.code().and_then(|c| self.columns.text(*k, c)))).collect()
     }
 }

@@ -27,8 +27,8 @@ impl Bound {
     pub const OPERATION: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
     /// Rules between forms: p = 0.10, z = 0.5, at most 1 % bad seen.
     pub const FORM: Bound = Bound { permille: 100, half_z: 1, raw_permille: 10 };
-    /// Value classes: p = 0.10, z = 1, at most 5 % bad seen.
-    pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 50 };
+    /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
+    pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
 
     /// The test, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
