@@ -1,4 +1,5 @@
 //! undust (map to be written)
+pub mod evaluate;
 pub mod model;
 pub mod rules;
 pub mod site;
