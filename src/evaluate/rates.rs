@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Defines [`Rates`] once: the fields, their names and their order.
 macro_rules! define_rates {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// The figures of a site, or of many; shares in 0..=1 unless said otherwise. NaN where a figure is undefined (`null` in
-        /// JSON).
+        /// The figures of a site, or of many; shares in 0..=1 unless said otherwise. NaN (`null` in JSON) where a
+        /// figure is undefined.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
         pub struct Rates {
             $($(#[$doc])* pub $name: f64,)*
