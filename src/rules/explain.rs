@@ -3,7 +3,8 @@
 //! Pure text, for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
 //! quotes; an absent key is a value of its own and is called absent.
 
-use super::{Constraint, Evidence, Function, Operation, Representative, Rule, Test};
+use super::{Constraint, Evidence, Function, Operation, Representative, Rule, RuleSet, Scratch, Test};
+use crate::url::normalize;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -214,6 +215,35 @@ pub struct Change {
     pub after: Option<String>,
 }
 
+impl RuleSet {
+    /// What happens to `url`, step by step.
+    pub fn trace(&self, url: &str) -> Trace {
+        let mut trace = Trace { url: url.into(), steps: Vec::new() };
+        let mut safe = Vec::new();
+        let split = match normalize(url.as_bytes(), &mut safe) {
+            Ok(split) => split,
+            Err(reason) => {
+                trace.steps.push(Step::Invalid { reason: reason.to_string() });
+                return trace;
+            }
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        trace.steps.push(Step::Safe { url: text(&safe) });
+        let mut scratch = Scratch::default();
+        let applied = self.apply(url.as_bytes(), None, &mut scratch);
+        let site = applied.site.map(|site| &self.sites()[site as usize]);
+        let host = text(&safe[split.host.0 as usize..split.host.1 as usize]);
+        trace.steps.push(Step::Site { host, site: site.map(|site| site.site.clone()) });
+        for &index in applied.fired {
+            let index = usize::from(index);
+            let rule = site.expect("only rules of a site fire").rules[index].clone();
+            trace.steps.push(Step::Rule { index, rule, outcome: Outcome::Fired { changes: Vec::new() } });
+        }
+        trace.steps.push(Step::Canonical { url: text(applied.url) });
+        trace
+    }
+}
+
 impl Trace {
     /// The trace as text, a few lines a step. With `only_fired`, rules that did not fire are left out.
     pub fn text(&self, only_fired: bool) -> String {
@@ -278,6 +308,7 @@ fn render(step: &Step, text: &mut String) {
 
 fn outcome_lines(outcome: &Outcome) -> Vec<String> {
     match outcome {
+        Outcome::Fired { changes } if changes.is_empty() => vec!["fired".into()],
         Outcome::Fired { changes } => changes
             .iter()
             .map(|Change { key, before, after }| {
