@@ -1,6 +1,8 @@
 //! Rule sets: types, file format, compiled applier, explanations.
 pub mod apply;
+mod compiled;
 pub mod explain;
+pub mod functions;
 pub mod lines;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
