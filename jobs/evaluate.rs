@@ -139,7 +139,10 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
         say(format!("{records} records, {unlabelled} without a cluster, {} lines rejected", rejects.total()));
     }
     let mut stdout = io::stdout().lock();
-    stdout.write_all(table(&sites, &summary, args.all).as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+    stdout
+        .write_all(table(&sites, &summary, args.all).as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(Failure::stdout)
 }
 
 /// All figures, as they stand in the JSON file; a figure that is not defined is null.
@@ -165,9 +168,8 @@ impl Serialize for Sites<'_> {
             rates: Rates,
             counts: Counts,
         }
-        serializer.collect_map(
-            self.0.iter().map(|site| (&site.site, Figures { rates: site.rates, counts: site.counts })),
-        )
+        serializer
+            .collect_map(self.0.iter().map(|site| (&site.site, Figures { rates: site.rates, counts: site.counts })))
     }
 }
 

@@ -109,7 +109,10 @@ impl LineBlocks {
         let path = self.path.clone();
         let damage = matches!(
             source.kind(),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
+            io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::InvalidData
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::Other
         );
         if self.compression == Compression::Plain || !damage {
             return IoError::Read { path, source };
