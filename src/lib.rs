@@ -1,4 +1,5 @@
 //! undust (map to be written)
+pub mod io;
 pub mod model;
 pub mod rules;
 pub mod site;
