@@ -1,5 +1,7 @@
-//! Integration tests, one binary.
-mod it {
-    mod io_reader;
-    mod io_shards;
-}
+//! The one integration binary; its modules lie in `tests/it`.
+#[path = "it/fuzz_replay.rs"]
+mod fuzz_replay;
+#[path = "it/io_reader.rs"]
+mod io_reader;
+#[path = "it/io_shards.rs"]
+mod io_shards;
