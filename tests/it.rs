@@ -1,7 +1,9 @@
-//! The one integration binary; its modules lie in `tests/it`.
+//! Integration tests: one binary, a module a part of the house.
 #[path = "it/fuzz_replay.rs"]
 mod fuzz_replay;
 #[path = "it/io_reader.rs"]
 mod io_reader;
 #[path = "it/io_shards.rs"]
 mod io_shards;
+#[path = "it/url_safe.rs"]
+mod url_safe;
