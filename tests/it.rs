@@ -1,3 +1,4 @@
+//! Integration tests: one binary, a module a part of the house.
 #[path = "it/evaluate.rs"]
 mod evaluate;
 #[path = "it/jobs_evaluate.rs"]
@@ -10,5 +11,11 @@ mod jobs_help;
 mod jobs_normalize;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
+#[path = "it/fuzz_replay.rs"]
+mod fuzz_replay;
+#[path = "it/io_reader.rs"]
+mod io_reader;
+#[path = "it/io_shards.rs"]
+mod io_shards;
 #[path = "it/url_safe.rs"]
 mod url_safe;
