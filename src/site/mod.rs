@@ -5,9 +5,12 @@ pub mod conditions;
 pub mod covering;
 pub mod energy;
 pub mod evidence;
+pub mod forms;
 pub mod lookups;
 mod lower;
 pub mod operations;
+pub mod select;
+pub mod tree;
 
 use crate::rules::types::SiteRules;
 use columns::Columns;
@@ -118,9 +121,11 @@ impl Training {
 }
 
 /// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
-#[derive(Debug, Default)]
 pub struct Prepared {
     training: Training,
+    covering: Covering,
+    tree: tree::Tree,
+    forms: forms::Forms,
     graph: energy::Graph,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
@@ -157,10 +162,17 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
-    for rule in &mut rules.rules {
-        rule.id = crate::rules::file::rule_id(&rules.site, rule);
-    }
-    Prepared { training, graph: energy::Graph::default(), rules, counts }
+    let tree = tree::grow(&covering.columns, &covering.alive);
+    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree);
+    rules.hosts.dedup();
+    let count = |n: usize| n as u64;
+    counts.extend([
+        ("tree nodes".to_owned(), count(tree.nodes.len())),
+        ("forms".to_owned(), count(forms.list.len())),
+        ("pairs of forms".to_owned(), forms.pairs),
+        ("candidates".to_owned(), count(forms.candidates.len())),
+    ]);
+    Prepared { graph: forms.graph(), training, covering, tree, forms, rules, counts }
 }
 
 /// The hosts of a training set, sorted.
@@ -180,8 +192,15 @@ fn hosts(training: &Training) -> Vec<String> {
 }
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
-pub fn finish(prepared: Prepared, _energy: &[f64]) -> Outcome {
-    let Prepared { training, mut rules, mut counts, .. } = prepared;
+pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
+    let Prepared { training, covering, tree, mut forms, mut rules, mut counts, .. } = prepared;
+    let columns = &covering.columns;
+    let moves = select::select(&mut forms, columns, energy);
+    rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
+    counts.insert("moves".to_owned(), moves.len() as u64);
+    for rule in &mut rules.rules {
+        rule.id = format!("{:016x}", crate::model::hash64(format!("{:?}{:?}{:?}", rules.site, rule.scope, rule.operations).as_bytes()));
+    }
     let (seen, aliases, impure) = lookups::learn(&mut rules, &training, true);
     counts.extend([("seen".to_owned(), seen), ("look-ups".to_owned(), aliases), ("impure".to_owned(), impure)]);
     Outcome { rules, counts }

@@ -74,7 +74,7 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
         }
     }
     let extra = doubled.map_or(&b""[..], |c| cells.value(&c));
-    let mut parts = cells.list[path].iter().filter_map(|c| match c.key {
+    let mut parts = cells.list.get(path).unwrap_or_default().iter().filter_map(|c| match c.key {
         KeyRef::Fixed(fixed) => fixed.as_path().map(|(segment, _)| (segment, c)),
         _ => None,
     });
