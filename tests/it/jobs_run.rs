@@ -1,7 +1,7 @@
 //! What the tests of the jobs share: a folder with a rule set written by hand, and a way to run the binary.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use undust::rules::file::{self, Header, InputCounts};
@@ -160,7 +160,3 @@ pub fn urls(n: usize) -> String {
     text
 }
 
-/// Reads bytes that a test wrote as a path for the command line.
-pub fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
