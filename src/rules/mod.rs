@@ -2,6 +2,7 @@
 pub mod apply;
 mod compiled;
 pub mod explain;
+pub mod file;
 pub mod functions;
 pub mod lines;
 pub mod types;
