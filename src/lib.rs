@@ -2,4 +2,5 @@
 pub mod model;
 pub mod rules;
 pub mod site;
+pub mod synth;
 pub mod url;
