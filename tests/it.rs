@@ -1,1 +1,2 @@
-
+#[path = "it/synth.rs"]
+mod synth;

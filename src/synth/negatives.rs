@@ -32,7 +32,7 @@ impl PageType for Look {
     fn write(&self, page: Page, url: &mut Parts, _coin: &mut Rng) {
         let section = self.sections[(page.entity % 3) as usize];
         let n = page.entity / 6;
-        if page.entity / 3 % 2 == 0 {
+        if (page.entity / 3).is_multiple_of(2) {
             url.seg(section).seg_n(n);
         } else {
             url.seg("show").pair("type", section).pair_n("id", n);
