@@ -7,10 +7,12 @@ mod normalize;
 mod pipeline;
 mod report;
 mod rules_dir;
+mod synth;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use report::{Exit, Failure, chain};
 
 /// Learns, proves and applies URL normalization rules from duplicate clusters.
 ///
@@ -28,6 +30,7 @@ enum Job {
     Normalize(normalize::NormalizeArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
+    Synth(synth::SynthArgs),
 }
 
 fn main() -> ExitCode {
@@ -36,13 +39,14 @@ fn main() -> ExitCode {
         Err(shown) => {
             // Help and version are results, everything else is a usage error; a closed pipe is neither.
             let _ = shown.print();
-            return if shown.use_stderr() { ExitCode::from(report::Exit::Usage as u8) } else { ExitCode::SUCCESS };
+            return if shown.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS };
         }
     };
     let done = match cli.job {
         Job::Normalize(args) => normalize::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
+        Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }

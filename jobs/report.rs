@@ -72,7 +72,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
 }
 
 /// The error and its causes on one line; a cause that the text before it already tells is not told again.
-fn chain(error: &dyn Error) -> String {
+pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,4 +4,5 @@ pub mod io;
 pub mod model;
 pub mod rules;
 pub mod site;
+pub mod synth;
 pub mod url;

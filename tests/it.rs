@@ -23,3 +23,5 @@ mod rule_file;
 mod url_fuzz;
 #[path = "it/url_safe.rs"]
 mod url_safe;
+#[path = "it/synth.rs"]
+mod synth;
