@@ -1,1 +1,52 @@
-fn main() {}
+//! The binary: one small file a job turns arguments into checked options and calls the library. clap lives here and
+//! nowhere else.
+
+mod evaluate;
+mod explain;
+mod normalize;
+mod pipeline;
+mod report;
+mod rules_dir;
+mod synth;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use report::{Exit, Failure, chain};
+
+/// Learns, proves and applies URL normalization rules from duplicate clusters.
+///
+/// Records (URL, duplicate cluster) of many sites in; a few rules a site out, each proven; one canonical, fetchable URL
+/// for every URL. Standard output carries results only; progress and messages go to standard error.
+#[derive(Parser, Debug)]
+#[command(name = "undust", version, max_term_width = 100, after_long_help = report::EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Subcommand, Debug)]
+enum Job {
+    Normalize(normalize::NormalizeArgs),
+    Evaluate(evaluate::EvaluateArgs),
+    Explain(explain::ExplainArgs),
+    Synth(synth::SynthArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(shown) => {
+            // Help and version are results, everything else is a usage error; a closed pipe is neither.
+            let _ = shown.print();
+            return if shown.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS };
+        }
+    };
+    let done = match cli.job {
+        Job::Normalize(args) => normalize::run(args),
+        Job::Evaluate(args) => evaluate::run(args),
+        Job::Explain(args) => explain::run(args),
+        Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
+    };
+    done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}

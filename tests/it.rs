@@ -1,7 +1,27 @@
 //! Integration tests: one binary, a module a part of the house.
+#[path = "it/evaluate.rs"]
+mod evaluate;
+#[path = "it/jobs_evaluate.rs"]
+mod jobs_evaluate;
+#[path = "it/jobs_explain.rs"]
+mod jobs_explain;
+#[path = "it/jobs_help.rs"]
+mod jobs_help;
+#[path = "it/jobs_normalize.rs"]
+mod jobs_normalize;
+#[path = "it/jobs_run.rs"]
+mod jobs_run;
+#[path = "it/fuzz_replay.rs"]
+mod fuzz_replay;
+#[path = "it/io_reader.rs"]
+mod io_reader;
+#[path = "it/io_shards.rs"]
+mod io_shards;
 #[path = "it/rule_file.rs"]
 mod rule_file;
 #[path = "it/url_fuzz.rs"]
 mod url_fuzz;
 #[path = "it/url_safe.rs"]
 mod url_safe;
+#[path = "it/synth.rs"]
+mod synth;

@@ -1,0 +1,250 @@
+//! `undust evaluate`: how well rules do on labelled records.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use undust::evaluate::{Counts, Evaluation, Grouping, Rates, SiteFigures, Summary};
+use undust::io::output::atomic_write;
+use undust::io::reader::LINE_LIMIT;
+use undust::io::{Rejects, ShardReader, shards};
+use undust::model::{RecordBatch, SiteBy};
+
+use crate::report::{Failure, Pace, say};
+use crate::rules_dir::RulesDir;
+
+/// Figures for rules on labelled records.
+///
+/// Reads records (URL and duplicate cluster; TSV or JSON lines, plain, gzip or zstd) in input order, canonicalizes each
+/// URL and prints a row a site, the mean over the sites (MACRO) and the figures of all counts together (MICRO). A URL
+/// that is repeated in a site counts once, its first record wins; records without a cluster are left out. Memory: 48
+/// bytes a labelled record.
+#[derive(Args, Debug)]
+#[command(after_long_help = FIGURES)]
+pub struct EvaluateArgs {
+    #[command(flatten)]
+    rules: RulesDir,
+    /// Files, folders (their shards, by extension) or globs.
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Takes each file as one site, whatever the labels; the host of a URL alone decides which rules apply.
+    #[arg(long, conflicts_with = "site_by")]
+    one_site: bool,
+    /// The site of a record without a label.
+    #[arg(long, value_enum, default_value_t)]
+    site_by: By,
+    /// Format of the inputs, where the extension does not tell.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Writes the figures of all sites to this file, as one JSON object.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Shows all sites, not only the twenty with the most URLs.
+    #[arg(long)]
+    all: bool,
+    /// Longest line of the input in bytes; longer ones are rejected.
+    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
+    line_limit: usize,
+    /// Says nothing on standard error but why it failed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What the columns mean, and the exit codes.
+const FIGURES: &str = "\
+Figures:
+  n, clusters      distinct labelled URLs, their duplicate clusters
+  comp, oracle     compression rate: 1 - canonical URLs / URLs; that of perfect rules
+  dupred           dup-reduction rate, each canonical URL taken as one page
+  naive            dup-reduction rate, no cluster taken as lost (exceeds 1 when clusters are mixed)
+  fpr              false-positive rate: pairs with one canonical URL that are of different clusters
+  urlfpr           merged URLs that are not of the largest cluster of their canonical URL
+  prec, rec, f1    crawl simulation in input order: clusters covered per page fetched, and per cluster
+  saved            fetches rightly saved, as a share of those that perfect rules save (nothing without rec)
+  f_ok, f_bad      of the rewritten URLs: those whose canonical URL is a listed URL of the same, of another cluster
+  star             URLs whose canonical URL holds `*`
+  -                not defined (no duplicates, or no rewritten URL)
+
+Exit codes:
+  0  done (also when the reader of standard output goes away early, as `head` does)
+  1  the run failed
+  2  usage or configuration
+  3  a peer was lost or never came
+  4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not";
+
+/// The site of a record without a label.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum By {
+    /// The registrable domain of its host.
+    #[default]
+    Domain,
+    /// Its host.
+    Host,
+}
+
+/// Format of the inputs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// url, tab, cluster, and perhaps tab, site.
+    Tsv,
+    /// One JSON object a line.
+    Jsonl,
+}
+
+/// Sites shown without `--all`.
+const SHOWN: usize = 20;
+
+/// Runs the job.
+pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
+    let format = args.format.map(|format| match format {
+        Format::Tsv => shards::Format::Tsv,
+        Format::Jsonl => shards::Format::Jsonl,
+    });
+    let shards = shards::find(&args.inputs, &shards::Options { format, ..shards::Options::default() })?;
+    let rules = args.rules.open()?;
+    let by = match args.site_by {
+        By::Domain => SiteBy::Domain,
+        By::Host => SiteBy::Host,
+    };
+    let mut evaluation = Evaluation::new(&rules, Grouping::Site(by));
+    let mut rejects = Rejects::default();
+    let mut batch = RecordBatch::default();
+    let mut records = 0;
+    let mut pace = Pace::new("evaluate", "records", args.quiet);
+    for shard in &shards {
+        if args.one_site {
+            evaluation.set_grouping(Grouping::One(shard.name.clone()));
+        }
+        let mut reader = ShardReader::open(shard, args.line_limit, Arc::new(AtomicU64::new(0)))?;
+        while reader.next_batch(&mut batch, &mut rejects)? {
+            evaluation.add(&batch);
+            records += batch.len() as u64;
+            pace.at(records);
+        }
+    }
+    let (unlabelled, invalid) = (evaluation.unlabelled(), evaluation.invalid());
+    let sites = evaluation.finish();
+    let counts: Vec<Counts> = sites.iter().map(|site| site.counts).collect();
+    let summary = Summary::of(&counts);
+    if let Some(path) = &args.json {
+        let all = All { sites: Sites(&sites), summary, records, unlabelled, invalid, rejected: rejects.total() };
+        let text = serde_json::to_string_pretty(&all)? + "\n";
+        atomic_write(path, |file| file.write_all(text.as_bytes()))?;
+    }
+    if !args.quiet {
+        say(format!("{records} records, {unlabelled} without a cluster, {} lines rejected", rejects.total()));
+    }
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(table(&sites, &summary, args.all).as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(Failure::stdout)
+}
+
+/// All figures, as they stand in the JSON file; a figure that is not defined is null.
+#[derive(Serialize)]
+struct All<'a> {
+    sites: Sites<'a>,
+    #[serde(flatten)]
+    summary: Summary,
+    records: u64,
+    unlabelled: u64,
+    invalid: u64,
+    rejected: u64,
+}
+
+/// The sites as an object, in the order of the input.
+struct Sites<'a>(&'a [SiteFigures]);
+
+impl Serialize for Sites<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Figures {
+            #[serde(flatten)]
+            rates: Rates,
+            counts: Counts,
+        }
+        serializer
+            .collect_map(self.0.iter().map(|site| (&site.site, Figures { rates: site.rates, counts: site.counts })))
+    }
+}
+
+/// Columns of the table: heading, figure.
+const COLUMNS: [(&str, fn(&Rates) -> f64); 13] = [
+    ("comp", |r| r.comp),
+    ("oracle", |r| r.oracle),
+    ("dupred", |r| r.dupred),
+    ("naive", |r| r.dupred_naive),
+    ("fpr", |r| r.fpr),
+    ("urlfpr", |r| r.urlfpr),
+    ("prec", |r| r.prec),
+    ("rec", |r| r.rec),
+    ("f1", |r| r.f1),
+    ("saved", |r| r.saved_share),
+    ("f_ok", |r| r.fetch_ok),
+    ("f_bad", |r| r.fetch_bad),
+    ("star", |r| r.star),
+];
+
+/// Characters of a name that are shown.
+const NAME: usize = 28;
+
+/// The table: sites, MACRO, MICRO.
+fn table(sites: &[SiteFigures], summary: &Summary, all: bool) -> String {
+    let mut table = format!("{:<NAME$}{:>10}{:>10}", "site", "n", "clusters");
+    COLUMNS.iter().for_each(|(heading, _)| write!(table, " {heading:>7}").expect("strings take all"));
+    table.push('\n');
+    let mut shown: Vec<&SiteFigures> = sites.iter().collect();
+    if !all && sites.len() > SHOWN {
+        shown.sort_by(|a, b| b.counts.urls.cmp(&a.counts.urls).then_with(|| a.site.cmp(&b.site)));
+        shown.truncate(SHOWN);
+    }
+    shown.iter().for_each(|site| row(&mut table, &site.site, &site.rates));
+    if shown.len() < sites.len() {
+        table.push_str(&format!("({} smaller sites: --all shows them)\n", sites.len() - shown.len()));
+    }
+    row(&mut table, "MACRO", &summary.macro_mean);
+    row(&mut table, "MICRO", &summary.micro);
+    table
+}
+
+fn row(table: &mut String, name: &str, rates: &Rates) {
+    // The end of a long name tells more: paths differ there.
+    let skip = name.chars().count().saturating_sub(NAME - 1);
+    let name: String = name.chars().skip(skip).collect();
+    write!(table, "{name:<NAME$}{:>10.0}{:>10.0}", rates.n, rates.clusters).expect("strings take all");
+    for (_, figure) in COLUMNS {
+        let value = figure(rates);
+        let cell = if value.is_nan() { "-".into() } else { format!("{value:.4}") };
+        write!(table, " {cell:>7}").expect("strings take all");
+    }
+    table.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_shows_the_largest_sites_and_both_means() {
+        let site = |n: u64| {
+            let counts = Counts { urls: n, canonical: n, clusters: n, covered: n, ..Counts::default() };
+            SiteFigures { site: format!("s{n}"), counts, rates: Rates::of(&counts) }
+        };
+        let sites: Vec<SiteFigures> = (1..=25).map(site).collect();
+        let counts: Vec<Counts> = sites.iter().map(|s| s.counts).collect();
+        let summary = Summary::of(&counts);
+        let short = table(&sites, &summary, false);
+        let lines: Vec<&str> = short.lines().collect();
+        assert_eq!(lines.len(), 1 + 20 + 1 + 2);
+        assert!(lines[1].starts_with("s25 ") && lines[20].starts_with("s6 "));
+        assert_eq!(lines[21], "(5 smaller sites: --all shows them)");
+        assert!(lines[22].starts_with("MACRO                               13        13  0.0000  0.0000       -"));
+        assert!(lines[23].starts_with("MICRO                              325       325"));
+        assert_eq!(table(&sites, &summary, true).lines().count(), 1 + 25 + 2);
+    }
+}

@@ -1,0 +1,221 @@
+//! `undust normalize`: one URL a line in, one canonical URL a line out.
+
+use std::fs;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use clap::{Args, ValueEnum};
+use undust::io::IoError;
+use undust::io::blocks::LineBlocks;
+use undust::io::output::PendingFile;
+use undust::io::shards::{self, Format};
+use undust::rules::lines::{LineCounts, LineFormat, MAX_LINE, canonicalize_lines};
+use undust::rules::{RuleSet, Scratch};
+
+use crate::pipeline::in_order;
+use crate::report::{Failure, Pace, say};
+use crate::rules_dir::RulesDir;
+
+/// Writes the canonical URL of every URL.
+///
+/// Reads one URL a line and writes one line for each, in the same order for any number of workers. Input may be plain,
+/// gzip or zstd, told by its first bytes; output to a FILE is compressed by its extension (.gz, .zst).
+///
+/// Lines end with LF; a CR before it is dropped, and the last line of the output has its LF also where the input's has
+/// none. An empty line has an empty canonical URL. A line that is not an absolute http or https URL, is not UTF-8 or is
+/// over --line-limit comes out as it came in, and is counted in the last line on standard error. URLs of hosts without
+/// rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3) only.
+#[derive(Args, Debug)]
+#[command(after_long_help = crate::report::EXIT_CODES)]
+pub struct NormalizeArgs {
+    #[command(flatten)]
+    rules: RulesDir,
+    /// Files, named pipes, folders (their .txt and .tsv files, also .gz and .zst) or globs; `-` is standard input.
+    #[arg(value_name = "INPUT", default_value = "-")]
+    inputs: Vec<PathBuf>,
+    /// What is written for a URL.
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
+    /// Writes to this file (by another name until it is complete) instead of standard output.
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replaces FILE if it exists.
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+    /// Worker threads; by default as many as there are processors.
+    #[arg(short = 'w', long, value_name = "N")]
+    workers: Option<NonZeroUsize>,
+    /// Longest line in bytes that is taken for a URL.
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE)]
+    line_limit: usize,
+    /// Says nothing on standard error but why it failed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What is written for a URL.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Output {
+    /// The canonical URL.
+    #[default]
+    Url,
+    /// URL, tab, canonical URL.
+    Tsv,
+    /// An object with url, canonical, site, rules (ids of those that fired), changed, invalid.
+    Jsonl,
+}
+
+impl From<Output> for LineFormat {
+    fn from(output: Output) -> LineFormat {
+        match output {
+            Output::Url => LineFormat::Url,
+            Output::Tsv => LineFormat::Tsv,
+            Output::Jsonl => LineFormat::Jsonl,
+        }
+    }
+}
+
+/// A block of lines on its way.
+#[derive(Default)]
+struct Block {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    counts: LineCounts,
+}
+
+/// Buffers that grew beyond this for a line out of the ordinary are given back.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// Runs the job.
+pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
+    let inputs = files(&args.inputs)?;
+    let mut sink = Sink::open(args.out.as_deref(), args.overwrite)?;
+    let rules = args.rules.open()?;
+    let mut counts = LineCounts::default();
+    let mut pace = Pace::new("normalize", "lines", args.quiet);
+    let workers = args.workers.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    canonicalize(&rules, &args, inputs, workers.get(), &mut |block| {
+        sink.write(&block.output)?;
+        counts += block.counts;
+        pace.at(counts.lines);
+        for buffer in [&mut block.input, &mut block.output] {
+            if buffer.capacity() > KEPT_BYTES {
+                *buffer = Vec::new();
+            }
+        }
+        Ok(())
+    })?;
+    sink.finish()?;
+    if !args.quiet {
+        say(summary(&counts));
+    }
+    Ok(())
+}
+
+/// Runs the lines of `inputs` through the rules, block by block, in order.
+fn canonicalize(
+    rules: &RuleSet,
+    args: &NormalizeArgs,
+    inputs: Vec<PathBuf>,
+    workers: usize,
+    sink: &mut dyn FnMut(&mut Block) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut inputs = inputs.into_iter();
+    let mut current: Option<LineBlocks> = None;
+    let source = move |block: &mut Block| loop {
+        let blocks = match &mut current {
+            Some(blocks) => blocks,
+            None => match inputs.next() {
+                None => return Ok(false),
+                Some(path) if path == Path::new("-") => current.insert(LineBlocks::stdin()?),
+                Some(path) => current.insert(LineBlocks::open(&path)?),
+            },
+        };
+        if blocks.next_block(&mut block.input)? {
+            return Ok(true);
+        }
+        current = None;
+    };
+    let (format, limit) = (args.output.into(), args.line_limit);
+    let work = |block: &mut Block, scratch: &mut Scratch| {
+        block.counts = canonicalize_lines(rules, format, limit, &block.input, scratch, &mut block.output);
+    };
+    in_order(workers, source, Scratch::default, work, sink)
+}
+
+/// The files that the inputs name, in order. What is no folder and no glob is opened when its turn comes, so that it may
+/// be a pipe.
+fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for input in inputs {
+        let single = input == Path::new("-") || fs::metadata(input).is_ok_and(|found| !found.is_dir());
+        if single {
+            files.push(input.clone());
+            continue;
+        }
+        let options = shards::Options { range_bytes: u64::MAX, ..shards::Options::default() };
+        for shard in shards::find(&[input], &options)? {
+            if shard.format == Format::Jsonl {
+                let name = shard.name;
+                return Err(Failure::usage(format!("{name}: JSON lines, not one URL a line; name the lists of URLs")));
+            }
+            files.push(shard.path);
+        }
+    }
+    Ok(files)
+}
+
+/// Where the output goes.
+enum Sink {
+    Stdout(io::Stdout),
+    File(PendingFile, PathBuf),
+}
+
+impl Sink {
+    fn open(path: Option<&Path>, overwrite: bool) -> Result<Sink, Failure> {
+        let Some(path) = path else { return Ok(Sink::Stdout(io::stdout())) };
+        // Devices and pipes are written to, not replaced.
+        if !overwrite && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
+            let path = path.display();
+            let text = format!("{path}: exists; name another file, or give --overwrite to replace it");
+            return Err(Failure::usage(text));
+        }
+        Ok(Sink::File(PendingFile::create(path)?, path.to_owned()))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Sink::Stdout(stdout) => {
+                let mut stdout = stdout.lock();
+                // A block at a time: who writes a line and waits for the answer gets it.
+                stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+            }
+            Sink::File(file, path) => {
+                file.write_all(bytes).map_err(|source| IoError::Write { path: path.clone(), source }.into())
+            }
+        }
+    }
+
+    /// Gives a complete file its name.
+    fn finish(self) -> Result<(), Failure> {
+        match self {
+            Sink::Stdout(_) => Ok(()),
+            Sink::File(file, _) => Ok(file.commit()?),
+        }
+    }
+}
+
+/// The last line on standard error.
+fn summary(counts: &LineCounts) -> String {
+    let LineCounts { lines, empty, invalid, changed, with_site } = counts;
+    let mut text = format!("{lines} lines, {changed} changed, {with_site} of sites with rules");
+    if *empty > 0 {
+        text.push_str(&format!(", {empty} empty"));
+    }
+    if *invalid > 0 {
+        text.push_str(&format!(", {invalid} not URLs to normalize (left as they are)"));
+    }
+    text
+}

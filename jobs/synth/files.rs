@@ -1,0 +1,190 @@
+//! Files of a synthetic corpus: temporary names, compression, fsync, rename.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Compression of the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Compress {
+    /// Plain text
+    None,
+    /// gzip, level 3
+    Gzip,
+    /// zstd, level 3
+    Zstd,
+}
+
+impl Compress {
+    /// What a name ends with.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Compress::None => "",
+            Compress::Gzip => ".gz",
+            Compress::Zstd => ".zst",
+        }
+    }
+}
+
+/// What can go wrong with a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder holds something.
+    #[error("{} is not empty (it holds {found:?}): choose another folder, or --overwrite", folder.display())]
+    NotEmpty {
+        /// The folder.
+        folder: PathBuf,
+        /// One of the names in it.
+        found: String,
+    },
+    /// With `--overwrite`: something that no run of this job wrote.
+    #[error("{} holds {found:?}, which is not from undust synth: remove it, or choose another folder", folder.display())]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// The name.
+        found: String,
+    },
+    /// A file or folder that cannot be read or written.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// Create, write, ...
+        what: &'static str,
+        /// File or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+fn because<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |source| Error::Io { what, path: path.to_owned(), source }
+}
+
+/// Ends the names of files that are not complete.
+const PARTIAL: &str = ".partial";
+
+/// Makes an empty folder of `folder`. With `overwrite`, removes what an earlier run left there, manifest first; other
+/// files stop it before anything is removed.
+pub fn prepare(folder: &Path, overwrite: bool) -> Result<(), Error> {
+    fs::create_dir_all(folder).map_err(because("create", folder))?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(because("read", folder))? {
+        names.push(entry.map_err(because("read", folder))?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let folder_of = || folder.to_owned();
+    match names.iter().find(|name| !is_ours(name)) {
+        Some(found) if overwrite => return Err(Error::Foreign { folder: folder_of(), found: found.clone() }),
+        _ => {}
+    }
+    if let Some(found) = names.first().filter(|_| !overwrite) {
+        return Err(Error::NotEmpty { folder: folder_of(), found: found.clone() });
+    }
+    names.sort_by_key(|name| name != "manifest.json");
+    for name in names {
+        let path = folder.join(name);
+        fs::remove_file(&path).map_err(because("remove", &path))?;
+    }
+    Ok(())
+}
+
+/// A name that this job writes.
+fn is_ours(name: &str) -> bool {
+    let name = name.strip_suffix(PARTIAL).unwrap_or(name);
+    let fixed = ["manifest.json", "truth_rules.json", "truth.tsv.gz"];
+    let numbered = |prefix: &str| {
+        let tail = name.strip_prefix(prefix)?;
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let endings = ["", ".tsv", ".jsonl", ".tsv.gz", ".jsonl.gz", ".tsv.zst", ".jsonl.zst"];
+        (digits >= 4 && endings.contains(&&tail[digits..])).then_some(())
+    };
+    fixed.contains(&name) || ["shard-", "site_", "truth.tsv.gz-"].iter().any(|p| numbered(p).is_some())
+}
+
+/// Name of the `n`-th part of a file that several workers write.
+pub fn part(name: &str, n: usize) -> String {
+    format!("{name}-{n:04}")
+}
+
+enum Out {
+    Plain(BufWriter<File>),
+    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
+    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+}
+
+/// A file under a temporary name until it is complete.
+pub struct Sink {
+    out: Out,
+    path: PathBuf,
+    partial: PathBuf,
+}
+
+impl Sink {
+    /// Begins a file.
+    pub fn create(folder: &Path, name: &str, compress: Compress) -> Result<Sink, Error> {
+        let path = folder.join(name);
+        let partial = folder.join(format!("{name}{PARTIAL}"));
+        let file = File::create(&partial).map_err(because("create", &partial))?;
+        let file = BufWriter::with_capacity(1 << 18, file);
+        let out = match compress {
+            Compress::None => Out::Plain(file),
+            Compress::Gzip => Out::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(3))),
+            Compress::Zstd => Out::Zstd(zstd::Encoder::new(file, 3).map_err(because("compress", &partial))?),
+        };
+        Ok(Sink { out, path, partial })
+    }
+
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let result = match &mut self.out {
+            Out::Plain(out) => out.write_all(bytes),
+            Out::Gzip(out) => out.write_all(bytes),
+            Out::Zstd(out) => out.write_all(bytes),
+        };
+        result.map_err(because("write", &self.partial))
+    }
+
+    /// Completes the file under its name; its bytes on disk.
+    pub fn finish(self) -> Result<u64, Error> {
+        let Sink { out, path, partial } = self;
+        let buffered = match out {
+            Out::Plain(out) => Ok(out),
+            Out::Gzip(out) => out.finish(),
+            Out::Zstd(out) => out.finish(),
+        };
+        let file = buffered.and_then(|b| b.into_inner().map_err(io::IntoInnerError::into_error));
+        let file = file.map_err(because("write", &partial))?;
+        file.sync_all().map_err(because("sync", &partial))?;
+        let bytes = file.metadata().map_err(because("read", &partial))?.len();
+        fs::rename(&partial, &path).map_err(because("rename", &partial))?;
+        Ok(bytes)
+    }
+}
+
+/// Joins the parts of a gzip file end to end (members of one file) and removes them.
+pub fn join(folder: &Path, parts: usize, name: &str) -> Result<(), Error> {
+    let mut whole = Sink::create(folder, name, Compress::None)?;
+    for n in 0..parts {
+        let path = folder.join(part(name, n));
+        let mut file = File::open(&path).map_err(because("open", &path))?;
+        let Out::Plain(out) = &mut whole.out else { unreachable!("created without compression") };
+        io::copy(&mut file, out).map_err(because("copy", &path))?;
+    }
+    whole.finish()?;
+    for n in 0..parts {
+        let path = folder.join(part(name, n));
+        fs::remove_file(&path).map_err(because("remove", &path))?;
+    }
+    Ok(())
+}
+
+/// Writes a JSON file, indented, with a final newline.
+pub fn write_json(folder: &Path, name: &str, value: &serde_json::Value) -> Result<(), Error> {
+    let mut sink = Sink::create(folder, name, Compress::None)?;
+    let text = serde_json::to_vec_pretty(value).map_err(io::Error::from);
+    let mut text = text.map_err(because("write", &sink.partial))?;
+    text.push(b'\n');
+    sink.write(&text)?;
+    sink.finish().map(drop)
+}

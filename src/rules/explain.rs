@@ -1,0 +1,334 @@
+//! Rules in readable form, and what happened to one URL step by step.
+//!
+//! Pure text, for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
+//! quotes; an absent key is a value of its own and is called absent.
+
+use super::{Constraint, Evidence, Function, Operation, Representative, Rule, RuleSet, Scratch, Test};
+use crate::url::normalize;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// Values of a list that are written out; the rest are counted.
+const SHOWN_VALUES: usize = 6;
+
+/// A rule on one line: where it fires, what it does, what it was proven with. For example
+/// `where query do= is "login": ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]`.
+pub fn rule_text(rule: &Rule) -> String {
+    format!("{}  {}", pattern_text(rule), evidence_text(&rule.evidence))
+}
+
+/// Where a rule fires and what it does, without its evidence.
+pub fn pattern_text(rule: &Rule) -> String {
+    let mut scope: Vec<String> = rule.scope.iter().map(constraint_text).collect();
+    if rule.closed {
+        scope.push("no other key is there".into());
+    }
+    let mut operations: Vec<String> = rule.operations.iter().map(|(key, op)| operation_text(key, op)).collect();
+    if rule.closed {
+        operations.push("drop the other keys".into());
+    }
+    match scope.is_empty() {
+        true => format!("everywhere: {}", operations.join(", ")),
+        false => format!("where {}: {}", scope.join(" and "), operations.join(", ")),
+    }
+}
+
+/// The evidence of a rule in brackets. The upper bound is rounded up.
+pub fn evidence_text(evidence: &Evidence) -> String {
+    let Evidence { good, bad, prior, upper_bound_ppm, clusters, .. } = evidence;
+    let tenths = upper_bound_ppm.div_ceil(1000);
+    let prior = if *prior == 0 { String::new() } else { format!(", prior {prior}") };
+    let noun = if *clusters == 1 { "cluster" } else { "clusters" };
+    format!("[good {good}, bad {bad}{prior}, <= {}.{} %, {clusters} {noun}]", tenths / 10, tenths % 10)
+}
+
+/// One constraint, for example `path0 is "a" or "b"`.
+pub fn constraint_text(constraint: &Constraint) -> String {
+    let key = &constraint.key;
+    match &constraint.test {
+        Test::Equals(value) => format!("{key} is {value:?}"),
+        Test::OneOf(values) => format!("{key} is {}", list(values, "or")),
+        Test::NoneOf(values) => format!("{key} is there but not {}", list(values, "or")),
+        Test::Present => format!("{key} is there"),
+        Test::Absent => format!("{key} is absent"),
+    }
+}
+
+/// What a rule does to one key, for example `ignore query sid= (left out)`.
+pub fn operation_text(key: &str, operation: &Operation) -> String {
+    match operation {
+        Operation::Keep(value) => format!("keep {key} {value:?}"),
+        Operation::Replace(source) => format!("replace {key} by {source}"),
+        Operation::Ignore(Representative::LeftOut) => format!("ignore {key} (left out)"),
+        Operation::Ignore(Representative::WherePresent(value)) => format!("ignore {key} (becomes {value:?})"),
+        Operation::Ignore(Representative::Everywhere(value)) => {
+            format!("ignore {key} (becomes {value:?}, also where absent)")
+        }
+        Operation::Classes(pairs) => {
+            let pairs: Vec<String> = pairs
+                .iter()
+                .map(|(from, to)| format!("{} for {}", value_text(from.as_deref()), value_text(to.as_deref())))
+                .collect();
+            let more = pairs.len().saturating_sub(SHOWN_VALUES);
+            let mut text = format!("take {key} {}", pairs[..pairs.len() - more].join(", "));
+            if more > 0 {
+                text.push_str(&format!(" and {more} more"));
+            }
+            text
+        }
+        Operation::Apply(Function::DropWww) => format!("drop \"www.\" from {key}"),
+        Operation::Apply(Function::DecodeSubDelimiters) => format!("decode sub-delimiters in {key}"),
+        Operation::Apply(Function::PlusIsSpace) => format!("write + as %20 in {key}"),
+        Operation::Apply(Function::DropEmpty) => format!("leave out {key} where empty"),
+        Operation::Apply(Function::LowerCase) => format!("lower-case {key}"),
+    }
+}
+
+/// A value in quotes, or `absent`.
+fn value_text(value: Option<&str>) -> String {
+    value.map_or_else(|| "absent".into(), |value| format!("{value:?}"))
+}
+
+/// `"a", "b" or "c"`, at most [`SHOWN_VALUES`] of them.
+fn list(values: &[String], last: &str) -> String {
+    let mut shown: Vec<String> = values.iter().take(SHOWN_VALUES).map(|value| format!("{value:?}")).collect();
+    if values.len() > SHOWN_VALUES {
+        shown.push(format!("one of {} more", values.len() - SHOWN_VALUES));
+    }
+    match shown.pop() {
+        None => "nothing".into(),
+        Some(only) if shown.is_empty() => only,
+        Some(end) => format!("{} {last} {end}", shown.join(", ")),
+    }
+}
+
+/// What happened to one URL, step by step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trace {
+    /// The URL as given.
+    pub url: String,
+    /// What was done to it, in order; the last is [`Step::Invalid`] or [`Step::Canonical`].
+    pub steps: Vec<Step>,
+}
+
+/// One step of a [`Trace`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "step")]
+pub enum Step {
+    /// Not a URL undust works on: it comes out unchanged.
+    Invalid {
+        /// Why.
+        reason: String,
+    },
+    /// Stage 1, safe syntax.
+    Safe {
+        /// The stage-1 normal form.
+        url: String,
+    },
+    /// Which site claims the host.
+    Site {
+        /// The host.
+        host: String,
+        /// The site; `None` where none claims the host, or more than one does: safe syntax only.
+        site: Option<String>,
+    },
+    /// The URL cut into keys; absent keys are not listed.
+    Keys {
+        /// Key and value, in the order of the URL.
+        keys: Vec<(String, String)>,
+    },
+    /// A rule was tried.
+    Rule {
+        /// Its place among the rules of the site, from 0.
+        index: usize,
+        /// The rule.
+        rule: Rule,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// A learned look-up decided.
+    Alias {
+        /// The reduced URL.
+        from: String,
+        /// The seen member it is the same page as.
+        to: String,
+    },
+    /// A member actually seen stands for the reduced form.
+    Seen {
+        /// The reduced URL.
+        from: String,
+        /// The member.
+        to: String,
+    },
+    /// A law (design, section 4.1, stage 8) does not hold for what the rules made: the stage-1 form is taken.
+    Refused {
+        /// What the rules made.
+        url: String,
+        /// The law.
+        law: String,
+    },
+    /// The canonical URL.
+    Canonical {
+        /// The URL.
+        url: String,
+    },
+}
+
+/// What came of trying a rule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Outcome {
+    /// It fired.
+    Fired {
+        /// The keys whose value changed, in the order of the operations.
+        changes: Vec<Change>,
+    },
+    /// A constraint does not hold.
+    Stopped {
+        /// The first such constraint.
+        constraint: Constraint,
+        /// What its key holds; `None` is the absent key.
+        found: Option<String>,
+    },
+    /// A rule between forms met a key that its source does not have.
+    OtherKey {
+        /// The first such key.
+        key: String,
+    },
+    /// The constraints hold and the operations change nothing.
+    NoChange,
+    /// A value cannot stand where the rule would put it.
+    Unfit {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A key that a rule changed; `None` is the absent key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The key.
+    pub key: String,
+    /// Its value before.
+    pub before: Option<String>,
+    /// Its value after.
+    pub after: Option<String>,
+}
+
+impl RuleSet {
+    /// What happens to `url`, step by step.
+    pub fn trace(&self, url: &str) -> Trace {
+        let mut trace = Trace { url: url.into(), steps: Vec::new() };
+        let mut safe = Vec::new();
+        let split = match normalize(url.as_bytes(), &mut safe) {
+            Ok(split) => split,
+            Err(reason) => {
+                trace.steps.push(Step::Invalid { reason: reason.to_string() });
+                return trace;
+            }
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        trace.steps.push(Step::Safe { url: text(&safe) });
+        let mut scratch = Scratch::default();
+        let applied = self.apply(url.as_bytes(), None, &mut scratch);
+        let site = applied.site.map(|site| &self.sites()[site as usize]);
+        let host = text(&safe[split.host.0 as usize..split.host.1 as usize]);
+        trace.steps.push(Step::Site { host, site: site.map(|site| site.site.clone()) });
+        for &index in applied.fired {
+            let index = usize::from(index);
+            let rule = site.expect("only rules of a site fire").rules[index].clone();
+            trace.steps.push(Step::Rule { index, rule, outcome: Outcome::Fired { changes: Vec::new() } });
+        }
+        trace.steps.push(Step::Canonical { url: text(applied.url) });
+        trace
+    }
+}
+
+impl Trace {
+    /// The trace as text, a few lines a step. With `only_fired`, rules that did not fire are left out.
+    pub fn text(&self, only_fired: bool) -> String {
+        let mut text = format!("{}\n", self.url);
+        for step in &self.steps {
+            if only_fired
+                && let Step::Rule { outcome, .. } = step
+                && !matches!(outcome, Outcome::Fired { .. })
+            {
+                continue;
+            }
+            render(step, &mut text);
+        }
+        text
+    }
+}
+
+/// Column at which the text of a step starts.
+const INDENT: usize = 15;
+
+/// Adds `what` after its label, or under the last one where the label is empty.
+fn put(text: &mut String, label: &str, what: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "  {label:<width$}{what}", width = INDENT - 2);
+}
+
+fn render(step: &Step, text: &mut String) {
+    match step {
+        Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
+        Step::Safe { url } => put(text, "safe syntax", url),
+        Step::Site { host, site: Some(site) } => put(text, "site", &format!("{site} (host {host})")),
+        Step::Site { host, site: None } => {
+            put(text, "site", &format!("none, or more than one, has rules for host {host}: safe syntax only"));
+        }
+        Step::Keys { keys } => {
+            for (place, (key, value)) in keys.iter().enumerate() {
+                put(text, if place == 0 { "keys" } else { "" }, &format!("{key} {value:?}"));
+            }
+        }
+        Step::Rule { index, rule, outcome } => {
+            put(text, &format!("rule {}", index + 1), &format!("{} {}", rule.id, rule_text(rule)));
+            outcome_lines(outcome).iter().for_each(|line| put(text, "", line));
+            if matches!(outcome, Outcome::Fired { .. }) {
+                for [one, other] in &rule.evidence.examples {
+                    put(text, "", &format!("seen as one page: {one}"));
+                    put(text, "", &format!("             and: {other}"));
+                }
+            }
+        }
+        Step::Alias { from, to } => {
+            put(text, "look-up", &format!("{from} is the same page as a URL seen"));
+            put(text, "", &format!("-> {to}"));
+        }
+        Step::Seen { from, to } => {
+            put(text, "seen", &format!("a URL seen stands for {from}"));
+            put(text, "", &format!("-> {to}"));
+        }
+        Step::Refused { url, law } => put(text, "refused", &format!("{url} breaks a law ({law}): safe syntax only")),
+        Step::Canonical { url } => put(text, "canonical", url),
+    }
+}
+
+fn outcome_lines(outcome: &Outcome) -> Vec<String> {
+    match outcome {
+        Outcome::Fired { changes } if changes.is_empty() => vec!["fired".into()],
+        Outcome::Fired { changes } => changes
+            .iter()
+            .map(|Change { key, before, after }| {
+                format!("fired: {key} {} -> {}", value_text(before.as_deref()), value_text(after.as_deref()))
+            })
+            .collect(),
+        Outcome::Stopped { constraint, found } => vec![format!(
+            "stopped: {} is {}, the rule asks that {}",
+            constraint.key,
+            value_text(found.as_deref()),
+            constraint_text(constraint)
+        )],
+        Outcome::OtherKey { key } => {
+            vec![format!("stopped: {key} is there, which the source of the rule does not have")]
+        }
+        Outcome::NoChange => vec!["holds, and changes nothing here".into()],
+        Outcome::Unfit { reason } => vec![format!("stopped: {reason}")],
+    }
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

@@ -1,0 +1,212 @@
+//! URLs one a line in, canonical URLs one a line out: the block function of `normalize`.
+//!
+//! A block is whole lines end to end, so that any split of the input at line ends gives the same output. A line ends
+//! with LF or CR LF (the CR goes); the last may end with the block. What is not a URL undust works on comes out as it
+//! came in: other schemes, no host, invalid UTF-8, longer than the limit. An empty line has an empty canonical URL.
+
+use super::{RuleSet, Scratch, SiteRules};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::ops::AddAssign;
+
+/// How a canonical URL is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineFormat {
+    /// The canonical URL.
+    #[default]
+    Url,
+    /// URL, tab, canonical URL.
+    Tsv,
+    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired), `changed`, `invalid`.
+    /// Invalid UTF-8 shows as U+FFFD.
+    Jsonl,
+}
+
+/// What was seen in a block; adds up over blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// Lines, which are as many in the output.
+    pub lines: u64,
+    /// Lines without a byte.
+    pub empty: u64,
+    /// Lines that are no absolute http or https URL with a host, invalid UTF-8 or too long; empty ones not included.
+    pub invalid: u64,
+    /// Lines whose canonical URL differs.
+    pub changed: u64,
+    /// Lines on whose host a site of the rule set has rules.
+    pub with_site: u64,
+}
+
+impl AddAssign for LineCounts {
+    fn add_assign(&mut self, other: LineCounts) {
+        self.lines += other.lines;
+        self.empty += other.empty;
+        self.invalid += other.invalid;
+        self.changed += other.changed;
+        self.with_site += other.with_site;
+    }
+}
+
+/// Bytes of a line up to which it is taken for a URL.
+pub const MAX_LINE: usize = 64 << 10;
+
+/// Writes the canonical URL of every line of `input` into `output` (cleared first), in order, each ended by LF.
+///
+/// No allocation in the steady state: `scratch` and `output` grow to the largest line and block seen (jsonl output of
+/// invalid UTF-8 apart).
+pub fn canonicalize_lines(
+    rules: &RuleSet,
+    format: LineFormat,
+    max_line: usize,
+    input: &[u8],
+    scratch: &mut Scratch,
+    output: &mut Vec<u8>,
+) -> LineCounts {
+    output.clear();
+    let mut counts = LineCounts::default();
+    // One check a block: input that is not UTF-8 throughout is rare, and then each line is checked.
+    let all_utf8 = std::str::from_utf8(input).is_ok();
+    let body = input.strip_suffix(b"\n").unwrap_or(input);
+    if input.is_empty() {
+        return counts;
+    }
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', body).chain([body.len()]) {
+        let line = &body[start..end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        start = end + 1;
+        counts.lines += 1;
+        counts.empty += u64::from(line.is_empty());
+        if line.is_empty() || line.len() > max_line || !(all_utf8 || std::str::from_utf8(line).is_ok()) {
+            counts.invalid += u64::from(!line.is_empty());
+            write_line(format, line, line, None, &[], true, output);
+            continue;
+        }
+        let applied = rules.apply(line, None, scratch);
+        counts.invalid += u64::from(applied.invalid);
+        counts.changed += u64::from(applied.url != line);
+        counts.with_site += u64::from(applied.site.is_some());
+        let site = applied.site.map(|site| &rules.sites()[site as usize]);
+        write_line(format, line, applied.url, site, applied.fired, applied.invalid, output);
+    }
+    counts
+}
+
+fn write_line(
+    format: LineFormat,
+    line: &[u8],
+    canonical: &[u8],
+    site: Option<&SiteRules>,
+    fired: &[u16],
+    invalid: bool,
+    output: &mut Vec<u8>,
+) {
+    match format {
+        LineFormat::Url => output.extend_from_slice(canonical),
+        LineFormat::Tsv => {
+            output.extend_from_slice(line);
+            output.push(b'\t');
+            output.extend_from_slice(canonical);
+        }
+        LineFormat::Jsonl => {
+            serde_json::to_writer(&mut *output, &JsonLine { line, canonical, site, fired, invalid })
+                .expect("writing strings and numbers into memory cannot fail");
+        }
+    }
+    output.push(b'\n');
+}
+
+/// A line of jsonl output, borrowed.
+struct JsonLine<'a> {
+    line: &'a [u8],
+    canonical: &'a [u8],
+    site: Option<&'a SiteRules>,
+    fired: &'a [u16],
+    invalid: bool,
+}
+
+impl Serialize for JsonLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("line", 6)?;
+        object.serialize_field("url", &String::from_utf8_lossy(self.line))?;
+        object.serialize_field("canonical", &String::from_utf8_lossy(self.canonical))?;
+        object.serialize_field("site", &self.site.map(|site| site.site.as_str()))?;
+        object.serialize_field("rules", &FiredIds(self.site, self.fired))?;
+        object.serialize_field("changed", &(self.line != self.canonical))?;
+        object.serialize_field("invalid", &self.invalid)?;
+        object.end()
+    }
+}
+
+/// Ids of the rules of a site that fired.
+struct FiredIds<'a>(Option<&'a SiteRules>, &'a [u16]);
+
+impl Serialize for FiredIds<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rules = self.0.map_or(&[][..], |site| &site.rules);
+        serializer.collect_seq(self.1.iter().map(|&rule| rules[rule as usize].id.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(format: LineFormat, input: &[u8]) -> (LineCounts, String) {
+        let mut output = b"left over".to_vec();
+        let counts = canonicalize_lines(&RuleSet::default(), format, 50, input, &mut Scratch::default(), &mut output);
+        (counts, String::from_utf8_lossy(&output).into_owned())
+    }
+
+    #[test]
+    fn lines_come_out_in_order_and_as_many() {
+        let (counts, out) = run(LineFormat::Url, b"mailto:b\r\n\nmailto:a");
+        assert_eq!(out, "mailto:b\n\nmailto:a\n");
+        assert_eq!((counts.lines, counts.empty, counts.changed), (3, 1, 0));
+        assert_eq!(run(LineFormat::Url, b"").1, "");
+        assert_eq!(run(LineFormat::Url, b"\n").1, "\n");
+        assert_eq!(run(LineFormat::Url, b"x\n\n").1, "x\n\n");
+        assert_eq!(run(LineFormat::Tsv, b"x\n\n").1, "x\tx\n\t\n");
+    }
+
+    #[test]
+    fn a_split_at_line_ends_changes_nothing() {
+        let input = b"http://a.example/1\n\nhttp://a.example/2\r\nx\xff\nhttp://b.example/";
+        let (whole, out) = run(LineFormat::Jsonl, input);
+        for cut in memchr::memchr_iter(b'\n', input) {
+            let (mut counts, mut parts) = run(LineFormat::Jsonl, &input[..=cut]);
+            let (rest, tail) = run(LineFormat::Jsonl, &input[cut + 1..]);
+            counts += rest;
+            parts.push_str(&tail);
+            assert_eq!((counts, &parts), (whole, &out));
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_comes_out_as_it_came_in_and_is_counted() {
+        let long = format!("http://a.example/{}", "x".repeat(50));
+        let (counts, out) = run(LineFormat::Url, long.as_bytes());
+        assert_eq!((counts.invalid, out), (1, long + "\n"));
+        let mut output = Vec::new();
+        let counts = canonicalize_lines(
+            &RuleSet::default(),
+            LineFormat::Url,
+            50,
+            b"http://a.example/\xff\xfe\n",
+            &mut Scratch::default(),
+            &mut output,
+        );
+        assert_eq!((counts.invalid, output.as_slice()), (1, &b"http://a.example/\xff\xfe\n"[..]));
+    }
+
+    #[test]
+    fn a_json_line_tells_all() {
+        let (_, out) = run(LineFormat::Jsonl, b"a\"b\xff\n");
+        let line: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(
+            line,
+            serde_json::json!({
+                "url": "a\"b\u{fffd}", "canonical": "a\"b\u{fffd}", "site": null, "rules": [], "changed": false, "invalid": true
+            })
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! Synthetic sites with known truth, for trials and benchmarks: every kind of DUST that the papers name, at the scale
+//! of WWW10, table 1, with label noise on request.
+//!
+//! A corpus is a function of its [`Options`]. A [`SitePlan`] gives any record of a site by its position in the crawl,
+//! in constant memory, so workers and shards change nothing; URLs are written into buffers of the caller. No URL comes
+//! twice in a site: a page's members differ in form, mirror or scheme, and beyond these in a session or click id.
+//! Writing files is the job's business.
+
+mod aliases;
+mod constant;
+pub mod decor;
+pub mod kind;
+pub mod law;
+mod lists;
+mod mapping;
+mod negatives;
+pub mod options;
+pub mod parts;
+pub mod plan;
+pub mod record;
+pub mod rng;
+mod syntax;
+pub mod view;
+mod views;
+pub mod words;
+
+pub use options::{Error, Options};
+pub use plan::{Row, SitePlan};
+pub use record::{Counts, Layout, Writer};
+
+#[cfg(test)]
+mod tests;
+
+/// Plans every site of a corpus.
+///
+/// # Errors
+/// Parameters that make no corpus.
+pub fn plan(options: &Options) -> Result<Vec<SitePlan>, Error> {
+    options.check()?;
+    let sizes = options.sizes();
+    Ok((0..).zip(sizes).map(|(index, rows)| SitePlan::new(options, index, rows)).collect())
+}

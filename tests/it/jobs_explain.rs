@@ -1,0 +1,43 @@
+//! `undust explain` from the outside.
+
+use crate::jobs_run::{Folder, run};
+
+#[test]
+fn a_url_is_explained_from_its_safe_syntax_to_its_canonical_url() {
+    let folder = Folder::with_rules();
+    let url = "HTTP://www.forum.example/topic/7?sid=1&t=7";
+    let text = run(folder.job("explain", &["--fired", url])).done();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], url);
+    assert_eq!(lines[1], "  safe syntax  http://www.forum.example/topic/7?sid=1&t=7");
+    assert_eq!(lines[2], "  site         forum.example (host www.forum.example)");
+    assert!(text.contains(
+        "  rule 1       00000000000000a1 everywhere: ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]"
+    ));
+    assert!(text.contains("fired"));
+    assert!(!text.contains("00000000000000a2"), "a rule that did not fire is left out");
+    assert_eq!(lines.last(), Some(&"  canonical    http://www.forum.example/topic/7?t=7"));
+}
+
+#[test]
+fn several_urls_and_those_that_are_none() {
+    let folder = Folder::with_rules();
+    let text = run(folder.job("explain", &["mailto:a", "http://none.example/%7e"])).done();
+    assert!(text.starts_with("mailto:a\n  invalid      not an absolute http or https URL: comes out unchanged\n"));
+    assert!(text.contains("for host none.example: safe syntax only\n"));
+    assert!(text.ends_with("  canonical    http://none.example/~\n"));
+}
+
+#[test]
+fn explanations_for_programs() {
+    let folder = Folder::with_rules();
+    let urls = ["http://www.forum.example/?sid=1", "x"];
+    let text = run(folder.job("explain", &["--output", "jsonl", urls[0], urls[1]])).done();
+    let traces: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&traces[0]["url"], &traces[1]["url"]), (&urls[0].into(), &urls[1].into()));
+    let steps = traces[0]["steps"].as_array().unwrap();
+    let rule = steps.iter().find(|step| step["step"] == "rule").unwrap();
+    assert_eq!((&rule["rule"]["id"], &rule["outcome"]["outcome"]), (&"00000000000000a1".into(), &"fired".into()));
+    assert_eq!(steps.last().unwrap()["url"], "http://www.forum.example/");
+    assert_eq!(traces[1]["steps"][0]["step"], "invalid");
+}
