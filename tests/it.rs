@@ -1,1 +1,2 @@
-
+#[path = "it/url_safe.rs"]
+mod url_safe;

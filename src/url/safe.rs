@@ -1,4 +1,23 @@
-//! Stage 1, safe syntax (RFC 3986 sections 6.2.2 and 6.2.3). STUB: signatures agreed, body being written.
+//! Stage 1, safe syntax: the rewrites that cannot change what a URL means (RFC 3986 sections 6.2.2 and 6.2.3). Always
+//! on, never learned.
+//!
+//! What is done: lower case for scheme and host; upper case for the hex digits of escapes; escapes of unreserved
+//! characters decoded (`%7E` is `~`); dot segments removed (section 5.2.4, after decoding, so `%2E%2e` counts); the
+//! scheme's default port, an empty port and leading zeros of a port removed; the trailing dot of the host removed; an
+//! empty path becomes `/`.
+//!
+//! What is not done, on purpose:
+//! - User information is kept byte for byte, an empty one too.
+//! - A malformed escape (`%zz`, `%4`) is data: its `%` stays, and an escape that would complete it when decoded
+//!   (`%4%31`) stays as well. Without that, a second normalization would see an escape (`%41`) that was never there.
+//! - Nothing is escaped and no name goes through IDNA: spaces, backslashes and bytes above 0x7F stay as they are. A
+//!   backslash is an ordinary character, not a separator (browsers differ here).
+//! - Addresses are not rewritten: `[0::1]` and `[::1]` stay two hosts.
+//!
+//! Laws, shown in `tests/it/url_safe.rs`: normalizing twice is once; the parts of [`Split`] put together again give
+//! the output; the output holds no dot segment and is at most one byte longer than the input; no input panics.
+
+use memchr::{memchr, memchr2, memrchr};
 
 /// Where the parts of a stage-1 normal URL stand in its bytes; offsets are half open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,8 +42,8 @@ pub enum Invalid {
     /// Not an absolute `http` or `https` URL.
     #[error("not an absolute http or https URL")]
     Scheme,
-    /// No host.
-    #[error("no host")]
+    /// No host, an empty label in it, an address in brackets that is none, or a port that is no number up to 65535.
+    #[error("no host, or not a valid one")]
     Host,
     /// An ASCII control character.
     #[error("control character")]
@@ -36,8 +55,336 @@ pub enum Invalid {
 
 /// Writes the stage-1 normal form of `url` into `out` (cleared first) and tells where its parts stand.
 ///
+/// Linear in the length of `url`. A URL that is normal already costs a scan and one copy. No allocation once `out` has
+/// held a URL as long.
+///
 /// # Errors
-/// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified.
-pub fn normalize(_url: &[u8], _out: &mut Vec<u8>) -> Result<Split, Invalid> {
-    Err(Invalid::Scheme)
+/// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified. Of several
+/// reasons the first of scheme, length, control character, host is given.
+pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
+    out.clear();
+    let (https, start) = scheme(url).ok_or(Invalid::Scheme)?;
+    if url.len() >= u32::MAX as usize {
+        return Err(Invalid::Length);
+    }
+    let seen = scan(&url[start..]);
+    if seen & CONTROL != 0 {
+        return Err(Invalid::Control);
+    }
+    let (end, plain) = authority_end(url, start);
+    let parts = Parts::of(url, end);
+    let escapes = seen & ESCAPE != 0;
+    let path_is_normal = !escapes && end < parts.path_end && !may_have_dot_segment(&url[end..parts.path_end]);
+
+    if plain && path_is_normal && is_lower_scheme(&url[..4 + usize::from(https)]) {
+        out.extend_from_slice(url);
+        let authority = (start as u32, end as u32);
+        return Ok(parts.split(url.len(), https, authority, authority, end));
+    }
+
+    out.extend_from_slice(if https { b"https://" } else { b"http://" });
+    let host = if plain {
+        out.extend_from_slice(&url[start..end]);
+        (start as u32, end as u32)
+    } else {
+        write_authority(&url[start..end], https, out)?
+    };
+    let authority = (start as u32, out.len() as u32);
+    let path_start = out.len();
+    if path_is_normal {
+        out.extend_from_slice(&url[end..parts.path_end]);
+    } else {
+        write_path(&url[end..parts.path_end], out);
+    }
+    let mut split =
+        Split { https, authority, host, path: (path_start as u32, out.len() as u32), query: None, fragment: None };
+    let mut write = |mark: u8, part: &[u8]| {
+        out.push(mark);
+        let from = out.len() as u32;
+        if escapes {
+            write_decoded(part, out)
+        } else {
+            out.extend_from_slice(part)
+        }
+        (from, out.len() as u32)
+    };
+    if let Some(query_start) = parts.query_start {
+        split.query = Some(write(b'?', &url[query_start..parts.query_end]));
+    }
+    if let Some(fragment_start) = parts.fragment_start {
+        split.fragment = Some(write(b'#', &url[fragment_start..]));
+    }
+    Ok(split)
 }
+
+/// Whether the scheme is https, and where the authority starts.
+fn scheme(url: &[u8]) -> Option<(bool, usize)> {
+    let (name, rest) = url.split_at_checked(4)?;
+    if !name.eq_ignore_ascii_case(b"http") {
+        return None;
+    }
+    match rest {
+        [b':', b'/', b'/', ..] => Some((false, 7)),
+        [b's' | b'S', b':', b'/', b'/', ..] => Some((true, 8)),
+        _ => None,
+    }
+}
+
+fn is_lower_scheme(name: &[u8]) -> bool {
+    name.iter().all(u8::is_ascii_lowercase)
+}
+
+const CONTROL: u8 = 1;
+const ESCAPE: u8 = 2;
+
+/// Which of [`CONTROL`] and [`ESCAPE`] (a `%`) occur. Written without branches, so that it becomes vector code.
+fn scan(bytes: &[u8]) -> u8 {
+    let look = |seen: u8, &b: &u8| {
+        let control = u8::from(b < 0x20) | u8::from(b == 0x7f);
+        seen | control | (u8::from(b == b'%') << 1)
+    };
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    let mut seen = [0u8; 16];
+    for chunk in chunks {
+        for (s, b) in seen.iter_mut().zip(chunk) {
+            *s = look(*s, b);
+        }
+    }
+    rest.iter().fold(seen.iter().fold(0, |a, b| a | b), look)
+}
+
+/// End of the authority that starts at `start`, and whether it is a normal host name and nothing else (lower-case
+/// letters, digits, hyphens and single dots).
+fn authority_end(url: &[u8], start: usize) -> (usize, bool) {
+    let mut after_dot = true;
+    let mut plain = true;
+    for (i, &b) in url[start..].iter().enumerate() {
+        match HOST[b as usize] {
+            Host::Plain => after_dot = false,
+            Host::Dot => {
+                plain &= !after_dot;
+                after_dot = true;
+            }
+            Host::Other => {
+                plain = false;
+                after_dot = false;
+            }
+            Host::End => return (start + i, plain & !after_dot),
+        }
+    }
+    (url.len(), plain & !after_dot)
+}
+
+/// What a byte means in an authority.
+#[derive(Clone, Copy)]
+enum Host {
+    Plain,
+    Dot,
+    Other,
+    End,
+}
+
+static HOST: [Host; 256] = {
+    let mut table = [Host::Other; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = match b as u8 {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => Host::Plain,
+            b'.' => Host::Dot,
+            b'/' | b'?' | b'#' => Host::End,
+            _ => Host::Other,
+        };
+        b += 1;
+    }
+    table
+};
+
+/// Where path, query and fragment stand in the input.
+struct Parts {
+    path_end: usize,
+    query_start: Option<usize>,
+    query_end: usize,
+    fragment_start: Option<usize>,
+}
+
+impl Parts {
+    fn of(url: &[u8], path_start: usize) -> Parts {
+        let none = Parts { path_end: url.len(), query_start: None, query_end: url.len(), fragment_start: None };
+        let Some(mark) = memchr2(b'?', b'#', &url[path_start..]) else { return none };
+        let path_end = path_start + mark;
+        if url[path_end] == b'#' {
+            return Parts { path_end, fragment_start: Some(path_end + 1), ..none };
+        }
+        let query_start = path_end + 1;
+        let query_end = memchr(b'#', &url[query_start..]).map_or(url.len(), |i| query_start + i);
+        let fragment_start = (query_end < url.len()).then_some(query_end + 1);
+        Parts { path_end, query_start: Some(query_start), query_end, fragment_start }
+    }
+
+    /// The split of an input of `len` bytes that is its own normal form.
+    fn split(&self, len: usize, https: bool, authority: (u32, u32), host: (u32, u32), path: usize) -> Split {
+        Split {
+            https,
+            authority,
+            host,
+            path: (path as u32, self.path_end as u32),
+            query: self.query_start.map(|start| (start as u32, self.query_end as u32)),
+            fragment: self.fragment_start.map(|start| (start as u32, len as u32)),
+        }
+    }
+}
+
+/// True where a segment starts with a dot; without escapes there is no dot segment elsewhere.
+fn may_have_dot_segment(path: &[u8]) -> bool {
+    path.iter().zip(&path[1..]).fold(false, |found, (&a, &b)| found | ((a == b'/') & (b == b'.')))
+}
+
+/// Writes an authority that is more than a plain host; gives the place of the host.
+fn write_authority(authority: &[u8], https: bool, out: &mut Vec<u8>) -> Result<(u32, u32), Invalid> {
+    let host_start = memrchr(b'@', authority).map_or(0, |at| at + 1);
+    let (user, rest) = authority.split_at(host_start);
+    out.extend_from_slice(user);
+    let from = out.len();
+    let port = if rest.first() == Some(&b'[') {
+        let close = memchr(b']', rest).ok_or(Invalid::Host)?;
+        write_address(&rest[1..close], out)?;
+        match &rest[close + 1..] {
+            [] => &[],
+            [b':', port @ ..] => port,
+            _ => return Err(Invalid::Host),
+        }
+    } else {
+        let colon = memchr(b':', rest);
+        write_host(&rest[..colon.unwrap_or(rest.len())], out)?;
+        colon.map_or(&[][..], |colon| &rest[colon + 1..])
+    };
+    let host = (from as u32, out.len() as u32);
+    if !port.is_empty() {
+        let significant = port.iter().position(|&b| b != b'0').unwrap_or(port.len() - 1);
+        let port = &port[significant..];
+        if port.len() > 5 || !port.iter().all(u8::is_ascii_digit) {
+            return Err(Invalid::Host);
+        }
+        match port.iter().fold(0, |n, &b| n * 10 + u32::from(b - b'0')) {
+            80 if !https => {}
+            443 if https => {}
+            0..=65535 => {
+                out.push(b':');
+                out.extend_from_slice(port);
+            }
+            _ => return Err(Invalid::Host),
+        }
+    }
+    Ok(host)
+}
+
+/// Writes `[address]` in lower case; a zone (`%25eth0`, RFC 6874) keeps its case.
+fn write_address(inside: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
+    let (address, zone) = inside.split_at(memchr(b'%', inside).unwrap_or(inside.len()));
+    let text = std::str::from_utf8(address).map_err(|_| Invalid::Host)?;
+    text.parse::<std::net::Ipv6Addr>().map_err(|_| Invalid::Host)?;
+    out.push(b'[');
+    out.extend(address.iter().map(u8::to_ascii_lowercase));
+    out.extend_from_slice(zone);
+    out.push(b']');
+    Ok(())
+}
+
+/// Writes a host name: escapes as in a path, lower case, without the trailing dot.
+fn write_host(name: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
+    let start = out.len();
+    write_decoded(name, out);
+    if out.len() > start && out.last() == Some(&b'.') {
+        out.pop();
+    }
+    let host = &mut out[start..];
+    if host.split(|&b| b == b'.').any(<[u8]>::is_empty) {
+        return Err(Invalid::Host);
+    }
+    let mut i = 0;
+    while i < host.len() {
+        if escape_at(&host[i..]).is_some() {
+            i += 3;
+        } else {
+            host[i] = host[i].to_ascii_lowercase();
+            i += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a path (empty, or starting with `/`) decoded and without dot segments.
+///
+/// RFC 3986 section 5.2.4 on segments: `.` goes, `..` takes the segment before it along, and where either is the last
+/// one the path ends in `/`.
+fn write_path(path: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.push(b'/');
+    let Some(mut rest) = path.get(1..) else { return };
+    loop {
+        let segment = out.len();
+        let end = memchr(b'/', rest).unwrap_or(rest.len());
+        write_decoded(&rest[..end], out);
+        let dots = match &out[segment..] {
+            b"." => 1,
+            b".." => 2,
+            _ => 0,
+        };
+        if dots > 0 {
+            out.truncate(segment);
+        }
+        if dots == 2 && segment > start + 1 {
+            let before = memrchr(b'/', &out[start..segment - 1]).expect("a path starts with a slash");
+            out.truncate(start + before + 1);
+        }
+        if end == rest.len() {
+            return;
+        }
+        if dots == 0 {
+            out.push(b'/');
+        }
+        rest = &rest[end + 1..];
+    }
+}
+
+/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case.
+///
+/// `out` must not end in a malformed escape of another part; a delimiter stands between any two parts.
+fn write_decoded(mut part: &[u8], out: &mut Vec<u8>) {
+    while let Some(at) = memchr(b'%', part) {
+        out.extend_from_slice(&part[..at]);
+        part = &part[at..];
+        let Some(byte) = escape_at(part) else {
+            out.push(b'%');
+            part = &part[1..];
+            continue;
+        };
+        if is_unreserved(byte) && !(byte.is_ascii_hexdigit() && ends_in_malformed_escape(out)) {
+            out.push(byte);
+        } else {
+            out.extend_from_slice(&[b'%', part[1].to_ascii_uppercase(), part[2].to_ascii_uppercase()]);
+        }
+        part = &part[3..];
+    }
+    out.extend_from_slice(part);
+}
+
+/// The byte that the escape at the start of `bytes` stands for; `None` where there is none or a malformed one.
+fn escape_at(bytes: &[u8]) -> Option<u8> {
+    let &[b'%', high, low, ..] = bytes else { return None };
+    let digit = |b: u8| (b as char).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// True where one or two more hex digits would make an escape of a `%` that is none. Escapes are written three bytes
+/// at once, so a `%` this near to the end is a malformed one.
+fn ends_in_malformed_escape(out: &[u8]) -> bool {
+    matches!(out, [.., b'%'] | [.., b'%', b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
+}
+
+#[cfg(test)]
+mod tests;

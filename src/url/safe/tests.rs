@@ -1,0 +1,150 @@
+use super::*;
+
+/// The normal form, checked against its split.
+fn normal(url: &str) -> String {
+    let mut out = b"left over".to_vec();
+    let split = normalize(url.as_bytes(), &mut out).unwrap_or_else(|why| panic!("{url}: {why}"));
+    let part = |(a, b): (u32, u32)| std::str::from_utf8(&out[a as usize..b as usize]).unwrap();
+    let scheme = if split.https { "https" } else { "http" };
+    let mut again = format!("{scheme}://{}{}", part(split.authority), part(split.path));
+    if let Some(query) = split.query {
+        again = format!("{again}?{}", part(query));
+    }
+    if let Some(fragment) = split.fragment {
+        again = format!("{again}#{}", part(fragment));
+    }
+    let out_text = String::from_utf8(out.clone()).unwrap();
+    assert_eq!(again, out_text);
+    let mut twice = Vec::new();
+    assert_eq!(normalize(&out, &mut twice), Ok(split), "{url}");
+    assert_eq!(twice, out, "{url}");
+    out_text
+}
+
+fn refused(url: &[u8]) -> Invalid {
+    normalize(url, &mut Vec::new()).expect_err("not a URL")
+}
+
+#[test]
+fn normal_urls_come_back_unchanged() {
+    for url in [
+        "http://example.com/",
+        "https://www.example.com/a/b.html?x=1&y=2#top",
+        "http://example.com/?",
+        "http://example.com/#",
+        "http://example.com/?#",
+        "http://example.com/#a?b#c",
+        "http://user:Pass%7E@example.com:8080/%C3%A9",
+        "http://example.com/.hidden/..x/...",
+        "http://example.com//a//b//",
+        "http://[::1]:8080/",
+        "http://bücher.example/ü?ü",
+        "http://example.com/a b\\..\\c",
+    ] {
+        assert_eq!(normal(url), url);
+    }
+}
+
+#[test]
+fn case_of_scheme_and_host_but_not_of_user_or_path() {
+    assert_eq!(normal("HTTP://User@EXAMPLE.com/Path?Q#F"), "http://User@example.com/Path?Q#F");
+    assert_eq!(normal("hTTpS://a/"), "https://a/");
+    assert_eq!(normal("http://A%C3%a9%2d%42.x%zZ/"), "http://a%C3%A9-b.x%zz/");
+    assert_eq!(normal("http://[2001:DB8::A%25Eth0]/"), "http://[2001:db8::a%25Eth0]/");
+}
+
+#[test]
+fn escapes() {
+    assert_eq!(normal("http://a/%7e%41%2f%c2%b5?%2D%3d#%5f%20"), "http://a/~A%2F%C2%B5?-%3D#_%20");
+    assert_eq!(normal("http://a/%2541"), "http://a/%2541");
+    // Malformed ones are kept, and nothing near them may complete them.
+    assert_eq!(normal("http://a/%zz%4?%#%a"), "http://a/%zz%4?%#%a");
+    assert_eq!(normal("http://a/%%34%31"), "http://a/%%341");
+    assert_eq!(normal("http://a/%4%31"), "http://a/%4%31");
+    assert_eq!(normal("http://a/%4%7a"), "http://a/%4z");
+    assert_eq!(normal("http://a%%34%31/"), "http://a%%341/");
+}
+
+#[test]
+fn dot_segments() {
+    // RFC 3986 section 5.2.4 and the examples of 5.4, as paths.
+    for (path, want) in [
+        ("/a/b/c/./../../g", "/a/g"),
+        ("/mid/content=5/../6", "/mid/6"),
+        ("/b/c/.", "/b/c/"),
+        ("/b/c/./", "/b/c/"),
+        ("/b/c/..", "/b/"),
+        ("/b/c/../..", "/"),
+        ("/b/c/../../../g", "/g"),
+        ("/..", "/"),
+        ("/.", "/"),
+        ("/../", "/"),
+        ("/a//..", "/a/"),
+        ("/a//../b", "/a/b"),
+        ("//..", "/"),
+        ("/%2e%2E/a/.%2e/b/%2e", "/b/"),
+        ("/a/..;x/.b/c.", "/a/..;x/.b/c."),
+        ("/a/../%zz", "/%zz"),
+    ] {
+        assert_eq!(normal(&format!("http://h{path}")), format!("http://h{want}"));
+        assert_eq!(normal(&format!("http://h{path}?a/../b#./c")), format!("http://h{want}?a/../b#./c"));
+    }
+}
+
+#[test]
+fn ports_and_empty_paths() {
+    for (url, want) in [
+        ("http://a", "http://a/"),
+        ("http://a?q", "http://a/?q"),
+        ("http://a#f", "http://a/#f"),
+        ("http://a:/", "http://a/"),
+        ("http://a:80", "http://a/"),
+        ("http://a:0080/", "http://a/"),
+        ("http://a:443/", "http://a:443/"),
+        ("https://a:443/", "https://a/"),
+        ("https://a:80/", "https://a:80/"),
+        ("http://a:008080/", "http://a:8080/"),
+        ("http://a:000/", "http://a:0/"),
+        ("http://@a/", "http://@a/"),
+        ("http://u:@a:80/", "http://u:@a/"),
+        ("http://a@b@c/", "http://a@b@c/"),
+        ("http://[::1]:80/", "http://[::1]/"),
+        ("http://[::1]:", "http://[::1]/"),
+        ("http://a.b./", "http://a.b/"),
+        ("http://a.b%2e:81/", "http://a.b:81/"),
+    ] {
+        assert_eq!(normal(url), want);
+    }
+}
+
+#[test]
+fn parts_of_a_rewritten_url() {
+    let mut out = Vec::new();
+    let split = normalize(b"HTTPS://u:p@WWW.Example.com.:443/./%61?b#c", &mut out).unwrap();
+    assert_eq!(out, b"https://u:p@www.example.com/a?b#c");
+    assert!(split.https);
+    assert_eq!((split.authority, split.host), ((8, 27), (12, 27)));
+    assert_eq!((split.path, split.query, split.fragment), ((27, 29), Some((30, 31)), Some((32, 33))));
+}
+
+#[test]
+fn what_is_not_a_url_says_why() {
+    for url in
+        ["", "http", "http:", "http:/a", "ftp://a/", "//a/", " http://a/", "httpss://a/", "mailto:a@b", "httpé://"]
+    {
+        assert_eq!(refused(url.as_bytes()), Invalid::Scheme, "{url}");
+    }
+    for host in
+        ["", "/", "?q", "#f", ":80", "u@", ".", "..", "%2e", ".a", "a..b", "a..", "a:b", "a:65536", "a:80:80", "a:9x"]
+    {
+        assert_eq!(refused(format!("http://{host}").as_bytes()), Invalid::Host, "{host}");
+    }
+    for host in ["[", "[]", "[::1", "[::1]x", "[1.2.3.4]", "[::1]:x", "[%25eth0]"] {
+        assert_eq!(refused(format!("http://{host}/").as_bytes()), Invalid::Host, "{host}");
+    }
+    for url in
+        [&b"http://a/\n"[..], b"http://a\t.b/", b"http://a/?\0", b"http://a/#0123456789012345\x7f", b"http://\x1f"]
+    {
+        assert_eq!(refused(url), Invalid::Control, "{url:?}");
+    }
+}
