@@ -1,1 +1,4 @@
-//! x
+//! Workers, memory budget and progress of a run.
+pub mod memory;
+pub mod progress;
+pub mod workers;
