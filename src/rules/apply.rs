@@ -1,11 +1,31 @@
-//! The compiled applier. STUB: signatures agreed, body being written.
+//! The compiled applier (design, section 5): one pass over the URL's bytes into keys, the rules of its site in their
+//! order, each at most once, the output written once into a reused buffer. No regular expressions; nothing is
+//! allocated a URL once the buffers of a [`Scratch`] have grown.
+//!
+//! Laws, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
+//! stage-1 form); the output is stage-1 normal and stays on a host of the site.
+
+use super::compiled::{CompiledSite, State};
 use super::types::SiteRules;
+use crate::model::hash64;
+use crate::url::{self, Cells};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
 #[derive(Debug, Default)]
 pub struct RuleSet {
     sites: Vec<SiteRules>,
+    compiled: Vec<CompiledSite>,
+    /// Site of a host by [`hash64`] of the host; `AMBIGUOUS` where two site labels claim it.
+    hosts: HashMap<u64, u32, FixedState>,
+    /// The same for registrable domains of those hosts.
+    domains: HashMap<u64, u32, FixedState>,
+    /// Hosts under two site labels.
+    refused_hosts: u64,
 }
+
+const AMBIGUOUS: u32 = u32::MAX;
 
 /// What became of one URL, borrowed from the scratch it was made in.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +36,8 @@ pub struct Applied<'s> {
     pub site: Option<u32>,
     /// Indices into the site's `rules` of those that fired, ascending.
     pub fired: &'s [u16],
+    /// A seen member or a look-up decided the canonical URL.
+    pub looked_up: bool,
     /// Not an absolute http or https URL: it came out unchanged.
     pub invalid: bool,
 }
@@ -36,14 +58,47 @@ pub struct Canonical {
 /// Buffers of one thread, reused from URL to URL: no allocation in the steady state.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    out: Vec<u8>,
-    fired: Vec<u16>,
+    pub(super) cells: Cells,
+    pub(super) state: State,
+    pub(super) out: Vec<u8>,
+    pub(super) again: Vec<u8>,
+    pub(super) fired: Vec<u16>,
 }
 
 impl RuleSet {
-    /// Compiles the rules of `sites` (sorted by site).
-    pub fn new(sites: Vec<SiteRules>) -> RuleSet {
-        RuleSet { sites }
+    /// Compiles the rules of `sites`; they are sorted by site here.
+    pub fn new(mut sites: Vec<SiteRules>) -> RuleSet {
+        sites.sort_by(|a, b| a.site.cmp(&b.site));
+        let mut hosts: HashMap<u64, u32, FixedState> = HashMap::default();
+        let mut domains: HashMap<u64, u32, FixedState> = HashMap::default();
+        let mut refused_hosts = 0;
+        for (index, site) in sites.iter().enumerate() {
+            let index = index as u32;
+            for host in &site.hosts {
+                let claim = hosts.entry(hash64(host.as_bytes())).or_insert(index);
+                if *claim != index {
+                    refused_hosts += u64::from(*claim != AMBIGUOUS);
+                    *claim = AMBIGUOUS;
+                }
+                let domain = url::site::registrable_domain(host.as_bytes());
+                let claim = domains.entry(hash64(domain)).or_insert(index);
+                if *claim != index {
+                    *claim = AMBIGUOUS;
+                }
+            }
+        }
+        let compiled = sites.iter().map(CompiledSite::new).collect();
+        let mut out = RuleSet { sites, compiled, hosts, domains, refused_hosts };
+        out.fill_lookups();
+        out
+    }
+
+    /// Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
+    fn fill_lookups(&mut self) {
+        let mut scratch = Scratch::default();
+        for (site, compiled) in self.sites.iter().zip(&mut self.compiled) {
+            compiled.fill_lookups(site, &mut scratch);
+        }
     }
 
     /// The rules it was made of, sorted by site.
@@ -51,24 +106,49 @@ impl RuleSet {
         &self.sites
     }
 
+    /// Hosts that two site labels claim; their URLs get stage 1 only.
+    pub fn refused_hosts(&self) -> u64 {
+        self.refused_hosts
+    }
+
     /// The canonical URL of `url`. Total: never fails, never panics.
     pub fn canonicalize(&self, url: &str) -> Canonical {
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
+        let site = applied.site.map(|s| &self.sites[s as usize]);
         Canonical {
             url: String::from_utf8_lossy(applied.url).into_owned(),
-            site: applied.site.map(|s| self.sites[s as usize].site.clone()),
-            rules: Vec::new(),
+            site: site.map(|s| s.site.clone()),
+            rules: applied.fired.iter().filter_map(|&r| Some(site?.rules[usize::from(r)].id.clone())).collect(),
             invalid: applied.invalid,
         }
     }
 
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
-    /// label); `None` lets the host decide.
-    pub fn apply<'s>(&self, url: &[u8], _site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
-        scratch.out.clear();
-        scratch.out.extend_from_slice(url);
-        Applied { url: &scratch.out, site: None, fired: &scratch.fired, invalid: false }
+    /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
+    pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
+        scratch.fired.clear();
+        let Ok(split) = url::normalize(url, &mut scratch.cells.text) else {
+            scratch.out.clear();
+            scratch.out.extend_from_slice(url);
+            return Applied { url: &scratch.out, site: None, fired: &[], looked_up: false, invalid: true };
+        };
+        let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
+        let site = site.or_else(|| self.site_of_host(host));
+        let Some(compiled) = site.map(|s| &self.compiled[s as usize]).filter(|c| !c.is_trivial()) else {
+            std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
+            return Applied { url: &scratch.out, site, fired: &[], looked_up: false, invalid: false };
+        };
+        let looked_up = compiled.apply(&split, scratch);
+        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
+    }
+
+    fn site_of_host(&self, host: &[u8]) -> Option<u32> {
+        let claim = match self.hosts.get(&hash64(host)) {
+            Some(&site) => site,
+            None => *self.domains.get(&hash64(url::site::registrable_domain(host)))?,
+        };
+        (claim != AMBIGUOUS).then_some(claim)
     }
 
     /// Index of the site of this label.

@@ -1,8 +1,23 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
+pub mod classes;
+pub mod columns;
+pub mod conditions;
+pub mod covering;
 pub mod energy;
+pub mod evidence;
+pub mod forms;
+pub mod lookups;
+mod lower;
+pub mod operations;
+pub mod select;
+pub mod tree;
 
 use crate::rules::types::SiteRules;
+use columns::Columns;
+use covering::Covering;
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Which learner, and what is measured apart from the records (design, section 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,10 +121,14 @@ impl Training {
 }
 
 /// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
-#[derive(Debug, Default)]
 pub struct Prepared {
+    training: Training,
+    covering: Covering,
+    tree: tree::Tree,
+    forms: forms::Forms,
     graph: energy::Graph,
     rules: SiteRules,
+    counts: BTreeMap<String, u64>,
 }
 
 impl Prepared {
@@ -124,23 +143,71 @@ impl Prepared {
 pub struct Outcome {
     /// The rules that hold.
     pub rules: SiteRules,
-    /// Figures of the learning itself (stage, count), for the summary; sorted by name.
-    pub counts: std::collections::BTreeMap<String, u64>,
+    /// Figures of the learning itself (stage, count), for the summary.
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// Stages 1 to 6: everything before the energy walk.
-pub fn prepare(training: &Training, _params: &Params) -> Prepared {
-    let rules = SiteRules { site: training.site.clone(), ..SiteRules::default() };
-    Prepared { graph: energy::Graph::default(), rules }
+pub fn prepare(training: Training, _params: &Params) -> Prepared {
+    let columns = Columns::new(&training, crate::rules::Tokens::default());
+    let mut counts = BTreeMap::new();
+    counts.insert("urls".to_owned(), columns.len() as u64);
+    let mut covering = Covering::new(columns);
+    covering.run();
+    counts.insert("evidence tables".to_owned(), covering.tests);
+    let mut rules = SiteRules {
+        site: training.site.clone(),
+        hosts: hosts(&training),
+        tokens: covering.columns.tokens.clone(),
+        rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
+        ..SiteRules::default()
+    };
+    let tree = tree::grow(&covering.columns, &covering.alive);
+    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree);
+    rules.hosts.dedup();
+    let count = |n: usize| n as u64;
+    counts.extend([
+        ("tree nodes".to_owned(), count(tree.nodes.len())),
+        ("forms".to_owned(), count(forms.list.len())),
+        ("pairs of forms".to_owned(), forms.pairs),
+        ("candidates".to_owned(), count(forms.candidates.len())),
+    ]);
+    Prepared { graph: forms.graph(), training, covering, tree, forms, rules, counts }
+}
+
+/// The hosts of a training set, sorted.
+fn hosts(training: &Training) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut seen: std::collections::HashSet<u64, FixedState> = Default::default();
+    let mut text = Vec::new();
+    for row in 0..training.len() {
+        let Ok(split) = crate::url::normalize(training.url(row), &mut text) else { continue };
+        let host = &text[split.host.0 as usize..split.host.1 as usize];
+        if seen.insert(crate::model::hash64(host)) {
+            out.push(String::from_utf8_lossy(host).into_owned());
+        }
+    }
+    out.sort_unstable();
+    out
 }
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
-pub fn finish(prepared: Prepared, _energy: &[f64]) -> Outcome {
-    Outcome { rules: prepared.rules, ..Outcome::default() }
+pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
+    let Prepared { training, covering, tree, mut forms, mut rules, mut counts, .. } = prepared;
+    let columns = &covering.columns;
+    let moves = select::select(&mut forms, columns, energy);
+    rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
+    counts.insert("moves".to_owned(), moves.len() as u64);
+    for rule in &mut rules.rules {
+        rule.id = format!("{:016x}", crate::model::hash64(format!("{:?}{:?}{:?}", rules.site, rule.scope, rule.operations).as_bytes()));
+    }
+    let (seen, aliases, impure) = lookups::learn(&mut rules, &training, true);
+    counts.extend([("seen".to_owned(), seen), ("look-ups".to_owned(), aliases), ("impure".to_owned(), impure)]);
+    Outcome { rules, counts }
 }
 
 /// The whole of learning one site in plain code: the oracle of the dataflow.
-pub fn learn(training: &Training, params: &Params) -> Outcome {
+pub fn learn(training: Training, params: &Params) -> Outcome {
     let prepared = prepare(training, params);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)

@@ -1,4 +1,9 @@
 //! URLs as bytes: safe syntax (stage 1), keys and values, and back; the site of a host.
+pub mod compose;
+pub mod keys;
 pub mod safe;
+mod segment;
 pub mod site;
+pub use compose::{compose, set_order};
+pub use keys::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part};
 pub use safe::{Invalid, Split, normalize};

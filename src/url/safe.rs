@@ -67,14 +67,15 @@ pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     if url.len() >= u32::MAX as usize {
         return Err(Invalid::Length);
     }
-    let seen = scan(&url[start..]);
+    let seen = scan(&url[start - 1..]);
     if seen & CONTROL != 0 {
         return Err(Invalid::Control);
     }
     let (end, plain) = authority_end(url, start);
     let parts = Parts::of(url, end);
     let escapes = seen & ESCAPE != 0;
-    let path_is_normal = !escapes && end < parts.path_end && !may_have_dot_segment(&url[end..parts.path_end]);
+    // Without escapes there is no dot segment unless a dot stands behind a slash.
+    let path_is_normal = seen & (ESCAPE | SLASH_DOT) == 0 && end < parts.path_end;
 
     if plain && path_is_normal && is_lower_scheme(&url[..4 + usize::from(https)]) {
         out.extend_from_slice(url);
@@ -136,64 +137,70 @@ fn is_lower_scheme(name: &[u8]) -> bool {
 
 const CONTROL: u8 = 1;
 const ESCAPE: u8 = 2;
+const SLASH_DOT: u8 = 4;
 
-/// Which of [`CONTROL`] and [`ESCAPE`] (a `%`) occur. Written without branches, so that it becomes vector code.
+/// Which of [`CONTROL`], [`ESCAPE`] (a `%`) and [`SLASH_DOT`] (a dot behind a slash) occur in `bytes` after the first.
+///
+/// Windows of one fixed length, the last one over the end of the one before it, and no branch inside: this becomes
+/// vector code without a loop over the odd bytes at the end.
 fn scan(bytes: &[u8]) -> u8 {
-    let look = |seen: u8, &b: &u8| {
-        let control = u8::from(b < 0x20) | u8::from(b == 0x7f);
-        seen | control | (u8::from(b == b'%') << 1)
+    let look = |before: u8, b: u8| {
+        u8::from(b < 0x20)
+            | u8::from(b == 0x7f)
+            | (u8::from(b == b'%') << 1)
+            | (u8::from(b == b'.') & u8::from(before == b'/')) << 2
     };
-    let (chunks, rest) = bytes.as_chunks::<16>();
+    let Some(last) = bytes.len().checked_sub(17) else {
+        return bytes.windows(2).fold(0, |seen, pair| seen | look(pair[0], pair[1]));
+    };
     let mut seen = [0u8; 16];
-    for chunk in chunks {
-        for (s, b) in seen.iter_mut().zip(chunk) {
-            *s = look(*s, b);
+    let mut at = 0;
+    loop {
+        let window: &[u8; 17] = bytes[at..].first_chunk().expect("at is at most 17 before the end");
+        for i in 0..16 {
+            seen[i] |= look(window[i], window[i + 1]);
         }
+        if at == last {
+            return seen.iter().fold(0, |a, b| a | b);
+        }
+        at = last.min(at + 16);
     }
-    rest.iter().fold(seen.iter().fold(0, |a, b| a | b), look)
 }
 
 /// End of the authority that starts at `start`, and whether it is a normal host name and nothing else (lower-case
 /// letters, digits, hyphens and single dots).
 fn authority_end(url: &[u8], start: usize) -> (usize, bool) {
-    let mut after_dot = true;
-    let mut plain = true;
-    for (i, &b) in url[start..].iter().enumerate() {
-        match HOST[b as usize] {
-            Host::Plain => after_dot = false,
-            Host::Dot => {
-                plain &= !after_dot;
-                after_dot = true;
-            }
-            Host::Other => {
-                plain = false;
-                after_dot = false;
-            }
-            Host::End => return (start + i, plain & !after_dot),
+    // Not a branch a class: where the dots of a host stand cannot be predicted.
+    let mut before = DOT;
+    let mut odd = 0;
+    let mut end = start;
+    while end < url.len() {
+        let class = AUTHORITY[url[end] as usize];
+        if class == END {
+            break;
         }
+        odd |= (class & OTHER) | (class & before & DOT);
+        before = class;
+        end += 1;
     }
-    (url.len(), plain & !after_dot)
+    (end, odd | (before & DOT) == 0)
 }
 
-/// What a byte means in an authority.
-#[derive(Clone, Copy)]
-enum Host {
-    Plain,
-    Dot,
-    Other,
-    End,
-}
+const DOT: u8 = 1;
+const OTHER: u8 = 2;
+const END: u8 = 4;
 
-static HOST: [Host; 256] = {
-    let mut table = [Host::Other; 256];
+/// What a byte means in an authority; 0 for the characters of a normal label.
+static AUTHORITY: [u8; 256] = {
+    let mut table = [OTHER; 256];
     let mut b = 0;
     while b < 256 {
-        table[b] = match b as u8 {
-            b'a'..=b'z' | b'0'..=b'9' | b'-' => Host::Plain,
-            b'.' => Host::Dot,
-            b'/' | b'?' | b'#' => Host::End,
-            _ => Host::Other,
-        };
+        match b as u8 {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => table[b] = 0,
+            b'.' => table[b] = DOT,
+            b'/' | b'?' | b'#' => table[b] = END,
+            _ => {}
+        }
         b += 1;
     }
     table
@@ -232,11 +239,6 @@ impl Parts {
             fragment: self.fragment_start.map(|start| (start as u32, len as u32)),
         }
     }
-}
-
-/// True where a segment starts with a dot; without escapes there is no dot segment elsewhere.
-fn may_have_dot_segment(path: &[u8]) -> bool {
-    path.iter().zip(&path[1..]).fold(false, |found, (&a, &b)| found | ((a == b'/') & (b == b'.')))
 }
 
 /// Writes an authority that is more than a plain host; gives the place of the host.

@@ -1,0 +1,103 @@
+//! String functions of the normalization catalogue on the value of one key.
+//!
+//! Each leaves stage-1 normal text stage-1 normal: escapes keep their upper-case hex digits, nothing that is decoded
+//! has a meaning of its own in the place it stands.
+
+use super::types::Function;
+
+/// Writes the value after `function` to `out` (cleared first); false where the value does not change.
+pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
+    out.clear();
+    match function {
+        Function::DropWww => {
+            let Some(rest) = value.strip_prefix(b"www.") else { return false };
+            // A host keeps at least two labels.
+            if !rest.contains(&b'.') {
+                return false;
+            }
+            out.extend_from_slice(rest);
+            true
+        }
+        Function::DropEmpty => value.is_empty(),
+        Function::PlusIsSpace => {
+            if memchr::memchr(b'+', value).is_none() {
+                return false;
+            }
+            for &b in value {
+                if b == b'+' { out.extend_from_slice(b"%20") } else { out.push(b) }
+            }
+            true
+        }
+        Function::LowerCase => {
+            if !value.iter().any(u8::is_ascii_uppercase) {
+                return false;
+            }
+            let mut at = 0;
+            while at < value.len() {
+                if let Some(escape) = escape_at(value, at) {
+                    out.extend_from_slice(escape);
+                    at += 3;
+                } else {
+                    out.push(value[at].to_ascii_lowercase());
+                    at += 1;
+                }
+            }
+            out != value
+        }
+        Function::DecodeSubDelimiters => {
+            if memchr::memchr(b'%', value).is_none() {
+                return false;
+            }
+            let mut at = 0;
+            while at < value.len() {
+                match escape_at(value, at).map(decode) {
+                    Some(b) if b"()!*',:@$".contains(&b) => {
+                        out.push(b);
+                        at += 3;
+                    }
+                    _ => {
+                        out.push(value[at]);
+                        at += 1;
+                    }
+                }
+            }
+            out != value
+        }
+    }
+}
+
+fn escape_at(value: &[u8], at: usize) -> Option<&[u8]> {
+    let escape = value.get(at..at + 3)?;
+    (escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()).then_some(escape)
+}
+
+fn decode(escape: &[u8]) -> u8 {
+    let digit = |b: u8| (b as char).to_digit(16).map_or(0, |d| d as u8);
+    digit(escape[1]) << 4 | digit(escape[2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_change_what_they_name_and_tell_so() {
+        let cases: [(Function, &str, Option<&str>); 10] = [
+            (Function::DropWww, "www.example.com", Some("example.com")),
+            (Function::DropWww, "www.com", None),
+            (Function::DropWww, "wwww.example.com", None),
+            (Function::DropEmpty, "", Some("")),
+            (Function::DropEmpty, "x", None),
+            (Function::PlusIsSpace, "a+b", Some("a%20b")),
+            (Function::LowerCase, "Caf%C3%A9", Some("caf%C3%A9")),
+            (Function::LowerCase, "%C3%A9", None),
+            (Function::DecodeSubDelimiters, "a%28b%29%2F", Some("a(b)%2F")),
+            (Function::DecodeSubDelimiters, "%2", None),
+        ];
+        for (function, value, expected) in cases {
+            let mut out = Vec::new();
+            let changed = apply(function, value.as_bytes(), &mut out);
+            assert_eq!(changed.then_some(String::from_utf8(out).unwrap().as_str()), expected, "{function:?} {value}");
+        }
+    }
+}

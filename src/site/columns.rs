@@ -1,0 +1,270 @@
+//! A site's training records as columns of codes.
+//!
+//! One `u32` column a key, code 0 for the absent key; labels as `u32`; the identity of a row is the wrapping 64-bit sum
+//! of one hash a (key, value), so that "this row with key k changed" is one subtraction and one addition. Strings are
+//! touched once, here, and then only as dictionaries. Keys that fewer than two URLs have, and those beyond
+//! [`MAX_COLUMNS`], get no column: their hashes stay in the identity of the row, so that nothing is lost.
+
+use super::Training;
+use crate::model::hash64_seeded;
+use crate::rules::Tokens;
+use crate::url::{Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Columns of a site at most; the most frequent keys get them.
+pub const MAX_COLUMNS: usize = 192;
+/// URLs that tell the usual order of query keys: rows come sorted by hash, so the first ones are a random sample.
+const ORDER_SAMPLE: usize = 4_000;
+
+/// Values of one key.
+#[derive(Clone, Debug, Default)]
+pub struct Dictionary {
+    /// Hash of each value under this key; 0 for code 0, the absent key.
+    pub hash: Vec<u64>,
+    ranges: Vec<(u32, u32)>,
+}
+
+/// The distinct rows of a site in columns.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// The keys that have a column, sorted.
+    pub keys: Vec<Key>,
+    /// Their values.
+    pub values: Vec<Dictionary>,
+    /// Codes, `[key][row]`.
+    pub codes: Vec<Vec<u32>>,
+    /// Identity of each row.
+    pub hash: Vec<u64>,
+    /// Duplicate cluster of each row.
+    pub label: Vec<u32>,
+    /// URLs that have been reduced to the row.
+    pub weight: Vec<u32>,
+    /// The row has keys without a column.
+    pub odd: Vec<bool>,
+    /// Row of the training set that the row stands for.
+    pub origin: Vec<u32>,
+    /// How the URLs were cut.
+    pub tokens: Tokens,
+    pool: Vec<u8>,
+    codes_of: HashMap<u64, u32, FixedState>,
+}
+
+/// Rank of query keys in the usual order of a site.
+#[derive(Clone, Debug, Default)]
+pub struct Ranks(HashMap<u64, u32, FixedState>);
+
+impl Ranks {
+    /// From the names of [`Tokens::query_order`].
+    pub fn new(tokens: &Tokens) -> Ranks {
+        let seed = |name: &String| Key::Query(name.clone()).seed();
+        Ranks(tokens.query_order.iter().enumerate().map(|(i, name)| (seed(name), i as u32)).collect())
+    }
+
+    /// Rank of a query key by its seed; unknown keys come last.
+    pub fn of(&self, seed: u64) -> u32 {
+        self.0.get(&seed).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// The compiled form of [`Tokens`].
+pub fn cut_of(tokens: &Tokens) -> Cut {
+    let bit = |(i, c): (usize, char)| if tokens.delimiters.contains(c) { 1 << i } else { 0 };
+    Cut { delimiters: [':', ',', '=', '!'].into_iter().enumerate().map(bit).sum(), semicolons: tokens.semicolons }
+}
+
+impl Columns {
+    /// Cuts the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
+    pub fn new(training: &Training, tokens: Tokens) -> Columns {
+        let mut out = Columns { tokens, ..Columns::default() };
+        let cut = cut_of(&out.tokens);
+        let mut cells = Cells::default();
+        out.learn_order(training, cut, &mut cells);
+        let ranks = Ranks::new(&out.tokens);
+        let mut builder = Builder::default();
+        for row in 0..training.len() {
+            let label = training.clusters[row];
+            if label == u32::MAX {
+                continue;
+            }
+            let Ok(split) = normalize(training.url(row), &mut cells.text) else { continue };
+            cells.cut(&split, cut);
+            set_order(&mut cells, |cells, cell| ranks.of(cells.seed(cell.key)));
+            builder.row(&cells, label, row as u32);
+        }
+        builder.into_columns(&mut out);
+        out
+    }
+
+    /// The usual order of query keys: by mean place in the URLs that have at least two, ties by name.
+    fn learn_order(&mut self, training: &Training, cut: Cut, cells: &mut Cells) {
+        let mut places: HashMap<u64, (String, u64, u64), FixedState> = HashMap::default();
+        for row in 0..training.len().min(ORDER_SAMPLE) {
+            let Ok(split) = normalize(training.url(row), &mut cells.text) else { continue };
+            cells.cut(&split, cut);
+            if cells.list.len() < cells.query_from + 2 {
+                continue;
+            }
+            for (place, cell) in cells.list[cells.query_from..].iter().enumerate() {
+                let KeyRef::Query(a, b) = cell.key else { continue };
+                let name = || String::from_utf8_lossy(cells.bytes(a, b)).into_owned();
+                let entry = places.entry(cells.seed(cell.key)).or_insert_with(|| (name(), 0, 0));
+                entry.1 += place as u64;
+                entry.2 += 1;
+            }
+        }
+        let mut seen: Vec<_> = places.into_values().filter(|(_, _, count)| *count >= 2).collect();
+        seen.sort_unstable_by(|a, b| (a.1 * b.2).cmp(&(b.1 * a.2)).then_with(|| a.0.cmp(&b.0)));
+        self.tokens.query_order = seen.into_iter().map(|(name, _, _)| name).collect();
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.hash.len()
+    }
+
+    /// Column of a key.
+    pub fn column(&self, key: &Key) -> Option<usize> {
+        self.keys.binary_search(key).ok()
+    }
+
+    /// Column of a fixed key.
+    pub fn fixed(&self, key: Fixed) -> Option<usize> {
+        self.column(&Key::Fixed(key))
+    }
+
+    /// A value; empty for code 0.
+    pub fn value(&self, key: usize, code: u32) -> &[u8] {
+        let (a, b) = self.values[key].ranges[code as usize];
+        &self.pool[a as usize..b as usize]
+    }
+
+    /// A value as text; `None` for the absent key.
+    pub fn text(&self, key: usize, code: u32) -> Option<String> {
+        (code != 0).then(|| String::from_utf8_lossy(self.value(key, code)).into_owned())
+    }
+
+    /// Code of a value of a key, made where it is new.
+    pub fn intern(&mut self, key: usize, value: &[u8]) -> u32 {
+        let hash = hash64_seeded(value, self.keys[key].seed());
+        if let Some(&code) = self.codes_of.get(&hash) {
+            return code;
+        }
+        let dictionary = &mut self.values[key];
+        let code = dictionary.hash.len() as u32;
+        let start = self.pool.len() as u32;
+        self.pool.extend_from_slice(value);
+        dictionary.hash.push(hash);
+        dictionary.ranges.push((start, self.pool.len() as u32));
+        self.codes_of.insert(hash, code);
+        code
+    }
+
+    /// Number of codes of a key, the absent one included.
+    pub fn codes_len(&self, key: usize) -> usize {
+        self.values[key].hash.len()
+    }
+
+    /// Keeps the given rows (rising), with everything else of the columns.
+    pub fn retain(&mut self, rows: &[u32]) {
+        fn pick<T: Copy>(from: &mut Vec<T>, rows: &[u32]) {
+            *from = rows.iter().map(|&r| from[r as usize]).collect();
+        }
+        self.codes.iter_mut().for_each(|column| pick(column, rows));
+        pick(&mut self.hash, rows);
+        pick(&mut self.label, rows);
+        pick(&mut self.weight, rows);
+        pick(&mut self.odd, rows);
+        pick(&mut self.origin, rows);
+    }
+}
+
+/// Rows as they are cut, before it is known which keys deserve a column.
+#[derive(Default)]
+struct Builder {
+    keys: Vec<Key>,
+    rows_of: Vec<u32>,
+    values: Vec<Dictionary>,
+    pool: Vec<u8>,
+    key_of: HashMap<u64, u32, FixedState>,
+    codes_of: HashMap<u64, u32, FixedState>,
+    flat: Vec<(u32, u32)>,
+    ends: Vec<u32>,
+    labels: Vec<u32>,
+    hashes: Vec<u64>,
+    origins: Vec<u32>,
+}
+
+impl Builder {
+    fn row(&mut self, cells: &Cells, label: u32, origin: u32) {
+        let mut identity = 0u64;
+        for cell in &cells.list {
+            let seed = cells.seed(cell.key);
+            let key = match self.key_of.get(&seed) {
+                Some(&key) => key,
+                None => {
+                    let key = self.keys.len() as u32;
+                    self.keys.push(cells.key(cell));
+                    self.rows_of.push(0);
+                    self.values.push(Dictionary { hash: vec![0], ranges: vec![(0, 0)] });
+                    self.key_of.insert(seed, key);
+                    key
+                }
+            };
+            self.rows_of[key as usize] += 1;
+            let value = cells.value(cell);
+            let hash = hash64_seeded(value, seed);
+            identity = identity.wrapping_add(hash);
+            let dictionary = &mut self.values[key as usize];
+            let code = *self.codes_of.entry(hash).or_insert_with(|| {
+                let start = self.pool.len() as u32;
+                self.pool.extend_from_slice(value);
+                dictionary.hash.push(hash);
+                dictionary.ranges.push((start, self.pool.len() as u32));
+                dictionary.hash.len() as u32 - 1
+            });
+            self.flat.push((key, code));
+        }
+        self.ends.push(self.flat.len() as u32);
+        self.labels.push(label);
+        self.hashes.push(identity);
+        self.origins.push(origin);
+    }
+
+    fn into_columns(mut self, out: &mut Columns) {
+        let mut chosen: Vec<u32> = (0..self.keys.len() as u32).collect();
+        chosen.retain(|&k| self.rows_of[k as usize] >= 2 || !self.keys[k as usize].optional());
+        let key = |k: u32| &self.keys[k as usize];
+        chosen.sort_unstable_by(|&a, &b| {
+            let rank = |k: u32| (key(k).optional(), std::cmp::Reverse(self.rows_of[k as usize]));
+            rank(a).cmp(&rank(b)).then_with(|| key(a).cmp(key(b)))
+        });
+        chosen.truncate(MAX_COLUMNS);
+        chosen.sort_unstable_by(|&a, &b| key(a).cmp(key(b)));
+        let rows = self.labels.len();
+        let mut column_of = vec![u32::MAX; self.keys.len()];
+        for (column, &k) in chosen.iter().enumerate() {
+            column_of[k as usize] = column as u32;
+        }
+        out.codes = vec![vec![0; rows]; chosen.len()];
+        out.odd = vec![false; rows];
+        let mut start = 0;
+        for (row, &end) in self.ends.iter().enumerate() {
+            for &(k, code) in &self.flat[start..end as usize] {
+                match column_of[k as usize] {
+                    u32::MAX => out.odd[row] = true,
+                    column => out.codes[column as usize][row] = code,
+                }
+            }
+            start = end as usize;
+        }
+        out.keys = chosen.iter().map(|&k| self.keys[k as usize].clone()).collect();
+        out.values = chosen.iter().map(|&k| std::mem::take(&mut self.values[k as usize])).collect();
+        out.hash = self.hashes;
+        out.origin = self.origins;
+        out.label = self.labels;
+        out.weight = vec![1; rows];
+        out.pool = self.pool;
+        out.codes_of = self.codes_of;
+    }
+}

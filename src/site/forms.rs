@@ -1,0 +1,298 @@
+//! Rules between forms: candidates (WWW10 5.2; design, section 4.1, stages 5 and 6).
+//!
+//! A form is a leaf of the pattern tree and a set of present keys. The inverted index cluster -> forms (Algorithm 2)
+//! gives the pairs of forms with common clusters; keys are mapped by agreement inside clusters instead of by value sets
+//! (Algorithm 3): unrelated small integers share all their values. There is no overlap threshold: eq. 6 shrinks with
+//! the sampling rate (a perfect two-mirror site shows 0.20 at a 20 % sample). A candidate s -> t keeps the constants
+//! of t and replaces each other key of t from a key of s; it exists only where every such key is mapped.
+
+use super::columns::Columns;
+use super::conditions::Condition;
+use super::energy::Graph;
+use super::evidence::{Bound, Groups, Sorter};
+use super::tree::{Branch, Tree};
+use crate::model::hash64;
+use crate::url::keys::host_sub;
+use crate::url::Fixed;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Forms of one cluster that the inverted index keeps: the biggest.
+const MAX_FORMS: usize = 40;
+/// Common clusters in which agreement is counted, at most.
+const MAX_COMMON: usize = 400;
+/// Rows of a form looked at in one cluster.
+const MAX_ROWS: usize = 6;
+/// Share of common clusters in which two mapped keys agree, in percent.
+const AGREEMENT: u32 = 80;
+/// URLs that make a form without a varying key a constant page.
+const MIN_CONSTANT_URLS: u64 = 5;
+
+/// One form.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// Leaf of the pattern tree.
+    pub leaf: u32,
+    /// Reduced rows, sorted by label then row.
+    pub rows: Vec<u32>,
+    /// URLs.
+    pub volume: u64,
+    /// Present keys with one value only.
+    pub constants: Vec<(usize, u32)>,
+    /// Present keys that vary.
+    pub slots: Vec<usize>,
+}
+
+/// For each key of the target that varies, the key of the source with its value; sorted by target key.
+pub type Mapping = Vec<(usize, usize)>;
+
+/// A candidate rule from form to form.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Source form.
+    pub source: usize,
+    /// Target form.
+    pub target: usize,
+    /// Where the varying keys of the target get their values.
+    pub mapping: Mapping,
+    /// 1 - fpr.
+    pub weight: f64,
+}
+
+/// Forms of a site and the candidates between them.
+#[derive(Debug, Default)]
+pub struct Forms {
+    /// The forms.
+    pub list: Vec<Form>,
+    /// Candidates, sorted by (source, target).
+    pub candidates: Vec<Candidate>,
+    /// Pairs of forms that share a cluster.
+    pub pairs: u64,
+    words: Vec<Vec<u64>>,
+    host: Option<usize>,
+    sorter: Sorter,
+}
+
+impl Forms {
+    /// Finds forms and candidates among `rows` (odd rows, which have keys without a column, take no part).
+    pub fn new(columns: &Columns, rows: &[u32], tree: &Tree) -> Forms {
+        let mut out = Forms { host: columns.fixed(Fixed::HOST), ..Forms::default() };
+        out.words = (0..columns.keys.len())
+            .map(|k| {
+                let word = |code: u32| {
+                    let value = columns.value(k, code);
+                    hash64(if Some(k) == out.host { &value[..host_sub(value)] } else { value })
+                };
+                (0..columns.codes_len(k) as u32).map(word).collect()
+            })
+            .collect();
+        out.find(columns, rows, tree);
+        out.candidates(columns);
+        out
+    }
+
+    fn find(&mut self, columns: &Columns, rows: &[u32], tree: &Tree) {
+        let mut by_tag: HashMap<u64, usize, FixedState> = HashMap::default();
+        for (at, &row) in rows.iter().enumerate().filter(|(_, r)| !columns.odd[**r as usize]) {
+            let leaf = tree.leaf_of[at];
+            let tag = columns.codes.iter().enumerate().fold(u64::from(leaf), |tag, (k, codes)| {
+                if codes[row as usize] == 0 { tag } else { crate::model::hash64_seeded(&(k as u64).to_le_bytes(), tag) }
+            });
+            let form = *by_tag.entry(tag).or_insert_with(|| {
+                self.list.push(Form { leaf, rows: Vec::new(), volume: 0, constants: Vec::new(), slots: Vec::new() });
+                self.list.len() - 1
+            });
+            self.list[form].rows.push(row);
+            self.list[form].volume += u64::from(columns.weight[row as usize]);
+        }
+        for form in &mut self.list {
+            form.rows.sort_unstable_by_key(|&r| (columns.label[r as usize], r));
+            let first = form.rows[0] as usize;
+            // One row says little about what varies, unless many URLs were reduced to it.
+            let sure = form.rows.len() > 1 || form.volume >= MIN_CONSTANT_URLS;
+            for (k, codes) in columns.codes.iter().enumerate().filter(|(_, codes)| codes[first] != 0) {
+                let name = &columns.keys[k];
+                let shape = name.is(Fixed::SCHEME) || name.is(Fixed::HOST) || name.is(Fixed::DEPTH);
+                if (sure || shape) && form.rows.iter().all(|&r| codes[r as usize] == codes[first]) {
+                    form.constants.push((k, codes[first]));
+                } else {
+                    form.slots.push(k);
+                }
+            }
+        }
+    }
+
+    fn candidates(&mut self, columns: &Columns) {
+        let mut postings: Vec<(u32, usize)> = Vec::new();
+        for (f, form) in self.list.iter().enumerate() {
+            let labels = form.rows.chunk_by(|&a, &b| columns.label[a as usize] == columns.label[b as usize]);
+            postings.extend(labels.map(|run| (columns.label[run[0] as usize], f)));
+        }
+        postings.sort_unstable();
+        let mut common: HashMap<(usize, usize), u32, FixedState> = HashMap::default();
+        let mut forms = Vec::new();
+        for cluster in postings.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
+            forms.clear();
+            forms.extend(cluster.iter().map(|p| p.1));
+            forms.sort_by_key(|&f| (std::cmp::Reverse(self.list[f].volume), f));
+            forms.truncate(MAX_FORMS);
+            forms.sort_unstable();
+            for (i, &a) in forms.iter().enumerate() {
+                forms[i + 1..].iter().for_each(|&b| *common.entry((a, b)).or_default() += 1);
+            }
+        }
+        self.pairs = common.len() as u64;
+        let mut pairs: Vec<((usize, usize), u32)> = common.into_iter().collect();
+        pairs.sort_unstable();
+        let mut found = Vec::new();
+        for ((a, b), clusters) in pairs {
+            let (f, g) = (&self.list[a], &self.list[b]);
+            if f.slots.is_empty() && g.slots.is_empty() {
+                if f.volume.min(g.volume) >= MIN_CONSTANT_URLS {
+                    found.push(Candidate { source: a, target: b, mapping: Vec::new(), weight: 1.0 });
+                    found.push(Candidate { source: b, target: a, mapping: Vec::new(), weight: 1.0 });
+                }
+                continue;
+            }
+            if clusters < 3 {
+                continue;
+            }
+            let pairs = self.agree(columns, f, g);
+            if pairs.is_empty() {
+                continue;
+            }
+            // In terms of b: key of b -> key of a.
+            let mut to_b: Mapping = pairs.iter().map(|&(ka, kb)| (kb, ka)).collect();
+            to_b.sort_unstable();
+            let own: Mapping = to_b.iter().map(|&(kb, _)| (kb, kb)).collect();
+            let groups = self.test(columns, &[(a, &to_b), (b, &own)]);
+            let (good, bad) = groups.totals();
+            if !Bound::FORM.holds(good, bad, 0) || self.groups_with_both(a, &groups) < 3 {
+                continue;
+            }
+            let weight = good as f64 / (good + bad) as f64;
+            let mut to_a: Mapping = pairs;
+            to_a.sort_unstable();
+            for (source, target, mapping) in [(a, b, to_b), (b, a, to_a)] {
+                if self.list[target].slots.iter().all(|k| mapping.iter().any(|m| m.0 == *k)) {
+                    found.push(Candidate { source, target, mapping, weight });
+                }
+            }
+        }
+        found.sort_by_key(|c| (c.source, c.target));
+        self.candidates = found;
+    }
+
+    /// One-to-one key mapping `(key of f, key of g)` by the share of common clusters in which two keys hold one value.
+    fn agree(&self, columns: &Columns, f: &Form, g: &Form) -> Vec<(usize, usize)> {
+        let label = |r: &u32| columns.label[*r as usize];
+        let mut hits = vec![0u32; f.slots.len() * g.slots.len()];
+        let (mut i, mut j, mut common) = (0, 0, 0u32);
+        while i < f.rows.len() && j < g.rows.len() && common < MAX_COMMON as u32 {
+            let (a, b) = (label(&f.rows[i]), label(&g.rows[j]));
+            let end = |rows: &[u32], at: usize, l: u32| at + rows[at..].partition_point(|r| label(r) <= l);
+            match a.cmp(&b) {
+                std::cmp::Ordering::Less => i = end(&f.rows, i, a),
+                std::cmp::Ordering::Greater => j = end(&g.rows, j, b),
+                std::cmp::Ordering::Equal => {
+                    let (ie, je) = (end(&f.rows, i, a), end(&g.rows, j, b));
+                    let (mine, other) = (&f.rows[i..ie.min(i + MAX_ROWS)], &g.rows[j..je.min(j + MAX_ROWS)]);
+                    for (x, &ka) in f.slots.iter().enumerate() {
+                        for (z, &kb) in g.slots.iter().enumerate() {
+                            let word = |k: usize, r: u32| self.words[k][columns.codes[k][r as usize] as usize];
+                            let met = mine.iter().any(|&p| other.iter().any(|&q| word(ka, p) == word(kb, q)));
+                            hits[x * g.slots.len() + z] += u32::from(met);
+                        }
+                    }
+                    common += 1;
+                    (i, j) = (ie, je);
+                }
+            }
+        }
+        let mut ranked: Vec<(u32, bool, usize, usize)> = Vec::new();
+        for (x, &ka) in f.slots.iter().enumerate() {
+            for (z, &kb) in g.slots.iter().enumerate() {
+                let count = hits[x * g.slots.len() + z];
+                if count * 100 >= AGREEMENT * common {
+                    ranked.push((count, ka == kb, ka, kb));
+                }
+            }
+        }
+        ranked.sort_unstable_by_key(|&(count, same, ka, kb)| (std::cmp::Reverse((count, same)), ka, kb));
+        let mut out: Vec<(usize, usize)> = Vec::new();
+        for (_, _, ka, kb) in ranked {
+            if out.iter().all(|&(x, z)| x != ka && z != kb) {
+                out.push((ka, kb));
+            }
+        }
+        out
+    }
+
+    /// Evidence of moving forms to one target: each member with its mapping in terms of the target's keys.
+    pub fn test(&mut self, columns: &Columns, members: &[(usize, &Mapping)]) -> Groups {
+        let words = &self.words;
+        let identity = |row: u32, mapping: &Mapping| {
+            mapping.iter().fold(0u64, |sum, &(target, source)| {
+                let word = words[source][columns.codes[source][row as usize] as usize];
+                sum.wrapping_add(crate::model::hash64_seeded(&word.to_le_bytes(), target as u64))
+            })
+        };
+        let rows: Vec<(u64, u32)> = members
+            .iter()
+            .flat_map(|(f, mapping)| self.list[*f].rows.iter().map(|&r| (identity(r, mapping), r)))
+            .collect();
+        self.sorter.group(rows.into_iter(), &columns.label)
+    }
+
+    /// Groups that hold rows of form `a` and of another form.
+    fn groups_with_both(&self, a: usize, groups: &Groups) -> usize {
+        let mut of_a: Vec<u32> = self.list[a].rows.clone();
+        of_a.sort_unstable();
+        (0..groups.len())
+            .filter(|&g| {
+                let members = groups.members(g);
+                let count = members.iter().filter(|r| of_a.binary_search(r).is_ok()).count();
+                count > 0 && count < members.len()
+            })
+            .count()
+    }
+
+    /// The graph of the energy walk: forms with their volumes, candidates with their weights.
+    pub fn graph(&self) -> Graph {
+        Graph {
+            volume: self.list.iter().map(|f| f.volume as f64).collect(),
+            edges: self.candidates.iter().map(|c| (c.source as u32, c.target as u32, c.weight)).collect(),
+            ..Graph::default()
+        }
+    }
+
+    /// Conditions on the keys of a form that tell it from forms with the same keys: its constants and its leaf.
+    pub fn scope(&self, form: &Form, tree: &Tree) -> (Vec<(usize, Condition)>, Vec<(usize, Vec<u32>)>) {
+        let mut is: Vec<(usize, Condition)> = form.constants.iter().map(|&(k, c)| (k, Condition::Is(c))).collect();
+        is.extend(form.slots.iter().map(|&k| (k, Condition::Present)));
+        let mut none = Vec::new();
+        for branch in &tree.nodes[form.leaf as usize].path {
+            match branch {
+                Branch::Is(k, code) if form.slots.contains(k) => {
+                    is.retain(|(key, _)| key != k);
+                    is.push((*k, Condition::Is(*code)));
+                }
+                Branch::None(k, codes) if form.slots.contains(k) => {
+                    let codes: Vec<u32> = codes.iter().copied().filter(|&c| c != 0).collect();
+                    if !codes.is_empty() {
+                        none.push((*k, codes));
+                    }
+                }
+                _ => {}
+            }
+        }
+        is.sort_by_key(|s| s.0);
+        none.sort();
+        (is, none)
+    }
+
+    /// The column of the host.
+    pub fn host(&self) -> Option<usize> {
+        self.host
+    }
+}

@@ -1,0 +1,142 @@
+//! Canonical URLs actually seen, and look-ups (design, section 2 "canonical URL", section 4.6).
+//!
+//! The rules reduce each training URL to an identity. Where the URL that the rules compose for an identity is not one
+//! of its members, the best member (shortest, then by bytes; not one that redirects or declares another canonical) is
+//! kept as its canonical URL. Identities that hold one and the same cluster become look-ups to one of them: a session
+//! form and an article form of one page that no rule joins. A look-up acts only on URLs whose identity was seen, but it
+//! trusts single labels, so there are none where more than [`MAX_IMPURE_PERMILLE`] of the URLs contradict their
+//! identity's majority.
+
+use super::Training;
+use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::url::normalize;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Share of URLs outside the majority of their identity above which labels are too noisy to trust one by one.
+pub const MAX_IMPURE_PERMILLE: u64 = 10;
+
+/// Training URLs that the rules reduce to one identity.
+#[derive(Debug)]
+struct Identity {
+    /// The URL the rules compose.
+    composed: Vec<u8>,
+    /// Its members.
+    rows: Vec<u32>,
+    /// The largest cluster among them; ties go to the smaller id.
+    majority: u32,
+    /// All members are of one cluster.
+    pure: bool,
+    /// The canonical URL: a member, else what the rules compose.
+    canonical: Option<Vec<u8>>,
+}
+
+/// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups, impure URLs).
+pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64, u64, u64) {
+    let mut identities = identities(rules, training);
+    let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
+    let impure: u64 = identities
+        .iter()
+        .map(|i| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64)
+        .sum();
+    let mut normal = Vec::new();
+    for identity in &mut identities {
+        let mut own_form = |row: u32| {
+            let url = training.url(row as usize);
+            normalize(url, &mut normal).is_ok() && normal == url
+        };
+        identity.canonical = identity
+            .rows
+            .iter()
+            .copied()
+            .filter(|&r| training.clusters[r as usize] == identity.majority)
+            .filter(|&r| !training.elsewhere[r as usize] && own_form(r))
+            .map(|r| training.url(r as usize))
+            .min_by_key(|url| (url.len(), *url))
+            .map(<[u8]>::to_vec);
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut seen = Vec::new();
+    let mut look_ups = Vec::new();
+    let mut target_of: Vec<Option<usize>> = vec![None; identities.len()];
+    if aliases && impure * 1000 <= MAX_IMPURE_PERMILLE * labelled {
+        let mut by_cluster: Vec<(u32, usize)> =
+            identities.iter().enumerate().filter(|(_, i)| i.pure).map(|(n, i)| (i.majority, n)).collect();
+        by_cluster.sort_unstable();
+        for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
+            let rank = |n: usize| {
+                let identity = &identities[n];
+                let url = identity.canonical.as_deref().unwrap_or(&identity.composed);
+                (identity.canonical.is_none(), url.len(), std::cmp::Reverse(identity.rows.len()), url)
+            };
+            let best = cluster.iter().map(|c| c.1).min_by(|&a, &b| rank(a).cmp(&rank(b))).expect("two identities");
+            if identities[best].canonical.is_some() {
+                cluster.iter().filter(|c| c.1 != best).for_each(|c| target_of[c.1] = Some(best));
+                target_of[best] = Some(best);
+            }
+        }
+    }
+    for (n, identity) in identities.iter().enumerate() {
+        let Some(canonical) = &identity.canonical else {
+            continue;
+        };
+        match target_of[n] {
+            Some(best) if best != n => {
+                let to = identities[best].canonical.as_deref().expect("a target has a canonical URL");
+                look_ups.push([text(canonical), text(to)]);
+            }
+            Some(_) => seen.push(text(canonical)),
+            None if *canonical != identity.composed => seen.push(text(canonical)),
+            None => {}
+        }
+    }
+    seen.sort_unstable();
+    look_ups.sort_unstable();
+    let counts = (seen.len() as u64, look_ups.len() as u64, impure);
+    rules.seen = seen;
+    rules.aliases = look_ups;
+    counts
+}
+
+/// Groups the labelled training URLs by identity, in the order of their first rows.
+fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
+    let set = RuleSet::new(vec![SiteRules { seen: Vec::new(), aliases: Vec::new(), ..rules.clone() }]);
+    let mut scratch = Scratch::default();
+    let mut index: HashMap<u64, usize, FixedState> = HashMap::default();
+    let mut out: Vec<Identity> = Vec::new();
+    for row in 0..training.len() {
+        if training.clusters[row] == u32::MAX {
+            continue;
+        }
+        let applied = set.apply(training.url(row), Some(0), &mut scratch);
+        if applied.invalid {
+            continue;
+        }
+        let at = *index.entry(crate::model::hash64(applied.url)).or_insert_with(|| {
+            out.push(Identity {
+                composed: applied.url.to_vec(),
+                rows: Vec::new(),
+                majority: 0,
+                pure: true,
+                canonical: None,
+            });
+            out.len() - 1
+        });
+        out[at].rows.push(row as u32);
+    }
+    let mut labels = Vec::new();
+    for identity in &mut out {
+        labels.clear();
+        labels.extend(identity.rows.iter().map(|&r| training.clusters[r as usize]));
+        labels.sort_unstable();
+        let mut best = (0, 0);
+        for run in labels.chunk_by(|a, b| a == b) {
+            if run.len() > best.0 {
+                best = (run.len(), run[0]);
+            }
+        }
+        identity.majority = best.1;
+        identity.pure = best.0 == labels.len();
+    }
+    out
+}

@@ -1,0 +1,89 @@
+//! From adopted operations on codes to rules in words.
+
+use super::Training;
+use super::conditions::{Condition, Scope};
+use super::covering::{Action, Adopted, Covering};
+use super::evidence::upper_bound_ppm;
+use super::operations::Map;
+use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, Test};
+
+/// The rule of one adopted operation; its id is still empty.
+pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
+    let columns = &covering.columns;
+    let key = |k: usize| columns.keys[k].to_string();
+    let mut operations: Vec<(String, Operation)> =
+        adopted.maps.iter().map(|(k, map)| (key(*k), operation(covering, adopted.action, *k, map))).collect();
+    operations.sort();
+    let kind = match adopted.action {
+        Action::Ignore => Kind::Ignore,
+        Action::Classes => Kind::Classes,
+        Action::Function(_) => Kind::Function,
+    };
+    Rule {
+        id: String::new(),
+        kind,
+        scope: scope(covering, &adopted.scope),
+        operations,
+        closed: false,
+        evidence: evidence(
+            training,
+            (adopted.good, adopted.bad, adopted.prior),
+            adopted.pairs,
+            adopted.clusters,
+            &adopted.examples,
+        ),
+        departures: Vec::new(),
+    }
+}
+
+/// Evidence in the form of a rule file.
+pub fn evidence(
+    training: &Training,
+    (good, bad, prior): (u64, u64, u64),
+    (support_pairs, false_positive_pairs): (u64, u64),
+    clusters: u64,
+    examples: &[[u32; 2]],
+) -> Evidence {
+    let url = |row: u32| String::from_utf8_lossy(training.url(row as usize)).into_owned();
+    Evidence {
+        good,
+        bad,
+        prior: prior as u32,
+        support_pairs,
+        false_positive_pairs,
+        upper_bound_ppm: upper_bound_ppm(bad, good + bad + prior),
+        clusters,
+        examples: examples.iter().map(|pair| pair.map(url)).collect(),
+    }
+}
+
+/// A scope in words, sorted by key.
+pub fn scope(covering: &Covering, scope: &Scope) -> Vec<Constraint> {
+    let columns = &covering.columns;
+    let test = |k: usize, condition: Condition| match condition {
+        Condition::Is(code) => columns.text(k, code).map_or(Test::Absent, Test::Equals),
+        Condition::Present => Test::Present,
+        Condition::Absent => Test::Absent,
+    };
+    let mut out: Vec<Constraint> =
+        scope.iter().map(|&(k, c)| Constraint { key: columns.keys[k].to_string(), test: test(k, c) }).collect();
+    out.sort();
+    out
+}
+
+fn operation(covering: &Covering, action: Action, key: usize, map: &Map) -> Operation {
+    let columns = &covering.columns;
+    match (action, map) {
+        (Action::Ignore, map) => Operation::Ignore(map.representative(columns, key)),
+        (Action::Function(family), _) => Operation::Apply(family.function),
+        (Action::Classes, Map::Table(table)) => {
+            let mut pairs: Vec<_> = (0..table.len() as u32)
+                .filter(|&code| table[code as usize] != code)
+                .map(|code| (columns.text(key, code), columns.text(key, table[code as usize])))
+                .collect();
+            pairs.sort();
+            Operation::Classes(pairs)
+        }
+        (Action::Classes, Map::To { .. }) => Operation::Classes(Vec::new()),
+    }
+}

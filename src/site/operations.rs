@@ -1,0 +1,221 @@
+//! Operations on keys: ignore, value classes, string functions; as maps from code to code.
+//!
+//! What a catalogue operation removes is a key of its own ([`crate::url::keys`]), so most rows of the normalization
+//! catalogue are "ignore this key". String functions run on the dictionary of a key, never on rows.
+
+use super::columns::Columns;
+use crate::rules::{Function, Representative};
+use crate::url::{Fixed, Key, Part};
+
+/// Observations that catalogue operations and well-known tracking names start with.
+pub const PRIOR: u64 = 8;
+/// The same for classes of hosts.
+pub const HOST_PRIOR: u64 = 4;
+
+/// What an operation does to the codes of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Map {
+    /// Every value becomes this code; the absent key too where `everywhere`.
+    To {
+        /// The representative; 0 leaves the key out.
+        code: u32,
+        /// An absent key gets it, too.
+        everywhere: bool,
+    },
+    /// Code by code; codes beyond the table are kept.
+    Table(Vec<u32>),
+}
+
+impl Map {
+    /// The code that `code` becomes.
+    pub fn get(&self, code: u32) -> u32 {
+        match self {
+            Map::To { code: to, everywhere } => {
+                if code != 0 || *everywhere {
+                    *to
+                } else {
+                    0
+                }
+            }
+            Map::Table(table) => table.get(code as usize).copied().unwrap_or(code),
+        }
+    }
+
+    /// The representative in the words of a rule.
+    pub fn representative(&self, columns: &Columns, key: usize) -> Representative {
+        match *self {
+            Map::To { code, everywhere } => match columns.text(key, code) {
+                None => Representative::LeftOut,
+                Some(value) if everywhere => Representative::Everywhere(value),
+                Some(value) => Representative::WherePresent(value),
+            },
+            Map::Table(_) => Representative::LeftOut,
+        }
+    }
+}
+
+/// How often each code of a key comes in `rows`.
+pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut counts = vec![0; columns.codes_len(key)];
+    let codes = &columns.codes[key];
+    rows.for_each(|r| counts[codes[r as usize] as usize] += 1);
+    counts
+}
+
+/// The most frequent code; ties go to the shorter value, then by bytes.
+pub fn most_frequent(columns: &Columns, key: usize, counts: &[u32], from: usize) -> u32 {
+    let rank = |code: usize| {
+        let value = columns.value(key, code as u32);
+        (counts[code], std::cmp::Reverse((value.len(), value)))
+    };
+    (from..counts.len()).max_by_key(|&code| rank(code)).unwrap_or(0) as u32
+}
+
+/// "Ignore this key" as it is seen in rows with these frequencies: every value becomes the representative. A key seen
+/// absent is left out, else it gets its most frequent value; a part of the path stays where it is present.
+pub fn ignore(columns: &Columns, key: usize, counts: &[u32]) -> Map {
+    let name = &columns.keys[key];
+    let total: u32 = counts.iter().sum();
+    if name.is(Fixed::TRAILING_SLASH) {
+        let code = most_frequent(columns, key, counts, 0);
+        return Map::To { code, everywhere: true };
+    }
+    let value = most_frequent(columns, key, counts, 1);
+    let mandatory = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
+    let rarely_absent = name.is(Fixed::EXTENSION) && counts[0] * 10 < total;
+    if mandatory || rarely_absent || counts[0] == 0 {
+        return Map::To { code: value, everywhere: false };
+    }
+    Map::To { code: 0, everywhere: true }
+}
+
+/// Prior of ignoring these keys together: catalogue keys and well-known tracking names start with eight.
+pub fn ignore_prior(columns: &Columns, keys: &[usize]) -> u64 {
+    if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { PRIOR } else { 0 }
+}
+
+fn in_catalogue(key: &Key) -> bool {
+    match key {
+        Key::Fixed(fixed) => [
+            Fixed::SCHEME,
+            Fixed::DOUBLE_SLASH,
+            Fixed::INDEX,
+            Fixed::TRAILING_SLASH,
+            Fixed::EMPTY_QUERY,
+            Fixed::FRAGMENT,
+            Fixed::ORDER,
+        ]
+        .contains(fixed),
+        Key::Param(name) | Key::Query(name) => is_tracking(name.trim_end_matches('=')),
+    }
+}
+
+/// Names that say of themselves that they carry a session or a campaign.
+const TRACKING: [&str; 24] = [
+    "gclid",
+    "fbclid",
+    "msclkid",
+    "mc_cid",
+    "mc_eid",
+    "_ga",
+    "yclid",
+    "dclid",
+    "igshid",
+    "phpsessid",
+    "jsessionid",
+    "sid",
+    "sessionid",
+    "session_id",
+    "sess",
+    "cfid",
+    "cftoken",
+    "ref",
+    "referrer",
+    "spm",
+    "sectok",
+    "token",
+    "gbraid",
+    "wbraid",
+];
+
+fn is_tracking(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    TRACKING.contains(&name.as_str()) || name.starts_with("utm_") || name.starts_with("aspsessionid")
+}
+
+/// A string function on a family of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The function.
+    pub function: Function,
+    /// The keys it is tried on together.
+    pub on: On,
+}
+
+/// A family of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// The host.
+    Host,
+    /// All parts of the path.
+    Path,
+    /// All parts of the path below the first segment, so that the first segment can be a condition.
+    PathBelow,
+    /// Query keys.
+    Query,
+}
+
+/// The string functions of the catalogue, in the order in which they are tried.
+pub const FAMILIES: [Family; 9] = [
+    Family { function: Function::DropWww, on: On::Host },
+    Family { function: Function::DecodeSubDelimiters, on: On::Path },
+    Family { function: Function::DecodeSubDelimiters, on: On::Query },
+    Family { function: Function::PlusIsSpace, on: On::Query },
+    Family { function: Function::DropEmpty, on: On::Query },
+    Family { function: Function::LowerCase, on: On::Path },
+    Family { function: Function::LowerCase, on: On::PathBelow },
+    Family { function: Function::LowerCase, on: On::Query },
+    Family { function: Function::DecodeSubDelimiters, on: On::PathBelow },
+];
+
+impl Family {
+    /// Prior of the function: changes of case have none.
+    pub fn prior(&self) -> u64 {
+        if self.function == Function::LowerCase { 0 } else { PRIOR }
+    }
+
+    /// True for a key of the family.
+    pub fn contains(&self, key: &Key) -> bool {
+        let path = key.as_path();
+        match self.on {
+            On::Host => key.is(Fixed::HOST),
+            On::Path => path.is_some() || key.is(Fixed::EXTENSION),
+            On::PathBelow => path.is_some_and(|(segment, _)| segment > 0) || key.is(Fixed::EXTENSION),
+            On::Query => matches!(key, Key::Query(_)),
+        }
+    }
+}
+
+/// The function as a map over the codes of a key; `None` where it changes no value. New values get codes.
+pub fn function_map(columns: &mut Columns, key: usize, function: Function) -> Option<Map> {
+    let mut table: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
+    let mut changed = false;
+    let mut out = Vec::new();
+    for code in 1..table.len() as u32 {
+        let value = columns.value(key, code);
+        if !crate::rules::functions::apply(function, value, &mut out) {
+            continue;
+        }
+        changed = true;
+        table[code as usize] =
+            if out.is_empty() && function == Function::DropEmpty { 0 } else { columns.intern(key, &out) };
+    }
+    changed.then_some(Map::Table(table))
+}
+
+/// A number part of a path segment or a bare number: values that are never a condition.
+pub fn is_number(columns: &Columns, key: usize, code: u32) -> bool {
+    let value = columns.value(key, code);
+    matches!(columns.keys[key].as_path(), Some((_, Part::Number)))
+        || !value.is_empty() && value.iter().all(u8::is_ascii_digit)
+}

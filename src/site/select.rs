@@ -1,0 +1,160 @@
+//! Deployable rules from candidates between forms (WWW10 5.3; design, section 4.1, stage 7).
+//!
+//! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the forms. Towards a
+//! destination the best candidate of each source is followed backwards, breadth first; chains are concatenated into one
+//! direct rule a source (Figure 8 d, e), and each composed rule is proven again on the rows of all forms that already
+//! move to the destination. A form that is a destination or has moved takes no further part, so the three conflicts of
+//! Figure 7 cannot arise: one rule a source, no ancestors among forms, no circle.
+
+use super::Training;
+use super::columns::Columns;
+use super::conditions::Condition;
+use super::evidence::{Bound, Groups};
+use super::forms::{Form, Forms, Mapping};
+use super::lower;
+use super::tree::Tree;
+use crate::rules::{Constraint, Kind, Operation, Rule, Test};
+use crate::url::Fixed;
+use crate::url::keys::HOST_SUB;
+
+/// A form that moves to a destination.
+#[derive(Clone, Debug)]
+pub struct Move {
+    /// Source form.
+    pub source: usize,
+    /// Destination.
+    pub target: usize,
+    /// Where each varying key of the destination gets its value.
+    pub mapping: Mapping,
+    /// Evidence of the whole set of forms that move to the destination so far, this one included.
+    pub evidence: (u64, u64),
+    /// Clusters that support it.
+    pub clusters: u64,
+}
+
+/// Chooses destinations and the moves to them.
+pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move> {
+    let count = forms.list.len();
+    let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (i, candidate) in forms.candidates.iter().enumerate() {
+        into[candidate.target].push(i);
+    }
+    for list in &mut into {
+        list.sort_by(|&a, &b| {
+            let (a, b) = (&forms.candidates[a], &forms.candidates[b]);
+            b.weight.total_cmp(&a.weight).then_with(|| a.source.cmp(&b.source))
+        });
+    }
+    let mut order: Vec<usize> = (0..count).filter(|&f| !into[f].is_empty()).collect();
+    order.sort_by(|&a, &b| {
+        let rank = |f: usize| (forms.list[f].slots.len(), std::cmp::Reverse(forms.list[f].volume), f);
+        energy[b].total_cmp(&energy[a]).then_with(|| rank(a).cmp(&rank(b)))
+    });
+    let mut done = vec![false; count];
+    let mut moves = Vec::new();
+    for destination in order {
+        if done[destination] {
+            continue;
+        }
+        done[destination] = true;
+        let own: Mapping = forms.list[destination].slots.iter().map(|&k| (k, k)).collect();
+        let mut members: Vec<(usize, Mapping)> = vec![(destination, own)];
+        let mut at = 0;
+        while at < members.len() {
+            let (through, chain) = members[at].clone();
+            at += 1;
+            for &i in &into[through] {
+                let candidate = &forms.candidates[i];
+                let source = candidate.source;
+                let step = |key: usize| candidate.mapping.iter().find(|m| m.0 == key).map(|m| m.1);
+                let composed: Option<Mapping> = chain.iter().map(|&(kd, kz)| Some((kd, step(kz)?))).collect();
+                let Some(composed) = composed.filter(|_| !done[source]) else { continue };
+                let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
+                all.push((source, &composed));
+                let groups = forms.test(columns, &all);
+                if !holds(&groups, composed.is_empty()) {
+                    continue;
+                }
+                done[source] = true;
+                moves.push(Move {
+                    source,
+                    target: destination,
+                    mapping: composed.clone(),
+                    evidence: groups.totals(),
+                    clusters: groups.clusters(),
+                });
+                members.push((source, composed));
+            }
+        }
+    }
+    moves
+}
+
+/// Rules between forms pass with z = 0.5; constant pages pass when nothing contradicts them.
+fn holds(groups: &Groups, constant: bool) -> bool {
+    let (good, bad) = groups.totals();
+    Bound::FORM.holds(good, bad, 0) || constant && good > 0 && bad == 0
+}
+
+/// The rule of a move; its id is still empty.
+pub fn rule(forms: &Forms, columns: &Columns, tree: &Tree, training: &Training, chosen: &Move) -> Rule {
+    let (source, target) = (&forms.list[chosen.source], &forms.list[chosen.target]);
+    let key = |k: usize| columns.keys[k].to_string();
+    let text = |k: usize, code: u32| columns.text(k, code).unwrap_or_default();
+    let (is, none) = forms.scope(source, tree);
+    let mut scope: Vec<Constraint> = Vec::new();
+    for (k, condition) in is {
+        let none = none.iter().find(|n| n.0 == k);
+        let test = match (condition, none) {
+            (Condition::Is(code), _) => Test::Equals(text(k, code)),
+            (_, Some((_, codes))) => {
+                let mut values: Vec<String> = codes.iter().map(|&c| text(k, c)).collect();
+                values.sort();
+                Test::NoneOf(values)
+            }
+            _ => Test::Present,
+        };
+        scope.push(Constraint { key: key(k), test });
+    }
+    scope.sort();
+    let mut operations: Vec<(String, Operation)> = operations(target, chosen, columns);
+    operations.sort();
+    let (good, bad) = chosen.evidence;
+    let examples = examples(forms, columns, chosen);
+    Rule {
+        id: String::new(),
+        kind: if chosen.mapping.is_empty() { Kind::ConstantPage } else { Kind::Form },
+        scope,
+        operations,
+        closed: true,
+        evidence: lower::evidence(training, (good, bad, 0), (good + bad, bad), chosen.clusters, &examples),
+        departures: Vec::new(),
+    }
+}
+
+fn operations(target: &Form, chosen: &Move, columns: &Columns) -> Vec<(String, Operation)> {
+    let host = columns.fixed(Fixed::HOST);
+    let key = |k: usize| columns.keys[k].to_string();
+    let mut out: Vec<(String, Operation)> = target
+        .constants
+        .iter()
+        .map(|&(k, code)| (key(k), Operation::Keep(columns.text(k, code).unwrap_or_default())))
+        .collect();
+    for &(to, from) in &chosen.mapping {
+        // A host and another key share the labels below the registrable domain, not the whole host.
+        let sub = |k: usize| if Some(k) == host && to != from { HOST_SUB.to_owned() } else { key(k) };
+        out.push((sub(to), Operation::Replace(sub(from))));
+    }
+    out
+}
+
+fn examples(forms: &Forms, columns: &Columns, chosen: &Move) -> Vec<[u32; 2]> {
+    let (source, target) = (&forms.list[chosen.source], &forms.list[chosen.target]);
+    let label = |r: &u32| columns.label[*r as usize];
+    let pair = |r: &u32| {
+        let at = target.rows.partition_point(|o| label(o) < label(r));
+        let other = target.rows.get(at).filter(|o| label(o) == label(r))?;
+        Some([columns.origin[*r as usize], columns.origin[*other as usize]])
+    };
+    source.rows.iter().filter_map(pair).take(3).collect()
+}

@@ -1,0 +1,181 @@
+//! Key-value pairs back into a URL, and the order of query keys.
+//!
+//! Composing the pairs that [`Cells::cut`] made gives the URL they were cut from, byte for byte (a property test holds
+//! this). What a rule left out is simply not there. The order of parameters is not visible in key-value pairs: a URL
+//! whose parameters do not stand in the site's usual order carries them in the key
+//! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
+
+use super::keys::{Cell, Cells, Fixed, KeyRef};
+
+/// Adds the key for an unusual order of parameters. `rank` tells the place of a query cell in the usual order; cells
+/// of the same rank order by name.
+pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, &Cell) -> u32) {
+    if cells.names.len() < 2 {
+        return;
+    }
+    let mut at = 0;
+    let mut previous: Option<(u32, &[u8])> = None;
+    let mut usual = true;
+    // In the usual order, the cells stand by rising rank and each takes all its repeats in one run.
+    for cell in &cells.list[cells.query_from..] {
+        let KeyRef::Query(a, b) = cell.key else { continue };
+        let name = cells.bytes(a, b);
+        let mine = (rank(cells, cell), name);
+        usual &= previous.is_none_or(|p| p < mine);
+        previous = Some(mine);
+        let from = at;
+        while at < cells.names.len() && cells.bytes(cells.names[at].0, cells.names[at].1) == name {
+            at += 1;
+        }
+        usual &= at > from;
+    }
+    if usual && at == cells.names.len() {
+        return;
+    }
+    let start = cells.text.len() as u32;
+    for i in 0..cells.names.len() {
+        let (a, b) = cells.names[i];
+        if i > 0 {
+            cells.text.push(b'&');
+        }
+        cells.text.extend_from_within(a as usize..b as usize);
+    }
+    let end = cells.text.len() as u32;
+    cells.list.insert(cells.query_from, Cell { key: KeyRef::Fixed(Fixed::ORDER), start, end });
+    cells.query_from += 1;
+}
+
+/// Writes the URL of the pairs in `cells.list` to `out` (cleared first). Path cells stand in rising order; query cells
+/// are written in the order of the list unless the list holds an order of its own.
+pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
+    out.clear();
+    let mut depth = 0;
+    let [mut slash, mut index, mut doubled, mut extension, mut fragment, mut order, mut whole] = [None::<Cell>; 7];
+    let mut empty_query = false;
+    let mut path = cells.list.len()..0;
+    for (i, cell) in cells.list.iter().enumerate() {
+        let KeyRef::Fixed(fixed) = cell.key else { continue };
+        match fixed {
+            Fixed::SCHEME => {
+                out.extend_from_slice(cells.value(cell));
+                out.extend_from_slice(b"://");
+            }
+            Fixed::HOST => out.extend_from_slice(cells.value(cell)),
+            Fixed::DOUBLE_SLASH => doubled = Some(*cell),
+            Fixed::INDEX => index = Some(*cell),
+            Fixed::TRAILING_SLASH => slash = Some(*cell),
+            Fixed::DEPTH => depth = number(cells.value(cell)),
+            Fixed::EXTENSION => extension = Some(*cell),
+            Fixed::EMPTY_QUERY => empty_query = true,
+            Fixed::ORDER => order = Some(*cell),
+            Fixed::FRAGMENT => fragment = Some(*cell),
+            Fixed::WHOLE_QUERY => whole = Some(*cell),
+            _ => path = path.start.min(i)..i + 1,
+        }
+    }
+    let extra = doubled.map_or(&b""[..], |c| cells.value(&c));
+    let mut parts = cells.list.get(path).unwrap_or_default().iter().filter_map(|c| match c.key {
+        KeyRef::Fixed(fixed) => fixed.as_path().map(|(segment, _)| (segment, c)),
+        _ => None,
+    });
+    let mut next = parts.next();
+    for segment in 0..depth {
+        slashes(out, extra, segment);
+        while let Some((_, cell)) = next.filter(|(at, _)| *at == segment) {
+            out.extend_from_slice(cells.value(cell));
+            next = parts.next();
+        }
+    }
+    if let Some(cell) = extension {
+        out.extend_from_slice(cells.value(&cell));
+    }
+    // A slash that a rule adds does not go behind an extension: `/a.html/` is another URL on every server.
+    if depth == 0 || index.is_some() || slash.is_some() && extension.is_none() {
+        slashes(out, extra, depth);
+    }
+    if let Some(cell) = index {
+        out.extend_from_slice(cells.value(&cell));
+    }
+    for cell in &cells.list {
+        if let KeyRef::Param(a, b) = cell.key {
+            out.push(b';');
+            out.extend_from_slice(cells.bytes(a, b));
+            out.extend_from_slice(cells.value(cell));
+        }
+    }
+    let before = out.len();
+    match order {
+        Some(order) => ordered_query(cells, cells.value(&order), out),
+        None => {
+            for cell in &cells.list {
+                if let KeyRef::Query(a, b) = cell.key {
+                    parameter(out, before, cells.bytes(a, b), cells.value(cell));
+                }
+            }
+        }
+    }
+    if let Some(cell) = whole {
+        parameter(out, before, b"", cells.value(&cell));
+    }
+    if out.len() == before && empty_query {
+        out.push(b'?');
+    }
+    if let Some(cell) = fragment {
+        out.push(b'#');
+        out.extend_from_slice(cells.value(&cell));
+    }
+}
+
+fn number(digits: &[u8]) -> usize {
+    digits.iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'))
+}
+
+/// The slash at a boundary, and the extra ones that stand there.
+fn slashes(out: &mut Vec<u8>, extra: &[u8], boundary: usize) {
+    out.push(b'/');
+    if !extra.is_empty() {
+        let here = extra.split(|&b| b == b'.').filter(|digits| number(digits) == boundary).count();
+        out.extend(std::iter::repeat_n(b'/', here));
+    }
+}
+
+fn parameter(out: &mut Vec<u8>, before: usize, name: &[u8], value: &[u8]) {
+    out.push(if out.len() == before { b'?' } else { b'&' });
+    out.extend_from_slice(name);
+    out.extend_from_slice(value);
+}
+
+/// Parameters in the order found; those left out are skipped, new ones follow.
+fn ordered_query(cells: &Cells, order: &[u8], out: &mut Vec<u8>) {
+    let before = out.len();
+    let mut queries = cells.list.iter().filter_map(|c| match c.key {
+        KeyRef::Query(a, b) => Some((cells.bytes(a, b), cells.value(c))),
+        _ => None,
+    });
+    let names = || order.split(|&b| b == b'&');
+    for (i, name) in names().enumerate() {
+        let Some((_, value)) = queries.clone().find(|(n, _)| *n == name) else { continue };
+        // The nth time a name comes, its nth value is due.
+        let nth = names().take(i).filter(|n| *n == name).count();
+        let last = names().skip(i + 1).all(|n| n != name);
+        let mut start = 0;
+        for _ in 0..nth {
+            start = repeat(&value[start..], name).map_or(value.len(), |at| start + at + 1 + name.len());
+        }
+        let rest = &value[start..];
+        let end = if last { rest.len() } else { repeat(rest, name).unwrap_or(rest.len()) };
+        if nth == 0 || start < value.len() || value.ends_with(name) {
+            parameter(out, before, name, &rest[..end]);
+        }
+    }
+    for (name, value) in queries.by_ref() {
+        if names().all(|n| n != name) {
+            parameter(out, before, name, value);
+        }
+    }
+}
+
+/// Where the next repeat of `name` starts in a joined value (at its `&`).
+fn repeat(value: &[u8], name: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'&', value).find(|&at| value[at + 1..].starts_with(name))
+}

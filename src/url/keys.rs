@@ -1,0 +1,450 @@
+//! A URL as key-value pairs (WWW10 section 2, Figure 2), and back.
+//!
+//! Departures from Figure 2, each measured by the prototype: the host is one value (mirrors are classes of hosts); a
+//! path segment is cut into head, number, tail and known extension, so that `story_123` and `?story=123` can meet, but
+//! not at every hyphen (slugs stay whole); what a catalogue operation would remove (trailing slash, directory index,
+//! doubled slash, fragment, lone `?`, unusual order of parameters) is a key of its own, so that the operation is
+//! "ignore this key". Repeats of a query key travel as one value. An absent key is a value of its own.
+//!
+//! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once the buffers
+//! have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was cut gives the same bytes.
+
+use super::safe::Split;
+use super::segment;
+use crate::model::hash64_seeded;
+
+/// Path segments that become keys; what follows stays in the head of the last one.
+pub const MAX_SEGMENTS: usize = 24;
+/// Parameters of a query that become keys; a query with more is one opaque value.
+pub const MAX_PARAMETERS: usize = 64;
+
+/// A key that every site has, or a part of a path segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fixed(pub u8);
+
+impl Fixed {
+    /// `http` or `https`.
+    pub const SCHEME: Fixed = Fixed(0);
+    /// User information, host and port.
+    pub const HOST: Fixed = Fixed(1);
+    /// Where the path has doubled slashes: the boundaries, one number an extra slash, joined by `.`.
+    pub const DOUBLE_SLASH: Fixed = Fixed(2);
+    /// Directory index, for example `index.php`.
+    pub const INDEX: Fixed = Fixed(3);
+    /// A slash at the end of a path that has segments.
+    pub const TRAILING_SLASH: Fixed = Fixed(4);
+    /// Number of path segments.
+    pub const DEPTH: Fixed = Fixed(5);
+    /// Known extension of the last segment, with its dot.
+    pub const EXTENSION: Fixed = Fixed(6);
+    /// A `?` with nothing behind it.
+    pub const EMPTY_QUERY: Fixed = Fixed(7);
+    /// Names of the query keys as found, where they are not in the site's usual order.
+    pub const ORDER: Fixed = Fixed(8);
+    /// What follows `#`.
+    pub const FRAGMENT: Fixed = Fixed(9);
+    /// The whole query, where it has more than [`MAX_PARAMETERS`] parameters.
+    pub const WHOLE_QUERY: Fixed = Fixed(10);
+    const FIRST_PART: u8 = 16;
+
+    /// Part of path segment `segment`.
+    pub fn path(segment: usize, part: Part) -> Fixed {
+        debug_assert!(segment < MAX_SEGMENTS);
+        Fixed(Self::FIRST_PART + segment as u8 * 8 + part as u8)
+    }
+
+    /// Segment and part, where this key is a part of the path.
+    pub fn as_path(self) -> Option<(usize, Part)> {
+        let at = self.0.checked_sub(Self::FIRST_PART)?;
+        Some((usize::from(at / 8), Part::ALL[usize::from(at % 8)]))
+    }
+}
+
+/// Part of a path segment, in the order in which they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// All groups before the last two, delimiter included (only where the site cuts at delimiters).
+    Groups = 0,
+    /// The group before the last, delimiter included (only where the site cuts at delimiters).
+    Group = 1,
+    /// What stands before the number; the whole segment where it has none.
+    Head = 2,
+    /// Digits.
+    Number = 3,
+    /// What stands behind a number at the front.
+    Tail = 4,
+    /// Known extension of a segment that is not the last.
+    Extension = 5,
+}
+
+impl Part {
+    const ALL: [Part; 8] = [
+        Part::Groups,
+        Part::Group,
+        Part::Head,
+        Part::Number,
+        Part::Tail,
+        Part::Extension,
+        Part::Extension,
+        Part::Extension,
+    ];
+    /// Parts in the order in which they stand in a segment.
+    pub const ORDER: [Part; 6] = [Part::Groups, Part::Group, Part::Head, Part::Number, Part::Tail, Part::Extension];
+}
+
+/// A key of one URL; names are ranges of the text they were cut from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyRef {
+    /// A key without a name of its own.
+    Fixed(Fixed),
+    /// A query key; the name holds its `=` where there is one.
+    Query(u32, u32),
+    /// A path parameter (`;name=`) of the last segment.
+    Param(u32, u32),
+}
+
+/// A key, owned; orders fixed keys first, then path parameters, then query keys by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    /// A key without a name of its own.
+    Fixed(Fixed),
+    /// A path parameter (`;name=`) of the last segment.
+    Param(String),
+    /// A query key; the name holds its `=` where there is one.
+    Query(String),
+}
+
+impl Key {
+    /// A key that a URL may or may not have without changing its shape: query keys and path parameters.
+    pub fn optional(&self) -> bool {
+        !matches!(self, Key::Fixed(_))
+    }
+
+    /// Segment and part, where the key is a part of the path.
+    pub fn as_path(&self) -> Option<(usize, Part)> {
+        match self {
+            Key::Fixed(fixed) => fixed.as_path(),
+            _ => None,
+        }
+    }
+
+    /// True for the fixed key `fixed`.
+    pub fn is(&self, fixed: Fixed) -> bool {
+        *self == Key::Fixed(fixed)
+    }
+
+    /// Seed of the hashes of this key's values.
+    pub fn seed(&self) -> u64 {
+        match self {
+            Key::Fixed(fixed) => fixed_seed(*fixed),
+            Key::Param(name) => hash64_seeded(name.as_bytes(), PARAM_SEED),
+            Key::Query(name) => hash64_seeded(name.as_bytes(), QUERY_SEED),
+        }
+    }
+
+    /// Reads the notation of rule files; `None` where it is not a key.
+    pub fn parse(text: &str) -> Option<Key> {
+        if let Some(name) = text.strip_prefix("query ") {
+            return Some(Key::Query(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix("param ") {
+            return Some(Key::Param(name.to_owned()));
+        }
+        if let Some(at) = NAMES.iter().position(|&n| n == text) {
+            return Some(Key::Fixed(Fixed(at as u8)));
+        }
+        let rest = text.strip_prefix("path")?;
+        let (number, part) = rest.split_once('.').unwrap_or((rest, ""));
+        let segment: usize = number.parse().ok()?;
+        let part = PART_NAMES.iter().position(|&n| n == part)?;
+        (segment < MAX_SEGMENTS).then(|| Key::Fixed(Fixed::path(segment, Part::ORDER[part])))
+    }
+}
+
+const PARAM_SEED: u64 = 0x3b61_6d3b;
+const QUERY_SEED: u64 = 0x3f71_733f;
+const NAMES: [&str; 11] = [
+    "scheme",
+    "host",
+    "double slash",
+    "index",
+    "trailing slash",
+    "depth",
+    "ext",
+    "empty query",
+    "order",
+    "fragment",
+    "whole query",
+];
+const PART_NAMES: [&str; 6] = ["groups", "group", "", "number", "tail", "ext"];
+
+fn fixed_seed(fixed: Fixed) -> u64 {
+    0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(fixed.0) + 1)
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Key::Query(name) => write!(f, "query {name}"),
+            Key::Param(name) => write!(f, "param {name}"),
+            Key::Fixed(fixed) => match fixed.as_path() {
+                None => f.write_str(NAMES[usize::from(fixed.0)]),
+                Some((segment, Part::Head)) => write!(f, "path{segment}"),
+                Some((segment, part)) => write!(f, "path{segment}.{}", PART_NAMES[part as usize]),
+            },
+        }
+    }
+}
+
+/// One key-value pair; the value is a range of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The key.
+    pub key: KeyRef,
+    /// Start of the value in [`Cells::text`].
+    pub start: u32,
+    /// End of the value.
+    pub end: u32,
+}
+
+/// How a site's URLs are cut, compiled from [`Tokens`](crate::rules::Tokens).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// `:`, `,`, `=`, `!` that cut segments, as bits 0 to 3.
+    pub delimiters: u8,
+    /// `;` separates query parameters.
+    pub semicolons: bool,
+}
+
+/// The key-value pairs of one URL.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    /// The stage-1 normal URL, then values that do not stand in it in one piece.
+    pub text: Vec<u8>,
+    /// The pairs: fixed keys first, then parameters, then query keys in the order found, each key once.
+    pub list: Vec<Cell>,
+    /// First query key in `list`.
+    pub query_from: usize,
+    /// The names of the query, one range a parameter, in the order found, repeats included.
+    pub names: Vec<(u32, u32)>,
+}
+
+impl Cells {
+    /// The bytes of a range.
+    pub fn bytes(&self, start: u32, end: u32) -> &[u8] {
+        &self.text[start as usize..end as usize]
+    }
+
+    /// Value of a cell.
+    pub fn value(&self, cell: &Cell) -> &[u8] {
+        self.bytes(cell.start, cell.end)
+    }
+
+    /// The key of a cell, owned.
+    pub fn key(&self, cell: &Cell) -> Key {
+        let name = |(a, b): (u32, u32)| String::from_utf8_lossy(self.bytes(a, b)).into_owned();
+        match cell.key {
+            KeyRef::Fixed(fixed) => Key::Fixed(fixed),
+            KeyRef::Query(a, b) => Key::Query(name((a, b))),
+            KeyRef::Param(a, b) => Key::Param(name((a, b))),
+        }
+    }
+
+    /// The seed of the key of a cell; equals [`Key::seed`] of the same key.
+    pub fn seed(&self, key: KeyRef) -> u64 {
+        match key {
+            KeyRef::Fixed(fixed) => fixed_seed(fixed),
+            KeyRef::Query(a, b) => hash64_seeded(self.bytes(a, b), QUERY_SEED),
+            KeyRef::Param(a, b) => hash64_seeded(self.bytes(a, b), PARAM_SEED),
+        }
+    }
+
+    /// Cuts the stage-1 normal URL that already stands in [`text`](Self::text).
+    pub fn cut(&mut self, split: &Split, cut: Cut) {
+        self.list.clear();
+        self.names.clear();
+        self.fixed(Fixed::SCHEME, 0, if split.https { 5 } else { 4 });
+        self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
+        self.cut_path(split.path, cut);
+        if let Some((start, end)) = split.fragment {
+            self.fixed(Fixed::FRAGMENT, start, end);
+        }
+        self.query_from = self.list.len();
+        match split.query {
+            Some((start, end)) if start == end => {
+                self.fixed(Fixed::EMPTY_QUERY, start, end);
+                self.query_from = self.list.len();
+            }
+            Some((start, end)) => self.cut_query(start, end, cut.semicolons),
+            None => {}
+        }
+    }
+
+    fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
+        self.list.push(Cell { key: KeyRef::Fixed(key), start, end });
+    }
+
+    /// Appends a value that does not stand in the URL and adds its cell.
+    pub fn fixed_text(&mut self, key: Fixed, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.text.len() as u32;
+        write(&mut self.text);
+        self.fixed(key, start, self.text.len() as u32);
+    }
+
+    fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
+        let mut end = path_end;
+        // Path parameters of the last segment.
+        let params = {
+            let path = self.bytes(start, end);
+            let last = memchr::memrchr(b'/', path).map_or(0, |i| i + 1);
+            memchr::memchr(b';', &path[last..]).map(|i| start + (last + i) as u32)
+        };
+        if let Some(semicolon) = params {
+            end = semicolon;
+        }
+        let mut segments: [(u32, u32); MAX_SEGMENTS] = [(0, 0); MAX_SEGMENTS];
+        let mut depth = 0;
+        let mut at = start + 1;
+        let mut doubled: Option<(u32, u32)> = None;
+        // `last` is the boundary number an extra slash would stand at.
+        while at < end {
+            if self.text[at as usize] == b'/' {
+                let from = self.text.len() as u32;
+                let a = doubled.map_or(from, |d| d.0);
+                if doubled.is_some() {
+                    self.text.push(b'.');
+                }
+                push_number(&mut self.text, depth as u64);
+                doubled = Some((a, self.text.len() as u32));
+                at += 1;
+                continue;
+            }
+            let rest = self.bytes(at, end);
+            let stop = memchr::memchr(b'/', rest).map_or(end, |i| at + i as u32);
+            if depth + 1 == MAX_SEGMENTS && stop < end {
+                // Too deep: the rest is one opaque segment, slashes included.
+                segments[depth] = (at, end);
+                depth += 1;
+                break;
+            }
+            segments[depth] = (at, stop);
+            depth += 1;
+            at = stop + 1;
+        }
+        let trailing = depth > 0 && depth < MAX_SEGMENTS && self.text[end as usize - 1] == b'/';
+        if let Some((a, b)) = doubled {
+            self.fixed(Fixed::DOUBLE_SLASH, a, b);
+        }
+        let mut slash = trailing;
+        if !trailing && depth > 0 && segment::is_index(self.bytes(segments[depth - 1].0, segments[depth - 1].1)) {
+            depth -= 1;
+            self.fixed(Fixed::INDEX, segments[depth].0, segments[depth].1);
+            slash = depth > 0;
+        }
+        if slash {
+            self.fixed(Fixed::TRAILING_SLASH, end - 1, end);
+            // With an index the last byte is not the slash; any one-byte slash serves as the value.
+            let cell = self.list.last_mut().expect("just pushed");
+            (cell.start, cell.end) = (start, start + 1);
+        }
+        self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
+        for (i, &(a, b)) in segments[..depth].iter().enumerate() {
+            self.cut_segment(i, (a, b), i + 1 == depth && !slash, cut);
+        }
+        if let Some(semicolon) = params {
+            self.cut_params(semicolon, path_end);
+        }
+    }
+
+    fn cut_segment(&mut self, i: usize, (a, b): (u32, u32), last: bool, cut: Cut) {
+        let bytes = &self.text[a as usize..b as usize];
+        let (groups, group, body) = segment::cut_groups(bytes, cut.delimiters);
+        let parts = segment::cut(&bytes[body..], groups + group > 0);
+        let mut at = a;
+        let ends = [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, bytes.len()];
+        for (part, end) in Part::ORDER.into_iter().zip(ends) {
+            let end = a + end as u32;
+            if end > at {
+                let key =
+                    if last && part == Part::Extension { Fixed::EXTENSION } else { Fixed::path(i, part) };
+                self.fixed(key, at, end);
+                at = end;
+            }
+        }
+    }
+
+    fn cut_params(&mut self, semicolon: u32, end: u32) {
+        let mut at = semicolon + 1;
+        loop {
+            let rest = self.bytes(at, end);
+            let stop = memchr::memchr(b';', rest).map_or(end, |i| at + i as u32);
+            let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
+            self.named(KeyRef::Param(at, name), name, stop, b';', 0);
+            if stop == end {
+                return;
+            }
+            at = stop + 1;
+        }
+    }
+
+    fn cut_query(&mut self, start: u32, end: u32, semicolons: bool) {
+        let separator = |b: &u8| *b == b'&' || semicolons && *b == b';';
+        if self.bytes(start, end).iter().filter(|b| separator(b)).count() >= MAX_PARAMETERS {
+            self.fixed(Fixed::WHOLE_QUERY, start, end);
+            self.query_from = self.list.len();
+            return;
+        }
+        let from = self.list.len();
+        let mut at = start;
+        loop {
+            let rest = self.bytes(at, end);
+            let stop = rest.iter().position(|b| separator(b)).map_or(end, |i| at + i as u32);
+            let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
+            self.names.push((at, name));
+            self.named(KeyRef::Query(at, name), name, stop, b'&', from);
+            if stop == end {
+                return;
+            }
+            at = stop + 1;
+        }
+    }
+
+    /// Adds a named pair, or joins its value to that of an earlier pair of the same name.
+    fn named(&mut self, key: KeyRef, start: u32, end: u32, joint: u8, from: usize) {
+        let (KeyRef::Query(a, b) | KeyRef::Param(a, b)) = key else { return };
+        let same = |cell: &Cell| match (cell.key, key) {
+            (KeyRef::Query(c, d), KeyRef::Query(..)) | (KeyRef::Param(c, d), KeyRef::Param(..)) => {
+                self.bytes(a, b) == self.bytes(c, d)
+            }
+            _ => false,
+        };
+        let Some(at) = self.list[from..].iter().position(same).map(|i| i + from) else {
+            self.list.push(Cell { key, start, end });
+            return;
+        };
+        let joined = self.text.len() as u32;
+        let old = self.list[at];
+        self.text.extend_from_within(old.start as usize..old.end as usize);
+        self.text.push(joint);
+        self.text.extend_from_within(a as usize..b as usize);
+        self.text.extend_from_within(start as usize..end as usize);
+        (self.list[at].start, self.list[at].end) = (joined, self.text.len() as u32);
+    }
+}
+
+/// Pseudo-key of rules between forms: the labels of the host below its registrable domain.
+pub const HOST_SUB: &str = "host.sub";
+
+/// Length of the labels of `host` below its registrable domain, without the dot between; 0 where there are none.
+pub fn host_sub(host: &[u8]) -> usize {
+    let domain = super::site::registrable_domain(host);
+    (host.len() - domain.len()).saturating_sub(1)
+}
+
+/// Writes a number in decimal.
+pub fn push_number(out: &mut Vec<u8>, number: u64) {
+    if number >= 10 {
+        push_number(out, number / 10);
+    }
+    out.push(b'0' + (number % 10) as u8);
+}

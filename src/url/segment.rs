@@ -1,0 +1,149 @@
+//! Parts of one path segment: head, number, tail, known extension (design, section 4.1, stage 3).
+//!
+//! `story_123.html` is head `story_`, number `123`, extension `.html`; `123-some-slug` is number and tail; everything
+//! else is one head. Not every hyphen cuts: slugs stay whole. A list of known extensions is needed, since `os.path` is
+//! not `os` with an extension.
+
+/// Ends of the parts within the segment; a part is empty where two ends are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// End of the head.
+    pub head: usize,
+    /// End of the number.
+    pub number: usize,
+    /// End of the tail; the extension follows.
+    pub tail: usize,
+}
+
+const EXTENSIONS: [&str; 42] = [
+    "html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "jspx", "cgi", "cfm", "shtml", "xhtml", "do",
+    "action", "pl", "txt", "md", "rst", "pdf", "json", "xml", "rss", "atom", "png", "jpg", "jpeg", "gif", "svg", "css",
+    "js", "zip", "gz", "bz2", "patch", "diff", "phtml", "webp", "ico", "mp3", "mp4",
+];
+const INDEX_STEMS: [&str; 4] = ["index", "default", "home", "main"];
+const INDEX_EXTENSIONS: [&str; 13] =
+    ["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"];
+/// A head in front of a number is a word of at most this many bytes; longer ones must end in a separator.
+const MAX_WORD: usize = 21;
+
+fn among(list: &[&str], word: &[u8]) -> bool {
+    word.len() <= 6 && list.iter().any(|e| e.len() == word.len() && word.eq_ignore_ascii_case(e.as_bytes()))
+}
+
+/// True for a directory index such as `index.php` or `Default.asp`.
+pub fn is_index(segment: &[u8]) -> bool {
+    let Some(dot) = memchr::memrchr(b'.', segment) else { return false };
+    (4..=7).contains(&dot)
+        && INDEX_STEMS.iter().any(|s| segment[..dot].eq_ignore_ascii_case(s.as_bytes()))
+        && among(&INDEX_EXTENSIONS, &segment[dot + 1..])
+}
+
+/// Cuts a segment (or what is left of it behind delimiters, then `grouped`).
+pub fn cut(segment: &[u8], grouped: bool) -> Parts {
+    let whole = segment.len();
+    let dot = if whole > 1 { memchr::memrchr(b'.', &segment[1..]).map(|i| i + 1) } else { None };
+    let body = match dot {
+        Some(dot) if among(&EXTENSIONS, &segment[dot + 1..]) => dot,
+        _ => whole,
+    };
+    let bytes = &segment[..body];
+    // `12.0` behind a delimiter stays one value, as it is in `?topic=12.0`.
+    if grouped && is_decimal(bytes) {
+        return Parts { head: body, number: body, tail: body };
+    }
+    let digits_from = bytes.iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |i| i + 1);
+    if digits_from < body && (digits_from == 0 || is_word(&bytes[..digits_from])) {
+        return Parts { head: digits_from, number: body, tail: body };
+    }
+    let digits_to = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(body);
+    if digits_to > 0 && digits_to < body && matches!(bytes[digits_to], b'-' | b'_') {
+        return Parts { head: 0, number: digits_to, tail: body };
+    }
+    if digits_from < body && matches!(bytes[digits_from - 1], b'-' | b'_') {
+        return Parts { head: digits_from, number: body, tail: body };
+    }
+    Parts { head: body, number: body, tail: body }
+}
+
+fn is_word(bytes: &[u8]) -> bool {
+    bytes.len() <= MAX_WORD
+        && bytes[0].is_ascii_alphabetic()
+        && bytes.iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'-'))
+}
+
+fn is_decimal(bytes: &[u8]) -> bool {
+    let Some(dot) = memchr::memchr(b'.', bytes) else { return false };
+    let digits = |b: &[u8]| !b.is_empty() && b.iter().all(u8::is_ascii_digit);
+    digits(&bytes[..dot]) && digits(&bytes[dot + 1..])
+}
+
+/// The characters that may cut segments, in the order of the bits of [`Cut::delimiters`](super::keys::Cut).
+pub const DELIMITERS: [u8; 4] = [b':', b',', b'=', b'!'];
+
+/// Lengths of the two leading groups (each with its delimiter at the end) and where the rest starts. A delimiter at
+/// the very end of the segment does not cut.
+pub fn cut_groups(segment: &[u8], delimiters: u8) -> (usize, usize, usize) {
+    if delimiters == 0 || segment.len() < 2 {
+        return (0, 0, 0);
+    }
+    let is = |b: &u8| DELIMITERS.iter().position(|d| d == b).is_some_and(|bit| delimiters >> bit & 1 == 1);
+    let Some(last) = segment[..segment.len() - 1].iter().rposition(is) else { return (0, 0, 0) };
+    let before = segment[..last].iter().rposition(is).map_or(0, |i| i + 1);
+    (before, last + 1 - before, last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(segment: &str) -> Vec<&str> {
+        let p = cut(segment.as_bytes(), false);
+        vec![&segment[..p.head], &segment[p.head..p.number], &segment[p.number..p.tail], &segment[p.tail..]]
+    }
+
+    #[test]
+    fn segments_are_cut_at_numbers_and_known_extensions() {
+        let cases: [(&str, [&str; 4]); 14] = [
+            ("story_123.html", ["story_", "123", "", ".html"]),
+            ("123", ["", "123", "", ""]),
+            ("123-some-slug", ["", "123", "-some-slug", ""]),
+            ("123-some-slug.php", ["", "123", "-some-slug", ".php"]),
+            ("some-long-slug-with-many-words-456", ["some-long-slug-with-many-words-", "456", "", ""]),
+            ("t3.5", ["t3.5", "", "", ""]),
+            ("os.path", ["os.path", "", "", ""]),
+            ("index.PHP", ["index", "", "", ".PHP"]),
+            (".html", [".html", "", "", ""]),
+            ("v2", ["v", "2", "", ""]),
+            ("2x", ["2x", "", "", ""]),
+            ("Caf%C3%A9", ["Caf%C3%A9", "", "", ""]),
+            ("a.b.html", ["a.b", "", "", ".html"]),
+            ("", ["", "", "", ""]),
+        ];
+        for (segment, expected) in cases {
+            assert_eq!(parts(segment), expected, "{segment}");
+        }
+    }
+
+    #[test]
+    fn directory_indexes_are_known() {
+        for yes in ["index.html", "Default.asp", "HOME.PHP4", "main.cgi"] {
+            assert!(is_index(yes.as_bytes()), "{yes}");
+        }
+        for no in ["index", "indexes.html", "index.pdf", "myindex.html", ""] {
+            assert!(!is_index(no.as_bytes()), "{no}");
+        }
+    }
+
+    #[test]
+    fn delimiters_cut_from_the_right() {
+        let cut = |s: &str, d| {
+            let (a, b, c) = cut_groups(s.as_bytes(), d);
+            (s[..a].to_owned(), s[a..a + b].to_owned(), s[c..].to_owned())
+        };
+        let own = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        assert_eq!(cut("a:b:c:d", 1), own("a:b:", "c:", "d"));
+        assert_eq!(cut("topic,12.0", 2), own("", "topic,", "12.0"));
+        assert_eq!(cut("topic,", 2), own("", "", "topic,"));
+        assert_eq!(cut("topic,12", 1), own("", "", "topic,12"));
+    }
+}
