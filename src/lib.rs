@@ -1,5 +1,6 @@
 //! undust (map to be written)
 pub mod dataflow;
+pub mod io;
 pub mod model;
 pub mod rules;
 pub mod runtime;

@@ -3,5 +3,11 @@
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
 mod dataflow_support;
+#[path = "it/fuzz_replay.rs"]
+mod fuzz_replay;
+#[path = "it/io_reader.rs"]
+mod io_reader;
+#[path = "it/io_shards.rs"]
+mod io_shards;
 #[path = "it/url_safe.rs"]
 mod url_safe;

@@ -1,0 +1,142 @@
+//! Failures of the run at its edge: what happened, where, and a way out.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::compression::Compression;
+
+/// A failure to read an input or to write a result. Bad lines are no failures: see [`super::Rejects`].
+#[derive(Debug, thiserror::Error)]
+pub enum IoError {
+    /// An input that does not exist.
+    #[error("{path}: no such file or folder; check the name, or quote it if it is a glob")]
+    NotFound {
+        /// As the user gave it.
+        path: PathBuf,
+    },
+    /// A folder in which no file is a shard.
+    #[error(
+        "{path}: no shard in this folder (.tsv, .txt, .jsonl, .ndjson, .json, each also with .gz or .zst); \
+         name the files themselves, or give --format to read every file in it"
+    )]
+    NoShards {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A glob that no file matches.
+    #[error("{pattern}: no file matches this glob; check it, and quote it so that the shell leaves it alone")]
+    NoMatch {
+        /// The glob.
+        pattern: String,
+    },
+    /// A glob that cannot be read.
+    #[error("{pattern}: not a glob: {source}; escape special characters as [*], [?] or [[]")]
+    BadGlob {
+        /// The glob.
+        pattern: String,
+        /// What is wrong with it.
+        source: glob::PatternError,
+    },
+    /// A file whose name does not tell its format.
+    #[error("{path}: its name does not tell the format (.tsv, .txt, .jsonl, .ndjson, .json); give --format tsv or --format jsonl")]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A pipe, socket or device: input is read twice, so it must be a file.
+    #[error("{path}: not a regular file, and input is read twice; pipe it to standard input and name it -")]
+    NotAFile {
+        /// The pipe.
+        path: PathBuf,
+    },
+    /// Standard input was named but not spooled to a file first.
+    #[error("-: standard input cannot be read here, only files; save it to a file and name that")]
+    NoStdin,
+    /// The system refuses to open, read or list.
+    #[error("{path}: cannot read: {source}; check that it is there and that you may read it")]
+    Read {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Compressed data that is cut short or damaged. The run fails: silently lost records would be wrong evidence.
+    #[error(
+        "{path}: {compression} data {what} at byte {position} ({decompressed} bytes decompressed): {source}; \
+         fetch or compress the file again, or take it out of the input"
+    )]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// How it is compressed.
+        compression: Compression,
+        /// `cut short` or `damaged`.
+        what: &'static str,
+        /// Compressed bytes read when it showed; the damage is at or before it, by at most a read buffer.
+        position: u64,
+        /// Decompressed bytes before the damage.
+        decompressed: u64,
+        /// What the decoder said.
+        source: io::Error,
+    },
+    /// The system refuses to create, write, flush or rename.
+    #[error("{path}: cannot write: {source}; check the permissions and the free space, or write elsewhere")]
+    Write {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An output path that is a file.
+    #[error("{path}: not a folder; name a folder that is empty or does not exist yet")]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// An output folder that holds something.
+    #[error("{path}: not empty (it holds {entry}); name another folder, or give --overwrite to replace an earlier result")]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+        /// The first entry by name.
+        entry: String,
+    },
+    /// An output folder that holds what no run of undust wrote.
+    #[error("{path}: holds {entry}, which undust did not write, so nothing in it is replaced; remove it or name another folder")]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// The first such entry by name.
+        entry: String,
+    },
+    /// `--resume` on a result that is whole.
+    #[error("{path}: this result is complete, there is nothing to resume; give --overwrite to make it again")]
+    Complete {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A result without `_SUCCESS`.
+    #[error(
+        "{path}: no _SUCCESS in it: the run that wrote it failed, was stopped or is still going; \
+         run it again, or give --allow-partial to read what is there"
+    )]
+    Incomplete {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl IoError {
+    /// A [`IoError::Write`] at `path`, for `map_err`.
+    pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write { path: path.into(), source }
+    }
+
+    /// A [`IoError::Read`] at `path`, for `map_err`; a missing file is [`IoError::NotFound`].
+    pub(crate) fn read(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { path: path.into() },
+            _ => Self::Read { path: path.into(), source },
+        }
+    }
+}

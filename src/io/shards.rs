@@ -1,0 +1,225 @@
+//! From the inputs that the user names to the list of shards, the units dealt to workers.
+//!
+//! An input is a file, a folder (its shards, one level deep, by extension, sorted by name), a glob, or `-` for standard
+//! input, which is spooled to a file first because input is read twice. Where a path exists under the very name given,
+//! it is that path and not a glob. A file named twice is read once.
+//!
+//! Large plain files are cut into byte ranges of a fixed size, never by the number of workers: rejects and offsets are
+//! then the same on any number of them.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use foldhash::fast::FixedState;
+use tempfile::NamedTempFile;
+
+use super::compression::{self, Compression};
+use super::error::IoError;
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `url<TAB>cluster[<TAB>site]` ([`super::tsv`]).
+    Tsv,
+    /// One JSON object a line ([`super::jsonl`]).
+    Jsonl,
+}
+
+impl Format {
+    /// What a name says, less `.gz` or `.zst`: `.tsv` and `.txt`, or `.jsonl`, `.ndjson` and `.json`, in any case.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let bare = match Compression::of_name(path) {
+            Compression::Plain => path.to_owned(),
+            _ => path.with_extension(""),
+        };
+        match bare.extension()?.to_ascii_lowercase().to_str()? {
+            "tsv" | "txt" => Some(Self::Tsv),
+            "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
+            _ => None,
+        }
+    }
+}
+
+/// A file, or a byte range of a plain file, that one worker reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// What is opened.
+    pub path: PathBuf,
+    /// The file as the user gave it, for messages and rejects; `-` for standard input.
+    pub name: String,
+    /// How its lines are written.
+    pub format: Format,
+    /// How it is compressed.
+    pub compression: Compression,
+    /// The bytes whose lines this shard owns: those that start at or after the first and before the second. `None`: all.
+    pub range: Option<(u64, u64)>,
+    /// Bytes on disk, of the range where there is one: the whole that progress is told of.
+    pub size: u64,
+}
+
+/// How inputs are looked up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Forces the format of every file (`--format`); folders then give all their files, whatever the extension.
+    pub format: Option<Format>,
+    /// Plain files are cut into ranges of this size.
+    pub range_bytes: u64,
+    /// Where standard input was spooled ([`spool_stdin`]), if `-` is to be read.
+    pub stdin: Option<PathBuf>,
+}
+
+impl Default for Options {
+    /// Formats by extension, ranges of 16 MiB, no standard input.
+    fn default() -> Self {
+        Self { format: None, range_bytes: 16 << 20, stdin: None }
+    }
+}
+
+/// The shards of `inputs`, in the order of the inputs, then by name, then by offset. Opens every file once, so that an
+/// unreadable one is told before work begins.
+///
+/// # Errors
+/// [`IoError`] of the first input that is not there, holds no shard, matches nothing, cannot be read, is no regular file
+/// or does not tell its format.
+pub fn find<P: AsRef<Path>>(inputs: &[P], options: &Options) -> Result<Vec<Shard>, IoError> {
+    let mut shards = Vec::new();
+    let mut seen = HashSet::with_hasher(FixedState::default());
+    for input in inputs.iter().map(AsRef::as_ref) {
+        if input == Path::new("-") {
+            let path = options.stdin.as_ref().ok_or(IoError::NoStdin)?;
+            if seen.insert(path.clone()) {
+                add(path, input, options, &mut shards)?;
+            }
+            continue;
+        }
+        for path in expand(input, options)? {
+            if !fs::metadata(&path).map_err(IoError::read(&path))?.is_file() {
+                return Err(IoError::NotAFile { path });
+            }
+            let identity = fs::canonicalize(&path).map_err(IoError::read(&path))?;
+            if seen.insert(identity) {
+                add(&path, &path, options, &mut shards)?;
+            }
+        }
+    }
+    Ok(shards)
+}
+
+/// The files that one input names.
+fn expand(input: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
+    match fs::metadata(input) {
+        Ok(meta) if meta.is_dir() => {
+            let files = folder(input, options)?;
+            if files.is_empty() { Err(IoError::NoShards { path: input.to_owned() }) } else { Ok(files) }
+        }
+        Ok(_) => Ok(vec![input.to_owned()]),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IoError::read(input)(error)),
+        Err(error) => match input.to_str().filter(|text| text.contains(['*', '?', '['])) {
+            Some(pattern) => matches(pattern, options),
+            None => Err(IoError::read(input)(error)),
+        },
+    }
+}
+
+/// The shards in a folder, sorted by name.
+fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(IoError::read(path))? {
+        let entry = entry.map_err(IoError::read(path))?;
+        let file = entry.path();
+        // Hidden files and marks such as `_SUCCESS` are no data, as everywhere around Hadoop.
+        let aside = matches!(entry.file_name().as_encoded_bytes(), [b'.' | b'_', ..]);
+        let wanted = options.format.is_some() || Format::of_name(&file).is_some();
+        // `Path::metadata` follows links; a link to nowhere is told, not skipped.
+        if !aside && wanted && !file.metadata().map_err(IoError::read(&file))?.is_dir() {
+            files.push(file);
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// The files that match a glob, and the shards of the folders that do, sorted by name.
+fn matches(pattern: &str, options: &Options) -> Result<Vec<PathBuf>, IoError> {
+    // As in a shell: wildcards stay within one folder and do not match hidden files.
+    let rules = glob::MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+    };
+    let bad = |source| IoError::BadGlob { pattern: pattern.to_owned(), source };
+    let mut files = Vec::new();
+    for path in glob::glob_with(pattern, rules).map_err(bad)? {
+        let path = path.map_err(|error| IoError::read(error.path().to_owned())(error.into()))?;
+        let aside = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"_"));
+        if path.is_dir() {
+            files.extend(folder(&path, options)?);
+        } else if !aside {
+            files.push(path);
+        }
+    }
+    files.sort_unstable();
+    if files.is_empty() { Err(IoError::NoMatch { pattern: pattern.to_owned() }) } else { Ok(files) }
+}
+
+/// Adds the shards of one file.
+fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> Result<(), IoError> {
+    let format = options.format.or_else(|| Format::of_name(name));
+    let format = format.ok_or_else(|| IoError::UnknownFormat { path: name.to_owned() })?;
+    let (file, compression) = compression::open_detected(path).map_err(IoError::read(path))?;
+    let size = file.metadata().map_err(IoError::read(path))?.len();
+    let whole = Shard {
+        path: path.to_owned(),
+        name: name.to_string_lossy().into_owned(),
+        format,
+        compression,
+        range: None,
+        size,
+    };
+    let step = options.range_bytes.max(1);
+    if compression != Compression::Plain || whole.size <= step {
+        shards.push(whole);
+        return Ok(());
+    }
+    let mut start = 0;
+    while start < whole.size {
+        let end = start.saturating_add(step).min(whole.size);
+        shards.push(Shard { range: Some((start, end)), size: end - start, ..whole.clone() });
+        start = end;
+    }
+    Ok(())
+}
+
+/// Copies standard input to a file in `scratch`, as it comes; the file is removed when the value is dropped. Its path
+/// goes into [`Options::stdin`]; whether it is compressed is seen from its first bytes, its format must be told.
+///
+/// # Errors
+/// [`IoError::Read`] or [`IoError::Write`].
+pub fn spool_stdin(scratch: &Path) -> Result<NamedTempFile, IoError> {
+    spool(io::stdin().lock(), scratch)
+}
+
+/// [`spool_stdin`] from any reader.
+///
+/// # Errors
+/// As there.
+pub fn spool(mut from: impl Read, scratch: &Path) -> Result<NamedTempFile, IoError> {
+    let mut file = tempfile::Builder::new().prefix("stdin-").tempfile_in(scratch).map_err(IoError::write(scratch))?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => io::Write::write_all(file.as_file_mut(), &buffer[..n]).map_err(IoError::write(file.path()))?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => return Err(IoError::Read { path: PathBuf::from("-"), source }),
+        }
+    }
+    Ok(file)
+}
+
+/// Opens what a shard reads, at its start.
+pub(crate) fn open(shard: &Shard) -> Result<File, IoError> {
+    File::open(&shard.path).map_err(IoError::read(&shard.path))
+}
