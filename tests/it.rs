@@ -9,5 +9,9 @@ mod fuzz_replay;
 mod io_reader;
 #[path = "it/io_shards.rs"]
 mod io_shards;
+#[path = "it/rule_file.rs"]
+mod rule_file;
+#[path = "it/url_fuzz.rs"]
+mod url_fuzz;
 #[path = "it/url_safe.rs"]
 mod url_safe;

@@ -190,7 +190,6 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
 }
 
 /// A site between stages 6 and 7.
-#[derive(Debug)]
 struct Site {
     prepared: Prepared,
     cut: Option<Cut>,
@@ -214,8 +213,9 @@ impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
     fn learn_site(self, params: &Params) -> Flow<'scope, Box<Walking<Site>>> {
         let params = params.clone();
         self.map(move |(training, cut)| {
-            let prepared = site::prepare(&training, &params);
-            let site = Site { prepared, cut, trained: training.len() as u64, conflicts: training.conflicts };
+            let (trained, conflicts) = (training.len() as u64, training.conflicts);
+            let prepared = site::prepare(training, &params);
+            let site = Site { prepared, cut, trained, conflicts };
             Box::new(Walking::new(site))
         })
     }

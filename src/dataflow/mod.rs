@@ -22,3 +22,4 @@ pub mod verdict;
 pub mod walk;
 pub use run::{Learned, ProvenSite, run};
 pub use types::{Batches, Plan, RunError, Source, SourceError};
+pub mod summary;

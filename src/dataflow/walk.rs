@@ -20,7 +20,6 @@ pub trait HasGraph: 'static {
 }
 
 /// A site on its walk.
-#[derive(Debug)]
 pub struct Walking<S> {
     /// What walks.
     pub site: S,

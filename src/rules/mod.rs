@@ -1,6 +1,7 @@
 //! Rule sets: types, file format, compiled applier, explanations.
 pub mod apply;
 mod compiled;
+pub mod file;
 pub mod functions;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};

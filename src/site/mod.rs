@@ -199,7 +199,10 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
     for rule in &mut rules.rules {
-        rule.id = format!("{:016x}", crate::model::hash64(format!("{:?}{:?}{:?}", rules.site, rule.scope, rule.operations).as_bytes()));
+        rule.id = format!(
+            "{:016x}",
+            crate::model::hash64(format!("{:?}{:?}{:?}", rules.site, rule.scope, rule.operations).as_bytes())
+        );
     }
     let (seen, aliases, impure) = lookups::learn(&mut rules, &training, true);
     counts.extend([("seen".to_owned(), seen), ("look-ups".to_owned(), aliases), ("impure".to_owned(), impure)]);

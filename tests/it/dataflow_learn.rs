@@ -34,11 +34,12 @@ fn every_site_is_learned_as_by_the_sequential_learner() {
     for (site, (name, records)) in got.sites.iter().zip(&sites) {
         let rows = records.iter().map(|(url, r)| (&url[..], r.cluster.as_deref().map(str::as_bytes), r.elsewhere));
         let training = Training::new(name, rows);
-        let want = site::learn(&training, &plan(1, LARGE).params);
+        let (trained, conflicts) = (training.len() as u64, training.conflicts);
+        let want = site::learn(training, &plan(1, LARGE).params);
         assert_eq!(site.learned.rules, want.rules, "{name}");
         assert_eq!(site.learned.counts, want.counts, "{name}");
-        assert_eq!(site.learned.trained, training.len() as u64, "{name}");
-        assert_eq!(site.learned.conflicts, training.conflicts, "{name}");
+        assert_eq!(site.learned.trained, trained, "{name}");
+        assert_eq!(site.learned.conflicts, conflicts, "{name}");
     }
 }
 

@@ -1,50 +1,10 @@
 //! The laws of stage 1, on any bytes and on strings that look like URLs.
+#[path = "../fuzz/laws/url_safe.rs"]
+pub mod laws;
+
+use laws::{laws, part};
 use proptest::prelude::*;
-use undust::url::{Invalid, Split, normalize};
-
-/// Checks every law on one input; shared with the replay of the fuzz corpus.
-pub fn laws(url: &[u8]) -> Result<(), String> {
-    let mut out = b"left over from another URL".to_vec();
-    let split = match normalize(url, &mut out) {
-        Ok(split) => split,
-        Err(_) => return Ok(()),
-    };
-    let check = |holds: bool, law: &str| {
-        if holds { Ok(()) } else { Err(format!("{law}: {} -> {}", url.escape_ascii(), out.escape_ascii())) }
-    };
-    check(out.len() <= url.len() + 1, "at most one byte longer")?;
-    check(reassembled(&split, &out) == out, "the parts make up the output")?;
-    let path = part(&out, split.path);
-    check(path.first() == Some(&b'/'), "the path starts with a slash")?;
-    check(path.split(|&b| b == b'/').all(|s| s != b"." && s != b".."), "no dot segments")?;
-    let host = part(&out, split.host);
-    check(!host.is_empty() && !host.ends_with(b".") && !host.starts_with(b"."), "a host without loose dots")?;
-    check(!out.iter().any(u8::is_ascii_control), "no control characters")?;
-    let mut twice = Vec::new();
-    let again = normalize(&out, &mut twice);
-    check(twice == out && again == Ok(split), "twice is once")
-}
-
-fn part(out: &[u8], (start, end): (u32, u32)) -> &[u8] {
-    &out[start as usize..end as usize]
-}
-
-fn reassembled(split: &Split, out: &[u8]) -> Vec<u8> {
-    let authority = part(out, split.authority);
-    let host = part(out, split.host);
-    assert!(split.authority.0 <= split.host.0 && split.host.1 <= split.authority.1);
-    assert!(authority.windows(host.len()).any(|w| w == host));
-    let mut url = if split.https { b"https://".to_vec() } else { b"http://".to_vec() };
-    url.extend_from_slice(authority);
-    url.extend_from_slice(part(out, split.path));
-    for (mark, range) in [(b'?', split.query), (b'#', split.fragment)] {
-        if let Some(range) = range {
-            url.push(mark);
-            url.extend_from_slice(part(out, range));
-        }
-    }
-    url
-}
+use undust::url::{Invalid, normalize};
 
 /// Strings of the pieces that matter to stage 1, in any order behind a scheme.
 fn url_like() -> impl Strategy<Value = Vec<u8>> {

@@ -1,0 +1,340 @@
+//! The rule file, `rules.jsonl`: what was learned of every site, as text (design, sections 3 and 5).
+//!
+//! First line: a [`Header`]. Then one [`SiteRules`] a line, sorted by the bytes of the site, each site once. Every line
+//! is compact JSON and ends in a line feed, the last one too: a file cut off inside a line is known by that.
+//!
+//! # Versions
+//! [`FORMAT`] is what this program writes. A new minor version only adds fields that a reader may leave out of account;
+//! so a newer minor is read and its unknown fields are ignored. Whatever changes what a rule does (a new operation, a
+//! new test) is a new major version, and an unknown major version is refused.
+//!
+//! # Exactness
+//! What was written is read back equal, and reading and writing a file of this version again gives the same bytes.
+//! Line ends that some tools know beside the line feed (U+0085, U+2028, U+2029) are written as escapes, like the ASCII
+//! control characters, so that a site is one line for them too.
+//!
+//! Nothing here opens files: a reader or writer is passed in. Cost: one line in memory beside the result.
+
+use crate::model::hash64;
+use crate::rules::types::{Constraint, Operation, Rule, SiteRules};
+use crate::site::Params;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, Write};
+
+/// Version of the format of a rule file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Format {
+    /// Readers know one or a few of these and refuse the others.
+    pub major: u32,
+    /// Readers ignore what a newer one adds.
+    pub minor: u32,
+}
+
+/// The format this program writes.
+pub const FORMAT: Format = Format { major: 1, minor: 0 };
+
+/// First line of a rule file. No times, machine names, worker counts or paths: the same input and parameters give the
+/// same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Format of the file.
+    pub format: Format,
+    /// Always `undust`.
+    pub program: String,
+    /// Version of the program that wrote the file.
+    pub version: String,
+    /// Parameters the rules were learned with.
+    pub params: Params,
+    /// What they were learned from.
+    pub input: InputCounts,
+    /// The time span of the records, where they tell one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
+}
+
+impl Header {
+    /// The header of a file that this program writes.
+    pub fn new(params: Params, input: InputCounts) -> Header {
+        Header {
+            format: FORMAT,
+            program: "undust".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            params,
+            input,
+            learned: None,
+        }
+    }
+}
+
+/// Size of the input that rules were learned from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputCounts {
+    /// Records read and not rejected.
+    pub records: u64,
+    /// Distinct URLs among them.
+    pub urls: u64,
+    /// Sites among them, with and without rules.
+    pub sites: u64,
+}
+
+/// Dates of the records that rules were learned from, as the records write them. A date of the data, not of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learned {
+    /// The earliest.
+    pub from: String,
+    /// The latest.
+    pub to: String,
+}
+
+/// Why a rule file cannot be read or written. Lines count from 1.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleFileError {
+    /// The reader failed.
+    #[error("line {line}: cannot read the rule file: {source}")]
+    Read {
+        /// Line that was being read.
+        line: u64,
+        /// What the reader said.
+        source: io::Error,
+    },
+    /// The writer failed; what it holds is not a rule file.
+    #[error("line {line}: cannot write the rule file: {source}")]
+    Write {
+        /// Line that was being written.
+        line: u64,
+        /// What the writer said.
+        source: io::Error,
+    },
+    /// No header in the first line.
+    #[error(
+        "line 1: not the header of a rule file ({why}); give the rules.jsonl of `undust learn` or the folder that \
+         holds it"
+    )]
+    Header {
+        /// What was expected.
+        why: String,
+    },
+    /// A major version this program does not know.
+    #[error(
+        "line 1: rule format {}.{} (written by {writer}); this program reads {}.x only: use an undust that reads \
+         format {}, or learn the rules again with this one", .found.major, .found.minor, FORMAT.major, .found.major
+    )]
+    Version {
+        /// Format of the file.
+        found: Format,
+        /// Program and version that wrote it, as it says.
+        writer: String,
+    },
+    /// The last line does not end in a line feed.
+    #[error("line {line}: the file ends inside the line; it was cut off: copy it again or learn the rules again")]
+    Truncated {
+        /// The last line.
+        line: u64,
+    },
+    /// A line is not the JSON of a site.
+    #[error("line {line}, column {column}: not the rules of a site: {why}; correct or remove the line")]
+    Json {
+        /// The line.
+        line: u64,
+        /// Column in it, in bytes from 1; 0 where the parser has none.
+        column: usize,
+        /// What the parser expected.
+        why: String,
+    },
+    /// Lines are not sorted by site.
+    #[error(
+        "line {line}: site {site:?} must not come after {before:?}; sort the lines behind the header by the bytes of \
+         the site"
+    )]
+    Unsorted {
+        /// The line.
+        line: u64,
+        /// Its site.
+        site: String,
+        /// The site of the line before.
+        before: String,
+    },
+    /// A site has two lines.
+    #[error("line {line}: site {site:?} has a line already; keep one of the two")]
+    Repeated {
+        /// The second line.
+        line: u64,
+        /// The site.
+        site: String,
+    },
+    /// A rule has no id, or one that is not 16 hex digits in lower case.
+    #[error("line {line}: rule {rule} of site {site:?} has {id}, not an id of 16 hex digits (0-9, a-f); give it one")]
+    RuleId {
+        /// The line.
+        line: u64,
+        /// The site.
+        site: String,
+        /// Place of the rule in the site's list, from 1.
+        rule: usize,
+        /// What stands there.
+        id: String,
+    },
+}
+
+/// Reads a rule file to its end.
+///
+/// Ids are taken as they stand in the file: who edits a rule by hand may keep its id or give it a new one
+/// ([`rule_id`]).
+///
+/// # Errors
+/// [`RuleFileError`] with the line and a way out; nothing of a faulty file is used.
+pub fn read(input: &mut impl BufRead) -> Result<(Header, Vec<SiteRules>), RuleFileError> {
+    let mut text = Vec::new();
+    if !read_line(input, 1, &mut text)? {
+        return Err(RuleFileError::Header { why: "the file is empty".to_owned() });
+    }
+    let header = read_header(&text)?;
+    let mut sites: Vec<SiteRules> = Vec::new();
+    for line in 2.. {
+        if !read_line(input, line, &mut text)? {
+            break;
+        }
+        let site: SiteRules = serde_json::from_slice(&text).map_err(|error| explain(line, &text, &error))?;
+        check(line, sites.last(), &site)?;
+        sites.push(site);
+    }
+    Ok((header, sites))
+}
+
+/// Writes a rule file. `sites` come sorted by the bytes of the site, each once.
+///
+/// The format written is [`FORMAT`], whatever `header` says: what a newer format had more was lost when it was read.
+///
+/// # Errors
+/// [`RuleFileError::Write`] when `out` fails, and the error that [`read`] would give for sites out of order or a rule
+/// without an id. What `out` then holds must not be used.
+pub fn write<'a>(
+    header: &Header,
+    sites: impl Iterator<Item = &'a SiteRules>,
+    out: &mut impl Write,
+) -> Result<(), RuleFileError> {
+    let header = Header { format: FORMAT, ..header.clone() };
+    write_line(&header, out).map_err(|source| RuleFileError::Write { line: 1, source })?;
+    let mut before = None;
+    for (line, site) in (2..).zip(sites) {
+        check(line, before, site)?;
+        write_line(site, out).map_err(|source| RuleFileError::Write { line, source })?;
+        before = Some(site);
+    }
+    Ok(())
+}
+
+/// The id of a rule of `site`: 16 hex digits, the XXH3-64 hash of the JSON array `[site, scope, operations, closed]`,
+/// written compactly as in the rule file, with scope and operations sorted.
+///
+/// The order in which constraints were found does not matter, nor do evidence, kind and departures: a rule found again
+/// with other evidence is the same rule.
+pub fn rule_id(site: &str, rule: &Rule) -> String {
+    let mut scope: Vec<&Constraint> = rule.scope.iter().collect();
+    scope.sort_unstable();
+    let mut operations: Vec<&(String, Operation)> = rule.operations.iter().collect();
+    operations.sort_unstable();
+    let mut text = Vec::new();
+    write_json(&(site, scope, operations, rule.closed), &mut text).expect("memory takes every write");
+    format!("{:016x}", hash64(&text))
+}
+
+/// Reads a line without its line feed; false at the end of the file.
+fn read_line(input: &mut impl BufRead, line: u64, text: &mut Vec<u8>) -> Result<bool, RuleFileError> {
+    text.clear();
+    input.read_until(b'\n', text).map_err(|source| RuleFileError::Read { line, source })?;
+    match text.pop() {
+        None => Ok(false),
+        Some(b'\n') => Ok(true),
+        Some(_) => Err(RuleFileError::Truncated { line }),
+    }
+}
+
+fn read_header(text: &[u8]) -> Result<Header, RuleFileError> {
+    /// What every version of the header must keep, so that a version can be told from a file of another kind.
+    #[derive(Deserialize)]
+    struct Stamp {
+        format: Format,
+        program: String,
+        #[serde(default)]
+        version: String,
+    }
+    let why = |error: serde_json::Error| RuleFileError::Header { why: reason(&error) };
+    let stamp: Stamp = serde_json::from_slice(text).map_err(why)?;
+    if stamp.program != "undust" {
+        return Err(RuleFileError::Header { why: format!("program is {:?}, not \"undust\"", stamp.program) });
+    }
+    if stamp.format.major != FORMAT.major {
+        return Err(RuleFileError::Version { found: stamp.format, writer: format!("undust {}", stamp.version) });
+    }
+    serde_json::from_slice(text).map_err(why)
+}
+
+/// What the parser says, without its place: it counts every line as the first.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+}
+
+/// The error of a line that is not a site; a missing id is told apart from other faults.
+fn explain(line: u64, text: &[u8], error: &serde_json::Error) -> RuleFileError {
+    if error.is_data()
+        && let Ok(value) = serde_json::from_slice::<serde_json::Value>(text)
+        && let Some(rules) = value["rules"].as_array()
+        && let Some(rule) = rules.iter().position(|rule| rule.is_object() && rule.get("id").is_none())
+    {
+        let site = value["site"].as_str().unwrap_or_default().to_owned();
+        return RuleFileError::RuleId { line, site, rule: rule + 1, id: "none".to_owned() };
+    }
+    RuleFileError::Json { line, column: error.column(), why: reason(error) }
+}
+
+/// What holds for every line behind the header, when it is read and when it is written.
+fn check(line: u64, before: Option<&SiteRules>, site: &SiteRules) -> Result<(), RuleFileError> {
+    if let Some(before) = before {
+        let name = || site.site.clone();
+        match before.site.cmp(&site.site) {
+            std::cmp::Ordering::Less => {}
+            std::cmp::Ordering::Equal => return Err(RuleFileError::Repeated { line, site: name() }),
+            std::cmp::Ordering::Greater => {
+                return Err(RuleFileError::Unsorted { line, site: name(), before: before.site.clone() });
+            }
+        }
+    }
+    let is_id = |id: &str| id.len() == 16 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    match site.rules.iter().position(|rule| !is_id(&rule.id)) {
+        None => Ok(()),
+        Some(rule) => Err(RuleFileError::RuleId {
+            line,
+            site: site.site.clone(),
+            rule: rule + 1,
+            id: format!("{:?}", site.rules[rule].id),
+        }),
+    }
+}
+
+fn write_line(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    write_json(value, out)?;
+    out.write_all(b"\n")
+}
+
+fn write_json(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, OneLine)).map_err(io::Error::from)
+}
+
+/// Compact JSON that is one line for every reader.
+struct OneLine;
+
+impl serde_json::ser::Formatter for OneLine {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, mut fragment: &str) -> io::Result<()> {
+        let is_line_end = |c: char| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
+        while let Some(at) = fragment.find(is_line_end) {
+            let (clean, rest) = fragment.split_at(at);
+            let mut rest = rest.chars();
+            let line_end = rest.next().expect("find gave a character");
+            write!(writer, "{clean}\\u{:04x}", u32::from(line_end))?;
+            fragment = rest.as_str();
+        }
+        writer.write_all(fragment.as_bytes())
+    }
+}

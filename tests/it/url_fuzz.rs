@@ -1,0 +1,36 @@
+//! Replays the corpora of the fuzz targets `url_safe` and `rule_file`, whole and cut short.
+use super::{rule_file, url_safe};
+use std::path::{Path, PathBuf};
+
+/// The files of a corpus, sorted.
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a folder entry").path())
+        .collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), std::fs::read(&path).expect("a corpus file"))).collect()
+}
+
+fn replay(target: &str, laws: impl Fn(&[u8]) -> Result<(), String>) {
+    let files = corpus(target);
+    assert!(files.len() >= 10, "the corpus of {target} has {} files", files.len());
+    for (path, bytes) in files {
+        // Every length of a short seed, some of a long one: a cut seed is a new input.
+        let step = 1 + bytes.len() / 200;
+        for end in (0..bytes.len()).step_by(step).chain([bytes.len()]) {
+            laws(&bytes[..end]).unwrap_or_else(|broken| panic!("{} to byte {end}: {broken}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn url_safe_corpus() {
+    replay("url_safe", url_safe::laws::laws);
+}
+
+#[test]
+fn rule_file_corpus() {
+    replay("rule_file", rule_file::laws::laws);
+}
