@@ -11,6 +11,10 @@ mod jobs_help;
 mod jobs_normalize;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
+#[path = "it/dataflow_learn.rs"]
+mod dataflow_learn;
+#[path = "it/dataflow_support.rs"]
+mod dataflow_support;
 #[path = "it/fuzz_replay.rs"]
 mod fuzz_replay;
 #[path = "it/io_reader.rs"]

@@ -70,7 +70,10 @@ enum Fill {
     /// Labels of the source host below its registrable domain.
     FromSub(Slot),
     /// The value becomes labels below the registrable domain of the source host.
-    ToSub { value: Slot, host: Slot },
+    ToSub {
+        value: Slot,
+        host: Slot,
+    },
 }
 
 #[derive(Debug)]
@@ -282,9 +285,11 @@ impl CompiledSite {
     /// Identity of the reduced URL: as [`Columns::hash`](crate::site::columns::Columns).
     fn identity(&self, scratch: &Scratch) -> u64 {
         let cells = &scratch.cells;
-        cells.list.iter().zip(&scratch.state.seeds).fold(0u64, |sum, (cell, &seed)| {
-            sum.wrapping_add(hash64_seeded(cells.value(cell), seed))
-        })
+        cells
+            .list
+            .iter()
+            .zip(&scratch.state.seeds)
+            .fold(0u64, |sum, (cell, &seed)| sum.wrapping_add(hash64_seeded(cells.value(cell), seed)))
     }
 
     fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
@@ -484,13 +489,7 @@ impl CompiledSite {
 
     /// Rewrites the pairs to those of the target form; false (and nothing changed) where the source has other keys than
     /// the rule names, or a value cannot stand in its new place.
-    fn move_to(
-        &self,
-        program: &Program,
-        target: &[(Key, u64, Fill)],
-        cells: &mut Cells,
-        state: &mut State,
-    ) -> bool {
+    fn move_to(&self, program: &Program, target: &[(Key, u64, Fill)], cells: &mut Cells, state: &mut State) -> bool {
         let live = cells.list.iter().filter(|c| c.key != GONE).count();
         if live != program.checks.iter().filter(|(_, check)| !matches!(check, Check::Absent)).count() {
             return false;

@@ -4,6 +4,7 @@ mod compiled;
 pub mod explain;
 pub mod file;
 pub mod functions;
+pub mod lines;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
 pub use types::*;

@@ -56,11 +56,8 @@ pub fn conditions(columns: &Columns, rows: &[u32]) -> Vec<(usize, Vec<Condition>
     let mut out = Vec::new();
     for (k, name) in columns.keys.iter().enumerate() {
         let depth = name.is(Fixed::DEPTH);
-        let eligible = name.optional()
-            || name.as_path().is_some()
-            || depth
-            || name.is(Fixed::HOST)
-            || name.is(Fixed::EXTENSION);
+        let eligible =
+            name.optional() || name.as_path().is_some() || depth || name.is(Fixed::HOST) || name.is(Fixed::EXTENSION);
         if !eligible {
             continue;
         }

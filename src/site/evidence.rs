@@ -37,8 +37,7 @@ impl Bound {
         good >= MIN_GOOD
             && bad_m <= np
             && bad_m <= u128::from(self.raw_permille) * u128::from(good + bad)
-            && 4 * (np - bad_m).pow(2)
-                >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
+            && 4 * (np - bad_m).pow(2) >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
     }
 }
 
