@@ -1,1 +1,2 @@
-
+#[path = "it/house.rs"]
+mod house;
