@@ -134,11 +134,6 @@ impl CompiledSite {
         self.programs.is_empty() && self.lookups.is_empty()
     }
 
-    /// Number of seen members and look-ups.
-    pub fn lookups_len(&self) -> usize {
-        self.lookups.len()
-    }
-
     fn slot(&mut self, key: &Key) -> Slot {
         let seed = key.seed();
         let known = match key {

@@ -148,8 +148,9 @@ pub fn exclusion(columns: &Columns, table: &Table, rows: &[u32]) -> Option<(usiz
             continue;
         }
         let sums = by_value(columns, table, k);
-        let wrong: Vec<u32> =
-            (1..sums.len() as u32).filter(|&c| sums[c as usize].1 >= 2 && sums[c as usize].1 > sums[c as usize].0).collect();
+        let wrong: Vec<u32> = (1..sums.len() as u32)
+            .filter(|&c| sums[c as usize].1 >= 2 && sums[c as usize].1 > sums[c as usize].0)
+            .collect();
         let gain: i64 = wrong.iter().map(|&c| i64::from(sums[c as usize].1) - i64::from(sums[c as usize].0)).sum();
         if gain > 0 && best.as_ref().is_none_or(|b| gain > b.0) {
             best = Some((gain, k, wrong));

@@ -203,11 +203,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     }
     let exceptions = lookups::learn_exceptions(&mut rules, &training);
     let (seen, aliases) = lookups::learn(&mut rules, &training, true);
-    counts.extend([
-        ("exceptions".to_owned(), exceptions),
-        ("seen".to_owned(), seen),
-        ("look-ups".to_owned(), aliases),
-    ]);
+    counts.extend([("exceptions".to_owned(), exceptions), ("seen".to_owned(), seen), ("look-ups".to_owned(), aliases)]);
     Outcome { rules, counts }
 }
 
