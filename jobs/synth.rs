@@ -55,8 +55,8 @@ pub struct SynthArgs {
     /// Share of the records that are left out
     #[arg(long, value_name = "R", default_value_t = 0.0)]
     pub drop: f64,
-    /// Page types of every site, by comma (an unknown one lists them all); without it 3 to 7 are drawn for each site
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Page types of every site, by comma (--help lists them); without it 3 to 7 are drawn for each site
+    #[arg(long, value_name = "A,B", value_delimiter = ',', long_help = types_help())]
     pub types: Option<Vec<String>>,
     /// Decorations of every site, by comma, or none: mirrors, https, session, utm, case, dslash, empty-query, port,
     /// fragment; without it they are drawn for each site
@@ -156,6 +156,13 @@ fn options(args: &SynthArgs) -> Options {
         types: args.types.clone(),
         decorations,
     }
+}
+
+/// Help of `--types`: each with what it stands for and where that is described.
+fn types_help() -> String {
+    let line = |t: &(&str, &str, synth::kind::Make)| format!("\n  {:<9} {}", t.0, t.1);
+    let types: String = synth::kind::TYPES.iter().map(line).collect();
+    format!("Page types of every site, by comma; without it 3 to 7 are drawn for each site:{types}")
 }
 
 /// One file of records.

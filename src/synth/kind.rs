@@ -82,8 +82,8 @@ pub const TYPES: [(&str, &str, Make); 23] = [
     ("story", "DustBuster 1: story_123, story?id=123, s/123", aliases::story),
     ("sub", "DustBuster 1: sub-domain or directory", mapping::sub),
     ("tilde", "DustBuster 1: ~user or /people/user", aliases::tilde),
-    ("wiki", "spelling and case of titles", aliases::wiki),
     ("versions", "WWW10 5.2.2: numbers that name a mirror beside numbers that name a page", mapping::versions),
+    ("wiki", "spelling and case of titles", aliases::wiki),
 ];
 
 /// Names of all page types, for messages.
