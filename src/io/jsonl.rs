@@ -13,6 +13,10 @@ use serde_json::value::RawValue;
 use super::reason::{Reason, check_url};
 use crate::model::{Record, RecordBatch};
 
+mod scan;
+#[cfg(test)]
+mod tests;
+
 /// Adds the record of one line (without its line end) to `batch`.
 ///
 /// - `cluster` and `site` are strings or numbers; a number's label is its JSON text (`1` and `1.0` differ). Absent,
@@ -22,7 +26,7 @@ use crate::model::{Record, RecordBatch};
 /// - A record whose `status` (number, or string of digits) is neither 2xx nor 3xx keeps its URL and loses its cluster:
 ///   the pages of errors are no evidence.
 ///
-/// Allocates only for strings with escapes.
+/// Plain lines are scanned at once ([`scan`]), others go through serde_json. Allocates only for strings with escapes.
 ///
 /// # Errors
 /// The reason why the line is no record; `batch` is then as it was.
@@ -31,6 +35,41 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
         return Err(Reason::EmptyLine);
     }
     let text = std::str::from_utf8(line).map_err(|_| Reason::InvalidUtf8)?;
+    let row = match scan::scan(text) {
+        Some(row) => row,
+        None => parse_any(text)?,
+    };
+    let url = row.url.ok_or(Reason::MissingUrl)?;
+    check_url(url.as_bytes())?;
+
+    let target = |field: Option<Cow<'_, str>>| field.filter(|t| !t.is_empty()).map(|t| t != url);
+    let redirects = target(row.redirect).unwrap_or(matches!(row.status, Some(301 | 302 | 303 | 307 | 308)));
+    let declares = target(row.canonical).unwrap_or(false);
+    let answered = row.status.is_none_or(|status| (200..400).contains(&status));
+    let label = |field: &'_ Option<Cow<'_, str>>| field.as_ref().is_some_and(|text| !text.is_empty());
+    batch.push(Record {
+        url: url.as_bytes(),
+        cluster: row.cluster.as_deref().map(str::as_bytes).filter(|_| label(&row.cluster) && answered),
+        site: row.site.as_deref().map(str::as_bytes).filter(|_| label(&row.site)),
+        elsewhere: redirects || declares,
+    });
+    Ok(())
+}
+
+/// What a line says, before it is judged. Strings are borrowed from it where they hold no escape.
+#[derive(Debug, Default, PartialEq)]
+struct Row<'a> {
+    url: Option<Cow<'a, str>>,
+    /// The string, or the text of the number.
+    cluster: Option<Cow<'a, str>>,
+    site: Option<Cow<'a, str>>,
+    canonical: Option<Cow<'a, str>>,
+    redirect: Option<Cow<'a, str>>,
+    status: Option<i64>,
+}
+
+/// Any line, by serde_json: what [`scan::scan`] leaves, and what it must agree with.
+fn parse_any(text: &str) -> Result<Row<'_>, Reason> {
     if !text.trim_ascii_start().starts_with('{') {
         return Err(Reason::NotAJsonObject);
     }
@@ -38,23 +77,14 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
         Category::Data => Reason::WrongType,
         _ => Reason::NotAJsonObject,
     })?;
-    let cluster = label(fields.cluster)?;
-    let site = label(fields.site)?;
-    let status = status(fields.status)?;
-    let url = fields.url.ok_or(Reason::MissingUrl)?.0;
-    check_url(url.as_bytes())?;
-
-    let target = |field: Option<Text<'_>>| field.filter(|t| !t.0.is_empty()).map(|t| t.0 != url);
-    let redirects = target(fields.redirect).unwrap_or(matches!(status, Some(301 | 302 | 303 | 307 | 308)));
-    let declares = target(fields.canonical).unwrap_or(false);
-    let answered = status.is_none_or(|status| (200..400).contains(&status));
-    batch.push(Record {
-        url: url.as_bytes(),
-        cluster: cluster.as_ref().map(|c| c.as_bytes()).filter(|_| answered),
-        site: site.as_ref().map(|s| s.as_bytes()),
-        elsewhere: redirects || declares,
-    });
-    Ok(())
+    Ok(Row {
+        cluster: label(fields.cluster)?,
+        site: label(fields.site)?,
+        status: label(fields.status)?.map_or(Ok(None), |text| status(&text))?,
+        url: fields.url.map(|t| t.0),
+        canonical: fields.canonical.map(|t| t.0),
+        redirect: fields.redirect.map(|t| t.0),
+    })
 }
 
 /// The label in a raw value: the string, or the text of the number.
@@ -62,18 +92,17 @@ fn label(raw: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, Reason> {
     let Some(raw) = raw else { return Ok(None) };
     let text = raw.get();
     match text.as_bytes()[0] {
-        b'"' => string(text).map(|s| Some(s).filter(|s| !s.is_empty())),
+        b'"' => string(text).map(Some),
         b'-' | b'0'..=b'9' => Ok(Some(Cow::Borrowed(text))),
         _ => Err(Reason::WrongType),
     }
 }
 
-/// The status code in a raw value; an empty string or `-` is none.
-fn status(raw: Option<&RawValue>) -> Result<Option<i64>, Reason> {
-    match label(raw)? {
-        None => Ok(None),
-        Some(text) if text == "-" => Ok(None),
-        Some(text) => text.parse().map(Some).map_err(|_| Reason::WrongType),
+/// A status code as it is written; an empty string or `-` is none.
+fn status(text: &str) -> Result<Option<i64>, Reason> {
+    match text {
+        "" | "-" => Ok(None),
+        _ => text.parse().map(Some).map_err(|_| Reason::WrongType),
     }
 }
 
@@ -161,106 +190,5 @@ impl<'de> Deserialize<'de> for Fields<'de> {
             }
         }
         deserializer.deserialize_map(Object)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn one(line: &str) -> Result<RecordBatch, Reason> {
-        let mut batch = RecordBatch::default();
-        parse(line.as_bytes(), &mut batch).map(|()| batch)
-    }
-
-    #[test]
-    fn labels_are_strings_or_the_text_of_numbers() {
-        let cases: [(&str, Option<&str>); 11] = [
-            (r#""a""#, Some("a")),
-            (r#""a\tb""#, Some("a\tb")),
-            (r#""\u00e9""#, Some("é")),
-            (r#""""#, None),
-            ("null", None),
-            (" 7 ", Some("7")),
-            ("-7", Some("-7")),
-            ("1.0", Some("1.0")),
-            ("1e400", Some("1e400")),
-            ("123456789012345678901234567890", Some("123456789012345678901234567890")),
-            (r#""null""#, Some("null")),
-        ];
-        for (json, expected) in cases {
-            let batch = one(&format!(r#"{{"cluster":{json},"url":"http://a/","site":{json}}}"#)).unwrap();
-            assert_eq!(batch.get(0).cluster, expected.map(str::as_bytes), "{json}");
-            assert_eq!(batch.get(0).site, expected.map(str::as_bytes), "{json}");
-        }
-    }
-
-    #[test]
-    fn urls_lose_their_escapes_and_the_last_of_two_counts() {
-        let batch = one(r#" {"x":{"url":[1]},"url":"http://b/","url":"http:\/\/a\/\u00e9","y":[null]} "#).unwrap();
-        assert_eq!(batch.get(0).url, "http://a/é".as_bytes());
-    }
-
-    #[test]
-    fn other_targets_and_errors_are_seen() {
-        let cases = [
-            (r#""status":200"#, true, false),
-            (r#""status":"200""#, true, false),
-            (r#""status":null"#, true, false),
-            (r#""status":"-""#, true, false),
-            (r#""status":404"#, false, false),
-            (r#""status":500"#, false, false),
-            (r#""status":0"#, false, false),
-            (r#""status":301"#, true, true),
-            (r#""status":304"#, true, false),
-            (r#""status":302,"redirect":"http://a/""#, true, false),
-            (r#""redirect":"http://b/""#, true, true),
-            (r#""redirect":null,"canonical":"""#, true, false),
-            (r#""canonical":"http://b/""#, true, true),
-            (r#""canonical":"http://a/""#, true, false),
-        ];
-        for (fields, labelled, elsewhere) in cases {
-            let batch = one(&format!(r#"{{"url":"http://a/","cluster":1,{fields}}}"#)).unwrap();
-            let record = batch.get(0);
-            assert_eq!((record.cluster.is_some(), record.elsewhere), (labelled, elsewhere), "{fields}");
-        }
-    }
-
-    #[test]
-    fn bad_lines_name_their_reason() {
-        use Reason::*;
-        let cases = [
-            ("", EmptyLine),
-            (" ", NotAJsonObject),
-            ("[1]", NotAJsonObject),
-            ("http://a/\t1", NotAJsonObject),
-            (r#"{"url":"http://a/""#, NotAJsonObject),
-            (r#"{"url":"http://a/"} x"#, NotAJsonObject),
-            (r#"{"url":"http://a/\ud800"}"#, NotAJsonObject),
-            (r#"{"url":"http://a/","cluster":"\ud800"}"#, NotAJsonObject),
-            (r#"{}"#, MissingUrl),
-            (r#"{"url":null}"#, MissingUrl),
-            (r#"{"url":""}"#, MissingUrl),
-            (r#"{"url":7}"#, WrongType),
-            (r#"{"url":"http://a/","cluster":true}"#, WrongType),
-            (r#"{"url":"http://a/","site":{}}"#, WrongType),
-            (r#"{"url":"http://a/","canonical":[]}"#, WrongType),
-            (r#"{"url":"http://a/","status":"ok"}"#, WrongType),
-            (r#"{"url":"http://a/\u0007"}"#, ControlCharacter),
-            (r#"{"url":"/a"}"#, NotHttp),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(one(line), Err(expected), "{line}");
-        }
-        assert_eq!(parse(b"{\"url\":\"\xff\"}", &mut RecordBatch::default()), Err(InvalidUtf8));
-    }
-
-    #[test]
-    fn deep_nesting_does_not_exhaust_the_stack() {
-        let deep = "[".repeat(60_000);
-        assert_eq!(one(&format!(r#"{{"x":{deep}"#)), Err(Reason::NotAJsonObject));
-        let closed = format!("{deep}{}", "]".repeat(60_000));
-        assert!(one(&format!(r#"{{"url":"http://a/","x":{closed}}}"#)).is_ok());
-        assert_eq!(one(&format!(r#"{{"url":"http://a/","cluster":{closed}}}"#)), Err(Reason::WrongType));
     }
 }

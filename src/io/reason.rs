@@ -97,7 +97,7 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
         return Err(Reason::ControlCharacter);
     }
     let rest = strip_scheme(url).ok_or(Reason::NotHttp)?;
-    let authority = &rest[..rest.iter().position(|&b| matches!(b, b'/' | b'?' | b'#')).unwrap_or(rest.len())];
+    let authority = &rest[..memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())];
     let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
     if host.is_empty() || host[0] == b':' { Err(Reason::NoHost) } else { Ok(()) }
 }

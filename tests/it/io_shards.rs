@@ -126,7 +126,7 @@ fn pipes_links_to_nowhere_and_unreadable_files_are_told() {
     assert!(matches!(&error, IoError::NotFound { path } if path.ends_with("link.tsv")), "{error}");
     fs::remove_file(at("link.tsv")).unwrap();
 
-    fs::set_permissions(at("a.tsv"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(at("a.tsv"), fs::Permissions::from_mode(0o000)).unwrap();
     // The super-user reads it all the same: nothing to see then.
     if fs::File::open(at("a.tsv")).is_err() {
         let error = found(at("a.tsv"), &Options::default()).unwrap_err();
