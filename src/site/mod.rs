@@ -1,5 +1,6 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
 pub mod energy;
+pub mod published;
 
 use crate::rules::types::SiteRules;
 use serde::{Deserialize, Serialize};
