@@ -161,3 +161,27 @@ fn bits(mut set: u128, mut each: impl FnMut(usize)) {
         set &= set - 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::Training;
+
+    /// By hand: `a` and `b` share all of 1, 2, 3, so their rate is 3 / 3, above a threshold of 0.5 and not above one
+    /// of 1. Yet no cluster has one value under both, so they agree in none of the three.
+    #[test]
+    fn value_sets_map_what_agreement_does_not() {
+        let records = [("s?a=1", "x"), ("s?a=2", "y"), ("s?a=3", "z"), ("t?b=1", "z"), ("t?b=2", "x"), ("t?b=3", "y")]
+            .map(|(tail, label)| (format!("http://h/{tail}"), label.as_bytes()));
+        let columns =
+            Columns::new(&Training::new("h", records.iter().map(|(url, label)| (url.as_bytes(), Some(*label), false))));
+        let key = |name: &str| columns.keys.iter().position(|k| k.to_string() == name).expect("a key of the site");
+        // Rows are sorted by URL, clusters x, y, z in their order.
+        let rows = Duplicates { source: &[0, 1, 2], target: &[4, 5, 3], clusters: 3 };
+        let find = |switches| Mapper::new(&columns).find(&columns, rows, &[key("q:b=")], &switches);
+        let literal = Switches::default();
+        assert_eq!(find(literal), [Some(key("q:a="))]);
+        assert_eq!(find(Switches { sigma_min: 1.0, ..literal }), [None]);
+        assert_eq!(find(Switches { sigma: Sigma::Agreement, ..literal }), [None]);
+    }
+}
