@@ -159,4 +159,3 @@ pub fn urls(n: usize) -> String {
     }
     text
 }
-
