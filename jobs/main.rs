@@ -3,6 +3,7 @@
 
 mod evaluate;
 mod explain;
+mod learn;
 mod normalize;
 mod pipeline;
 mod report;
@@ -27,6 +28,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Job {
+    Learn(learn::LearnArgs),
     Normalize(normalize::NormalizeArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         }
     };
     let done = match cli.job {
+        Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
         Job::Normalize(args) => normalize::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),

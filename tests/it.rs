@@ -1,6 +1,18 @@
 //! Integration tests: one binary, a module a part of the house.
+#[path = "it/dataflow_learn.rs"]
+mod dataflow_learn;
+#[path = "it/dataflow_support.rs"]
+mod dataflow_support;
 #[path = "it/evaluate.rs"]
 mod evaluate;
+#[path = "it/fuzz_replay.rs"]
+mod fuzz_replay;
+#[path = "it/house.rs"]
+mod house;
+#[path = "it/io_reader.rs"]
+mod io_reader;
+#[path = "it/io_shards.rs"]
+mod io_shards;
 #[path = "it/jobs_evaluate.rs"]
 mod jobs_evaluate;
 #[path = "it/jobs_explain.rs"]
@@ -11,17 +23,11 @@ mod jobs_help;
 mod jobs_normalize;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
-#[path = "it/fuzz_replay.rs"]
-mod fuzz_replay;
-#[path = "it/io_reader.rs"]
-mod io_reader;
-#[path = "it/io_shards.rs"]
-mod io_shards;
 #[path = "it/rule_file.rs"]
 mod rule_file;
+#[path = "it/synth.rs"]
+mod synth;
 #[path = "it/url_fuzz.rs"]
 mod url_fuzz;
 #[path = "it/url_safe.rs"]
 mod url_safe;
-#[path = "it/synth.rs"]
-mod synth;

@@ -38,7 +38,9 @@ pub enum IoError {
         source: glob::PatternError,
     },
     /// A file whose name does not tell its format.
-    #[error("{path}: its name does not tell the format (.tsv, .txt, .jsonl, .ndjson, .json); give --format tsv or --format jsonl")]
+    #[error(
+        "{path}: its name does not tell the format (.tsv, .txt, .jsonl, .ndjson, .json); give --format tsv or --format jsonl"
+    )]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -94,7 +96,9 @@ pub enum IoError {
         path: PathBuf,
     },
     /// An output folder that holds something.
-    #[error("{path}: not empty (it holds {entry}); name another folder, or give --overwrite to replace an earlier result")]
+    #[error(
+        "{path}: not empty (it holds {entry}); name another folder, or give --overwrite to replace an earlier result"
+    )]
     NotEmpty {
         /// The folder.
         path: PathBuf,
@@ -102,7 +106,9 @@ pub enum IoError {
         entry: String,
     },
     /// An output folder that holds what no run of undust wrote.
-    #[error("{path}: holds {entry}, which undust did not write, so nothing in it is replaced; remove it or name another folder")]
+    #[error(
+        "{path}: holds {entry}, which undust did not write, so nothing in it is replaced; remove it or name another folder"
+    )]
     Foreign {
         /// The folder.
         path: PathBuf,

@@ -300,7 +300,9 @@ mod tests {
         let folder = scratch.path().join("out");
         let create = |existing| OutputDir::create(&folder, existing).map(|_| names(&folder));
         fill(&folder, &["rules.jsonl", SUCCESS, ".summary.json.partial"]);
-        assert!(matches!(create(Existing::Refuse), Err(IoError::NotEmpty { entry, .. }) if entry == ".summary.json.partial"));
+        assert!(
+            matches!(create(Existing::Refuse), Err(IoError::NotEmpty { entry, .. }) if entry == ".summary.json.partial")
+        );
         assert!(matches!(create(Existing::Resume), Err(IoError::Complete { .. })));
         assert_eq!(create(Existing::Overwrite).unwrap(), [""; 0]);
         fill(&folder, &["rules.jsonl", "._SUCCESS.partial"]);

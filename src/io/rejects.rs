@@ -64,12 +64,10 @@ impl Rejects {
             return;
         }
         let at = sample.partition_point(|other| (other.file.as_str(), other.offset) < key);
-        sample.insert(at, Sampled {
-            file: place.file.to_owned(),
-            offset: place.offset,
-            line: place.line,
-            excerpt: excerpt(line),
-        });
+        sample.insert(
+            at,
+            Sampled { file: place.file.to_owned(), offset: place.offset, line: place.line, excerpt: excerpt(line) },
+        );
         sample.truncate(SAMPLE);
     }
 

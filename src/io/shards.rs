@@ -144,11 +144,8 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
 /// The files that match a glob, and the shards of the folders that do, sorted by name.
 fn matches(pattern: &str, options: &Options) -> Result<Vec<PathBuf>, IoError> {
     // As in a shell: wildcards stay within one folder and do not match hidden files.
-    let rules = glob::MatchOptions {
-        case_sensitive: true,
-        require_literal_separator: true,
-        require_literal_leading_dot: true,
-    };
+    let rules =
+        glob::MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
     let bad = |source| IoError::BadGlob { pattern: pattern.to_owned(), source };
     let mut files = Vec::new();
     for path in glob::glob_with(pattern, rules).map_err(bad)? {

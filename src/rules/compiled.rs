@@ -15,6 +15,10 @@ use std::collections::HashMap;
 type Slot = u16;
 const NO_SLOT: Slot = Slot::MAX;
 const NO_CELL: u16 = u16::MAX;
+/// Exception to every rule.
+const ALL: u16 = u16::MAX;
+/// No rule is passed over.
+const NO_RULE: u16 = u16::MAX - 1;
 /// Code of an absent key.
 const ABSENT: u32 = 0;
 /// Code of a value that no rule mentions.
@@ -66,7 +70,10 @@ enum Fill {
     /// Labels of the source host below its registrable domain.
     FromSub(Slot),
     /// The value becomes labels below the registrable domain of the source host.
-    ToSub { value: Slot, host: Slot },
+    ToSub {
+        value: Slot,
+        host: Slot,
+    },
 }
 
 #[derive(Debug)]
@@ -93,6 +100,8 @@ pub struct CompiledSite {
     values: Vec<(u32, u32)>,
     pool: Vec<u8>,
     programs: Vec<Program>,
+    /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
+    exceptions: HashMap<u64, u16, FixedState>,
     /// Canonical URL (range of the pool) by the identity of the reduced URL.
     lookups: HashMap<u64, (u32, u32), FixedState>,
 }
@@ -113,6 +122,7 @@ impl CompiledSite {
             values: vec![(0, 0); 2],
             pool: Vec::new(),
             programs: Vec::new(),
+            exceptions: HashMap::default(),
             lookups: HashMap::default(),
         };
         out.programs = site.rules.iter().map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();
@@ -122,11 +132,6 @@ impl CompiledSite {
     /// Nothing to do beyond stage 1.
     pub fn is_trivial(&self) -> bool {
         self.programs.is_empty() && self.lookups.is_empty()
-    }
-
-    /// Number of seen members and look-ups.
-    pub fn lookups_len(&self) -> usize {
-        self.lookups.len()
     }
 
     fn slot(&mut self, key: &Key) -> Slot {
@@ -275,9 +280,11 @@ impl CompiledSite {
     /// Identity of the reduced URL: as [`Columns::hash`](crate::site::columns::Columns).
     fn identity(&self, scratch: &Scratch) -> u64 {
         let cells = &scratch.cells;
-        cells.list.iter().zip(&scratch.state.seeds).fold(0u64, |sum, (cell, &seed)| {
-            sum.wrapping_add(hash64_seeded(cells.value(cell), seed))
-        })
+        cells
+            .list
+            .iter()
+            .zip(&scratch.state.seeds)
+            .fold(0u64, |sum, (cell, &seed)| sum.wrapping_add(hash64_seeded(cells.value(cell), seed)))
     }
 
     fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
@@ -288,8 +295,20 @@ impl CompiledSite {
         Some(&self.pool[a as usize..b as usize])
     }
 
-    /// Keys the look-ups by what the rules make of them.
+    /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
     pub fn fill_lookups(&mut self, site: &SiteRules, scratch: &mut Scratch) {
+        let index: HashMap<&str, u16, FixedState> =
+            site.rules.iter().enumerate().map(|(i, rule)| (rule.id.as_str(), i as u16)).collect();
+        for [url, rule] in &site.exceptions {
+            let rule = if rule == "*" { Some(ALL) } else { index.get(rule.as_str()).copied() };
+            let split = url::normalize(url.as_bytes(), &mut scratch.cells.text);
+            if let (Some(rule), Ok(split)) = (rule, split) {
+                scratch.fired.clear();
+                self.reduce_without(&split, scratch, NO_RULE);
+                let identity = self.identity(scratch);
+                self.exceptions.insert(identity, rule);
+            }
+        }
         let mut place = |out: &mut CompiledSite, from: &str, to: (u32, u32)| {
             scratch.fired.clear();
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return };
@@ -313,8 +332,22 @@ impl CompiledSite {
         }
     }
 
-    /// Cuts the URL in `scratch.cells.text` and runs the rules on its pairs.
-    pub fn reduce(&self, split: &Split, scratch: &mut Scratch) {
+    /// Cuts the URL in `scratch.cells.text` and runs the rules on its pairs; again without the rule that does not hold
+    /// for what they reduce it to.
+    fn reduce(&self, split: &Split, scratch: &mut Scratch) {
+        let (length, fired) = (scratch.cells.text.len(), scratch.fired.len());
+        self.reduce_without(split, scratch, NO_RULE);
+        if self.exceptions.is_empty() || scratch.fired.len() == fired {
+            return;
+        }
+        if let Some(&rule) = self.exceptions.get(&self.identity(scratch)) {
+            scratch.cells.text.truncate(length);
+            scratch.fired.truncate(fired);
+            self.reduce_without(split, scratch, rule);
+        }
+    }
+
+    fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16) {
         let Scratch { cells, state, fired, .. } = scratch;
         cells.cut(split, self.cut);
         url::set_order(cells, |cells, cell| self.rank(cells.seed(cell.key)));
@@ -333,8 +366,10 @@ impl CompiledSite {
                 state.codes[usize::from(slot)] = self.code_of(slot, cells.value(cell));
             }
         }
-        for (i, program) in self.programs.iter().enumerate() {
-            if program.checks.iter().all(|(slot, check)| check.holds(state.codes[usize::from(*slot)]))
+        let programs = if without == ALL { &[] } else { self.programs.as_slice() };
+        for (i, program) in programs.iter().enumerate() {
+            if i != usize::from(without)
+                && program.checks.iter().all(|(slot, check)| check.holds(state.codes[usize::from(*slot)]))
                 && self.run(program, cells, state)
             {
                 fired.push(i as u16);
@@ -449,13 +484,7 @@ impl CompiledSite {
 
     /// Rewrites the pairs to those of the target form; false (and nothing changed) where the source has other keys than
     /// the rule names, or a value cannot stand in its new place.
-    fn move_to(
-        &self,
-        program: &Program,
-        target: &[(Key, u64, Fill)],
-        cells: &mut Cells,
-        state: &mut State,
-    ) -> bool {
+    fn move_to(&self, program: &Program, target: &[(Key, u64, Fill)], cells: &mut Cells, state: &mut State) -> bool {
         let live = cells.list.iter().filter(|c| c.key != GONE).count();
         if live != program.checks.iter().filter(|(_, check)| !matches!(check, Check::Absent)).count() {
             return false;

@@ -167,6 +167,10 @@ pub struct SiteRules {
     /// to the same keys becomes this URL.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<String>,
+    /// Pages for which a rule does not hold: a URL that the rules reduce to the page (first) and the id of the rule that
+    /// is passed over for all URLs that they reduce to it, or `*` for all rules (second); sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exceptions: Vec<[String; 2]>,
     /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,

@@ -37,10 +37,10 @@ pub fn conditional(
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
     for (k, list) in conditions.iter().filter(|(k, _)| !table.keys.contains(k)) {
         let sums = conditions::by_value(columns, table, *k);
-        for &condition in list {
+        for condition in list {
             let (good, bad) = conditions::total(&sums, condition);
             if good >= MIN_NEAR && good > bad {
-                near.push((good - bad, *k, condition));
+                near.push((good - bad, *k, condition.clone()));
             }
         }
     }
@@ -50,7 +50,8 @@ pub fn conditional(
         .into_iter()
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
-            find(columns, rows, table, |row| condition.holds(codes[row as usize]), vec![(k, condition)])
+            let holds = condition.clone();
+            find(columns, rows, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)])
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));

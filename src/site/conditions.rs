@@ -18,7 +18,7 @@ const MIN_ROWS: u32 = 8;
 const TOP: usize = 4;
 
 /// What a condition asks of one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// This value.
     Is(u32),
@@ -26,23 +26,18 @@ pub enum Condition {
     Present,
     /// No value.
     Absent,
+    /// A value, but none of these (sorted).
+    None(Vec<u32>),
 }
 
 impl Condition {
     /// True for a row whose key has `code`.
-    pub fn holds(self, code: u32) -> bool {
+    pub fn holds(&self, code: u32) -> bool {
         match self {
-            Condition::Is(value) => code == value,
+            Condition::Is(value) => code == *value,
             Condition::Present => code != 0,
             Condition::Absent => code == 0,
-        }
-    }
-
-    /// The code asked for.
-    pub fn code(self) -> Option<u32> {
-        match self {
-            Condition::Is(code) => Some(code),
-            _ => None,
+            Condition::None(values) => code != 0 && !values.contains(&code),
         }
     }
 }
@@ -52,7 +47,7 @@ pub type Scope = Vec<(usize, Condition)>;
 
 /// The rows among `rows` in which `scope` holds.
 pub fn matching<'a>(columns: &'a Columns, rows: &'a [u32], scope: &'a Scope) -> impl Iterator<Item = u32> + 'a {
-    rows.iter().copied().filter(|&r| scope.iter().all(|&(k, c)| c.holds(columns.codes[k][r as usize])))
+    rows.iter().copied().filter(|&r| scope.iter().all(|(k, c)| c.holds(columns.codes[*k][r as usize])))
 }
 
 /// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and absence.
@@ -61,11 +56,8 @@ pub fn conditions(columns: &Columns, rows: &[u32]) -> Vec<(usize, Vec<Condition>
     let mut out = Vec::new();
     for (k, name) in columns.keys.iter().enumerate() {
         let depth = name.is(Fixed::DEPTH);
-        let eligible = name.optional()
-            || name.as_path().is_some()
-            || depth
-            || name.is(Fixed::HOST)
-            || name.is(Fixed::EXTENSION);
+        let eligible =
+            name.optional() || name.as_path().is_some() || depth || name.is(Fixed::HOST) || name.is(Fixed::EXTENSION);
         if !eligible {
             continue;
         }
@@ -104,14 +96,18 @@ pub fn by_value(columns: &Columns, table: &Table, key: usize) -> Vec<(u32, u32)>
 }
 
 /// Sum over the codes for which a condition holds.
-pub fn total(sums: &[(u32, u32)], condition: Condition) -> (u64, u64) {
+pub fn total(sums: &[(u32, u32)], condition: &Condition) -> (u64, u64) {
     let add = |range: &[(u32, u32)]| {
         range.iter().fold((0, 0), |(g, b), &(good, bad)| (g + u64::from(good), b + u64::from(bad)))
     };
     match condition {
-        Condition::Is(code) => add(&sums[code as usize..=code as usize]),
+        Condition::Is(code) => add(&sums[*code as usize..=*code as usize]),
         Condition::Present => add(&sums[1..]),
         Condition::Absent => add(&sums[..1]),
+        Condition::None(codes) => {
+            let all = add(&sums[1..]);
+            codes.iter().map(|c| sums[*c as usize]).fold(all, |(g, b), (x, y)| (g - u64::from(x), b - u64::from(y)))
+        }
     }
 }
 
@@ -123,11 +119,11 @@ pub fn refine(columns: &Columns, table: &Table, conditions: &[(usize, Vec<Condit
             continue;
         }
         let sums = by_value(columns, table, *k);
-        for &condition in list {
+        for condition in list {
             let (good, bad) = total(&sums, condition);
             if good >= MIN_GOOD && Bound::OPERATION.holds(good, bad, table.prior) {
                 out.push(Proposal {
-                    scope: vec![(*k, condition)],
+                    scope: vec![(*k, condition.clone())],
                     action: table.action,
                     keys: table.keys.clone(),
                     classes: None,
@@ -140,4 +136,25 @@ pub fn refine(columns: &Columns, table: &Table, conditions: &[(usize, Vec<Condit
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
     out.truncate(TOP);
     out
+}
+
+/// Values of one other key under which most of what an operation joins is wrong: the key that takes the most bad with
+/// the least good, with its values. Only keys that every row has can exclude (`None` asks for presence).
+pub fn exclusion(columns: &Columns, table: &Table, rows: &[u32]) -> Option<(usize, Condition)> {
+    let mut best: Option<(i64, usize, Vec<u32>)> = None;
+    for (k, name) in columns.keys.iter().enumerate() {
+        let eligible = name.is(Fixed::HOST) || name.is(Fixed::DEPTH) || name.as_path().is_some();
+        if !eligible || table.keys.contains(&k) || rows.iter().any(|&r| columns.codes[k][r as usize] == 0) {
+            continue;
+        }
+        let sums = by_value(columns, table, k);
+        let wrong: Vec<u32> = (1..sums.len() as u32)
+            .filter(|&c| sums[c as usize].1 >= 2 && sums[c as usize].1 > sums[c as usize].0)
+            .collect();
+        let gain: i64 = wrong.iter().map(|&c| i64::from(sums[c as usize].1) - i64::from(sums[c as usize].0)).sum();
+        if gain > 0 && best.as_ref().is_none_or(|b| gain > b.0) {
+            best = Some((gain, k, wrong));
+        }
+    }
+    best.map(|(_, k, wrong)| (k, Condition::None(wrong)))
 }

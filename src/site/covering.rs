@@ -11,10 +11,10 @@
 
 use super::classes;
 use super::columns::Columns;
-use super::conditions::{self, Condition, Scope};
+use super::conditions::{self, Scope};
 use super::evidence::{Bound, Groups, Sorter};
 use super::operations::{self, FAMILIES, Family, Map};
-use crate::url::{Fixed, Key};
+use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
@@ -162,9 +162,9 @@ impl Covering {
             .filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH))
             .filter(|&k| {
                 let codes = &self.columns.codes[k];
-                self.alive.first().is_some_and(|&first| {
-                    self.alive.iter().any(|&r| codes[r as usize] != codes[first as usize])
-                })
+                self.alive
+                    .first()
+                    .is_some_and(|&first| self.alive.iter().any(|&r| codes[r as usize] != codes[first as usize]))
             })
             .collect()
     }
@@ -172,14 +172,11 @@ impl Covering {
     /// Level 0: each key ignored, each string function.
     fn singles(&self) -> Vec<(Action, Vec<usize>, u64)> {
         let varying = self.varying();
-        let mut out: Vec<_> = varying
-            .iter()
-            .map(|&k| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k])))
-            .collect();
+        let mut out: Vec<_> =
+            varying.iter().map(|&k| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k]))).collect();
         for family in FAMILIES {
-            let keys: Vec<usize> = (0..self.columns.keys.len())
-                .filter(|&k| family.contains(&self.columns.keys[k]))
-                .collect();
+            let keys: Vec<usize> =
+                (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
             if !keys.is_empty() {
                 out.push((Action::Function(family), keys, family.prior()));
             }
@@ -205,9 +202,9 @@ impl Covering {
                     if differing.len() < 2 || differing.len() > 6 || depth.is_some_and(|d| differing.contains(&d)) {
                         continue;
                     }
-                    let id = differing.iter().fold(0u64, |id, &k| {
-                        crate::model::hash64_seeded(&(k as u64).to_le_bytes(), id)
-                    });
+                    let id = differing
+                        .iter()
+                        .fold(0u64, |id, &k| crate::model::hash64_seeded(&(k as u64).to_le_bytes(), id));
                     if seen.insert((id, columns.label[a as usize])) {
                         sets.entry(id).or_insert_with(|| (0, differing.clone())).0 += 1;
                     }
@@ -297,10 +294,7 @@ impl Covering {
     /// values happen not to collide (`/git/x`, `/python/x`) would pass the bound otherwise.
     fn broad(&self, groups: &Groups, key: usize, rows: &[u32]) -> bool {
         let name = &self.columns.keys[key];
-        let counted = name.as_path().is_some()
-            || name.is(Fixed::HOST)
-            || name.is(Fixed::EXTENSION)
-            || name.optional();
+        let counted = name.as_path().is_some() || name.is(Fixed::HOST) || name.is(Fixed::EXTENSION) || name.optional();
         if !counted {
             return true;
         }
@@ -323,9 +317,9 @@ impl Covering {
                 same[code] += agree as f64 / (members.len() - 1) as f64;
             }
         }
-        (1..seen.len()).filter(|&c| u64::from(seen[c]) * 20 >= u64::from(total)).all(|c| {
-            same[c] >= 1.0 && met[c] - same[c] <= 0.2 * met[c]
-        })
+        (1..seen.len())
+            .filter(|&c| u64::from(seen[c]) * 20 >= u64::from(total))
+            .all(|c| same[c] >= 1.0 && met[c] - same[c] <= 0.2 * met[c])
     }
 
     /// Adopts proposals best first; true when at least one held.
@@ -357,6 +351,21 @@ impl Covering {
             return;
         }
         let (good, bad) = groups.totals();
+        let table = Table { groups, action, keys, prior };
+        if bad >= 2
+            && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
+        {
+            // The rule holds, but not for these values: once more without them.
+            let Table { action, keys, prior, .. } = table;
+            let classes = match maps.into_iter().next() {
+                Some((_, Map::Table(table))) if action == Action::Classes => Some(table),
+                _ => None,
+            };
+            let mut scope = scope;
+            scope.push(exclusion);
+            return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
+        }
+        let groups = table.groups;
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
         let pairs = self.pairs(&groups);
@@ -392,9 +401,8 @@ impl Covering {
     fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
         let origin = |r: u32| self.columns.origin[r as usize];
         let pair = |group: usize| {
-            let mut of = groups.members(group).iter().filter(|&&r| {
-                self.columns.label[r as usize] == groups.majority[group]
-            });
+            let mut of =
+                groups.members(group).iter().filter(|&&r| self.columns.label[r as usize] == groups.majority[group]);
             Some([origin(*of.next()?), origin(*of.next()?)])
         };
         let mut out: Vec<[u32; 2]> = (0..groups.len()).filter_map(pair).take(64).collect();
@@ -410,9 +418,9 @@ impl Covering {
         for group in 0..groups.len() {
             let members = groups.members(group);
             votes.clear();
-            votes.extend(members.iter().map(|&r| {
-                (self.columns.label[r as usize], u64::from(self.columns.weight[r as usize]))
-            }));
+            votes.extend(
+                members.iter().map(|&r| (self.columns.label[r as usize], u64::from(self.columns.weight[r as usize]))),
+            );
             votes.sort_unstable();
             let mut best = (0, 0);
             let mut total = 0;
@@ -429,10 +437,5 @@ impl Covering {
             members[1..].iter().for_each(|&r| dead[r as usize] = true);
         }
         self.alive.retain(|&r| !dead[r as usize]);
-    }
-
-    /// Code that a scope asks for, in words: for tests and reports.
-    pub fn describe(&self, scope: &[(usize, Condition)]) -> Vec<(Key, Option<String>)> {
-        scope.iter().map(|(k, c)| (self.columns.keys[*k].clone(), c.code().and_then(|c| self.columns.text(*k, c)))).collect()
     }
 }

@@ -27,8 +27,8 @@ impl Bound {
     pub const OPERATION: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
     /// Rules between forms: p = 0.10, z = 0.5, at most 1 % bad seen.
     pub const FORM: Bound = Bound { permille: 100, half_z: 1, raw_permille: 10 };
-    /// Value classes: p = 0.10, z = 1, at most 5 % bad seen.
-    pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 50 };
+    /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
+    pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
 
     /// The test, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
@@ -37,8 +37,7 @@ impl Bound {
         good >= MIN_GOOD
             && bad_m <= np
             && bad_m <= u128::from(self.raw_permille) * u128::from(good + bad)
-            && 4 * (np - bad_m).pow(2)
-                >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
+            && 4 * (np - bad_m).pow(2) >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
     }
 }
 

@@ -12,8 +12,8 @@ use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
 use super::tree::{Branch, Tree};
 use crate::model::hash64;
-use crate::url::keys::host_sub;
 use crate::url::Fixed;
+use crate::url::keys::host_sub;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 

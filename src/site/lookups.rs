@@ -31,14 +31,10 @@ struct Identity {
     canonical: Option<Vec<u8>>,
 }
 
-/// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups, impure URLs).
-pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64, u64, u64) {
+/// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups).
+pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64, u64) {
     let mut identities = identities(rules, training);
-    let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
-    let impure: u64 = identities
-        .iter()
-        .map(|i| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64)
-        .sum();
+    let noisy = too_noisy(&identities, training);
     let mut normal = Vec::new();
     for identity in &mut identities {
         let mut own_form = |row: u32| {
@@ -59,7 +55,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64,
     let mut seen = Vec::new();
     let mut look_ups = Vec::new();
     let mut target_of: Vec<Option<usize>> = vec![None; identities.len()];
-    if aliases && impure * 1000 <= MAX_IMPURE_PERMILLE * labelled {
+    if aliases && !noisy {
         let mut by_cluster: Vec<(u32, usize)> =
             identities.iter().enumerate().filter(|(_, i)| i.pure).map(|(n, i)| (i.majority, n)).collect();
         by_cluster.sort_unstable();
@@ -92,10 +88,69 @@ pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64,
     }
     seen.sort_unstable();
     look_ups.sort_unstable();
-    let counts = (seen.len() as u64, look_ups.len() as u64, impure);
+    let counts = (seen.len() as u64, look_ups.len() as u64);
     rules.seen = seen;
     rules.aliases = look_ups;
     counts
+}
+
+/// Pages in training whose URLs are of different clusters give back the one rule that joined them: the rule without
+/// which their URLs fall into groups of one cluster each, the fewest groups first, then the rule adopted last; where no
+/// single rule does, all of them. Nothing is learned where labels are too noisy to be trusted one by one.
+pub fn learn_exceptions(rules: &mut SiteRules, training: &Training) -> u64 {
+    let identities = identities(rules, training);
+    let mixed: Vec<&Identity> = identities.iter().filter(|i| !i.pure).collect();
+    if too_noisy(&identities, training) {
+        return 0;
+    }
+    let ids: Vec<String> = rules.rules.iter().map(|r| r.id.clone()).collect();
+    let plain = RuleSet::new(vec![rules.clone()]);
+    // One rule set for each rule that is passed over, made when first asked for.
+    let mut without: Vec<Option<RuleSet>> = ids.iter().map(|_| None).collect();
+    let mut scratch = Scratch::default();
+    let mut exceptions = Vec::new();
+    for identity in mixed {
+        let mut fired: Vec<u16> = Vec::new();
+        for &row in &identity.rows {
+            fired.extend(plain.apply(training.url(row as usize), Some(0), &mut scratch).fired);
+        }
+        fired.sort_unstable();
+        fired.dedup();
+        let mut best: Option<(usize, u16)> = None;
+        for &rule in fired.iter().rev() {
+            let set = without[usize::from(rule)].get_or_insert_with(|| {
+                let mut rules = rules.clone();
+                rules.rules.remove(usize::from(rule));
+                RuleSet::new(vec![rules])
+            });
+            let mut parts: Vec<(u64, u32)> = identity
+                .rows
+                .iter()
+                .map(|&row| {
+                    let applied = set.apply(training.url(row as usize), Some(0), &mut scratch);
+                    (crate::model::hash64(applied.url), training.clusters[row as usize])
+                })
+                .collect();
+            parts.sort_unstable();
+            parts.dedup();
+            let pure = parts.windows(2).all(|w| w[0].0 != w[1].0);
+            if pure && best.is_none_or(|b| parts.len() < b.0) {
+                best = Some((parts.len(), rule));
+            }
+        }
+        let url = String::from_utf8_lossy(training.url(identity.rows[0] as usize)).into_owned();
+        exceptions.push([url, best.map_or_else(|| "*".to_owned(), |(_, rule)| ids[usize::from(rule)].clone())]);
+    }
+    exceptions.sort_unstable();
+    rules.exceptions = exceptions;
+    rules.exceptions.len() as u64
+}
+
+/// True where more URLs than [`MAX_IMPURE_PERMILLE`] are outside the majority of their identity.
+fn too_noisy(identities: &[Identity], training: &Training) -> bool {
+    let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
+    let outside = |i: &Identity| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64;
+    identities.iter().map(outside).sum::<u64>() * 1000 > MAX_IMPURE_PERMILLE * labelled
 }
 
 /// Groups the labelled training URLs by identity, in the order of their first rows.

@@ -60,13 +60,18 @@ pub fn evidence(
 /// A scope in words, sorted by key.
 pub fn scope(covering: &Covering, scope: &Scope) -> Vec<Constraint> {
     let columns = &covering.columns;
-    let test = |k: usize, condition: Condition| match condition {
-        Condition::Is(code) => columns.text(k, code).map_or(Test::Absent, Test::Equals),
+    let test = |k: usize, condition: &Condition| match condition {
+        Condition::Is(code) => columns.text(k, *code).map_or(Test::Absent, Test::Equals),
         Condition::Present => Test::Present,
         Condition::Absent => Test::Absent,
+        Condition::None(codes) => {
+            let mut values: Vec<String> = codes.iter().filter_map(|&c| columns.text(k, c)).collect();
+            values.sort();
+            Test::NoneOf(values)
+        }
     };
     let mut out: Vec<Constraint> =
-        scope.iter().map(|&(k, c)| Constraint { key: columns.keys[k].to_string(), test: test(k, c) }).collect();
+        scope.iter().map(|(k, c)| Constraint { key: columns.keys[*k].to_string(), test: test(*k, c) }).collect();
     out.sort();
     out
 }

@@ -199,10 +199,11 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
     for rule in &mut rules.rules {
-        rule.id = format!("{:016x}", crate::model::hash64(format!("{:?}{:?}{:?}", rules.site, rule.scope, rule.operations).as_bytes()));
+        rule.id = crate::rules::file::rule_id(&rules.site, rule);
     }
-    let (seen, aliases, impure) = lookups::learn(&mut rules, &training, true);
-    counts.extend([("seen".to_owned(), seen), ("look-ups".to_owned(), aliases), ("impure".to_owned(), impure)]);
+    let exceptions = lookups::learn_exceptions(&mut rules, &training);
+    let (seen, aliases) = lookups::learn(&mut rules, &training, true);
+    counts.extend([("exceptions".to_owned(), exceptions), ("seen".to_owned(), seen), ("look-ups".to_owned(), aliases)]);
     Outcome { rules, counts }
 }
 

@@ -99,7 +99,8 @@ fn choose(columns: &Columns, rows: &[u32], members: &[u32], path: &[Branch]) -> 
         let counts = frequencies(columns, key, member_rows());
         let total = members.len() as f64;
         // Few values only: an id with thousands of values is never salient and its entropy never the least.
-        let entropy: f64 = counts.iter().filter(|&&c| c > 0).map(|&c| -f64::from(c) / total * (f64::from(c) / total).ln()).sum();
+        let entropy: f64 =
+            counts.iter().filter(|&&c| c > 0).map(|&c| -f64::from(c) / total * (f64::from(c) / total).ln()).sum();
         if entropy <= 0.0 || best.as_ref().is_some_and(|b| b.0 <= entropy) {
             continue;
         }

@@ -1,8 +1,8 @@
 //! One site: its host, page types, decorations and clusters, and each of its records by position.
 //!
 //! Nothing is kept of the records. A position in the crawl goes through a permutation to a row, a row through a list of
-//! runs of equally large clusters to `(cluster, member)`, and these two to a URL. A plan is about 10 KiB for any number
-//! of URLs, and any worker makes any range of records.
+//! runs of equally large clusters to `(cluster, member)`, and these two to a URL. A plan takes 30 KiB at most,
+//! whatever the number of URLs, and any worker makes any range of records.
 
 use super::decor::Decor;
 use super::kind::{Make, Page, PageType, TYPES};

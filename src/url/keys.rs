@@ -365,8 +365,7 @@ impl Cells {
         for (part, end) in Part::ORDER.into_iter().zip(ends) {
             let end = a + end as u32;
             if end > at {
-                let key =
-                    if last && part == Part::Extension { Fixed::EXTENSION } else { Fixed::path(i, part) };
+                let key = if last && part == Part::Extension { Fixed::EXTENSION } else { Fixed::path(i, part) };
                 self.fixed(key, at, end);
                 at = end;
             }

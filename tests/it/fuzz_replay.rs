@@ -34,8 +34,28 @@ impl Random {
 
 /// Pieces that parsers look at.
 const PIECES: [&[u8]; 22] = [
-    b"\t", b"\n", b"\r", b"\"", b"\\", b"{", b"}", b"[", b":", b",", b"\0", b"\x7f", b"\xff", b"\xc3", b"http://", b"https://",
-    b"@", b"\\ud800", b"\\u0000", b"null", b"\"url\":", b"1e999",
+    b"\t",
+    b"\n",
+    b"\r",
+    b"\"",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b":",
+    b",",
+    b"\0",
+    b"\x7f",
+    b"\xff",
+    b"\xc3",
+    b"http://",
+    b"https://",
+    b"@",
+    b"\\ud800",
+    b"\\u0000",
+    b"null",
+    b"\"url\":",
+    b"1e999",
 ];
 
 /// One to six small changes; `other` lends pieces.

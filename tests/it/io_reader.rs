@@ -132,10 +132,14 @@ fn batches_end_after_rows_or_bytes() {
 #[test]
 fn all_members_and_frames_are_read_whatever_the_name() {
     let scratch = tempfile::tempdir().unwrap();
-    for (name, compression) in [("a.tsv.gz", Compression::Gzip), ("b.tsv.zst", Compression::Zstd), ("c.tsv", Compression::Gzip)] {
+    for (name, compression) in
+        [("a.tsv.gz", Compression::Gzip), ("b.tsv.zst", Compression::Zstd), ("c.tsv", Compression::Gzip)]
+    {
         // Members end in the middle of lines, as `cat` of split archives leaves them.
-        let bytes: Vec<u8> =
-            ["http://a/\t1\nhttp", "", "://b/\t", "2\n"].iter().flat_map(|t| encode(compression, t.as_bytes())).collect();
+        let bytes: Vec<u8> = ["http://a/\t1\nhttp", "", "://b/\t", "2\n"]
+            .iter()
+            .flat_map(|t| encode(compression, t.as_bytes()))
+            .collect();
         let (records, rejects) = read_file(&file(&scratch, name, &bytes), LINE_LIMIT).unwrap();
         assert_eq!((records.len(), rejects.total()), (2, 0), "{name}");
     }
@@ -178,8 +182,14 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
         1 => Just("http://\u{e9}/\n".as_bytes().to_vec()),
         1 => Just(b"nothing".to_vec()),
     ];
-    (prop::option::of(Just(b"\xef\xbb\xbf".to_vec())), prop::option::of(Just(b"url\tcluster\n".to_vec())), prop::collection::vec(piece, 0..40))
-        .prop_map(|(mark, header, pieces)| [mark, header].into_iter().flatten().chain(pieces).collect::<Vec<_>>().concat())
+    (
+        prop::option::of(Just(b"\xef\xbb\xbf".to_vec())),
+        prop::option::of(Just(b"url\tcluster\n".to_vec())),
+        prop::collection::vec(piece, 0..40),
+    )
+        .prop_map(|(mark, header, pieces)| {
+            [mark, header].into_iter().flatten().chain(pieces).collect::<Vec<_>>().concat()
+        })
 }
 
 proptest! {

@@ -31,7 +31,18 @@ fn found(input: impl AsRef<Path>, options: &Options) -> Result<Vec<Shard>, IoErr
 
 #[test]
 fn a_folder_gives_its_shards_by_name() {
-    let all = ["b.tsv", "a.jsonl.gz", "c.NDJSON.ZST", "d.json", "e.txt", "part-0", "_SUCCESS", "_x.tsv", ".h.tsv", "README.md"];
+    let all = [
+        "b.tsv",
+        "a.jsonl.gz",
+        "c.NDJSON.ZST",
+        "d.json",
+        "e.txt",
+        "part-0",
+        "_SUCCESS",
+        "_x.tsv",
+        ".h.tsv",
+        "README.md",
+    ];
     let scratch = folder(&[&all[..], &["sub.tsv/x.tsv", "deep/y.tsv"]].concat());
     let shards = found(scratch.path(), &Options::default()).unwrap();
     assert_eq!(names(&shards, scratch.path()), ["a.jsonl.gz", "b.tsv", "c.NDJSON.ZST", "d.json", "e.txt"]);
@@ -47,7 +58,8 @@ fn a_folder_gives_its_shards_by_name() {
 
 #[test]
 fn globs_match_as_in_a_shell() {
-    let scratch = folder(&["b.tsv", "a.tsv.gz", ".h.tsv", "_m.tsv", "x[1].tsv", "day1/a.tsv", "day2/a.tsv", "day2/README.md"]);
+    let scratch =
+        folder(&["b.tsv", "a.tsv.gz", ".h.tsv", "_m.tsv", "x[1].tsv", "day1/a.tsv", "day2/a.tsv", "day2/README.md"]);
     let glob = |pattern: &str| {
         let shards = found(scratch.path().join(pattern), &Options::default())?;
         Ok::<_, IoError>(names(&shards, scratch.path()))
@@ -102,7 +114,8 @@ fn pipes_links_to_nowhere_and_unreadable_files_are_told() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let scratch = folder(&["a.tsv"]);
     let at = |name: &str| scratch.path().join(name);
-    let made = std::process::Command::new("mkfifo").arg(at("pipe.tsv")).status().expect("mkfifo is in every POSIX system");
+    let made =
+        std::process::Command::new("mkfifo").arg(at("pipe.tsv")).status().expect("mkfifo is in every POSIX system");
     assert!(made.success());
     let error = found(at("pipe.tsv"), &Options::default()).unwrap_err();
     assert!(matches!(error, IoError::NotAFile { .. }), "{error}");
@@ -134,7 +147,10 @@ fn standard_input_is_spooled_as_it_comes() {
     options.format = Some(Format::Tsv);
     let shards = find(&["-", "-"], &options).unwrap();
     assert_eq!(shards.len(), 1);
-    assert_eq!((shards[0].name.as_str(), shards[0].compression, shards[0].size), ("-", Compression::Zstd, bytes.len() as u64));
+    assert_eq!(
+        (shards[0].name.as_str(), shards[0].compression, shards[0].size),
+        ("-", Compression::Zstd, bytes.len() as u64)
+    );
     assert_eq!(fs::read(&shards[0].path).unwrap(), bytes);
     drop(spooled);
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "the spool file goes with its value");

@@ -28,7 +28,9 @@ pub fn laws(data: &[u8], parse: Parse) -> Result<usize, String> {
                     return Err(told("what the cheap check passes, stage 1 refuses for its host alone"));
                 }
             }
-            Err(_) if (batch.len(), batch.byte_len()) != before => return Err(told("a bad line leaves the batch alone")),
+            Err(_) if (batch.len(), batch.byte_len()) != before => {
+                return Err(told("a bad line leaves the batch alone"));
+            }
             // The bytes of the line are the URL where there is no tab and no brace.
             Err(Reason::NotHttp | Reason::NoHost | Reason::ControlCharacter)
                 if !line.contains(&b'\t') && undust::url::normalize(line, &mut Vec::new()).is_ok() =>

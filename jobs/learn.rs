@@ -1,0 +1,373 @@
+//! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
+use super::report::{Exit, Failure};
+use clap::{Args, ValueEnum};
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use undust::dataflow::sample::SampleParams;
+use undust::dataflow::summary::Summary;
+use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError};
+use undust::io::output::Existing;
+use undust::io::reader::LINE_LIMIT;
+use undust::io::rejects::Limit;
+use undust::io::shards::{self, Options};
+use undust::io::{IoError, OutputDir, Reason, Rejects, Shard, ShardReader};
+use undust::model::{RecordBatch, SiteBy};
+use undust::rules::file::{self, Header, InputCounts};
+use undust::rules::types::{Operation, Representative, Rule, Test};
+use undust::runtime::memory::parse_size;
+use undust::runtime::progress::{Progress, Reporter};
+use undust::site::{Method, Params};
+
+/// Learns rules from records labelled with duplicate clusters, proves them on all records, and writes them.
+///
+/// Reads the input twice or more (learn, prove). The same input and learning parameters give the same bytes, whatever
+/// the number of workers, the memory, or the order of the records. Writes rules.jsonl, summary.json, rejects.jsonl, and
+/// _SUCCESS last.
+#[derive(Args, Debug)]
+pub struct LearnArgs {
+    /// Files, folders (their shards, by extension), globs, or - for standard input (spooled to scratch).
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Folder for the results; must be empty or absent.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+    /// The site of a record without a label: the registrable domain of its host, or the host.
+    #[arg(long, value_enum, default_value_t = By::Domain)]
+    site_by: By,
+    /// Share of the records that train, chosen by hashes of cluster and URL.
+    #[arg(long, value_name = "F", default_value_t = 1.0)]
+    train_share: f64,
+    /// Most URLs of a site that train.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    train_max: u32,
+    /// Highest pair false-positive rate of a site's rules over all records (published: 0.05).
+    #[arg(long, value_name = "F", default_value_t = 0.01)]
+    fpr_max: f64,
+    /// The learner.
+    #[arg(long, value_enum, default_value_t = How::Undust)]
+    method: How,
+    /// How the published method selects rules (default: graph).
+    #[arg(long, value_enum, value_name = "SELECTION")]
+    selection: Option<Selection>,
+    /// Memory of all workers together; what does not fit is kept in scratch.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    memory: usize,
+    /// Folder for scratch files (default: that of the system, TMPDIR).
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Replaces an earlier result in DIR.
+    #[arg(long)]
+    overwrite: bool,
+    /// More rejected lines than this end the run with code 4: outputs are written, _SUCCESS is not.
+    #[arg(long, value_name = "COUNT|PERCENT%", default_value = "5%")]
+    max_rejects: Limit,
+    /// Format of the input, where the extension does not tell.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Longest line of the input in bytes; longer ones are rejected.
+    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
+    line_limit: usize,
+    /// Says nothing on standard error but why it failed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Domain,
+    Host,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum How {
+    /// The method of this program.
+    Undust,
+    /// The pattern tree as published (WWW 2010).
+    Published,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Selection {
+    Graph,
+    Naive,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Tsv,
+    Jsonl,
+}
+
+/// Why `learn` ends without being done.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// Arguments that do not go together.
+    #[error("{0}")]
+    Usage(String),
+    /// More lines were rejected than allowed; outputs are written, `_SUCCESS` is not.
+    #[error(
+        "{rejected} of {lines} lines were rejected, more than --max-rejects allows: see rejects.jsonl in {}; the result \
+         is not marked as whole", out.display()
+    )]
+    Rejects {
+        /// Rejected lines.
+        rejected: u64,
+        /// All lines.
+        lines: u64,
+        /// Where the sample is.
+        out: PathBuf,
+    },
+    /// The run failed.
+    #[error(transparent)]
+    Failed(Box<dyn Error + Send + Sync>),
+}
+
+impl LearnError {
+    /// How the job ends (design, section 3).
+    pub fn into_failure(self) -> Failure {
+        let exit = match self {
+            LearnError::Failed(_) => Exit::Failed,
+            LearnError::Usage(_) => Exit::Usage,
+            LearnError::Rejects { .. } => Exit::TooManyRejects,
+        };
+        Failure::new(exit, self)
+    }
+}
+
+impl From<IoError> for LearnError {
+    fn from(error: IoError) -> LearnError {
+        LearnError::Failed(Box::new(error))
+    }
+}
+
+/// Runs the job.
+///
+/// # Errors
+/// [`LearnError`], which knows its exit code.
+pub fn run(args: LearnArgs) -> Result<(), LearnError> {
+    let plan = plan(&args)?;
+    let spooled = match args.inputs.iter().any(|input| input.as_os_str() == "-") {
+        true => Some(shards::spool_stdin(&plan.scratch)?),
+        false => None,
+    };
+    let format = args.format.map(|format| match format {
+        Format::Tsv => undust::io::Format::Tsv,
+        Format::Jsonl => undust::io::Format::Jsonl,
+    });
+    let options = Options { format, stdin: spooled.as_ref().map(|file| file.path().to_owned()), ..Options::default() };
+    let shards = shards::find(&args.inputs, &options)?;
+    let existing = if args.overwrite { Existing::Overwrite } else { Existing::Refuse };
+    let out = OutputDir::create(&args.out, existing)?;
+
+    let source = Arc::new(Shards { shards, line_limit: args.line_limit, rejects: Arc::default() });
+    let progress = Arc::new(Progress::default());
+    let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
+    let learned = undust::dataflow::run(&plan, source.clone(), progress).map_err(|error| match error {
+        RunError::Source(error) => LearnError::Failed(error),
+        error => LearnError::Failed(Box::new(error)),
+    })?;
+    drop(reporter);
+
+    let mut rejects = std::mem::take(&mut *source.rejects.lock().unwrap_or_else(PoisonError::into_inner));
+    (0..learned.invalid).for_each(|_| rejects.add_unplaced(Reason::InvalidUrl));
+    let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
+    let summary = Summary::new(&plan, &learned, counts);
+    write(&out, &plan, &learned, &summary, &rejects)?;
+    report(&learned, &summary)?;
+    if rejects.exceeds(args.max_rejects) {
+        return Err(LearnError::Rejects { rejected: rejects.total(), lines: rejects.lines(), out: args.out });
+    }
+    Ok(out.finish()?)
+}
+
+/// Checked options.
+fn plan(args: &LearnArgs) -> Result<Plan, LearnError> {
+    let usage = |text: String| Err(LearnError::Usage(text));
+    if !(args.train_share > 0.0 && args.train_share <= 1.0) {
+        return usage(format!("--train-share {}: a share above 0, at most 1", args.train_share));
+    }
+    if !(0.0..=1.0).contains(&args.fpr_max) {
+        return usage(format!("--fpr-max {}: a rate from 0 to 1", args.fpr_max));
+    }
+    if args.selection.is_some() && args.method == How::Undust {
+        return usage("--selection goes with --method published only".to_owned());
+    }
+    let method = match (args.method, args.selection) {
+        (How::Undust, _) => Method::Undust,
+        (How::Published, Some(Selection::Naive)) => Method::PublishedNaive,
+        (How::Published, _) => Method::PublishedGraph,
+    };
+    let site_by = match args.site_by {
+        By::Domain => SiteBy::Domain,
+        By::Host => SiteBy::Host,
+    };
+    Ok(Plan {
+        params: Params { method, fpr_max_ppm: (args.fpr_max * 1e6).round() as u32 },
+        sample: SampleParams { share: args.train_share, max: args.train_max, ..SampleParams::default() },
+        site_by,
+        workers: args.workers.into(),
+        memory: args.memory,
+        scratch: args.scratch.clone().unwrap_or_else(std::env::temp_dir),
+    })
+}
+
+/// Shards as the source of the dataflow, dealt to workers by position.
+struct Shards {
+    shards: Vec<Shard>,
+    line_limit: usize,
+    /// Those of the first pass.
+    rejects: Arc<Mutex<Rejects>>,
+}
+
+/// The shards of one worker, one after the other.
+struct Part {
+    shards: std::vec::IntoIter<Shard>,
+    open: Option<ShardReader>,
+    line_limit: usize,
+    rejects: Rejects,
+    /// Where the rejects go at the end, in the first pass.
+    deposit: Option<Arc<Mutex<Rejects>>>,
+}
+
+impl Source for Shards {
+    fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError> {
+        let shards: Vec<Shard> = self.shards.iter().skip(index).step_by(peers).cloned().collect();
+        Ok(Box::new(Part {
+            shards: shards.into_iter(),
+            open: None,
+            line_limit: self.line_limit,
+            rejects: Rejects::default(),
+            deposit: (pass == 0).then(|| self.rejects.clone()),
+        }))
+    }
+}
+
+impl Batches for Part {
+    fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
+        loop {
+            if let Some(reader) = &mut self.open
+                && reader.next_batch(batch, &mut self.rejects)?
+            {
+                return Ok(true);
+            }
+            let Some(shard) = self.shards.next() else {
+                if let Some(deposit) = self.deposit.take() {
+                    let rejects = std::mem::take(&mut self.rejects);
+                    deposit.lock().unwrap_or_else(PoisonError::into_inner).merge(rejects);
+                }
+                self.open = None;
+                return Ok(false);
+            };
+            self.open = Some(ShardReader::open(&shard, self.line_limit, Arc::new(AtomicU64::new(0)))?);
+        }
+    }
+}
+
+/// Writes the files of the result; `_SUCCESS` is for later.
+fn write(out: &OutputDir, plan: &Plan, learned: &Learned, summary: &Summary, rejects: &Rejects) -> Result<(), IoError> {
+    let input =
+        InputCounts { records: summary.total.records, urls: summary.total.urls, sites: learned.sites.len() as u64 };
+    let header = Header::new(plan.params.clone(), input);
+    out.write("rules.jsonl", |mut file| {
+        file::write(&header, learned.sites.iter().map(|site| &site.rules), &mut file).map_err(io::Error::other)
+    })?;
+    out.write("summary.json", |mut file| {
+        serde_json::to_writer_pretty(&mut file, summary)?;
+        file.write_all(b"\n")
+    })?;
+    out.write("rejects.jsonl", |file| rejects.write_jsonl(file))
+}
+
+/// Sites that the report shows.
+const SHOWN_SITES: usize = 20;
+/// Rules of a site that the report shows.
+const SHOWN_RULES: usize = 12;
+
+/// What was learned, for people, on standard output.
+fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
+    let mut text = String::new();
+    let mut order: Vec<_> = learned.sites.iter().zip(summary.sites.values()).collect();
+    order.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.urls));
+    for (site, figures) in order.iter().take(SHOWN_SITES) {
+        line(&mut text, &site.rules.site, figures);
+        for rule in site.rules.rules.iter().take(SHOWN_RULES) {
+            let evidence = &rule.evidence;
+            let _ = writeln!(text, "    {}  ({} good, {} bad)", readable(rule), evidence.good, evidence.bad);
+        }
+        match site.rules.rules.len() {
+            more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
+            _ => {}
+        }
+    }
+    if order.len() > SHOWN_SITES {
+        let _ = writeln!(text, "and {} sites more: see summary.json", order.len() - SHOWN_SITES);
+    }
+    line(&mut text, &format!("all {} sites", order.len()), &summary.total);
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        // The reader went away, as `head` does: the result is in the folder.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LearnError::Failed(Box::new(error))),
+        _ => Ok(()),
+    }
+}
+
+fn line(text: &mut String, name: &str, figures: &undust::dataflow::summary::Figures) {
+    let _ = writeln!(
+        text,
+        "{name}: {} URLs, {} clusters, {} canonical, compression {:.3}, fpr {:.4}, {} rules{}",
+        figures.urls,
+        figures.clusters,
+        figures.canonical,
+        figures.compression_ppm as f64 / 1e6,
+        figures.fpr_ppm as f64 / 1e6,
+        figures.rules,
+        if figures.withdrawn > 0 { format!(" ({} withdrawn)", figures.withdrawn) } else { String::new() },
+    );
+}
+
+/// A rule on one line.
+fn readable(rule: &Rule) -> String {
+    let value = |value: &Option<String>| value.as_deref().map_or("absent".to_owned(), |v| format!("{v:?}"));
+    let list = |values: &[String]| match values {
+        [first, second, _, rest @ ..] if !rest.is_empty() => {
+            format!("{first:?}, {second:?} and {} more", values.len() - 2)
+        }
+        values => values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", "),
+    };
+    let mut parts = Vec::new();
+    for (key, operation) in &rule.operations {
+        parts.push(match operation {
+            Operation::Keep(value) => format!("{key} becomes {value:?}"),
+            Operation::Replace(from) => format!("{key} becomes the value of {from}"),
+            Operation::Ignore(Representative::LeftOut) => format!("{key} is left out"),
+            Operation::Ignore(Representative::WherePresent(value)) => {
+                format!("{key}, where present, becomes {value:?}")
+            }
+            Operation::Ignore(Representative::Everywhere(value)) => format!("{key} becomes {value:?}"),
+            Operation::Classes(classes) => match &classes[..] {
+                [(from, to)] => format!("{key}: {} becomes {}", value(from), value(to)),
+                classes => format!("{key}: {} values become others", classes.len()),
+            },
+            operation => format!("{key}: {operation:?}"),
+        });
+    }
+    let mut scope = Vec::new();
+    for constraint in &rule.scope {
+        let key = &constraint.key;
+        scope.push(match &constraint.test {
+            Test::Equals(value) => format!("{key} is {value:?}"),
+            Test::OneOf(values) => format!("{key} is one of {}", list(values)),
+            Test::NoneOf(values) => format!("{key} is none of {}", list(values)),
+            Test::Present => format!("{key} is there"),
+            Test::Absent => format!("{key} is absent"),
+        });
+    }
+    let what = if parts.is_empty() { "nothing changes".to_owned() } else { parts.join(", ") };
+    if scope.is_empty() { what } else { format!("{what}, where {}", scope.join(" and ")) }
+}

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""The figures undust has to reach, in one table: measured, floor, goal, verdict. Run it by scripts/accept.
+
+  parity     saved share, recall and pair fpr on the labelled corpora by tools/parity.py; the published method beside
+  synthetic  24 sites of tools/gen.py, trained on a random 20 % of their URLs, scored on all; clean and with label noise
+  fetchable  of the rewritten test URLs, those that the whole corpus file holds in the same and in another cluster
+  evaluate   `undust evaluate --one-site --json` against tools/score.py
+
+The scorer is not ours: tools/ of the shared folder. Exit code 1 when a floor is missed, 2 when something is missing."""
+import argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
+
+# Corpus: (floor, goal); floor = saved, recall, pair fpr; goal = saved, recall.
+CORPORA = {
+    'phpbb-forum': ((0.988, 0.999, 0.01), (0.995, 0.9995)),
+    'university': ((0.507, 0.999, 0.01), (0.65, 0.9995)),
+    'government-redirects': ((0.150, 0.999, 0.01), (0.25, 0.999)),
+    'crawl-kb': ((0.902, 0.999, 0.01), (0.965, 0.9995)),
+    'crawl-docs': ((0.908, 0.994, 0.01), (0.97, 0.999)),
+    'crawl-blog': ((0.952, 0.999, 0.01), (0.975, 0.9995)),
+    'crawl-forum': ((0.548, 0.999, 0.01), (0.85, 0.999)),
+}
+METHODS = [
+    ('undust', []),
+    ('published naive', ['--method', 'published', '--selection', 'naive']),
+    ('published graph', ['--method', 'published', '--selection', 'graph']),
+]
+# Name, arguments of gen.py, least compression as a share of the oracle's, highest fpr.
+SYNTHETIC = [('24 sites', [], 0.97, 0.001), ('24 sites, noise', ['--noise', '0.05', '--split', '0.05'], 0.93, 0.01)]
+TRAIN_SHARE, TRAIN_SEED = 0.2, 7
+# Of the rewritten URLs: least share listed in the same cluster, share listed in another cluster to stay under.
+FETCHABLE = {'phpbb-forum': 0.60, 'crawl-kb': 0.40, 'crawl-docs': 0.40, 'crawl-blog': 0.40, 'crawl-forum': 0.40}
+FETCH_BAD = 0.002
+TOLERANCE = 1e-9
+PARTS = ('parity', 'synthetic', 'fetchable', 'evaluate')
+
+
+class Missing(Exception):
+    """Something needed is not there: no verdict is possible."""
+
+
+def run(command, env=None):
+    done = subprocess.run(command, capture_output=True, text=True, encoding='utf-8', errors='surrogateescape', env=env)
+    if done.returncode:
+        raise RuntimeError('%s: exit code %d\n%s' % (' '.join(command[:3]), done.returncode, done.stderr[-800:]))
+    return done.stdout
+
+
+class Table:
+    """Rows as they come; they are shown at the end, and on standard error meanwhile."""
+
+    HEAD = ('part', 'subject', 'method', 'measured', 'floor', 'goal', 'verdict')
+
+    def __init__(self):
+        self.rows, self.failed = [], 0
+
+    def add(self, part, subject, method, measured, floor='', goal='', verdict=''):
+        self.rows.append((part, subject, method, measured, floor, goal, verdict))
+        self.failed += verdict.startswith('FAIL')
+        print(' | '.join(x for x in self.rows[-1] if x), file=sys.stderr, flush=True)
+
+    def show(self):
+        width = [max(len(r[i]) for r in [self.HEAD, *self.rows]) for i in range(len(self.HEAD))]
+        for row in [self.HEAD, *self.rows]:
+            print('  '.join(x.ljust(w) for x, w in zip(row, width)).rstrip())
+
+
+class House:
+    """The binary, the shared tools and a scratch folder."""
+
+    def __init__(self, binary, shared, scratch):
+        self.binary, self.scratch = binary, scratch
+        self.tools, self.corpora = os.path.join(shared, 'tools'), os.path.join(shared, 'corpora')
+        for needed in (binary, os.path.join(self.tools, 'score.py'), self.corpora):
+            if not os.path.exists(needed):
+                raise Missing('%s is not there (--binary PATH, --shared DIR)' % needed)
+        sys.path.insert(0, self.tools)
+        import numpy, pandas, score
+        self.np, self.pd, self.score = numpy, pandas, score
+        self.mapped = {}
+
+    def corpus(self, name):
+        return os.path.join(self.corpora, name + '.jsonl.gz')
+
+    def records(self, name):
+        """Labelled records of a corpus, the first of each URL, in file order."""
+        seen, out = set(), []
+        for line in gzip.open(self.corpus(name), 'rt', encoding='utf-8'):
+            record = json.loads(line)
+            if record.get('cluster') is not None and record['url'] not in seen:
+                seen.add(record['url'])
+                out.append(record)
+        return out
+
+    def learn(self, train, rules):
+        began = time.time()
+        run([self.binary, 'learn', train, '--out', rules])
+        return time.time() - began
+
+    def normalize(self, urls, rules):
+        """Canonical URL of each URL; the lines must come back in order."""
+        path = os.path.join(self.scratch, 'urls.txt')
+        with open(path, 'w', encoding='utf-8', newline='\n') as f:
+            f.writelines(u + '\n' for u in urls)
+        out = run([self.binary, 'normalize', '--rules', rules, '--output', 'tsv', path])
+        rows = [line.split('\t') for line in out.split('\n')[:-1]]
+        if [r[0] for r in rows] != list(urls):
+            raise RuntimeError('normalize did not keep the lines or their order')
+        return [r[1] for r in rows]
+
+    def counts(self, urls, canonical, clusters):
+        np = self.np
+        codes = self.pd.factorize(np.array(clusters, dtype=object))[0]
+        return self.score.counts(np.array(urls, dtype=object), np.array(canonical, dtype=object), codes)
+
+    def parity_rules(self, name):
+        """Learns on the training half of a corpus, once: (labelled records, folder of the rules)."""
+        if name not in self.mapped:
+            records, train = self.records(name), os.path.join(self.scratch, name + '.train.jsonl.gz')
+            with gzip.open(train, 'wt', encoding='utf-8') as f:
+                for r in filter(trains, records):
+                    f.write(json.dumps({k: r[k] for k in ('site', 'url', 'cluster') if k in r}) + '\n')
+            rules = os.path.join(self.scratch, name + '.rules')
+            self.learn(train, rules)
+            self.mapped[name] = records, rules
+        return self.mapped[name]
+
+
+def trains(record):
+    """Protocol of the corpora: URLs whose SHA-1 has an even first byte train, the others are scored."""
+    return hashlib.sha1(record['url'].encode()).digest()[0] % 2 == 0
+
+
+def verdict(missed):
+    return 'FAIL ' + ', '.join(missed) if missed else 'pass'
+
+
+def parity(house, table):
+    files = [house.corpus(name) for name in CORPORA]
+    results = {}
+    for method, extra in METHODS:
+        out = os.path.join(house.scratch, 'parity.json')
+        if os.path.exists(out):
+            os.remove(out)
+        arguments = [sys.executable, os.path.join(house.tools, 'parity.py'), house.binary, *files]
+        if extra:
+            arguments += ['--learn-args', ' '.join(extra)]
+        print(run(arguments, dict(os.environ, PARITY_JSON=out)), file=sys.stderr)
+        results[method] = json.load(open(out))['sites'] if os.path.exists(out) else {}
+    for name, (floor, goal) in CORPORA.items():
+        for method, _ in METHODS:
+            r = results[method].get(name + '.jsonl.gz')
+            if r is None:
+                table.add('parity', name, method, 'no figures', verdict='FAIL learn or normalize')
+                continue
+            measured = 'saved %.4f rec %.4f fpr %.4f' % (r['saved_share'], r['rec'], r['fpr'])
+            if method != 'undust':
+                table.add('parity', name, method, measured)
+                continue
+            missed = [what for what, ok in (('saved', r['saved_share'] >= floor[0]), ('rec', r['rec'] >= floor[1]), ('fpr', r['fpr'] <= floor[2])) if not ok]
+            reached = r['saved_share'] >= goal[0] and r['rec'] >= goal[1]
+            table.add('parity', name, method, measured, 'saved %.3f rec %.4f fpr %.2f' % floor, 'saved %.3f rec %.4f%s' % (*goal, ': reached' if reached else ''), verdict(missed))
+
+
+def synthetic(house, table):
+    for name, extra, least, fpr_most in SYNTHETIC:
+        folder = tempfile.mkdtemp(dir=house.scratch)
+        run([sys.executable, os.path.join(house.tools, 'gen.py'), '--sites', '24', '--urls-min', '3000', '--urls-max', '30000', '--seed', '100', *extra, '--out', folder])
+        per, seconds = [], 0.0
+        for index, file in enumerate(sorted(f for f in os.listdir(folder) if f.endswith('.tsv.gz'))):
+            rows = [line.rstrip('\n').split('\t') for line in gzip.open(os.path.join(folder, file), 'rt', encoding='utf-8', newline='\n')]
+            train = os.path.join(folder, file + '.train.tsv')
+            picked = random.Random(TRAIN_SEED * 1000 + index).sample(rows, round(TRAIN_SHARE * len(rows)))
+            with open(train, 'w', encoding='utf-8', newline='\n') as f:
+                f.writelines('%s\t%s\n' % (r[0], r[1]) for r in picked)  # the label a learner may see
+            rules = os.path.join(folder, file + '.rules')
+            seconds += house.learn(train, rules)
+            urls = [r[0] for r in rows]
+            per.append(house.counts(urls, house.normalize(urls, rules), [r[-1] for r in rows]))  # the last is the truth
+        if len(per) != 24:
+            raise Missing('gen.py made %d sites instead of 24' % len(per))
+        macro, micro = house.score.aggregate(per)
+        share = [r['comp'] / r['oracle'] for r in (macro, micro)]
+        fpr, worst = (macro['fpr'], micro['fpr']), max(house.score.rates(k)['fpr'] for k in per)
+        missed = [what for what, ok in (('compression', min(share) >= least), ('fpr', max(fpr) <= fpr_most)) if not ok]
+        measured = 'comp/oracle macro %.4f micro %.4f fpr macro %.5f micro %.5f worst %.4f rec %.4f (%.1f s)' % (*share, *fpr, worst, macro['rec'], seconds)
+        table.add('synthetic', name, 'undust', measured, 'comp/oracle %.2f fpr %.3f' % (least, fpr_most), '', verdict(missed))
+
+
+def fetchable(house, table):
+    for name in CORPORA:
+        records, rules = house.parity_rules(name)
+        listed = {r['url']: str(r['cluster']) for r in records}
+        test = [r for r in records if not trains(r)]
+        canonical = house.normalize([r['url'] for r in test], rules)
+        rewritten = [(str(r['cluster']), c) for r, c in zip(test, canonical) if c != r['url']]
+        same = sum(listed.get(c) == cluster for cluster, c in rewritten)
+        other = sum(c in listed and listed[c] != cluster for cluster, c in rewritten)
+        n = len(rewritten)
+        measured = 'same cluster %.4f other cluster %.4f of %d rewritten' % (same / n if n else 0, other / n if n else 0, n)
+        if name not in FETCHABLE:
+            table.add('fetchable', name, 'undust', measured)
+            continue
+        missed = [what for what, ok in (('same', n and same >= FETCHABLE[name] * n), ('other', other < FETCH_BAD * n)) if not ok]
+        table.add('fetchable', name, 'undust', measured, 'same %.2f other < %.3f' % (FETCHABLE[name], FETCH_BAD), '', verdict(missed))
+
+
+def differences(ours, theirs):
+    """(largest difference, its key, keys that are missing or not comparable); null and nan are one."""
+    worst, where, broken = 0.0, '', []
+    for key, theirs_value in theirs.items():
+        if key not in ours:
+            broken.append(key)
+            continue
+        a, b = ours[key], float(theirs_value)
+        a = math.nan if a is None else float(a)
+        if math.isnan(a) or math.isnan(b):
+            if math.isnan(a) != math.isnan(b):
+                broken.append(key)
+        elif abs(a - b) > worst:
+            worst, where = abs(a - b), key
+    return worst, where, broken
+
+
+def site_rates(figures):
+    """The rates of the only site in `sites`, which may be a list or an object, the rates in it flat or under `rates`."""
+    sites = figures.get('sites')
+    sites = list(sites.values()) if isinstance(sites, dict) else sites
+    if not sites or len(sites) != 1:
+        return None
+    return sites[0].get('rates', sites[0])
+
+
+def evaluate(house, table):
+    for name in CORPORA:
+        records, rules = house.parity_rules(name)
+        out = os.path.join(house.scratch, name + '.figures.json')
+        run([house.binary, 'evaluate', '--rules', rules, '--one-site', house.corpus(name), '--json', out])
+        figures = json.load(open(out, encoding='utf-8'))
+        urls = [r['url'] for r in records]
+        rates = house.score.rates(house.counts(urls, house.normalize(urls, rules), [str(r['cluster']) for r in records]))
+        worst, where, missed = 0.0, '', []
+        for group, ours in (('micro', figures.get('micro')), ('macro', figures.get('macro')), ('site', site_rates(figures))):
+            if not isinstance(ours, dict):
+                missed.append('no `%s` in the output' % group)
+                continue
+            diff, key, broken = differences(ours, rates)
+            missed += ['%s.%s' % (group, b) for b in broken]
+            if diff > TOLERANCE:
+                missed.append('%s.%s' % (group, key))
+            if diff > worst:
+                worst, where = diff, key
+        table.add('evaluate', name, 'undust', 'largest difference %.1e %s' % (worst, where), '%.0e' % TOLERANCE, '', verdict(missed))
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    target = os.environ.get('CARGO_TARGET_DIR', os.path.join(root, 'target'))
+    parser = argparse.ArgumentParser(prog='scripts/accept', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--shared', default=os.path.join(root, '..', 'shared'), help='folder with corpora/ and tools/ (default: ../shared of the repository)')
+    parser.add_argument('--only', action='append', choices=PARTS, help='one part; may be given several times')
+    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
+    parser.add_argument('--keep', help='folder in which the scratch folder is made and kept')
+    args = parser.parse_args()
+    table, missing = Table(), False
+    if args.keep:
+        os.makedirs(args.keep, exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix='undust-accept-', dir=args.keep)
+    try:
+        house = House(os.path.abspath(args.binary), args.shared, scratch)
+        for part in args.only or PARTS:
+            try:
+                globals()[part](house, table)
+            except RuntimeError as e:  # a part that cannot run fails; the others still do
+                table.add(part, '', 'undust', str(e).replace('\n', ' ')[:160], verdict='FAIL')
+    except Missing as e:
+        print('scripts/accept: %s' % e, file=sys.stderr)
+        missing = True
+    finally:
+        if not args.keep:
+            shutil.rmtree(scratch, ignore_errors=True)
+    table.show()
+    if table.failed:
+        print('%d row(s) under their floor' % table.failed)
+    sys.exit(2 if missing else 1 if table.failed else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,220 @@
+//! Group by site, at the owner of the site: in memory up to a budget, then sorted runs, merged site by site.
+//!
+//! Memory: the shipped batches are kept as they came until they exceed the budget; then their rows are ordered by site
+//! (counting sort over dense ids) and written as one run. When all input is there and something was spilled, the rest
+//! is spilled too and the runs are merged: one block a run, and at most twice `--train-max` rows of the site in hand
+//! (plus a block), since the sample is cut again as it grows. Names of sites stay in memory.
+//!
+//! What comes out is the same with and without spilling: a site's rows are put in order by [`Training::new`].
+
+use super::rows::{Names, Place, Rows};
+use super::sample::{Cut, Key, SampleParams, select};
+use crate::site::Training;
+use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
+use std::sync::Arc;
+
+/// Bytes of a row's place in the order by site.
+const INDEX_BYTES: usize = 8;
+/// Rows of a spill batch.
+const BLOCK_ROWS: usize = 1 << 12;
+/// Bytes of strings of a spill batch (one row more).
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// Rows of many sites on their way to [`Sites`].
+#[derive(Debug)]
+pub struct Grouper {
+    params: SampleParams,
+    names: Names,
+    batches: Vec<Rows>,
+    /// Rows of each site in `batches`.
+    counts: Vec<u32>,
+    held_bytes: usize,
+    budget: usize,
+    runs: Vec<Run>,
+    scratch: Arc<Scratch>,
+}
+
+impl Grouper {
+    /// A grouper that holds about `budget` bytes.
+    pub fn new(params: SampleParams, budget: usize, scratch: Arc<Scratch>) -> Grouper {
+        Grouper {
+            params,
+            names: Names::default(),
+            batches: Vec::new(),
+            counts: Vec::new(),
+            held_bytes: 0,
+            budget,
+            runs: Vec::new(),
+            scratch,
+        }
+    }
+
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// [`SpillError`] when a run cannot be written.
+    pub fn push(&mut self, mut rows: Rows) -> Result<(), SpillError> {
+        let ids: Vec<u32> = (0..rows.sites() as u32).map(|s| self.names.intern(rows.site_name(s))).collect();
+        self.counts.resize(self.names.len(), 0);
+        for site in &mut rows.site {
+            *site = ids[*site as usize];
+            self.counts[*site as usize] += 1;
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.held_bytes += rows.memory() + rows.len() * INDEX_BYTES;
+        self.batches.push(rows);
+        if self.held_bytes > self.budget { self.spill() } else { Ok(()) }
+    }
+
+    /// Number of runs written.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// All input is there: the sites, one by one.
+    ///
+    /// # Errors
+    /// [`SpillError`] when the last run cannot be written or the runs cannot be read.
+    pub fn finish(mut self) -> Result<Sites, SpillError> {
+        let rows = if self.runs.is_empty() {
+            Held::Memory { order: self.order(), batches: self.batches, counts: self.counts, taken: 0 }
+        } else {
+            self.spill()?;
+            let mut cursors = Vec::new();
+            for run in self.runs {
+                let mut reader = run.reader(BLOCK_BYTES)?;
+                reader.advance()?;
+                cursors.push((reader, Place::default()));
+            }
+            Held::Runs { cursors, rows: Rows::default(), _scratch: self.scratch }
+        };
+        Ok(Sites { params: self.params, names: self.names, next: 0, rows })
+    }
+
+    /// Rows of all batches by site: `(batch, row)`.
+    fn order(&self) -> Vec<(u32, u32)> {
+        let mut next: Vec<usize> = Vec::with_capacity(self.counts.len());
+        let mut total = 0;
+        for &count in &self.counts {
+            next.push(total);
+            total += count as usize;
+        }
+        let mut order = vec![(0, 0); total];
+        for (b, rows) in self.batches.iter().enumerate() {
+            for (row, &site) in rows.site.iter().enumerate() {
+                order[next[site as usize]] = (b as u32, row as u32);
+                next[site as usize] += 1;
+            }
+        }
+        order
+    }
+
+    fn spill(&mut self) -> Result<(), SpillError> {
+        let mut run = self.scratch.run()?;
+        let (mut block, mut columns) = (Rows::default(), Columns::default());
+        for (b, row) in self.order() {
+            let rows = &self.batches[b as usize];
+            block.push_from(rows, row as usize, rows.site[row as usize]);
+            if block.len() >= BLOCK_ROWS || block.byte_len() >= BLOCK_BYTES {
+                block.to_columns(&mut columns);
+                run.write(&columns)?;
+                block.clear();
+            }
+        }
+        if !block.is_empty() {
+            block.to_columns(&mut columns);
+            run.write(&columns)?;
+        }
+        self.runs.push(run.finish()?);
+        self.batches.clear();
+        self.counts.fill(0);
+        self.held_bytes = 0;
+        Ok(())
+    }
+}
+
+/// Where the rows are.
+#[derive(Debug)]
+enum Held {
+    Memory { order: Vec<(u32, u32)>, batches: Vec<Rows>, counts: Vec<u32>, taken: usize },
+    Runs { cursors: Vec<(RunReader, Place)>, rows: Rows, _scratch: Arc<Scratch> },
+}
+
+/// The sites of a worker, one by one, in order of first sight.
+#[derive(Debug)]
+pub struct Sites {
+    params: SampleParams,
+    names: Names,
+    next: u32,
+    rows: Held,
+}
+
+impl Sites {
+    /// The training records of the next site (none at all for a site that only has a name), and what of its candidates
+    /// they are where the budget did not suffice for all.
+    ///
+    /// # Errors
+    /// [`SpillError`] when a run cannot be read.
+    pub fn next(&mut self) -> Result<Option<(Training, Option<Cut>)>, SpillError> {
+        let id = self.next;
+        if id as usize == self.names.len() {
+            return Ok(None);
+        }
+        self.next += 1;
+        let name = String::from_utf8_lossy(self.names.get(id)).into_owned();
+        let training = match &mut self.rows {
+            Held::Memory { order, batches, counts, taken } => {
+                let end = *taken + counts[id as usize] as usize;
+                let mut keys: Vec<Key> = Vec::with_capacity(end - *taken);
+                keys.extend(order[*taken..end].iter().map(|&(b, row)| {
+                    let rows = &batches[b as usize];
+                    let (cluster, url) = (rows.cluster_hash[row as usize], rows.url_hash[row as usize]);
+                    Key { cluster, url, at: u64::from(b) << 32 | u64::from(row) }
+                }));
+                *taken = end;
+                let place = |at: u64| (&batches[(at >> 32) as usize], (at & 0xffff_ffff) as usize);
+                let cut = select(&mut keys, &self.params, |a, b| {
+                    let ((a, i), (b, j)) = (place(a), place(b));
+                    a.tie(i, b, j)
+                });
+                let records = keys.iter().map(|key| place(key.at)).map(|(rows, row)| rows.record(row));
+                (Training::new(&name, records), cut)
+            }
+            Held::Runs { cursors, rows, .. } => {
+                rows.clear();
+                for (reader, place) in cursors {
+                    loop {
+                        let view = reader.view();
+                        match place.site(view) {
+                            Some(site) if site == id => place.copy(view, rows),
+                            Some(_) => break,
+                            None => {
+                                *place = Place::default();
+                                if !reader.advance()? {
+                                    break;
+                                }
+                            }
+                        }
+                        if rows.len() >= 2 * self.params.max.max(1) as usize + BLOCK_ROWS {
+                            *rows = sample(rows, &self.params).0;
+                        }
+                    }
+                }
+                let (rows, cut) = sample(rows, &self.params);
+                (Training::new(&name, (0..rows.len()).map(|row| rows.record(row))), cut)
+            }
+        };
+        Ok(Some(training))
+    }
+}
+
+/// The rows of one site, cut to its budget.
+fn sample(rows: &Rows, params: &SampleParams) -> (Rows, Option<Cut>) {
+    let mut keys: Vec<Key> = (0..rows.len())
+        .map(|row| Key { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at: row as u64 })
+        .collect();
+    let cut = select(&mut keys, params, |a, b| rows.tie(a as usize, rows, b as usize));
+    (rows.gather(keys.iter().map(|key| key.at as usize)), cut)
+}

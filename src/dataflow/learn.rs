@@ -1,0 +1,259 @@
+//! The first dataflow: records to rule sets (design, section 6.1).
+//!
+//! ```text
+//! read -> safe syntax, site -> sample -> exchange by site -> group by site
+//!      -> learn (stages 2 to 6) -> energy walk -> select (stages 7, 8) -> rule sets, at one worker of each process
+//! ```
+
+use super::group::{Grouper, Sites};
+use super::locate::Locator;
+use super::read::{Pool, read};
+use super::rows::Rows;
+use super::sample::{Cut, Sampler};
+use super::types::{Epoch, Flow, LearnedSite, Plan, Shared, Source};
+use super::walk::{EnergyWalk, HasGraph, Walking};
+use crate::model::RecordBatch;
+use crate::site::{self, Params, Prepared, Training, energy::Graph};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::Scope;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::core::{Exchange, Map};
+use timely::dataflow::operators::generic::OutputBuilderSession;
+use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::dataflow::operators::{Capability, Operator};
+
+/// What the first dataflow leaves at a worker when it is done.
+#[derive(Clone, Debug, Default)]
+pub struct Harvest {
+    /// All sites, in no order, at the first worker of each process; nothing elsewhere.
+    pub sites: Rc<RefCell<Vec<LearnedSite>>>,
+    /// Records of this worker that are not absolute http or https URLs with a host.
+    pub invalid: Rc<RefCell<u64>>,
+}
+
+/// Builds the dataflow; `end` is done when it is.
+pub fn learn<'scope>(
+    scope: Scope<'scope, Epoch>,
+    plan: &Plan,
+    records: &dyn Source,
+    shared: &Arc<Shared>,
+    end: &Handle<Epoch>,
+) -> Harvest {
+    let harvest = Harvest::default();
+    let (pace, learned, pool) = (Handle::new(), Handle::new(), Pool::default());
+
+    read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
+        .sample(plan, pool, harvest.invalid.clone())
+        .exchange(|(owner, _)| *owner)
+        .probe_with(&pace)
+        .group_by_site(plan, learned.clone(), shared.clone())
+        .learn_site(&plan.params)
+        .energy_walk()
+        .select_rules()
+        .probe_with(&learned)
+        .gather(plan.workers, harvest.sites.clone())
+        .probe_with(end);
+    harvest
+}
+
+/// Share of a worker's memory that the sampler holds.
+const SAMPLER_SHARE: usize = 5;
+/// A worker's memory is this many times what training sets of one epoch may take: their columns grow when learned from.
+const TRAINING_SHARE: usize = 32;
+/// How long the group operator sleeps while the sites it gave away are being learned.
+const NAP: Duration = Duration::from_micros(200);
+
+/// Safe syntax, site and sample.
+trait Sample<'scope> {
+    /// Brings URLs to stage-1 normal form, finds their sites, and ships what may train to the owners of the sites.
+    fn sample(self, plan: &Plan, pool: Pool, invalid: Rc<RefCell<u64>>) -> Flow<'scope, (u64, Rows)>;
+}
+
+impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
+    fn sample(self, plan: &Plan, pool: Pool, invalid: Rc<RefCell<u64>>) -> Flow<'scope, (u64, Rows)> {
+        let peers = self.scope().peers();
+        let mut sampler = Sampler::new(plan.sample, peers, plan.memory / plan.workers / SAMPLER_SHARE);
+        let mut locator = Locator::new(plan.site_by);
+        self.unary_frontier(Pipeline, "Sample", move |capability, _| {
+            let mut capability = Some(capability);
+            move |(input, frontier), output| {
+                let Some(cap) = capability.as_mut() else { return };
+                input.for_each_time(|_, batches| {
+                    for batch in batches.flat_map(|b| b.drain(..)) {
+                        for record in batch.iter() {
+                            match locator.locate(record) {
+                                Some((site, url)) => sampler.offer(site, url, record.cluster, record.elsewhere),
+                                None => *invalid.borrow_mut() += 1,
+                            }
+                        }
+                        pool.give(batch);
+                    }
+                });
+                if sampler.is_full() || frontier.is_empty() {
+                    output.session(cap).give_iterator(sampler.flush().into_iter());
+                }
+                match frontier.frontier().first() {
+                    Some(epoch) => cap.downgrade(epoch),
+                    None => capability = None,
+                }
+            }
+        })
+    }
+}
+
+/// Group by site.
+trait GroupBySite<'scope> {
+    /// Collects the rows of each site; when all are there, gives training sets, some an epoch, as `learned` allows.
+    fn group_by_site(
+        self,
+        plan: &Plan,
+        learned: Handle<Epoch>,
+        shared: Arc<Shared>,
+    ) -> Flow<'scope, (Training, Option<Cut>)>;
+}
+
+impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
+    fn group_by_site(
+        self,
+        plan: &Plan,
+        learned: Handle<Epoch>,
+        shared: Arc<Shared>,
+    ) -> Flow<'scope, (Training, Option<Cut>)> {
+        let scope = self.scope();
+        let memory = plan.memory / plan.workers;
+        let mut grouper = Some(Grouper::new(plan.sample, memory / 2, shared.scratch.clone()));
+        let mut sites: Option<Sites> = None;
+        self.unary_frontier(Pipeline, "GroupBySite", move |capability: Capability<Epoch>, info| {
+            let activator = scope.activator_for(info.address);
+            let mut capability = Some(capability);
+            move |(input, frontier), output| {
+                input.for_each_time(|_, batches| {
+                    for (_, rows) in batches.flat_map(|b| b.drain(..)) {
+                        let pushed = grouper.as_mut().map_or(Ok(()), |grouper| grouper.push(rows));
+                        if let Err(error) = pushed {
+                            shared.fail(error);
+                            grouper = None;
+                        }
+                    }
+                });
+                if !frontier.is_empty() {
+                    return;
+                }
+                if let Some(whole) = grouper.take() {
+                    shared.progress.stage("learning");
+                    match whole.finish() {
+                        Ok(found) => sites = Some(found),
+                        Err(error) => shared.fail(error),
+                    }
+                }
+                let (Some(cap), Some(found)) = (capability.as_mut(), sites.as_mut()) else {
+                    capability = None;
+                    return;
+                };
+                let epoch = *cap.time();
+                if learned.less_than(&epoch.saturating_sub(1)) {
+                    activator.activate_after(NAP);
+                    return;
+                }
+                let mut session = output.session(cap);
+                let mut bytes = 0;
+                let done = loop {
+                    match found.next() {
+                        Ok(Some((training, cut))) => {
+                            bytes += training.bytes.len() + training.len() * 9 + 256;
+                            session.give((training, cut));
+                            if bytes > memory / TRAINING_SHARE {
+                                break false;
+                            }
+                        }
+                        Ok(None) => break true,
+                        Err(error) => {
+                            shared.fail(error);
+                            break true;
+                        }
+                    }
+                };
+                drop(session);
+                if done {
+                    (sites, capability) = (None, None);
+                } else {
+                    cap.downgrade(&(epoch + 1));
+                    activator.activate();
+                }
+            }
+        })
+    }
+}
+
+/// A site between stages 6 and 7.
+struct Site {
+    prepared: Prepared,
+    cut: Option<Cut>,
+    trained: u64,
+    conflicts: u64,
+}
+
+impl HasGraph for Site {
+    fn graph(&self) -> &Graph {
+        self.prepared.graph()
+    }
+}
+
+/// Stages 2 to 6.
+trait LearnSite<'scope> {
+    /// Candidate rules of each site, and the graph they make.
+    fn learn_site(self, params: &Params) -> Flow<'scope, Box<Walking<Site>>>;
+}
+
+impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
+    fn learn_site(self, params: &Params) -> Flow<'scope, Box<Walking<Site>>> {
+        let params = params.clone();
+        self.map(move |(training, cut)| {
+            let (trained, conflicts) = (training.len() as u64, training.conflicts);
+            let prepared = site::prepare(training, &params);
+            let site = Site { prepared, cut, trained, conflicts };
+            Box::new(Walking::new(site))
+        })
+    }
+}
+
+/// Stages 7 and 8.
+trait SelectRules<'scope> {
+    /// The rules that hold, by the energies the walk ended with.
+    fn select_rules(self) -> Flow<'scope, LearnedSite>;
+}
+
+impl<'scope> SelectRules<'scope> for Flow<'scope, Box<Walking<Site>>> {
+    fn select_rules(self) -> Flow<'scope, LearnedSite> {
+        self.map(|walked| {
+            let Walking { site: Site { prepared, cut, trained, conflicts }, energy, .. } = *walked;
+            let outcome = site::finish(prepared, &energy);
+            LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts }
+        })
+    }
+}
+
+/// To one worker of each process.
+pub(super) trait Gather<'scope, D> {
+    /// Sends everything to the first worker of every process of `threads` workers, where it is put into `into`.
+    fn gather(self, threads: usize, into: Rc<RefCell<Vec<D>>>) -> Flow<'scope, (u64, D)>;
+}
+
+impl<'scope, D: timely::ExchangeData + Clone> Gather<'scope, D> for Flow<'scope, D> {
+    fn gather(self, threads: usize, into: Rc<RefCell<Vec<D>>>) -> Flow<'scope, (u64, D)> {
+        let peers = self.scope().peers();
+        self.flat_map(move |item| (0..peers).step_by(threads.max(1)).map(move |leader| (leader as u64, item.clone())))
+            .exchange(|(leader, _)| *leader)
+            .unary(Pipeline, "Gather", move |_, _| {
+                move |input, _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<(u64, D)>>>| {
+                    input.for_each_time(|_, batches| {
+                        into.borrow_mut().extend(batches.flat_map(|b: &mut Vec<_>| b.drain(..)).map(|(_, item)| item));
+                    });
+                }
+            })
+    }
+}

@@ -1,0 +1,25 @@
+//! The dataflows of `undust learn` (design, section 6): the only users of timely, with `runtime`.
+//!
+//! [`learn`] turns records into rule sets, [`proof`] weighs the rule sets on all records; both are built at every worker
+//! and fit on one screen each. Operators are extension traits and stay thin: what they decide is in plain functions
+//! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
+//!
+//! The module knows no files: records come from a [`types::Source`], results are values.
+pub mod group;
+pub mod learn;
+pub mod locate;
+pub mod pages;
+pub mod proof;
+pub mod read;
+pub mod rows;
+pub mod run;
+pub mod sample;
+pub mod sorted;
+pub mod table;
+pub mod tally;
+pub mod types;
+pub mod verdict;
+pub mod walk;
+pub use run::{Learned, ProvenSite, run};
+pub use types::{Batches, Plan, RunError, Source, SourceError};
+pub mod summary;

@@ -1,0 +1,306 @@
+//! The second dataflow: rule sets weighed on all records (design, section 6.2).
+//!
+//! ```text
+//! read -> canonicalize -> exchange by (site, canonical URL) -> group, tally -> sums per site and rule,
+//!                                                        \-> exchange by cluster -> distinct clusters
+//!      -> counts, at one worker of each process
+//! ```
+//!
+//! Memory of a worker: the rows up to two thirds of its share, then sorted runs ([`super::sorted`]); pairs of cluster
+//! and site up to a sixth; counts of all sites and rules, about 100 bytes each.
+
+use super::learn::Gather;
+use super::locate::Locator;
+use super::pages::{Canonicalizer, Firing, Page, Pages};
+use super::read::{Pool, read};
+use super::sample::Lots;
+use super::sorted::{Sorted, Sorter};
+use super::table::Table;
+use super::tally::{SiteCounts, Tally};
+use super::types::{Epoch, Flow, Plan, RunError, Shared, Source};
+use crate::model::RecordBatch;
+use crate::spill::SpillError;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::Scope;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::core::Exchange;
+use timely::dataflow::operators::generic::OutputBuilder;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::dataflow::operators::{Concat, Operator};
+
+/// Counts of some sites: `(index, counts)`.
+pub type Counts = Vec<(u32, SiteCounts)>;
+/// Distinct clusters of sites, on their way: `[hash of the label, index of the site]` in two columns.
+type Clusters = [Vec<u64>; 2];
+
+/// What the second dataflow leaves at a worker.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Partial counts of all counted sites, at the first worker of each process; nothing elsewhere.
+    pub counts: Rc<RefCell<Vec<Counts>>>,
+}
+
+/// Builds the dataflow of pass `pass` (1 and up) over the rules of `table`; `end` is done when it is.
+pub fn prove<'scope>(
+    scope: Scope<'scope, Epoch>,
+    plan: &Plan,
+    records: &dyn Source,
+    table: &Arc<Table>,
+    pass: usize,
+    shared: &Arc<Shared>,
+    end: &Handle<Epoch>,
+) -> Evidence {
+    let evidence = Evidence::default();
+    let (pace, pool) = (Handle::new(), Pool::default());
+
+    let (pages, records) =
+        read(scope, records, pass, pace.clone(), pool.clone(), shared.clone()).canonicalize(plan, table, pool, shared);
+    let (counts, clusters) = pages.exchange(|(to, _)| *to).probe_with(&pace).tally_pages(plan, table.len(), shared);
+    let clusters = clusters.exchange(|(to, _)| *to).count_distinct(plan, shared);
+    records.concat(counts).concat(clusters).gather(plan.workers, evidence.counts.clone()).probe_with(end);
+    evidence
+}
+
+/// Rules on records.
+trait Canonicalize<'scope> {
+    /// The row of each record, for the worker of its canonical URL; and how many records each site has.
+    fn canonicalize(
+        self,
+        plan: &Plan,
+        table: &Arc<Table>,
+        pool: Pool,
+        shared: &Arc<Shared>,
+    ) -> (Flow<'scope, (u64, Pages)>, Flow<'scope, Counts>);
+}
+
+impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
+    fn canonicalize(
+        self,
+        plan: &Plan,
+        table: &Arc<Table>,
+        pool: Pool,
+        shared: &Arc<Shared>,
+    ) -> (Flow<'scope, (u64, Pages)>, Flow<'scope, Counts>) {
+        let scope = self.scope();
+        let shared = shared.clone();
+        let locator = Locator::new(plan.site_by);
+        let mut canonicalizer = Canonicalizer::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
+        let mut builder = OperatorBuilder::new("Canonicalize".to_owned(), scope);
+        let mut input = builder.new_input(self, Pipeline);
+        let (pages, page_stream) = builder.new_output();
+        let (records, record_stream) = builder.new_output();
+        let mut pages = OutputBuilder::<_, CapacityContainerBuilder<Vec<(u64, Pages)>>>::from(pages);
+        let mut records = OutputBuilder::<_, CapacityContainerBuilder<Vec<Counts>>>::from(records);
+        builder.build(move |mut capabilities| {
+            let mut record_cap = capabilities.pop();
+            let mut page_cap = capabilities.pop();
+            move |frontiers| {
+                let (mut pages, mut records) = (pages.activate(), records.activate());
+                let (Some(cap), Some(last)) = (page_cap.as_mut(), record_cap.as_ref()) else { return };
+                input.for_each_time(|_, batches| {
+                    let mut session = pages.session(cap);
+                    for batch in batches.flat_map(|b: &mut Vec<RecordBatch>| b.drain(..)) {
+                        for record in batch.iter() {
+                            if let Some(full) = canonicalizer.offer(record) {
+                                session.give(full);
+                            }
+                        }
+                        pool.give(batch);
+                    }
+                });
+                match frontiers[0].frontier().first() {
+                    Some(epoch) => cap.downgrade(epoch),
+                    None => {
+                        pages.session(cap).give_iterator(canonicalizer.flush().into_iter());
+                        if let Some(site) = canonicalizer.unknown.take() {
+                            shared.fail(RunError::Changed { site });
+                        }
+                        let counts = canonicalizer.records.iter().zip(0..).filter(|(records, _)| **records > 0);
+                        let counts =
+                            counts.map(|(&records, site)| (site, SiteCounts { records, ..SiteCounts::default() }));
+                        records.session(last).give(counts.collect::<Counts>());
+                        (page_cap, record_cap) = (None, None);
+                    }
+                }
+            }
+        });
+        (page_stream, record_stream)
+    }
+}
+
+/// Rows to counts.
+trait TallyPages<'scope> {
+    /// Groups rows by canonical URL; gives counts per site, and the distinct clusters of each canonical URL.
+    fn tally_pages(
+        self,
+        plan: &Plan,
+        sites: usize,
+        shared: &Arc<Shared>,
+    ) -> (Flow<'scope, Counts>, Flow<'scope, (u64, Clusters)>);
+}
+
+/// Where the group operator stands.
+enum Stage {
+    /// Rows come in.
+    Taking(Sorter<5>, Vec<(u64, Firing)>),
+    /// Rows go out in order.
+    Giving(Sorted<5>, Tally),
+    Over,
+}
+
+impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
+    fn tally_pages(
+        self,
+        plan: &Plan,
+        sites: usize,
+        shared: &Arc<Shared>,
+    ) -> (Flow<'scope, Counts>, Flow<'scope, (u64, Clusters)>) {
+        let scope = self.scope();
+        let peers = scope.peers() as u64;
+        let shared = shared.clone();
+        let budget = plan.memory / plan.workers * 2 / 3;
+        let mut builder = OperatorBuilder::new("TallyPages".to_owned(), scope);
+        let activator = scope.activator_for(builder.operator_info().address);
+        let mut input = builder.new_input(self, Pipeline);
+        let (counts, count_stream) = builder.new_output();
+        let (clusters, cluster_stream) = builder.new_output();
+        let mut counts = OutputBuilder::<_, CapacityContainerBuilder<Vec<Counts>>>::from(counts);
+        let mut clusters = OutputBuilder::<_, CapacityContainerBuilder<Vec<(u64, Clusters)>>>::from(clusters);
+        let mut stage = Stage::Taking(Sorter::new(budget, shared.scratch.clone()), Vec::new());
+        builder.build(move |mut capabilities| {
+            let mut cluster_cap = capabilities.pop();
+            let mut count_cap = capabilities.pop();
+            move |frontiers| {
+                let (mut counts, mut clusters) = (counts.activate(), clusters.activate());
+                let mut failed: Result<(), SpillError> = Ok(());
+                input.for_each_time(|_, batches| {
+                    for (_, mut pages) in batches.flat_map(|b: &mut Vec<(u64, Pages)>| b.drain(..)) {
+                        if let Stage::Taking(sorter, firings) = &mut stage {
+                            firings.append(&mut pages.firings);
+                            (0..pages.len()).for_each(|row| sorter.push(pages.get(row)));
+                            if sorter.is_full() && failed.is_ok() {
+                                failed = sorter.spill();
+                            }
+                        }
+                    }
+                });
+                if failed.is_ok() && frontiers[0].is_empty() {
+                    stage = match std::mem::replace(&mut stage, Stage::Over) {
+                        Stage::Taking(sorter, firings) => {
+                            shared.progress.stage("weighing");
+                            match sorter.finish() {
+                                Ok(sorted) => Stage::Giving(sorted, Tally::new(sites, firings)),
+                                Err(error) => {
+                                    failed = Err(error);
+                                    Stage::Over
+                                }
+                            }
+                        }
+                        going_on => going_on,
+                    };
+                }
+                if let (Stage::Giving(sorted, tally), Some(cap), Some(last)) =
+                    (&mut stage, cluster_cap.as_ref(), count_cap.as_ref())
+                {
+                    let mut out: Vec<Clusters> = vec![Clusters::default(); peers as usize];
+                    let mut distinct = |cluster: u64, site: u32| {
+                        let to = &mut out[((cluster ^ u64::from(site)) % peers) as usize];
+                        to[0].push(cluster);
+                        to[1].push(u64::from(site));
+                    };
+                    let more = sorted.bucket(|page: &Page| tally.row(page, &mut distinct));
+                    let over = match more {
+                        Ok(more) => !more,
+                        Err(error) => {
+                            failed = Err(error);
+                            true
+                        }
+                    };
+                    if over {
+                        tally.finish(&mut distinct);
+                    }
+                    let full = out.into_iter().zip(0..).filter(|(rows, _)| !rows[0].is_empty());
+                    clusters.session(cap).give_iterator(full.map(|(rows, to)| (to, rows)));
+                    if over {
+                        let sites = std::mem::take(&mut tally.sites);
+                        let sites = sites.into_iter().zip(0..).filter(|(site, _)| site.urls > 0);
+                        counts.session(last).give(sites.map(|(counts, site)| (site, counts)).collect::<Counts>());
+                        stage = Stage::Over;
+                    } else {
+                        activator.activate();
+                    }
+                }
+                if let Err(error) = failed {
+                    shared.fail(error);
+                    stage = Stage::Over;
+                }
+                if matches!(stage, Stage::Over) {
+                    (cluster_cap, count_cap) = (None, None);
+                }
+            }
+        });
+        (count_stream, cluster_stream)
+    }
+}
+
+/// Distinct clusters.
+trait CountDistinct<'scope> {
+    /// How many distinct clusters each site has.
+    fn count_distinct(self, plan: &Plan, shared: &Arc<Shared>) -> Flow<'scope, Counts>;
+}
+
+impl<'scope> CountDistinct<'scope> for Flow<'scope, (u64, Clusters)> {
+    fn count_distinct(self, plan: &Plan, shared: &Arc<Shared>) -> Flow<'scope, Counts> {
+        let shared = shared.clone();
+        let mut sorter = Some(Sorter::<2>::new(plan.memory / plan.workers / 6, shared.scratch.clone()));
+        self.unary_frontier(Pipeline, "CountDistinct", move |capability, _| {
+            let mut capability = Some(capability);
+            move |(input, frontier), output| {
+                input.for_each_time(|_, batches| {
+                    for (_, [clusters, sites]) in batches.flat_map(|b: &mut Vec<(u64, Clusters)>| b.drain(..)) {
+                        let Some(open) = sorter.as_mut() else { return };
+                        clusters.into_iter().zip(sites).for_each(|(cluster, site)| open.push([cluster, site]));
+                        if open.is_full()
+                            && let Err(error) = open.spill()
+                        {
+                            shared.fail(error);
+                            sorter = None;
+                        }
+                    }
+                });
+                if !frontier.is_empty() {
+                    return;
+                }
+                if let (Some(sorter), Some(cap)) = (sorter.take(), capability.as_ref()) {
+                    match distinct(sorter) {
+                        Ok(counts) => output.session(cap).give(counts),
+                        Err(error) => shared.fail(error),
+                    }
+                }
+                capability = None;
+            }
+        })
+    }
+}
+
+/// Number of distinct clusters by site.
+fn distinct(sorter: Sorter<2>) -> Result<Counts, SpillError> {
+    let mut sorted = sorter.finish()?;
+    let (mut by_site, mut last): (Vec<u64>, _) = (Vec::new(), None);
+    while sorted.bucket(|&row| {
+        if last != Some(row) {
+            let site = row[1] as usize;
+            if by_site.len() <= site {
+                by_site.resize(site + 1, 0);
+            }
+            by_site[site] += 1;
+        }
+        last = Some(row);
+    })? {}
+    let counts = by_site.into_iter().zip(0..).filter(|(clusters, _)| *clusters > 0);
+    Ok(counts.map(|(clusters, site)| (site, SiteCounts { clusters, ..SiteCounts::default() })).collect())
+}

@@ -1,0 +1,83 @@
+//! The source: records, paced.
+//!
+//! Timely has no flow control of its own and its queues are unbounded. So a batch is an epoch, a source yields after
+//! each, and holds back while the probe is more than [`LEAD`] epochs behind: a worker has at most that many batches
+//! under way.
+
+use super::types::{Epoch, Flow, Shared, Source};
+use crate::model::RecordBatch;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use timely::dataflow::Scope;
+use timely::dataflow::operators::generic::operator::source;
+use timely::dataflow::operators::probe::Handle;
+
+/// Epochs a source may be ahead of the probe.
+const LEAD: Epoch = 2;
+/// How long a source that holds back sleeps.
+const NAP: Duration = Duration::from_micros(200);
+
+/// Batches that were read through, to be filled again: no allocation a batch.
+#[derive(Clone, Debug, Default)]
+pub struct Pool(Rc<RefCell<Vec<RecordBatch>>>);
+
+impl Pool {
+    /// Gives a batch back.
+    pub fn give(&self, batch: RecordBatch) {
+        self.0.borrow_mut().push(batch);
+    }
+
+    fn take(&self) -> RecordBatch {
+        self.0.borrow_mut().pop().unwrap_or_default()
+    }
+}
+
+/// This worker's part of `records`, one batch an epoch, no more than [`LEAD`] epochs ahead of `probe`.
+pub fn read<'scope>(
+    scope: Scope<'scope, Epoch>,
+    records: &dyn Source,
+    pass: usize,
+    probe: Handle<Epoch>,
+    pool: Pool,
+    shared: Arc<Shared>,
+) -> Flow<'scope, RecordBatch> {
+    let mut part = match records.open(scope.index(), scope.peers(), pass) {
+        Ok(part) => Some(part),
+        Err(error) => {
+            shared.fail(super::types::RunError::Source(error));
+            None
+        }
+    };
+    source(scope, "Read", move |capability, info| {
+        let activator = scope.activator_for(info.address);
+        let mut capability = Some(capability);
+        move |output| {
+            let Some(cap) = capability.as_mut() else { return };
+            let epoch = *cap.time();
+            if shared.has_failed() {
+                part = None;
+            }
+            if let Some(open) = part.as_mut() {
+                if probe.less_than(&epoch.saturating_sub(LEAD)) {
+                    activator.activate_after(NAP);
+                    return;
+                }
+                let mut batch = pool.take();
+                match open.next_batch(&mut batch) {
+                    Ok(true) => {
+                        shared.progress.add(batch.len(), batch.byte_len());
+                        output.session(cap).give(batch);
+                        cap.downgrade(&(epoch + 1));
+                        activator.activate();
+                        return;
+                    }
+                    Ok(false) => {}
+                    Err(error) => shared.fail(super::types::RunError::Source(error)),
+                }
+            }
+            (part, capability) = (None, None);
+        }
+    })
+}

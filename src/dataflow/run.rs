@@ -1,0 +1,209 @@
+//! The whole of `undust learn` but reading and writing: learn, then prove until the rules hold.
+//!
+//! Every process comes to the same verdicts from the same counts, so nothing but counts and rules travels. Within a
+//! process the first worker decides and the others wait for its table.
+
+use super::learn::learn;
+use super::proof::{Counts, prove};
+use super::table::Table;
+use super::tally::SiteCounts;
+use super::types::{Epoch, LearnedSite, Plan, RunError, Shared, Source};
+use super::verdict::{Verdict, judge, overwrite};
+use crate::rules::types::SiteRules;
+use crate::runtime::progress::Progress;
+use crate::runtime::workers::{self, Alarm};
+use crate::spill::Scratch;
+use std::sync::{Arc, Mutex, PoisonError};
+use timely::dataflow::operators::probe::Handle;
+use timely::worker::Worker;
+
+/// One site when all is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProvenSite {
+    /// The rules that hold on all records, with whole-corpus evidence.
+    pub rules: SiteRules,
+    /// What was learned and how.
+    pub learned: LearnedSite,
+    /// Counts of all records under the rules that hold.
+    pub counts: SiteCounts,
+    /// Rules that the proof withdrew.
+    pub withdrawn: u64,
+    /// The site fell back to stage 1.
+    pub fell_back: bool,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Learned {
+    /// All sites, sorted by name.
+    pub sites: Vec<ProvenSite>,
+    /// Records that are not absolute http or https URLs with a host.
+    pub invalid: u64,
+    /// Passes over the records after the first.
+    pub proof_passes: u64,
+}
+
+/// Learns from `records` by `plan`.
+///
+/// # Errors
+/// [`RunError`] when records cannot be read, scratch cannot be used, or a worker is lost.
+pub fn run(plan: &Plan, records: Arc<dyn Source>, progress: Arc<Progress>) -> Result<Learned, RunError> {
+    let shared = Arc::new(Shared::new(Scratch::new(&plan.scratch)?, progress));
+    let desk = Arc::new(Desk::default());
+    let plan = Plan { workers: plan.workers.max(1), ..plan.clone() };
+    let (ours, theirs) = (shared.clone(), desk.clone());
+    let invalid =
+        workers::run(plan.workers, move |worker, alarm| work(worker, alarm, &plan, records.as_ref(), &ours, &theirs))?;
+    if let Some(failure) = shared.take_failure() {
+        return Err(failure);
+    }
+    let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let case = case.expect("the first worker leaves the result");
+    Ok(Learned { sites: case.sites, invalid: invalid.into_iter().sum(), proof_passes: case.passes as u64 })
+}
+
+/// Where the first worker of a process leaves the state of affairs for the others.
+#[derive(Debug, Default)]
+struct Desk(Mutex<Option<Case>>);
+
+/// The state of affairs after some passes.
+#[derive(Clone, Debug)]
+struct Case {
+    passes: usize,
+    table: Arc<Table>,
+    sites: Vec<ProvenSite>,
+    /// Nothing is left to count.
+    closed: bool,
+}
+
+/// One worker's part; gives its number of invalid records.
+fn work(
+    worker: &mut Worker,
+    alarm: &Alarm,
+    plan: &Plan,
+    records: &dyn Source,
+    shared: &Arc<Shared>,
+    desk: &Desk,
+) -> u64 {
+    let leads = worker.index() % plan.workers == 0;
+    shared.progress.stage("reading");
+    let end: Handle<Epoch> = Handle::new();
+    let harvest = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));
+    alarm.work_while(worker, || !end.done());
+    let invalid = *harvest.invalid.borrow();
+
+    // A failure is seen by all workers at one point, or some would wait in a dataflow that others never build: the
+    // leader looks once all workers are through, and closes the case.
+    if leads {
+        let case = Case::open(harvest.sites.take());
+        desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
+    }
+    for pass in 0.. {
+        alarm.work_while(worker, || !desk.has(pass));
+        let Some((table, closed)) = desk.look() else { break };
+        if closed {
+            break;
+        }
+        shared.progress.stage("proving");
+        let end: Handle<Epoch> = Handle::new();
+        let evidence =
+            worker.dataflow_named("prove", |scope| prove(scope, plan, records, &table, pass + 1, shared, &end));
+        alarm.work_while(worker, || !end.done());
+        drop(table);
+        if leads {
+            let counts = evidence.counts.take();
+            desk.update(|case| {
+                case.weigh(counts, plan.params.fpr_max_ppm);
+                case.closed |= shared.has_failed();
+            });
+        }
+    }
+    invalid
+}
+
+impl Desk {
+    fn leave(&self, case: Case) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(case);
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Case)) {
+        if let Some(case) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            change(case);
+        }
+    }
+
+    /// Is there a case with this many passes behind it?
+    fn has(&self, passes: usize) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|case| case.passes >= passes)
+    }
+
+    fn look(&self) -> Option<(Arc<Table>, bool)> {
+        let case = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        case.as_ref().map(|case| (case.table.clone(), case.closed))
+    }
+}
+
+impl Case {
+    /// Before the first pass.
+    fn open(learned: Vec<LearnedSite>) -> Case {
+        let (table, learned) = Table::new(learned);
+        let sites: Vec<ProvenSite> = learned
+            .into_iter()
+            .map(|learned| ProvenSite { rules: learned.rules.clone(), learned, ..ProvenSite::default() })
+            .collect();
+        Case { passes: 0, closed: sites.is_empty(), table: Arc::new(table), sites }
+    }
+
+    /// Takes the counts of a pass, withdraws what does not hold, and says which sites are counted again.
+    fn weigh(&mut self, parts: Vec<Counts>, fpr_max_ppm: u32) {
+        let mut again = vec![false; self.sites.len()];
+        for (site, &counted) in self.sites.iter_mut().zip(&self.table.counted) {
+            if counted {
+                // Distinct clusters are those of the labels, whatever the rules.
+                site.counts = SiteCounts::default();
+            }
+        }
+        for (index, counts) in parts.iter().flatten() {
+            self.sites[*index as usize].counts.add(counts);
+        }
+        for (index, site) in self.sites.iter_mut().enumerate() {
+            if !self.table.counted[index] {
+                continue;
+            }
+            again[index] = true;
+            match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes) {
+                Verdict::Holds => again[index] = false,
+                Verdict::Withdraw(rules) => {
+                    site.withdrawn += rules.len() as u64;
+                    let mut index = 0;
+                    site.rules.rules.retain(|_| {
+                        index += 1;
+                        rules.binary_search(&(index - 1)).is_err()
+                    });
+                }
+                Verdict::WithdrawLookups => {
+                    site.rules.aliases.clear();
+                    site.rules.seen.clear();
+                }
+                Verdict::FallBack => {
+                    site.withdrawn += site.rules.rules.len() as u64;
+                    site.fell_back = true;
+                    site.rules.rules.clear();
+                    site.rules.aliases.clear();
+                    site.rules.seen.clear();
+                }
+            }
+            if !again[index] {
+                for (rule, at) in site.rules.rules.iter_mut().zip(0..) {
+                    overwrite(&mut rule.evidence, &site.counts.rules.get(at).copied().unwrap_or_default());
+                }
+            }
+        }
+        self.closed = !again.contains(&true);
+        if !self.closed {
+            let rules = self.sites.iter().map(|site| site.rules.clone()).collect();
+            self.table = Arc::new(self.table.again(rules, again));
+        }
+        self.passes += 1;
+    }
+}

@@ -1,0 +1,325 @@
+//! Which records train: a sample that depends on the records alone, never on arrival.
+//!
+//! Two steps, both by hashes of cluster label and (stage-1 normal) URL:
+//!
+//! 1. **Share.** A record is a candidate when `hash(label) < share * w` (its cluster trains as a whole: evidence for
+//!    rules) or when `hash(url) < (share - share * w) / (1 - share * w)` (it trains as a single URL: counter-evidence);
+//!    hashes are read as fractions of 2^64 and w is [`SampleParams::whole_weight`]. The two are independent, so the
+//!    chance of a record is `1 - (1 - share w) (1 - share') = share`. A record without a label is a candidate when
+//!    `hash(url) < share`.
+//! 2. **Budget.** Of the candidates of a site, a cluster keeps its 1,000 smallest by hash of the URL. Of those, half of
+//!    the budget goes to whole clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by
+//!    hash of the URL among what is left: [`select`].
+//!
+//! **Law**: `select` over a union of selections of parts is `select` over the union of the parts, however the records
+//! are dealt. (The first half and the cap are prefixes of a fixed order. A record that is left out of its part's second
+//! half has as many smaller ones ahead of it in the whole, since a part never holds more of a cluster, of the first
+//! half or of the cap than the whole does.) So each worker selects before it ships, ships at most the budget of a site
+//! a flush, and the owner of the site selects again.
+//!
+//! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that differ only in
+//! [`elsewhere`](crate::model::Record::elsewhere) are two until [`Training`](crate::site::Training) makes them one.
+//!
+//! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all it holds; beside
+//! them it keeps 40 bytes and the name of every site it has seen.
+
+use super::rows::{Names, Rows, UNLABELLED};
+use crate::model::{hash64, hash64_seeded};
+use std::cmp::Ordering;
+
+/// Seed of the hash of cluster labels.
+const CLUSTER_SEED: u64 = 0x636c_7573_7465_7273;
+/// Seed of the hash of URLs.
+const URL_SEED: u64 = 0x7369_6e67_6c65_7572;
+/// Seed of the hash that holds URLs back.
+const HELD_BACK_SEED: u64 = 0x6865_6c64_6261_636b;
+
+/// What trains; written into the rule file.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct SampleParams {
+    /// Expected share of the records that train, in (0, 1].
+    pub share: f64,
+    /// Most URLs of a site that train.
+    pub max: u32,
+    /// Part of share and budget that goes to whole clusters, in [0, 1].
+    pub whole_weight: f64,
+    /// Most URLs of a cluster that train.
+    pub cluster_max: u32,
+    /// Share of the URLs that never train, in [0, 1): the proof weighs them apart.
+    pub held_back: f64,
+}
+
+impl Default for SampleParams {
+    fn default() -> SampleParams {
+        SampleParams { share: 1.0, max: 100_000, whole_weight: 0.5, cluster_max: 1_000, held_back: 0.0 }
+    }
+}
+
+/// A share in [0, 1] as a bound on 64-bit hashes.
+fn bound(share: f64) -> u128 {
+    (share.clamp(0.0, 1.0) * 2f64.powi(64)) as u128
+}
+
+/// The decisions of [`SampleParams`] in integers.
+#[derive(Clone, Copy, Debug)]
+pub struct Lots {
+    cluster: u128,
+    single: u128,
+    unlabelled: u128,
+    held_back: u128,
+}
+
+/// Hashes that decide on a record, and whether it is a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lot {
+    /// Hash of the URL.
+    pub url: u64,
+    /// Hash of the cluster label; [`UNLABELLED`] without one.
+    pub cluster: u64,
+    /// The share lets it train (the budget of its site may not).
+    pub candidate: bool,
+}
+
+impl Lots {
+    /// Bounds for `params`.
+    pub fn new(params: &SampleParams) -> Lots {
+        let whole = params.share * params.whole_weight;
+        let single = if whole < 1.0 { (params.share - whole) / (1.0 - whole) } else { 0.0 };
+        Lots {
+            cluster: bound(whole),
+            single: bound(single),
+            unlabelled: bound(params.share),
+            held_back: bound(params.held_back),
+        }
+    }
+
+    /// Draws for one record.
+    pub fn draw(&self, url: &[u8], label: Option<&[u8]>) -> Lot {
+        let url_hash = hash64_seeded(url, URL_SEED);
+        let cluster = label.map_or(UNLABELLED, |l| hash64_seeded(l, CLUSTER_SEED).min(UNLABELLED - 1));
+        let by_url = if label.is_some() { self.single } else { self.unlabelled };
+        let drawn = u128::from(url_hash) < by_url || (label.is_some() && u128::from(cluster) < self.cluster);
+        let held_back = self.held_back > 0 && u128::from(hash64_seeded(url, HELD_BACK_SEED)) < self.held_back;
+        Lot { url: url_hash, cluster, candidate: drawn && !held_back }
+    }
+}
+
+/// A candidate in [`select`]: its hashes and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Hash of the cluster label; [`UNLABELLED`] without one.
+    pub cluster: u64,
+    /// Hash of the URL.
+    pub url: u64,
+    /// Position, for the caller.
+    pub at: u64,
+}
+
+/// What a full budget still lets in: a record beyond both bounds is in no sample that these records are part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Cut {
+    cluster: u64,
+    url: u64,
+}
+
+impl Cut {
+    /// May a record with these hashes still enter?
+    #[inline]
+    pub fn admits(&self, lot: &Lot) -> bool {
+        lot.url <= self.url || (lot.cluster <= self.cluster && lot.cluster != UNLABELLED)
+    }
+}
+
+/// Cuts the candidates of one site to its budget, repeats counting once; `None` where the budget is not used up. `tie`
+/// orders two positions by their records where the hashes are equal.
+pub fn select(keys: &mut Vec<Key>, params: &SampleParams, tie: impl Fn(u64, u64) -> Ordering) -> Option<Cut> {
+    let max = params.max.max(1) as usize;
+    keys.sort_unstable_by(|a, b| (a.cluster, a.url).cmp(&(b.cluster, b.url)).then_with(|| tie(a.at, b.at)));
+    keys.dedup_by(|b, a| (a.cluster, a.url) == (b.cluster, b.url) && tie(a.at, b.at) == Ordering::Equal);
+    let (mut cluster, mut size) = (UNLABELLED, 0);
+    keys.retain(|key| {
+        size = if key.cluster == cluster { size + 1 } else { 1 };
+        cluster = key.cluster;
+        cluster == UNLABELLED || size <= params.cluster_max
+    });
+    if keys.len() < max {
+        return None;
+    }
+    let labelled = keys.partition_point(|key| key.cluster != UNLABELLED);
+    let budget = ((f64::from(params.max) * params.whole_weight) as usize).min(max);
+    let whole = budget.min(labelled);
+    keys[whole..].sort_unstable_by(|a, b| (a.url, a.cluster).cmp(&(b.url, b.cluster)).then_with(|| tie(a.at, b.at)));
+    keys.truncate(max);
+    let cluster = match whole {
+        _ if whole < budget => UNLABELLED - 1,
+        0 => 0,
+        _ => keys[whole - 1].cluster,
+    };
+    // With the whole budget in clusters, what is left of it for single URLs is nothing.
+    let url = if whole < max { keys[max - 1].url } else { 0 };
+    Some(Cut { cluster, url })
+}
+
+/// Which worker owns a site.
+pub fn owner(site: &[u8], peers: usize) -> usize {
+    (hash64(site) % peers as u64) as usize
+}
+
+/// Rows a shipment holds at most.
+const BATCH_ROWS: usize = 1 << 16;
+/// Bytes of strings a shipment holds at most (one record more).
+const BATCH_BYTES: usize = 4 << 20;
+
+/// What a worker knows of a site.
+#[derive(Clone, Copy, Debug)]
+struct SiteState {
+    owner: u32,
+    /// Candidates held.
+    held: u32,
+    /// Where the site stands in the names of the batch with this stamp.
+    batch: u64,
+    index: u32,
+    cut: Option<Cut>,
+}
+
+/// Sampling at one worker: takes its records in any order, ships candidates to the owners of their sites.
+#[derive(Debug)]
+pub struct Sampler {
+    params: SampleParams,
+    lots: Lots,
+    names: Names,
+    states: Vec<SiteState>,
+    /// Batches for each worker; the last is being filled.
+    batches: Vec<Vec<Rows>>,
+    /// Stamp of the batch being filled for each worker.
+    stamps: Vec<u64>,
+    next_stamp: u64,
+    held_bytes: usize,
+    budget: usize,
+    /// A site holds more candidates than its budget.
+    over: bool,
+    last: Option<u32>,
+}
+
+impl Sampler {
+    /// A sampler among `peers` workers that holds about `budget` bytes.
+    pub fn new(params: SampleParams, peers: usize, budget: usize) -> Sampler {
+        Sampler {
+            params,
+            lots: Lots::new(&params),
+            names: Names::default(),
+            states: Vec::new(),
+            batches: (0..peers).map(|_| vec![Rows::default()]).collect(),
+            stamps: (1..=peers as u64).collect(),
+            next_stamp: peers as u64 + 1,
+            held_bytes: 0,
+            budget,
+            over: false,
+            last: None,
+        }
+    }
+
+    /// Takes a record (its URL in stage-1 normal form).
+    pub fn offer(&mut self, site: &[u8], url: &[u8], label: Option<&[u8]>, elsewhere: bool) {
+        let id = match self.last {
+            Some(id) if self.names.get(id) == site => id,
+            _ => self.names.intern(site),
+        };
+        self.last = Some(id);
+        if id as usize == self.states.len() {
+            let owner = owner(site, self.batches.len()) as u32;
+            self.states.push(SiteState { owner, held: 0, batch: 0, index: 0, cut: None });
+            self.enter(id);
+        }
+        let lot = self.lots.draw(url, label);
+        if !lot.candidate || self.states[id as usize].cut.is_some_and(|cut| !cut.admits(&lot)) {
+            return;
+        }
+        self.enter(id);
+        let state = &mut self.states[id as usize];
+        state.held += 1;
+        self.over |= state.held > self.params.max;
+        let (owner, index) = (state.owner as usize, state.index);
+        let rows = self.batches[owner].last_mut().expect("one batch is always open");
+        let before = rows.memory();
+        rows.push(index, lot.url, lot.cluster, url, label, elsewhere);
+        self.held_bytes += rows.memory() - before;
+        if rows.len() >= BATCH_ROWS || rows.byte_len() >= BATCH_BYTES {
+            self.batches[owner].push(Rows::default());
+            self.stamps[owner] = self.next_stamp;
+            self.next_stamp += 1;
+        }
+    }
+
+    /// True when the sampler holds more than its budget and wants to be flushed.
+    pub fn is_full(&self) -> bool {
+        self.held_bytes > self.budget
+    }
+
+    /// Selects, and gives away all it holds: `(worker, rows)`.
+    pub fn flush(&mut self) -> Vec<(u64, Rows)> {
+        let mut out = Vec::new();
+        for owner in 0..self.batches.len() {
+            let mut batches = std::mem::replace(&mut self.batches[owner], vec![Rows::default()]);
+            self.stamps[owner] = self.next_stamp;
+            self.next_stamp += 1;
+            if self.over {
+                self.cut(&mut batches);
+            }
+            out.extend(batches.into_iter().filter(|rows| rows.sites() > 0).map(|rows| (owner as u64, rows)));
+        }
+        for state in &mut self.states {
+            state.held = 0;
+        }
+        (self.held_bytes, self.over) = (0, false);
+        out
+    }
+
+    /// Makes sure the open batch of the site's owner names the site.
+    fn enter(&mut self, id: u32) {
+        let state = &mut self.states[id as usize];
+        let stamp = self.stamps[state.owner as usize];
+        if state.batch != stamp {
+            state.batch = stamp;
+            let rows = self.batches[state.owner as usize].last_mut().expect("one batch is always open");
+            state.index = rows.push_site(self.names.get(id));
+        }
+    }
+
+    /// Selects within each site that holds more than its budget.
+    fn cut(&mut self, batches: &mut [Rows]) {
+        let mut keys: Vec<(u32, Key)> = Vec::new();
+        for (b, rows) in batches.iter().enumerate() {
+            let ids: Vec<u32> = (0..rows.sites()).map(|s| self.names.intern(rows.site_name(s as u32))).collect();
+            for row in 0..rows.len() {
+                let id = ids[rows.site[row] as usize];
+                if self.states[id as usize].held > self.params.max {
+                    let at = (b as u64) << 32 | row as u64;
+                    keys.push((id, Key { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at }));
+                }
+            }
+        }
+        keys.sort_unstable_by_key(|&(id, key)| (id, key.at));
+        let mut keep: Vec<Vec<bool>> = batches.iter().map(|rows| vec![true; rows.len()]).collect();
+        let place = |at: u64| ((at >> 32) as usize, (at & 0xffff_ffff) as usize);
+        for group in keys.chunk_by(|a, b| a.0 == b.0) {
+            let mut site: Vec<Key> = group.iter().map(|&(_, key)| key).collect();
+            site.iter().for_each(|key| keep[place(key.at).0][place(key.at).1] = false);
+            let cut = select(&mut site, &self.params, |a, b| {
+                let ((a, i), (b, j)) = (place(a), place(b));
+                batches[a].tie(i, &batches[b], j)
+            });
+            site.iter().for_each(|key| keep[place(key.at).0][place(key.at).1] = true);
+            let state = &mut self.states[group[0].0 as usize];
+            state.cut = cut.or(state.cut);
+        }
+        for (rows, keep) in batches.iter_mut().zip(&keep) {
+            if keep.contains(&false) {
+                *rows = rows.gather((0..rows.len()).filter(|&row| keep[row]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! `summary.json`: parameters, per-stage counts, figures of each site and of all.
+//!
+//! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts, no run times.
+//! Integers and sorted maps only, so that the same run gives the same bytes.
+
+use super::run::{Learned, ProvenSite};
+use super::sample::SampleParams;
+use super::types::Plan;
+use crate::model::SiteBy;
+use crate::site::Params;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the layout of `summary.json`.
+pub const FORMAT: u32 = 1;
+
+/// The whole of `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Version of the program.
+    pub version: String,
+    /// What decided on the result.
+    pub parameters: Parameters,
+    /// Counts of the stages, by name: those of the dataflow, and those of learning summed over the sites.
+    pub stages: BTreeMap<String, u64>,
+    /// Rejected lines by reason.
+    pub rejects: BTreeMap<String, u64>,
+    /// Sums over the sites.
+    pub total: Figures,
+    /// By site.
+    pub sites: BTreeMap<String, Figures>,
+}
+
+/// Learning parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The learner.
+    pub learn: Params,
+    /// What trains.
+    pub sample: SampleParams,
+    /// `domain` or `host`.
+    pub site_by: String,
+}
+
+/// Figures over distinct URLs of all records, under the rules that hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Records, repeats included.
+    pub records: u64,
+    /// Distinct URLs, as found.
+    pub urls: u64,
+    /// Those with a label.
+    pub labelled: u64,
+    /// Those with several labels.
+    pub conflicts: u64,
+    /// Distinct canonical URLs.
+    pub canonical: u64,
+    /// Distinct duplicate clusters.
+    pub clusters: u64,
+    /// Distinct URLs that trained.
+    pub trained: u64,
+    /// Rules that hold.
+    pub rules: u64,
+    /// Rules that the proof over everything withdrew.
+    pub withdrawn: u64,
+    /// Sites that fell back to stage 1.
+    pub fell_back: u64,
+    /// Labelled URLs on the page of their cluster, less one a page.
+    pub good: u64,
+    /// Labelled URLs on the page of another cluster.
+    pub bad: u64,
+    /// Pairs on one page (WWW10 eq. 3).
+    pub support_pairs: u64,
+    /// Those from different clusters (WWW10 eq. 3).
+    pub false_positive_pairs: u64,
+    /// Pair false-positive rate in millionths, rounded up.
+    pub fpr_ppm: u64,
+    /// Compression rate, (urls - canonical) / urls, in millionths, rounded down.
+    pub compression_ppm: u64,
+}
+
+impl Figures {
+    fn of(site: &ProvenSite) -> Figures {
+        let counts = &site.counts;
+        Figures {
+            records: counts.records,
+            urls: counts.urls,
+            labelled: counts.labelled,
+            conflicts: counts.conflicts,
+            canonical: counts.canonical,
+            clusters: counts.clusters,
+            trained: site.learned.trained,
+            rules: site.rules.rules.len() as u64,
+            withdrawn: site.withdrawn,
+            fell_back: u64::from(site.fell_back),
+            good: counts.good,
+            bad: counts.bad,
+            support_pairs: counts.support_pairs,
+            false_positive_pairs: counts.false_positive_pairs,
+            ..Figures::default()
+        }
+        .with_rates()
+    }
+
+    fn with_rates(mut self) -> Figures {
+        let ppm = |part: u64, whole: u64| u128::from(part) * 1_000_000 / u128::from(whole.max(1));
+        let rest = u128::from(self.false_positive_pairs) * 1_000_000 % u128::from(self.support_pairs.max(1));
+        self.fpr_ppm = (ppm(self.false_positive_pairs, self.support_pairs) + u128::from(rest > 0)) as u64;
+        self.compression_ppm = ppm(self.urls - self.canonical, self.urls) as u64;
+        self
+    }
+
+    fn add(&mut self, other: &Figures) {
+        self.records += other.records;
+        self.urls += other.urls;
+        self.labelled += other.labelled;
+        self.conflicts += other.conflicts;
+        self.canonical += other.canonical;
+        self.clusters += other.clusters;
+        self.trained += other.trained;
+        self.rules += other.rules;
+        self.withdrawn += other.withdrawn;
+        self.fell_back += other.fell_back;
+        self.good += other.good;
+        self.bad += other.bad;
+        self.support_pairs = self.support_pairs.saturating_add(other.support_pairs);
+        self.false_positive_pairs = self.false_positive_pairs.saturating_add(other.false_positive_pairs);
+    }
+}
+
+impl Summary {
+    /// The summary of a run; `rejects` are the rejected lines by reason.
+    pub fn new(plan: &Plan, learned: &Learned, rejects: BTreeMap<String, u64>) -> Summary {
+        let sites: BTreeMap<String, Figures> =
+            learned.sites.iter().map(|site| (site.rules.site.clone(), Figures::of(site))).collect();
+        let mut total = Figures::default();
+        sites.values().for_each(|site| total.add(site));
+        let mut stages: BTreeMap<String, u64> = BTreeMap::new();
+        for (name, count) in learned.sites.iter().flat_map(|site| &site.learned.counts) {
+            *stages.entry(format!("learn: {name}")).or_default() += count;
+        }
+        let conflicts = learned.sites.iter().map(|site| site.learned.conflicts).sum();
+        stages.extend([
+            ("read: records".to_owned(), total.records),
+            ("read: sites".to_owned(), sites.len() as u64),
+            ("sample: URLs".to_owned(), total.trained),
+            ("sample: URLs with several labels".to_owned(), conflicts),
+            ("proof: passes".to_owned(), learned.proof_passes),
+            ("proof: rules withdrawn".to_owned(), total.withdrawn),
+            ("proof: sites fallen back".to_owned(), total.fell_back),
+        ]);
+        let site_by = match plan.site_by {
+            SiteBy::Domain => "domain",
+            SiteBy::Host => "host",
+        };
+        Summary {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            parameters: Parameters { learn: plan.params.clone(), sample: plan.sample, site_by: site_by.to_owned() },
+            stages,
+            rejects,
+            total: total.with_rates(),
+            sites,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What the proof decides: which rules of a site go (design, sections 4.3 and 6.2). Pure, in integers.
+use super::tally::{RuleCounts, SiteCounts};
+use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
+
+/// Passes that may withdraw rules; past them a site that still fails falls back to stage 1.
+pub const MAX_PASSES: usize = 3;
+
+/// Observations under which the proof leaves a rule to its training evidence.
+pub const MIN_OBSERVATIONS: u64 = 3;
+
+/// The Wilson test of design 4.3 without prior, p = 0.10: with n = good + bad, accept when bad <= n p and
+/// (bad - n p)^2 >= z^2 n p (1 - p). `four_z_squared` is 4 for z = 1 and 1 for z = 0.5.
+pub fn accepts(good: u64, bad: u64, four_z_squared: u8) -> bool {
+    let n = u128::from(good) + u128::from(bad);
+    let ten_bad = 10 * u128::from(bad);
+    // (10 bad - n)^2 / 100 >= z^2 n 9 / 100
+    ten_bad <= n && 4 * (n - ten_bad).pow(2) >= u128::from(four_z_squared) * 9 * n
+}
+
+/// Wilson upper bound of bad / (good + bad) at z = 1, in millionths, rounded up; a million without observations.
+pub fn upper_bound_ppm(good: u64, bad: u64) -> u32 {
+    let n = (good + bad) as f64;
+    if n == 0.0 {
+        return 1_000_000;
+    }
+    let b = bad as f64;
+    let bound = (b + 0.5 + (b * (n - b) / n + 0.25).sqrt()) / (n + 1.0);
+    ((bound * 1e6).ceil() as u32).min(1_000_000)
+}
+
+/// What the counts of a pass mean for a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The rules hold.
+    Holds,
+    /// These rules (indices, ascending) are withdrawn, and the site is counted again.
+    Withdraw(Vec<usize>),
+    /// No rule is to blame, but the look-ups and seen members may be: they are withdrawn, and the site is counted again.
+    WithdrawLookups,
+    /// Everything goes; the site is counted again for its figures.
+    FallBack,
+}
+
+/// The verdict on a site after pass `pass` (counted from 0). A site without rules and look-ups always holds: what is
+/// wrong there, stage 1 or the labels did.
+///
+/// A rule goes when it fails [`accepts`] on all records, or on those that did not train, with at least
+/// [`MIN_OBSERVATIONS`] in either case. Where the pair false-positive rate of the site exceeds `fpr_max_ppm`, the rules
+/// with most false-positive pairs (ties: more bad URLs, then order) go until what is left of the counted pairs is within
+/// the bound. Pairs that two rules share are taken off with each; the next pass tells.
+pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize) -> Verdict {
+    if site.rules.is_empty() && site.aliases.is_empty() && site.seen.is_empty() {
+        return Verdict::Holds;
+    }
+    let of = |index: usize| counts.rules.get(index).copied().unwrap_or_default();
+    let mut withdrawn: Vec<usize> = (0..site.rules.len()).filter(|&i| fails(&site.rules[i], &of(i))).collect();
+
+    let (mut support, mut wrong) = (counts.support_pairs, counts.false_positive_pairs);
+    for &i in &withdrawn {
+        support = support.saturating_sub(of(i).support_pairs);
+        wrong = wrong.saturating_sub(of(i).false_positive_pairs);
+    }
+    let exceeds =
+        |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > u128::from(fpr_max_ppm) * u128::from(support);
+    let mut suspects: Vec<usize> =
+        (0..site.rules.len()).filter(|i| !withdrawn.contains(i) && of(*i).false_positive_pairs > 0).collect();
+    suspects.sort_by_key(|&i| (std::cmp::Reverse((of(i).false_positive_pairs, of(i).bad)), i));
+    for i in suspects {
+        if !exceeds(wrong, support) {
+            break;
+        }
+        support = support.saturating_sub(of(i).support_pairs);
+        wrong = wrong.saturating_sub(of(i).false_positive_pairs);
+        withdrawn.push(i);
+    }
+    if withdrawn.is_empty() && !exceeds(counts.false_positive_pairs, counts.support_pairs) {
+        return Verdict::Holds;
+    }
+    if pass + 1 >= MAX_PASSES {
+        return Verdict::FallBack;
+    }
+    if !withdrawn.is_empty() {
+        withdrawn.sort_unstable();
+        return Verdict::Withdraw(withdrawn);
+    }
+    if site.aliases.is_empty() && site.seen.is_empty() { Verdict::FallBack } else { Verdict::WithdrawLookups }
+}
+
+fn fails(rule: &Rule, counts: &RuleCounts) -> bool {
+    let four_z_squared = if rule.kind == Kind::Form { 1 } else { 4 };
+    let fails = |good: u64, bad: u64| good + bad >= MIN_OBSERVATIONS && !accepts(good, bad, four_z_squared);
+    // Apart from the training records a sample may be too small to reach the bound without any bad URL.
+    fails(counts.good, counts.bad) || (counts.apart_bad > 0 && fails(counts.apart_good, counts.apart_bad))
+}
+
+/// Writes what the proof counted into the evidence of a rule.
+pub fn overwrite(evidence: &mut Evidence, counts: &RuleCounts) {
+    evidence.good = counts.good;
+    evidence.bad = counts.bad;
+    evidence.prior = 0;
+    evidence.support_pairs = counts.support_pairs;
+    evidence.false_positive_pairs = counts.false_positive_pairs;
+    evidence.clusters = counts.clusters;
+    evidence.upper_bound_ppm = upper_bound_ppm(counts.good, counts.bad);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_evidence_that_is_accepted() {
+        // Design 4.3: 9 good without a bad one, 24 with one, 37 with two.
+        for (bad, least) in [(0, 9), (1, 24), (2, 37)] {
+            assert_eq!((0..100).find(|&good| accepts(good, bad, 4)), Some(least), "{bad} bad");
+        }
+        assert!(!accepts(0, 0, 4) || accepts(0, 0, 4));
+        assert!(accepts(u64::MAX, u64::MAX / 20, 4));
+        assert!(!accepts(u64::MAX / 20, u64::MAX, 4));
+    }
+
+    #[test]
+    fn the_integer_test_is_the_formula() {
+        for good in 0..400u64 {
+            for bad in 0..60u64 {
+                let n = (good + bad) as f64;
+                for (four, z) in [(4, 1.0f64), (1, 0.5)] {
+                    let (d, s) = (bad as f64 - n * 0.1, z * z * n * 0.09);
+                    if (d * d - s).abs() > 1e-6 {
+                        assert_eq!(accepts(good, bad, four), d <= 0.0 && d * d >= s, "{good} {bad} {z}");
+                    }
+                }
+            }
+        }
+    }
+
+    fn rule(id: &str) -> Rule {
+        Rule {
+            id: id.to_owned(),
+            kind: Kind::Ignore,
+            scope: Vec::new(),
+            operations: Vec::new(),
+            closed: false,
+            evidence: Evidence::default(),
+            departures: Vec::new(),
+        }
+    }
+
+    fn counts(good: u64, bad: u64, support_pairs: u64, false_positive_pairs: u64) -> RuleCounts {
+        RuleCounts { good, bad, support_pairs, false_positive_pairs, ..RuleCounts::default() }
+    }
+
+    #[test]
+    fn verdicts() {
+        let site = SiteRules { rules: vec![rule("a"), rule("b"), rule("c")], ..SiteRules::default() };
+        let with = |rules: Vec<RuleCounts>| SiteCounts {
+            support_pairs: rules.iter().map(|r| r.support_pairs).sum(),
+            false_positive_pairs: rules.iter().map(|r| r.false_positive_pairs).sum(),
+            rules,
+            ..SiteCounts::default()
+        };
+        let fine = counts(1000, 0, 1000, 0);
+        assert_eq!(judge(&site, &with(vec![fine; 3]), 10_000, 0), Verdict::Holds);
+        // Too little seen to judge; and rules that never fired.
+        assert_eq!(judge(&site, &with(vec![counts(2, 0, 3, 0)]), 10_000, 0), Verdict::Holds);
+        // The bound of 4.3.
+        let one = with(vec![fine, counts(20, 5, 25, 0), fine]);
+        assert_eq!(judge(&site, &one, 10_000, 0), Verdict::Withdraw(vec![1]));
+        assert_eq!(judge(&site, &one, 10_000, 2), Verdict::FallBack);
+        // The pair rate: the worst goes, and that suffices.
+        let pairs = with(vec![counts(1000, 10, 1000, 5), counts(1000, 10, 1000, 300), fine]);
+        assert_eq!(judge(&site, &pairs, 10_000, 0), Verdict::Withdraw(vec![1]));
+        assert_eq!(judge(&site, &pairs, 200_000, 0), Verdict::Holds);
+        // Records that did not train tell against it.
+        let apart = RuleCounts { apart_good: 5, apart_bad: 5, ..counts(1000, 5, 1000, 0) };
+        assert_eq!(judge(&site, &with(vec![apart]), 10_000, 0), Verdict::Withdraw(vec![0]));
+        // Nobody to blame.
+        let nobody = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
+        assert_eq!(judge(&site, &nobody, 10_000, 0), Verdict::FallBack);
+        let seen = SiteRules { seen: vec!["http://a/".to_owned()], ..site.clone() };
+        assert_eq!(judge(&seen, &nobody, 10_000, 0), Verdict::WithdrawLookups);
+        assert_eq!(judge(&SiteRules::default(), &nobody, 10_000, 0), Verdict::Holds);
+    }
+}

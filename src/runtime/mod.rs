@@ -1,0 +1,4 @@
+//! Workers, memory budget and progress of a run.
+pub mod memory;
+pub mod progress;
+pub mod workers;

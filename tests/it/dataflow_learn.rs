@@ -1,0 +1,105 @@
+//! The dataflow against plain code, at several worker counts, with and without spilling.
+use super::dataflow_support::{Owned, crawl, plan, run, shuffled};
+use std::collections::{BTreeMap, BTreeSet};
+use undust::dataflow::Learned;
+use undust::dataflow::sample::SampleParams;
+use undust::model::SiteBy;
+use undust::site::{self, Training};
+use undust::url::safe;
+use undust::url::site::site_of;
+
+/// Memory so small that everything spills many times.
+const TINY: usize = 1 << 12;
+const LARGE: usize = 1 << 28;
+
+/// Records by site, URLs in stage-1 normal form.
+fn by_site(records: &[Owned]) -> BTreeMap<String, Vec<(Vec<u8>, &Owned)>> {
+    let mut sites: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for record in records {
+        let mut url = Vec::new();
+        let Ok(split) = safe::normalize(record.url.as_bytes(), &mut url) else { continue };
+        let host = url[split.host.0 as usize..split.host.1 as usize].to_vec();
+        let site = site_of(record.site.as_deref().map(str::as_bytes), &host, SiteBy::Domain);
+        sites.entry(String::from_utf8(site.to_vec()).expect("text")).or_default().push((url, record));
+    }
+    sites
+}
+
+#[test]
+fn every_site_is_learned_as_by_the_sequential_learner() {
+    let records = crawl(5, 300);
+    let got = run(&plan(3, LARGE), records.clone(), 100);
+    let sites = by_site(&records);
+    assert_eq!(got.sites.len(), sites.len());
+    for (site, (name, records)) in got.sites.iter().zip(&sites) {
+        let rows = records.iter().map(|(url, r)| (&url[..], r.cluster.as_deref().map(str::as_bytes), r.elsewhere));
+        let training = Training::new(name, rows);
+        let (trained, conflicts) = (training.len() as u64, training.conflicts);
+        let want = site::learn(training, &plan(1, LARGE).params);
+        assert_eq!(site.learned.rules, want.rules, "{name}");
+        assert_eq!(site.learned.counts, want.counts, "{name}");
+        assert_eq!(site.learned.trained, trained, "{name}");
+        assert_eq!(site.learned.conflicts, conflicts, "{name}");
+    }
+}
+
+#[test]
+fn counts_are_those_of_plain_code() {
+    let records = crawl(4, 200);
+    let got = run(&plan(2, LARGE), records.clone(), 64);
+    let sites = by_site(&records);
+    for site in &got.sites {
+        let rows = &sites[&site.rules.site];
+        let urls: BTreeSet<&str> = rows.iter().map(|(_, r)| r.url.as_str()).collect();
+        let labelled: BTreeSet<&str> =
+            rows.iter().filter(|(_, r)| r.cluster.is_some()).map(|(_, r)| r.url.as_str()).collect();
+        let clusters: BTreeSet<&str> = rows.iter().filter_map(|(_, r)| r.cluster.as_deref()).collect();
+        let pairs: BTreeSet<(&str, &str)> =
+            rows.iter().filter_map(|(_, r)| Some((r.url.as_str(), r.cluster.as_deref()?))).collect();
+        assert_eq!(site.counts.records, rows.len() as u64);
+        assert_eq!(site.counts.urls, urls.len() as u64);
+        assert_eq!(site.counts.labelled, labelled.len() as u64);
+        assert_eq!(site.counts.clusters, clusters.len() as u64);
+        assert_eq!(site.counts.conflicts, (pairs.len() - labelled.len()) as u64);
+    }
+    let invalid = records.iter().filter(|r| r.url.starts_with("mailto:")).count();
+    assert_eq!(got.invalid, invalid as u64);
+}
+
+#[test]
+fn the_same_for_any_workers_order_batches_and_memory() {
+    let records = crawl(7, 150);
+    for sample in [
+        SampleParams::default(),
+        SampleParams { share: 0.4, max: 120, cluster_max: 3, held_back: 0.1, ..SampleParams::default() },
+        SampleParams { max: 1, ..SampleParams::default() },
+    ] {
+        let learn = |workers: usize, memory: usize, seed: u64, batch: usize| -> Learned {
+            let mut plan = plan(workers, memory);
+            plan.sample = sample;
+            run(&plan, shuffled(records.clone(), seed), batch)
+        };
+        let want = learn(1, LARGE, 0, 10_000);
+        assert!(want.sites.len() == 8, "seven sites and a label");
+        for (workers, memory, seed, batch) in [
+            (1, TINY, 1, 37),
+            (2, LARGE, 2, 100),
+            (2, TINY, 3, 10),
+            (3, LARGE, 4, 1),
+            (4, TINY, 5, 64),
+            (4, LARGE, 6, 999),
+        ] {
+            assert_eq!(
+                learn(workers, memory, seed, batch),
+                want,
+                "{workers} workers, {memory} bytes, batches of {batch}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_records_no_sites() {
+    let got = run(&plan(2, LARGE), Vec::new(), 10);
+    assert_eq!(got, Learned { proof_passes: got.proof_passes, ..Learned::default() });
+}
