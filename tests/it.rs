@@ -3,6 +3,8 @@
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
 mod dataflow_support;
+#[path = "it/dataflow_walk.rs"]
+mod dataflow_walk;
 #[path = "it/fuzz_replay.rs"]
 mod fuzz_replay;
 #[path = "it/io_reader.rs"]
