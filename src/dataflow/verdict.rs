@@ -14,7 +14,7 @@ pub fn accepts(good: u64, bad: u64, four_z_squared: u8) -> bool {
     let n = u128::from(good) + u128::from(bad);
     let ten_bad = 10 * u128::from(bad);
     // (10 bad - n)^2 / 100 >= z^2 n 9 / 100
-    ten_bad <= n && 4 * (n - ten_bad).pow(2) >= u128::from(four_z_squared) * 9 * n
+    n > 0 && ten_bad <= n && 4 * (n - ten_bad).pow(2) >= u128::from(four_z_squared) * 9 * n
 }
 
 /// Wilson upper bound of bad / (good + bad) at z = 1, in millionths, rounded up; a million without observations.
@@ -114,6 +114,7 @@ mod tests {
         for (bad, least) in [(0, 9), (1, 24), (2, 37)] {
             assert_eq!((0..100).find(|&good| accepts(good, bad, 4)), Some(least), "{bad} bad");
         }
+        assert!(!accepts(0, 0, 4));
         assert!(accepts(1 << 60, 1 << 55, 4) && !accepts(1 << 55, 1 << 60, 4));
     }
 
