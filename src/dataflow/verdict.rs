@@ -45,9 +45,11 @@ pub enum Verdict {
 /// wrong there, stage 1 or the labels did.
 ///
 /// A rule goes when it fails [`accepts`] on all records, or on those that did not train, with at least
-/// [`MIN_OBSERVATIONS`] in either case. Where the pair false-positive rate of the site exceeds `fpr_max_ppm`, the rules
-/// with most false-positive pairs (ties: more bad URLs, then order) go until what is left of the counted pairs is within
-/// the bound. Pairs that two rules share are taken off with each; the next pass tells.
+/// [`MIN_OBSERVATIONS`] in either case. Where the pair false-positive rate of the site exceeds `fpr_max_ppm`, the worst
+/// rules go until what is left of the counted pairs is within the bound. The worst is the one with most false-positive
+/// pairs above its share, that is, above what its pairs would hold at the rate of the site: a rule that fires nearly
+/// everywhere (host, scheme) is in every wrong pair without being to blame for it. Ties: more false-positive pairs, more
+/// bad URLs, then order. Pairs that two rules share are taken off with each; the next pass tells.
 pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize) -> Verdict {
     if site.rules.is_empty() && site.aliases.is_empty() && site.seen.is_empty() {
         return Verdict::Holds;
@@ -64,11 +66,17 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
         |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > u128::from(fpr_max_ppm) * u128::from(support);
     let mut suspects: Vec<usize> =
         (0..site.rules.len()).filter(|i| !withdrawn.contains(i) && of(*i).false_positive_pairs > 0).collect();
-    suspects.sort_by_key(|&i| (std::cmp::Reverse((of(i).false_positive_pairs, of(i).bad)), i));
-    for i in suspects {
-        if !exceeds(wrong, support) {
-            break;
-        }
+    while exceeds(wrong, support) {
+        let excess = |i: usize| {
+            let (rule, whole) = (of(i), (i128::from(wrong), i128::from(support)));
+            i128::from(rule.false_positive_pairs) * whole.1 - i128::from(rule.support_pairs) * whole.0
+        };
+        let worst = suspects
+            .iter()
+            .enumerate()
+            .max_by_key(|&(_, &i)| (excess(i), of(i).false_positive_pairs, of(i).bad, std::cmp::Reverse(i)));
+        let Some((at, &i)) = worst else { break };
+        suspects.remove(at);
         support = support.saturating_sub(of(i).support_pairs);
         wrong = wrong.saturating_sub(of(i).false_positive_pairs);
         withdrawn.push(i);
