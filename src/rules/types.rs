@@ -164,6 +164,10 @@ pub struct SiteRules {
     /// How its URLs are cut.
     #[serde(default)]
     pub tokens: Tokens,
+    /// Share of labels that contradict even the best-supported operation, in thousandths: what the proof takes as the
+    /// noise of the labels.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub label_noise_permille: u32,
     /// Rules in the order in which they fire, each at most once.
     pub rules: Vec<Rule>,
     /// Members actually seen that serve as the canonical URL of their reduced form, sorted. A URL that the rules reduce
@@ -177,4 +181,8 @@ pub struct SiteRules {
     /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -122,12 +122,26 @@ impl Training {
 }
 
 /// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
+#[derive(Debug)]
 pub struct Prepared {
+    graph: energy::Graph,
+    stage: Stage,
+}
+
+/// What the method keeps while the walk runs.
+#[derive(Debug)]
+enum Stage {
+    Undust(Box<Candidates>),
+    Published(Box<published::State>),
+}
+
+/// The state of the undust method after stage 6.
+#[derive(Debug)]
+struct Candidates {
     training: Training,
     covering: Covering,
     tree: tree::Tree,
     forms: forms::Forms,
-    graph: energy::Graph,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
 }
@@ -149,7 +163,11 @@ pub struct Outcome {
 }
 
 /// Stages 1 to 6: everything before the energy walk.
-pub fn prepare(training: Training, _params: &Params) -> Prepared {
+pub fn prepare(training: Training, params: &Params) -> Prepared {
+    if params.method != Method::Undust {
+        let (graph, state) = published::prepare(&training, params, &published::Switches::default());
+        return Prepared { graph, stage: Stage::Published(Box::new(state)) };
+    }
     let columns = Columns::new(&training, crate::rules::Tokens::default());
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
@@ -160,11 +178,12 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         site: training.site.clone(),
         hosts: hosts(&training),
         tokens: covering.columns.tokens.clone(),
+        label_noise_permille: covering.noise as u32,
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
     let tree = tree::grow(&covering.columns, &covering.alive);
-    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree);
+    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
     rules.hosts.dedup();
     let count = |n: usize| n as u64;
     counts.extend([
@@ -173,7 +192,8 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         ("pairs of forms".to_owned(), forms.pairs),
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
-    Prepared { graph: forms.graph(), training, covering, tree, forms, rules, counts }
+    let graph = forms.graph();
+    Prepared { graph, stage: Stage::Undust(Box::new(Candidates { training, covering, tree, forms, rules, counts })) }
 }
 
 /// The hosts of a training set, sorted.
@@ -194,7 +214,11 @@ fn hosts(training: &Training) -> Vec<String> {
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
 pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
-    let Prepared { training, covering, tree, mut forms, mut rules, mut counts, .. } = prepared;
+    let state = match prepared.stage {
+        Stage::Undust(state) => state,
+        Stage::Published(state) => return published::finish(*state, energy),
+    };
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts } = *state;
     let columns = &covering.columns;
     let moves = select::select(&mut forms, columns, energy);
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));

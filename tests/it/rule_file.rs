@@ -111,10 +111,11 @@ fn site() -> impl Strategy<Value = SiteRules> {
         |(site, hosts, (delimiters, semicolons, query_order), rules, seen, aliases)| SiteRules {
             site,
             hosts,
-            tokens: Tokens { delimiters, semicolons, query_order },
+            tokens: Tokens { delimiters, semicolons, query_order, published: false },
             rules,
             seen,
             aliases,
+            ..SiteRules::default()
         },
     )
 }
