@@ -95,7 +95,7 @@ fn work(
     shared: &Arc<Shared>,
     desk: &Desk,
 ) -> u64 {
-    let leads = worker.index() % plan.workers == 0;
+    let leads = worker.index().is_multiple_of(plan.workers);
     shared.progress.stage("reading");
     let end: Handle<Epoch> = Handle::new();
     let harvest = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));

@@ -199,6 +199,14 @@ mod tests {
         let pairs = with(vec![counts(1000, 10, 1000, 5), counts(1000, 10, 1000, 300), fine]);
         assert_eq!(judge(&site, &pairs, 10_000, 0), Verdict::Withdraw(vec![1]));
         assert_eq!(judge(&site, &pairs, 200_000, 0), Verdict::Holds);
+        // A rule that fires everywhere is in every wrong pair; the one above its share goes.
+        let everywhere = SiteCounts {
+            support_pairs: 10_000,
+            false_positive_pairs: 400,
+            rules: vec![counts(9000, 100, 10_000, 400), counts(500, 40, 1_000, 390), fine],
+            ..SiteCounts::default()
+        };
+        assert_eq!(judge(&site, &everywhere, 10_000, 0), Verdict::Withdraw(vec![1]));
         // Records that did not train tell against it.
         let apart = RuleCounts { apart_good: 5, apart_bad: 5, ..counts(1000, 5, 1000, 0) };
         assert_eq!(judge(&site, &with(vec![apart]), 10_000, 0), Verdict::Withdraw(vec![0]));
