@@ -109,14 +109,25 @@ pub struct Covering {
 /// Observations an operation needs to tell the label noise.
 const MIN_NOISE: u64 = 60;
 
-/// The least share of bad, in thousandths, among operations with at least [`MIN_NOISE`] observations that pass the
-/// bound of 10 %: where labels are right some operation (a session id, a mirror) is contradicted by nothing; where it is
-/// contradicted in every twentieth case, so is everything, and the cap on the raw share of bad rises by as much.
+/// The median share of bad, in thousandths and weighed by observations, among operations with at least [`MIN_NOISE`]
+/// observations that pass the bound of 10 %: where labels are right most of what can be joined (session ids, mirrors) is
+/// contradicted by nothing; where they are contradicted in every twentieth case, so is everything, and the cap on the
+/// raw share of bad rises by as much.
 fn noise_floor(seen: impl Iterator<Item = (u64, u64)>) -> u64 {
-    seen.filter(|(good, bad)| good + bad >= MIN_NOISE && bad * 10 <= good + bad)
-        .map(|(good, bad)| bad * 1000 / (good + bad))
-        .min()
-        .unwrap_or(0)
+    let mut rates: Vec<(u64, u64)> = seen
+        .filter(|(good, bad)| good + bad >= MIN_NOISE && bad * 10 <= good + bad)
+        .map(|(good, bad)| (bad * 1000 / (good + bad), good + bad))
+        .collect();
+    rates.sort_unstable();
+    let half = rates.iter().map(|r| r.1).sum::<u64>() / 2;
+    let mut below = 0;
+    rates
+        .iter()
+        .find(|r| {
+            below += r.1;
+            below >= half
+        })
+        .map_or(0, |r| r.0)
 }
 
 impl Covering {
