@@ -5,6 +5,8 @@ pub mod explain;
 pub mod file;
 pub mod functions;
 pub mod lines;
+mod params;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
+pub use params::{Method, Params};
 pub use types::*;
