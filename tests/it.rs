@@ -23,6 +23,10 @@ mod jobs_help;
 mod jobs_normalize;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
+#[path = "it/published_figures.rs"]
+mod published_figures;
+#[path = "it/published_learn.rs"]
+mod published_learn;
 #[path = "it/rule_file.rs"]
 mod rule_file;
 #[path = "it/synth.rs"]

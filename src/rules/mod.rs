@@ -6,6 +6,7 @@ pub mod file;
 pub mod functions;
 pub mod lines;
 mod params;
+pub mod published;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
 pub use params::{Method, Params};
