@@ -6,6 +6,7 @@
 //! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
+use crate::url::{Cut, DELIMITERS};
 use serde::{Deserialize, Serialize};
 
 /// What a constraint asks of the value of one key.
@@ -152,6 +153,14 @@ pub struct Tokens {
     /// Keys and rules of this site are those of `--method published`: see [`crate::rules::published`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub published: bool,
+}
+
+impl Tokens {
+    /// The compiled form; delimiters that are none are left out.
+    pub fn cut(&self) -> Cut {
+        let bit = |(i, &c): (usize, &u8)| if self.delimiters.contains(char::from(c)) { 1 << i } else { 0 };
+        Cut { delimiters: DELIMITERS.iter().enumerate().map(bit).sum(), semicolons: self.semicolons }
+    }
 }
 
 /// All that was learned of one site; one line of `rules.jsonl`.

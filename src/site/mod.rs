@@ -14,39 +14,11 @@ pub mod select;
 pub mod tree;
 
 use crate::rules::types::SiteRules;
+pub use crate::rules::{Method, Params};
 use columns::Columns;
 use covering::Covering;
 use foldhash::fast::FixedState;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Which learner, and what is measured apart from the records (design, section 4.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Stages 1 to 8 of the design.
-    #[default]
-    Undust,
-    /// WWW10 as published, graph selection (5.3).
-    PublishedGraph,
-    /// WWW10 as published, naive selection (5.3).
-    PublishedNaive,
-}
-
-/// Learning parameters; all of them are written into the rule file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Params {
-    /// The learner.
-    pub method: Method,
-    /// Highest pair false-positive rate (WWW10 eq. 3) of a deployed set, in millionths: 10,000 is 0.01.
-    pub fpr_max_ppm: u32,
-}
-
-impl Default for Params {
-    fn default() -> Params {
-        Params { method: Method::Undust, fpr_max_ppm: 10_000 }
-    }
-}
 
 /// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
