@@ -33,6 +33,10 @@ mod learner_cases;
 mod learner_laws;
 #[path = "it/learner_site.rs"]
 mod learner_site;
+#[path = "it/published_figures.rs"]
+mod published_figures;
+#[path = "it/published_learn.rs"]
+mod published_learn;
 #[path = "it/rule_file.rs"]
 mod rule_file;
 #[path = "it/synth.rs"]

@@ -5,6 +5,7 @@ pub mod explain;
 pub mod file;
 pub mod functions;
 pub mod lines;
+pub mod published;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
 pub use types::*;

@@ -149,6 +149,9 @@ pub struct Tokens {
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
+    /// Keys and rules of this site are those of `--method published`: see [`crate::rules::published`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub published: bool,
 }
 
 /// All that was learned of one site; one line of `rules.jsonl`.

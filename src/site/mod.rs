@@ -9,6 +9,7 @@ pub mod forms;
 pub mod lookups;
 mod lower;
 pub mod operations;
+pub mod published;
 pub mod select;
 pub mod tree;
 
