@@ -66,7 +66,7 @@ proptest! {
 
 #[test]
 fn what_is_not_a_key_is_not_read() {
-    for text in ["", "path", "path24", "path0.", "path0.body", "path-1", "query", "param", "Host", "path0 ", "host.sub"] {
+    for text in ["", "path", "path24", "path0.body", "path-1", "query", "param", "Host", "path0 ", "host.sub"] {
         assert_eq!(Key::parse(text), None, "{text:?}");
     }
 }
@@ -103,7 +103,7 @@ fn cases() {
         let safe = cells.text.clone();
         cells.cut(&split, cut_of(&tokens));
         set_order(&mut cells, |cells, cell| ranks.of(cells.seed(cell.key)));
-        let pair = |cell| format!("{} = {}", cells.key(cell), String::from_utf8_lossy(cells.value(cell)));
+        let pair = |cell| format!("{} = {:?}", cells.key(cell), String::from_utf8_lossy(cells.value(cell)));
         let found: Vec<String> = cells.list.iter().map(pair).collect();
         if found != expected {
             wrong.push(format!("{}\n    {}", block.lines().next().unwrap_or_default(), found.join("\n    ")));

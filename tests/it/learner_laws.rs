@@ -35,7 +35,8 @@ fn synthetic() -> Vec<(String, Vec<Row>)> {
         drop: 0.3,
         ..Options::default()
     };
-    let plans = [options(11, 0.0), options(12, 0.0), options(13, 0.05)].map(|o| undust::synth::plan(&o).expect("sites"));
+    let plans =
+        [options(11, 0.0), options(12, 0.0), options(13, 0.05)].map(|o| undust::synth::plan(&o).expect("sites"));
     plans
         .iter()
         .flatten()
@@ -64,10 +65,7 @@ fn crawl_sample() -> Vec<Row> {
     let mut batch = RecordBatch::default();
     text.lines().for_each(|line| undust::io::jsonl::parse(line.as_bytes(), &mut batch).expect("a record"));
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
-    batch
-        .iter()
-        .map(|r| Row { url: text(r.url), cluster: r.cluster.map(text), elsewhere: r.elsewhere })
-        .collect()
+    batch.iter().map(|r| Row { url: text(r.url), cluster: r.cluster.map(text), elsewhere: r.elsewhere }).collect()
 }
 
 struct Site {
@@ -115,7 +113,8 @@ fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
         return told("the output stays on a host of the site");
     }
     let twice = site.set.apply(&once, Some(0), scratch).url;
-    (twice != once).then(|| format!("{}: twice is not once: {} -> {}", site.name, once.escape_ascii(), twice.escape_ascii()))
+    (twice != once)
+        .then(|| format!("{}: twice is not once: {} -> {}", site.name, once.escape_ascii(), twice.escape_ascii()))
 }
 
 #[test]
@@ -131,8 +130,36 @@ fn laws_hold_for_the_urls_learned_from() {
 
 /// Pieces that have a meaning somewhere in a URL.
 const PIECES: [&str; 30] = [
-    "/", "//", "/../", "/./", "..", "?", "&", "=", "#", ";", "%", "%2F", "%2f", "%41", "+", "%20", "www.", "index.php",
-    ".html", "a=1", "&&", ";x=1", "@", ":80", "//evil.org/", "%00", "\u{fc}", ".", "login", "Index.HTML",
+    "/",
+    "//",
+    "/../",
+    "/./",
+    "..",
+    "?",
+    "&",
+    "=",
+    "#",
+    ";",
+    "%",
+    "%2F",
+    "%2f",
+    "%41",
+    "+",
+    "%20",
+    "www.",
+    "index.php",
+    ".html",
+    "a=1",
+    "&&",
+    ";x=1",
+    "@",
+    ":80",
+    "//evil.org/",
+    "%00",
+    "\u{fc}",
+    ".",
+    "login",
+    "Index.HTML",
 ];
 
 /// Parts of two URLs of the site, and a few small changes.
@@ -344,6 +371,8 @@ fn urls_of_sixty_kib() {
         |n| format!("http://example.com/?{}#{}", "%41".repeat(n / 6), "#".repeat(n / 2)),
     ];
     let labels: Vec<String> = (0..120).map(|i| format!("c{i}")).collect();
-    let url = |i: usize| if i.is_multiple_of(2) { shapes[i / 2 % 6](long) + &i.to_string() } else { format!("http://example.com/{i}") };
+    let url = |i: usize| {
+        if i.is_multiple_of(2) { shapes[i / 2 % 6](long) + &i.to_string() } else { format!("http://example.com/{i}") }
+    };
     lawful((0..240).map(|i| (url(i), Some(labels[i / 2].as_str()))));
 }

@@ -4,6 +4,9 @@
 //! `CLUSTER URL` alone makes one. `-` is no label; a third word `elsewhere` marks a record that redirects. In templates:
 //! `{i}`, `{i%7}`, `{i/7}`, `{i+7}`; `{slug:i}` a slug of two to four words that belongs to `i`; `{word:i}` one word;
 //! `{hex}` 32 digits that never come again; `{name?i%3}` leaves `name` out unless i is a multiple of 3.
+//!
+//! What is expected is a line each: see [`Expected`]. `gap` in front marks what the design asks for and the learner does
+//! not reach: it must not hold, so that a learner that comes to reach it shows here.
 
 use undust::model::hash64;
 use undust::rules::{RuleSet, explain};
@@ -41,14 +44,15 @@ pub enum Expected {
 #[derive(Debug, Default)]
 pub struct Case {
     pub rows: Vec<Row>,
-    pub expected: Vec<(usize, Expected)>,
+    /// Line, what is expected, and whether the design asks for it but the learner does not reach it (`gap`).
+    pub expected: Vec<(usize, Expected, bool)>,
 }
 
 const WORDS: [&str; 40] = [
-    "apple", "river", "stone", "cloud", "green", "tiger", "paper", "music", "ocean", "table", "light", "bread", "horse",
-    "glass", "winter", "summer", "garden", "silver", "copper", "island", "valley", "bridge", "candle", "window", "forest",
-    "engine", "pencil", "carpet", "mirror", "basket", "ladder", "hammer", "button", "needle", "rocket", "planet",
-    "violin", "camera", "market", "castle",
+    "apple", "river", "stone", "cloud", "green", "tiger", "paper", "music", "ocean", "table", "light", "bread",
+    "horse", "glass", "winter", "summer", "garden", "silver", "copper", "island", "valley", "bridge", "candle",
+    "window", "forest", "engine", "pencil", "carpet", "mirror", "basket", "ladder", "hammer", "button", "needle",
+    "rocket", "planet", "violin", "camera", "market", "castle",
 ];
 
 fn word(i: u64, salt: u64) -> &'static str {
@@ -116,6 +120,7 @@ impl Case {
                 && !head.contains("//")
             {
                 let rest = rest.trim();
+                let (head, gap) = head.strip_prefix("gap ").map_or((head, false), |head| (head, true));
                 let expected = match head {
                     "rule" => Expected::Rule(rest.to_owned()),
                     "no rule" => Expected::NoRule(rest.to_owned()),
@@ -133,7 +138,7 @@ impl Case {
                         continue;
                     }
                 };
-                case.expected.push((at + 1, expected));
+                case.expected.push((at + 1, expected, gap));
             } else {
                 case.record(line, &[], &mut fresh);
             }
