@@ -116,7 +116,7 @@ fn fails(rule: &Rule, counts: &RuleCounts) -> bool {
     if counts.bad == 0 && (rule.evidence.prior > 0 || rule.kind == Kind::ConstantPage) {
         return false;
     }
-    let four_z_squared = if rule.kind == Kind::Form { 1 } else { 4 };
+    let four_z_squared = if matches!(rule.kind, Kind::Form | Kind::Mirror) { 1 } else { 4 };
     let fails = |good: u64, bad: u64| good + bad >= MIN_OBSERVATIONS && !accepts(good, bad, four_z_squared);
     // Apart from the training records a sample may be too small to reach the bound without any bad URL.
     fails(counts.good, counts.bad) || (counts.apart_bad > 0 && fails(counts.apart_good, counts.apart_bad))

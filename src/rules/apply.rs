@@ -39,6 +39,7 @@ impl Compiled {
             return Compiled::Published(Box::new(PublishedSite::new(site)));
         }
         let mut compiled = CompiledSite::new(site);
+        compiled.compile_mirrors(site);
         compiled.fill_lookups(site, scratch);
         Compiled::Undust(Box::new(compiled))
     }

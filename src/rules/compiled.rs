@@ -5,6 +5,7 @@
 
 mod compile;
 mod lookups;
+mod mirrors;
 mod reduce;
 mod steps;
 
@@ -40,6 +41,10 @@ pub struct State {
     /// Source cells of a rule between forms.
     source: Vec<Cell>,
     value: Vec<u8>,
+    /// The URL that is looked up among mirrored directories.
+    composed: Vec<u8>,
+    /// Its twin, stage-1 normal.
+    twin: Vec<u8>,
     /// Cells were added or the order of parameters was given up.
     disordered: bool,
 }
@@ -102,6 +107,8 @@ pub struct CompiledSite {
     values: Vec<(u32, u32)>,
     pool: Vec<u8>,
     programs: Vec<Program>,
+    /// Rule, directory and its mirror, longest directory first.
+    mirrors: Vec<(u16, Vec<u8>, Vec<u8>)>,
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
     exceptions: HashMap<u64, u16, FixedState>,
     /// Canonical URL (range of the pool) by the identity of the reduced URL.

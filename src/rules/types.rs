@@ -78,6 +78,9 @@ pub enum Operation {
     Apply(Function),
 }
 
+/// Pseudo-key of mirror rules: scheme, host and leading path segments of the URL that the other rules compose.
+pub const PREFIX: &str = "prefix";
+
 /// What kind of evidence made a rule; decides nothing when it is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -92,6 +95,8 @@ pub enum Kind {
     Form,
     /// A form all of whose URLs are one page (login pages, soft 404s).
     ConstantPage,
+    /// A directory that serves what another one serves.
+    Mirror,
 }
 
 /// The evidence that let a rule pass (design, section 4.3), over the records it was proven on.

@@ -8,6 +8,7 @@ pub mod evidence;
 pub mod forms;
 pub mod lookups;
 mod lower;
+pub mod mirrors;
 pub mod operations;
 pub mod published;
 pub mod select;
@@ -195,6 +196,9 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let moves = select::select(&mut forms, columns, energy);
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
+    let mirrors = mirrors::learn(lookups::reduced(&rules, &training), covering.noise);
+    counts.insert("mirrors".to_owned(), mirrors.len() as u64);
+    rules.rules.extend(mirrors);
     for rule in &mut rules.rules {
         rule.id = crate::rules::file::rule_id(&rules.site, rule);
     }

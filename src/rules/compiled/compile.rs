@@ -23,6 +23,7 @@ impl CompiledSite {
             values: vec![(0, 0); 2],
             pool: Vec::new(),
             programs: Vec::new(),
+            mirrors: Vec::new(),
             exceptions: HashMap::default(),
             lookups: HashMap::default(),
         };
