@@ -7,13 +7,14 @@ mod compile;
 mod lookups;
 mod mirrors;
 mod reduce;
+mod settled;
 mod steps;
 
 use super::apply::Scratch;
 use super::types::Function;
 use crate::url::{self, Cell, Cut, Fixed, Key, KeyRef, Split};
-use foldhash::fast::FixedState;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
 type Slot = u16;
 const NO_SLOT: Slot = Slot::MAX;
@@ -38,6 +39,15 @@ pub struct State {
     cells: Vec<u16>,
     /// Seed of the key of each cell.
     seeds: Vec<u64>,
+    /// Hash of the value of each cell under its key, where the slot is coded or the site needs identities.
+    hashes: Vec<u64>,
+    /// Slot and rank of each cell as it was cut.
+    slots: Vec<Slot>,
+    ranks: Vec<u32>,
+    /// Presence of the first 64 slots.
+    present: u64,
+    /// What the rules touched, for [`CompiledSite::settled`]: bits of [`touch`].
+    touched: u8,
     /// Source cells of a rule between forms.
     source: Vec<Cell>,
     value: Vec<u8>,
@@ -83,6 +93,34 @@ enum Fill {
     },
 }
 
+/// What rules touched of one URL: what must be asked before its output counts as settled.
+mod touch {
+    /// Something that another cut may see otherwise.
+    pub(super) const SHAPE: u8 = 1;
+    /// The trailing slash or the index went.
+    pub(super) const SLASH: u8 = 2;
+    /// The doubled slashes went.
+    pub(super) const DOUBLED: u8 = 4;
+    pub(super) const QUERY: u8 = 8;
+    pub(super) const SCHEME: u8 = 16;
+    /// Something that needs no question.
+    pub(super) const HARMLESS: u8 = 32;
+}
+
+/// The bit of a slot; none for slots beyond 64.
+fn bit(slot: Slot) -> u64 {
+    1u64.checked_shl(u32::from(slot)).unwrap_or(0)
+}
+
+/// What a program needs to do anything, as bits of the first 64 slots: asked before its checks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gate {
+    present: u64,
+    absent: u64,
+    /// One of these is present; 0 where the program may act without.
+    any: u64,
+}
+
 #[derive(Debug)]
 struct Program {
     checks: Vec<(Slot, Check)>,
@@ -91,28 +129,68 @@ struct Program {
     target: Option<Vec<(Key, u64, Fill)>>,
 }
 
+/// A value that rules write, as a range of the pool.
+#[derive(Clone, Copy, Debug, Default)]
+struct Constant {
+    start: u32,
+    end: u32,
+    /// Hash under its key.
+    hash: u64,
+    /// Composed into a URL and cut again it is this value of this key and nothing else.
+    plain: bool,
+}
+
+/// Hasher for keys that are hashes already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = crate::model::hash64_seeded(bytes, self.0);
+    }
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+impl BuildHasher for AsIs {
+    type Hasher = AsIs;
+    fn build_hasher(&self) -> AsIs {
+        AsIs(0)
+    }
+}
+
 /// The rules of one site, compiled.
 #[derive(Debug)]
 pub struct CompiledSite {
     cut: Cut,
     fixed: [Slot; 256],
-    named: HashMap<u64, Slot, FixedState>,
+    /// Slot and rank of named keys, by seed.
+    named: HashMap<u64, (Slot, u32), AsIs>,
     keys: Vec<Key>,
     seeds: Vec<u64>,
     /// The slot has values that rules mention.
     coded: Vec<bool>,
-    ranks: HashMap<u64, u32, FixedState>,
-    codes: HashMap<u64, u32, FixedState>,
-    /// Value of each code, as a range of the pool.
-    values: Vec<(u32, u32)>,
+    codes: HashMap<u64, u32, AsIs>,
+    /// Value of each code.
+    values: Vec<Constant>,
     pool: Vec<u8>,
+    /// Exceptions or look-ups ask for the identity of a URL.
+    identified: bool,
     programs: Vec<Program>,
     /// Rule, directory and its mirror, longest directory first.
     mirrors: Vec<(u16, Vec<u8>, Vec<u8>)>,
+    /// One a program.
+    gates: Vec<Gate>,
+    /// For each program the programs up to it that look at what it writes: after it fired they may fire anew.
+    again: Vec<Vec<u16>>,
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
-    exceptions: HashMap<u64, u16, FixedState>,
+    exceptions: HashMap<u64, u16, AsIs>,
     /// Canonical URL (range of the pool) by the identity of the reduced URL.
-    lookups: HashMap<u64, (u32, u32), FixedState>,
+    lookups: HashMap<u64, (u32, u32), AsIs>,
 }
 
 impl CompiledSite {
@@ -135,10 +213,10 @@ impl CompiledSite {
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
             return false;
         }
-        let mut out = std::mem::take(&mut scratch.out);
-        url::compose(&scratch.cells, &mut out);
-        scratch.out = out;
-        if scratch.out != scratch.cells.text[..length] && !self.stable(scratch) {
+        url::compose(&scratch.cells, &mut scratch.out);
+        let settled = self.settled(&scratch.cells, &scratch.state, &scratch.fired);
+        debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));
+        if !settled && scratch.out != scratch.cells.text[..length] && !self.stable(scratch) {
             // Law: canonicalizing twice is once. Where it is not, the URL keeps its stage-1 form.
             scratch.fired.clear();
             scratch.cells.text.truncate(length);
@@ -155,13 +233,15 @@ impl CompiledSite {
         let same = match url::normalize(&scratch.out, &mut scratch.cells.text) {
             Ok(split) if scratch.cells.text == scratch.out => {
                 self.reduce(&split, scratch);
-                let mut again = std::mem::take(&mut scratch.state.value);
                 match self.look_up(scratch) {
-                    Some(url) => again.splice(.., url.iter().copied()).for_each(drop),
-                    None => url::compose(&scratch.cells, &mut again),
+                    Some(url) => url == scratch.out,
+                    // What was cut and is not changed composes to the same bytes.
+                    None if scratch.fired.len() == fired && !self.cut.semicolons => true,
+                    None => {
+                        url::compose(&scratch.cells, &mut scratch.state.value);
+                        scratch.state.value == scratch.out
+                    }
                 }
-                scratch.state.value = again;
-                scratch.state.value == scratch.out
             }
             _ => false,
         };
@@ -169,6 +249,20 @@ impl CompiledSite {
         std::mem::swap(&mut first, &mut scratch.cells.text);
         scratch.again = first;
         same
+    }
+}
+
+impl Gate {
+    fn opens(self, present: u64) -> bool {
+        present & self.present == self.present
+            && present & self.absent == 0
+            && (self.any == 0 || present & self.any != 0)
+    }
+}
+
+impl Program {
+    fn holds(&self, codes: &[u32]) -> bool {
+        self.checks.iter().all(|(slot, check)| check.holds(codes[usize::from(*slot)]))
     }
 }
 

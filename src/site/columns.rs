@@ -83,7 +83,7 @@ impl Columns {
             }
             let Ok(split) = normalize(training.url(row), &mut cells.text) else { continue };
             cells.cut(&split, cut);
-            set_order(&mut cells, |cells, cell| ranks.of(cells.seed(cell.key)));
+            set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
             builder.row(&cells, label, row as u32);
         }
         builder.into_columns(&mut out);

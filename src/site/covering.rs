@@ -103,6 +103,7 @@ impl Table {
 }
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
+#[derive(Debug)]
 pub struct Covering {
     /// The rows; those not in `alive` have been joined to others.
     pub columns: Columns,
@@ -193,8 +194,11 @@ impl Covering {
             return true;
         }
         let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
-        let found: Vec<Proposal> =
-            tables.iter().filter(single).filter_map(|t| classes::everywhere(&self.columns, &self.counts, t, self.noise)).collect();
+        let found: Vec<Proposal> = tables
+            .iter()
+            .filter(single)
+            .filter_map(|t| classes::everywhere(&self.columns, &self.counts, t, self.noise))
+            .collect();
         if self.adopt_all(found) {
             return true;
         }

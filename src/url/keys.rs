@@ -408,7 +408,8 @@ impl Cells {
         let mut at = start;
         loop {
             let rest = self.bytes(at, end);
-            let stop = rest.iter().position(|b| separator(b)).map_or(end, |i| at + i as u32);
+            let stop = if semicolons { memchr::memchr2(b'&', b';', rest) } else { memchr::memchr(b'&', rest) };
+            let stop = stop.map_or(end, |i| at + i as u32);
             let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
             self.names.push((at, name));
             self.named(KeyRef::Query(at, name), name, stop, b'&', from);

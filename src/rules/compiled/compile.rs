@@ -1,33 +1,38 @@
 //! Rules into programs: keys get slots, values get codes.
 
-use super::{ABSENT, Check, CompiledSite, Fill, NO_SLOT, Program, Slot, Step};
+use super::{ABSENT, Check, CompiledSite, Constant, Fill, Gate, NO_SLOT, Program, Slot, Step, bit};
 use crate::model::hash64_seeded;
+use crate::rules::types::Function;
 use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::keys::HOST_SUB;
-use crate::url::{Fixed, Key};
+use crate::url::{Cell, Cells, Cut, Fixed, Key, normalize};
 use std::collections::HashMap;
 
 impl CompiledSite {
     /// Compiles; operations on keys that are not keys are left out (a rule file of a later minor version).
     pub fn new(site: &SiteRules) -> CompiledSite {
-        let rank = |(i, name): (usize, &String)| (Key::Query(name.clone()).seed(), i as u32);
+        let rank = |(i, name): (usize, &String)| (Key::Query(name.clone()).seed(), (NO_SLOT, i as u32));
         let mut out = CompiledSite {
             cut: site.tokens.cut(),
             fixed: [NO_SLOT; 256],
-            named: HashMap::default(),
+            named: site.tokens.query_order.iter().enumerate().map(rank).collect(),
             keys: Vec::new(),
             seeds: Vec::new(),
             coded: Vec::new(),
-            ranks: site.tokens.query_order.iter().enumerate().map(rank).collect(),
             codes: HashMap::default(),
-            values: vec![(0, 0); 2],
+            values: vec![Constant::default(); 2],
             pool: Vec::new(),
+            identified: !site.exceptions.is_empty() || !site.seen.is_empty(),
             programs: Vec::new(),
             mirrors: Vec::new(),
+            gates: Vec::new(),
+            again: Vec::new(),
             exceptions: HashMap::default(),
             lookups: HashMap::default(),
         };
         out.programs = site.rules.iter().map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();
+        out.gates = out.programs.iter().map(Program::gate).collect();
+        out.again = (0..out.programs.len()).map(|at| out.woken(at)).collect();
         out
     }
 
@@ -35,7 +40,7 @@ impl CompiledSite {
         let seed = key.seed();
         let known = match key {
             Key::Fixed(fixed) => Some(self.fixed[usize::from(fixed.0)]).filter(|&s| s != NO_SLOT),
-            _ => self.named.get(&seed).copied(),
+            _ => self.named.get(&seed).map(|n| n.0).filter(|&s| s != NO_SLOT),
         };
         known.unwrap_or_else(|| {
             let slot = self.keys.len() as Slot;
@@ -45,7 +50,7 @@ impl CompiledSite {
             match key {
                 Key::Fixed(fixed) => self.fixed[usize::from(fixed.0)] = slot,
                 _ => {
-                    self.named.insert(seed, slot);
+                    self.named.entry(seed).or_insert((NO_SLOT, u32::MAX)).0 = slot;
                 }
             }
             slot
@@ -55,11 +60,11 @@ impl CompiledSite {
     pub(super) fn code(&mut self, slot: Slot, value: &str) -> u32 {
         self.coded[usize::from(slot)] = true;
         let hash = hash64_seeded(value.as_bytes(), self.seeds[usize::from(slot)]);
-        let (pool, values) = (&mut self.pool, &mut self.values);
+        let (pool, values, key) = (&mut self.pool, &mut self.values, &self.keys[usize::from(slot)]);
         *self.codes.entry(hash).or_insert_with(|| {
             let start = pool.len() as u32;
             pool.extend_from_slice(value.as_bytes());
-            values.push((start, pool.len() as u32));
+            values.push(Constant { start, end: pool.len() as u32, hash, plain: plain(key, value) });
             values.len() as u32 - 1
         })
     }
@@ -125,7 +130,85 @@ impl CompiledSite {
     }
 }
 
+/// True when a URL with this value of this key, composed and cut again, has it back and nothing else: no separator, no
+/// escape that stage 1 would write otherwise. Asked for hosts, schemes and query keys only; false for the others.
+fn plain(key: &Key, value: &str) -> bool {
+    let probes = match key {
+        Key::Fixed(Fixed::SCHEME) => return value == "http" || value == "https",
+        Key::Fixed(Fixed::HOST) => [format!("http://{value}/"), format!("https://{value}/")],
+        Key::Query(name) if !name.is_empty() => {
+            [format!("http://a/?{name}{value}"), format!("http://a/?b&{name}{value}&c")]
+        }
+        _ => return false,
+    };
+    let mut cells = Cells::default();
+    probes.iter().enumerate().all(|(n, probe)| {
+        let Ok(split) = normalize(probe.as_bytes(), &mut cells.text) else { return false };
+        if cells.text != probe.as_bytes() {
+            return false;
+        }
+        cells.cut(&split, Cut::default());
+        let own = |cell: &&Cell| cells.key(cell) == *key && cells.value(cell) == value.as_bytes();
+        let whole = if key.is(Fixed::HOST) { 3 } else { 4 + 2 * n };
+        cells.list.len() == whole && cells.list.iter().filter(own).count() == 1
+    })
+}
+
+impl CompiledSite {
+    /// Programs that may fire anew after the program at `at` fired: those before it that look at what it writes, and
+    /// itself where it may change what it wrote. Programs behind it come after it anyhow.
+    fn woken(&self, at: usize) -> Vec<u16> {
+        let program = &self.programs[at];
+        let writes = |slot: Slot| program.target.is_some() || program.steps.iter().any(|s| s.slot() == slot);
+        // A rule between forms counts the keys: it looks at all of them.
+        let looks = |other: &Program| {
+            other.target.is_some()
+                || other.checks.iter().map(|c| c.0).chain(other.steps.iter().map(Step::slot)).any(writes)
+        };
+        let before = (0..at).filter(|&i| looks(&self.programs[i]));
+        let anew = |step: &Step| match step {
+            Step::Drop(_) | Step::Set(..) => false,
+            Step::Map(_, map) => {
+                map.iter().any(|(_, to)| map.binary_search_by_key(to, |m| m.0).is_ok_and(|i| map[i].1 != *to))
+            }
+            Step::Apply(_, function) => *function == Function::DropWww,
+        };
+        let itself = program.target.is_some() || program.steps.iter().any(anew);
+        before.chain(itself.then_some(at)).map(|i| i as u16).collect()
+    }
+}
+
+impl Step {
+    pub(super) fn slot(&self) -> Slot {
+        let (Step::Drop(slot) | Step::Set(slot, ..) | Step::Map(slot, _) | Step::Apply(slot, _)) = self;
+        *slot
+    }
+
+    /// The step may act on an absent key.
+    fn adds(&self) -> bool {
+        match self {
+            Step::Set(_, _, everywhere) => *everywhere,
+            Step::Map(_, map) => map.first().is_some_and(|m| m.0 == ABSENT),
+            Step::Drop(_) | Step::Apply(..) => false,
+        }
+    }
+}
+
 impl Program {
+    fn gate(&self) -> Gate {
+        let mut gate = Gate::default();
+        for (slot, check) in &self.checks {
+            match check {
+                Check::Absent => gate.absent |= bit(*slot),
+                _ => gate.present |= bit(*slot),
+            }
+        }
+        if self.target.is_none() && !self.steps.iter().any(|s| s.adds() || bit(s.slot()) == 0) {
+            gate.any = self.steps.iter().fold(0, |any, step| any | bit(step.slot()));
+        }
+        gate
+    }
+
     /// Of a rule this version cannot read.
     pub(super) fn never() -> Program {
         Program { checks: Vec::new(), steps: Vec::new(), target: None }

@@ -1,7 +1,6 @@
 //! Exceptions and look-ups, keyed by what the rules reduce a URL to.
 
 use super::{ALL, CompiledSite, NO_RULE};
-use crate::model::hash64_seeded;
 use crate::rules::apply::Scratch;
 use crate::rules::types::SiteRules;
 use crate::url;
@@ -11,12 +10,7 @@ use std::collections::HashMap;
 impl CompiledSite {
     /// Identity of the reduced URL: the hash of a training row, by the same sum.
     pub(super) fn identity(&self, scratch: &Scratch) -> u64 {
-        let cells = &scratch.cells;
-        cells
-            .list
-            .iter()
-            .zip(&scratch.state.seeds)
-            .fold(0u64, |sum, (cell, &seed)| sum.wrapping_add(hash64_seeded(cells.value(cell), seed)))
+        scratch.state.hashes.iter().fold(0u64, |sum, &hash| sum.wrapping_add(hash))
     }
 
     pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {

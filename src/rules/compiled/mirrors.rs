@@ -3,7 +3,7 @@
 //! They run behind all other rules, since a directory is known by the URLs that those compose; what lies at the twin is
 //! reduced by the same rules once more.
 
-use super::CompiledSite;
+use super::{CompiledSite, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::types::{Operation, PREFIX, SiteRules, Test};
 use crate::url;
@@ -36,6 +36,7 @@ impl CompiledSite {
                 let base = scratch.cells.text.len() as u32;
                 scratch.cells.text.extend_from_slice(&twin);
                 self.reduce_here(&split.moved(base), scratch);
+                scratch.state.touched |= touch::SHAPE;
                 scratch.fired.push(*rule);
                 scratch.fired.sort_unstable();
                 scratch.fired.dedup();

@@ -1,6 +1,9 @@
 //! What a program does to the pairs of one URL.
 
-use super::{ABSENT, Check, CompiledSite, Fill, GONE, NO_CELL, Program, Slot, State, Step};
+use super::{
+    ABSENT, Check, CompiledSite, Constant, Fill, GONE, NO_CELL, OTHER, Program, Slot, State, Step, bit, touch,
+};
+use crate::model::hash64_seeded;
 use crate::rules::functions;
 use crate::rules::types::Function;
 use crate::url::keys::host_sub;
@@ -41,24 +44,43 @@ impl CompiledSite {
         }
         let cell = &mut cells.list[usize::from(at)];
         state.disordered |= cell.key == KeyRef::Fixed(Fixed::ORDER);
+        state.touched |= match cell.key {
+            KeyRef::Fixed(Fixed::FRAGMENT | Fixed::EMPTY_QUERY | Fixed::WHOLE_QUERY) => touch::HARMLESS,
+            KeyRef::Fixed(Fixed::TRAILING_SLASH | Fixed::INDEX) => touch::SLASH,
+            KeyRef::Fixed(Fixed::DOUBLE_SLASH) => touch::DOUBLED,
+            KeyRef::Fixed(Fixed::ORDER) | KeyRef::Query(..) => touch::QUERY,
+            KeyRef::Fixed(_) | KeyRef::Param(..) => touch::SHAPE,
+        };
         cell.key = GONE;
+        state.present &= !bit(slot);
         state.cells[usize::from(slot)] = NO_CELL;
         state.codes[usize::from(slot)] = ABSENT;
         true
     }
 
     pub(super) fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
+        let Constant { hash, plain, .. } = self.values[code as usize];
         let (start, end) = self.constant(code, cells);
         let at = usize::from(slot);
         if state.cells[at] == NO_CELL {
             let key = key_ref(&self.keys[at], cells);
             state.cells[at] = cells.list.len() as u16;
             state.seeds.push(self.seeds[at]);
+            state.hashes.push(hash);
+            state.present |= bit(slot);
             state.disordered = true;
+            state.touched |= touch::SHAPE;
             cells.list.push(Cell { key, start, end });
         } else {
             let cell = &mut cells.list[usize::from(state.cells[at])];
             (cell.start, cell.end) = (start, end);
+            state.hashes[usize::from(state.cells[at])] = hash;
+            state.touched |= match cell.key {
+                KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
+                KeyRef::Fixed(Fixed::HOST) if plain => touch::HARMLESS,
+                KeyRef::Query(..) if plain => touch::QUERY,
+                _ => touch::SHAPE,
+            };
         }
         state.codes[at] = code;
         true
@@ -66,7 +88,7 @@ impl CompiledSite {
 
     /// Appends the value of a code to the text.
     pub(super) fn constant(&self, code: u32, cells: &mut Cells) -> (u32, u32) {
-        let (a, b) = self.values[code as usize];
+        let Constant { start: a, end: b, .. } = self.values[code as usize];
         let start = cells.text.len() as u32;
         cells.text.extend_from_slice(&self.pool[a as usize..b as usize]);
         (start, cells.text.len() as u32)
@@ -88,7 +110,19 @@ impl CompiledSite {
         cells.text.extend_from_slice(&state.value);
         let cell = &mut cells.list[usize::from(at)];
         (cell.start, cell.end) = (start, cells.text.len() as u32);
-        state.codes[usize::from(slot)] = self.code_of(slot, &state.value);
+        let hash = hash64_seeded(&state.value, self.seeds[usize::from(slot)]);
+        state.hashes[usize::from(at)] = hash;
+        state.codes[usize::from(slot)] = if self.coded[usize::from(slot)] { self.code_of_hash(hash) } else { OTHER };
+        state.touched |= match (function, cell.key) {
+            // Cuts do not see the case of letters; what a function writes is no separator.
+            (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed.as_path().is_some() => touch::HARMLESS,
+            (Function::DropWww, KeyRef::Fixed(Fixed::HOST)) if state.value[0].is_ascii_alphanumeric() => {
+                touch::HARMLESS
+            }
+            // The value of a repeated key holds the key again.
+            (_, KeyRef::Query(..)) if memchr::memchr(b'&', &state.value).is_none() => touch::QUERY,
+            _ => touch::SHAPE,
+        };
         true
     }
 
@@ -149,6 +183,9 @@ impl CompiledSite {
         std::mem::swap(&mut cells.list, &mut state.source);
         state.seeds.clear();
         state.seeds.extend(target.iter().map(|t| t.1));
+        state.hashes.clear();
+        state.present = 0;
+        state.touched |= touch::SHAPE;
         state.disordered = true;
         state.codes.fill(ABSENT);
         state.cells.fill(NO_CELL);
@@ -159,7 +196,11 @@ impl CompiledSite {
             };
             let slot = self.slot_of(key, *seed);
             state.cells[usize::from(slot)] = i as u16;
-            state.codes[usize::from(slot)] = self.code_of(slot, cells.value(&cells.list[i]));
+            state.present |= bit(slot);
+            let hash = hash64_seeded(cells.value(&cells.list[i]), *seed);
+            state.hashes.push(hash);
+            state.codes[usize::from(slot)] =
+                if self.coded[usize::from(slot)] { self.code_of_hash(hash) } else { OTHER };
         }
         true
     }
