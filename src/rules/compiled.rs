@@ -5,6 +5,7 @@
 
 mod compile;
 mod lookups;
+mod mirrors;
 mod reduce;
 mod settled;
 mod steps;
@@ -50,6 +51,10 @@ pub struct State {
     /// Source cells of a rule between forms.
     source: Vec<Cell>,
     value: Vec<u8>,
+    /// The URL that is looked up among mirrored directories.
+    composed: Vec<u8>,
+    /// Its twin, stage-1 normal.
+    twin: Vec<u8>,
     /// Cells were added or the order of parameters was given up.
     disordered: bool,
 }
@@ -176,6 +181,8 @@ pub struct CompiledSite {
     /// Exceptions or look-ups ask for the identity of a URL.
     identified: bool,
     programs: Vec<Program>,
+    /// Rule, directory and its mirror, longest directory first.
+    mirrors: Vec<(u16, Vec<u8>, Vec<u8>)>,
     /// One a program.
     gates: Vec<Gate>,
     /// For each program the programs up to it that look at what it writes: after it fired they may fire anew.

@@ -1,10 +1,10 @@
 //! Value classes: values of one key that mean the same (python ~ python-3.11, absent ~ a default value, mirrors).
 
 use super::columns::Columns;
-use super::conditions::{self, Condition, Scope};
+use super::conditions::{self, Choices, Condition, Scope};
 use super::covering::{Action, Proposal, Table};
 use super::evidence::Bound;
-use super::operations::{HOST_PRIOR, frequencies};
+use super::operations::HOST_PRIOR;
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -22,36 +22,39 @@ const TOP: usize = 4;
 /// Good observations under a condition that make a class there worth a look.
 const MIN_NEAR: u64 = 9;
 
-/// Classes of the key that `table` ignores, over all rows.
-pub fn everywhere(columns: &Columns, rows: &[u32], table: &Table) -> Option<Proposal> {
-    find(columns, rows, table, |_| true, Vec::new())
+/// Classes of the key that `table` ignores, over all rows; `counts` as for [`conditions::conditions`].
+pub fn everywhere(columns: &Columns, counts: &[Vec<u32>], table: &Table, noise: u64) -> Option<Proposal> {
+    find(columns, &frequent(columns, table.keys[0], counts), table, |_| true, Vec::new(), noise)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
 pub fn conditional(
     columns: &Columns,
-    rows: &[u32],
+    counts: &[Vec<u32>],
     table: &Table,
-    conditions: &[(usize, Vec<Condition>)],
+    conditions: &[Choices],
+    noise: u64,
 ) -> Vec<Proposal> {
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
-    for (k, list) in conditions.iter().filter(|(k, _)| !table.keys.contains(k)) {
-        let sums = conditions::by_value(columns, table, *k);
-        for condition in list {
-            let (good, bad) = conditions::total(&sums, condition);
-            if good >= MIN_NEAR && good > bad {
-                near.push((good - bad, *k, condition.clone()));
+    for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
+        for (condition, good, bad) in conditions::totals(columns, table, choices, |good| good >= MIN_NEAR) {
+            if good > bad {
+                near.push((good - bad, choices.key, condition.clone()));
             }
         }
     }
     near.sort_by_key(|n| std::cmp::Reverse(n.0));
     near.truncate(TOP_CONDITIONS);
+    if near.is_empty() {
+        return Vec::new();
+    }
+    let top = frequent(columns, table.keys[0], counts);
     let mut out: Vec<Proposal> = near
         .into_iter()
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(columns, rows, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)])
+            find(columns, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -59,30 +62,40 @@ pub fn conditional(
     out
 }
 
-/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs first.
-fn find(
-    columns: &Columns,
-    rows: &[u32],
-    table: &Table,
-    in_scope: impl Fn(u32) -> bool,
-    scope: Scope,
-) -> Option<Proposal> {
-    let key = table.keys[0];
-    let name = &columns.keys[key];
-    let host = name.is(Fixed::HOST);
-    let prior = if host { HOST_PRIOR } else { 0 };
-    let counts = frequencies(columns, key, rows.iter().copied());
-    let mut top: Vec<u32> = (0..counts.len() as u32).collect();
-    top.sort_by(|&a, &b| {
-        counts[b as usize].cmp(&counts[a as usize]).then_with(|| columns.value(key, a).cmp(columns.value(key, b)))
-    });
-    top.truncate(if host { HOSTS } else { VALUES });
+/// The most frequent values of a key, by falling count, ties by value; the absent key last.
+fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
+    let (name, counts) = (&columns.keys[key], &counts[key]);
+    let rank = |a: &u32, b: &u32| {
+        counts[*b as usize].cmp(&counts[*a as usize]).then_with(|| columns.value(key, *a).cmp(columns.value(key, *b)))
+    };
+    let most = if name.is(Fixed::HOST) { HOSTS } else { VALUES };
+    let mut top: Vec<u32> = (0..counts.len() as u32).filter(|&code| counts[code as usize] > 0).collect();
+    if top.len() > most {
+        top.select_nth_unstable_by(most, rank);
+        top.truncate(most);
+    }
+    top.sort_by(rank);
     // An absent part of a path is another shape of URL, not another value; elsewhere absence is always compared.
     top.retain(|&code| code != 0);
     if name.as_path().is_none() && counts[0] > 0 {
         top.push(0);
     }
-    let mut frequent = vec![false; counts.len()];
+    top
+}
+
+/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs first.
+fn find(
+    columns: &Columns,
+    top: &[u32],
+    table: &Table,
+    in_scope: impl Fn(u32) -> bool,
+    scope: Scope,
+    noise: u64,
+) -> Option<Proposal> {
+    let key = table.keys[0];
+    let name = &columns.keys[key];
+    let prior = if name.is(Fixed::HOST) { HOST_PRIOR } else { 0 };
+    let mut frequent = vec![false; columns.codes_len(key)];
     top.iter().for_each(|&code| frequent[code as usize] = true);
     let codes = &columns.codes[key];
     let mut pairs: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
@@ -103,11 +116,13 @@ fn find(
     }
     let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().collect();
     pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
-    let mut class: Vec<u32> = (0..counts.len() as u32).collect();
+    // Class of each value in `top`; it has the name of one of them.
+    let mut class: Vec<u32> = top.to_vec();
     let mut gain = 0;
     for ((a, b), [different, same]) in pairs {
-        let (a, b) = (class[a as usize], class[b as usize]);
-        if a != b && Bound::CLASSES.holds(same, different, prior) {
+        let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
+        let (a, b) = (of(a), of(b));
+        if a != b && Bound::CLASSES.allowing(noise).holds(same, different, prior) {
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
         }
@@ -115,9 +130,9 @@ fn find(
     if gain == 0 {
         return None;
     }
-    let mut table_of: Vec<u32> = (0..counts.len() as u32).collect();
-    for root in 0..counts.len() as u32 {
-        let members: Vec<u32> = top.iter().copied().filter(|&c| class[c as usize] == root).collect();
+    let mut table_of: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
+    for root in top {
+        let members: Vec<u32> = top.iter().zip(&class).filter(|(_, c)| *c == root).map(|(&code, _)| code).collect();
         if members.len() < 2 {
             continue;
         }

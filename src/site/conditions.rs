@@ -7,7 +7,7 @@
 use super::columns::Columns;
 use super::covering::{COST, Proposal, Table};
 use super::evidence::{Bound, MIN_GOOD};
-use super::operations::{frequencies, is_number};
+use super::operations::is_number;
 use crate::url::Fixed;
 
 /// Values of a key that are tried as conditions, at most.
@@ -50,9 +50,23 @@ pub fn matching<'a>(columns: &'a Columns, rows: &'a [u32], scope: &'a Scope) -> 
     rows.iter().copied().filter(|&r| scope.iter().all(|(k, c)| c.holds(columns.codes[*k][r as usize])))
 }
 
-/// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and absence.
-pub fn conditions(columns: &Columns, rows: &[u32]) -> Vec<(usize, Vec<Condition>)> {
-    let total = rows.len() as u32;
+/// The conditions on one key that are worth trying.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    /// The key.
+    pub key: usize,
+    /// The conditions.
+    pub list: Vec<Condition>,
+    /// Slot of each code: 0 for the absent key, from 2 on for the values in `list`, 1 for the others.
+    slot: Vec<u8>,
+}
+
+/// Slots of [`Choices::slot`].
+const SLOTS: usize = VALUES + 2;
+
+/// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and absence. `counts` holds
+/// how often each code of each key comes in the `total` rows.
+pub fn conditions(columns: &Columns, counts: &[Vec<u32>], total: u32) -> Vec<Choices> {
     let mut out = Vec::new();
     for (k, name) in columns.keys.iter().enumerate() {
         let depth = name.is(Fixed::DEPTH);
@@ -61,7 +75,7 @@ pub fn conditions(columns: &Columns, rows: &[u32]) -> Vec<(usize, Vec<Condition>
         if !eligible {
             continue;
         }
-        let counts = frequencies(columns, k, rows.iter().copied());
+        let counts = &counts[k];
         let mut codes: Vec<u32> = (1..counts.len() as u32).filter(|&c| counts[c as usize] >= MIN_ROWS).collect();
         codes.sort_by(|&a, &b| {
             counts[b as usize].cmp(&counts[a as usize]).then_with(|| columns.value(k, a).cmp(columns.value(k, b)))
@@ -77,7 +91,14 @@ pub fn conditions(columns: &Columns, rows: &[u32]) -> Vec<(usize, Vec<Condition>
             list.extend([Condition::Present, Condition::Absent]);
         }
         if !list.is_empty() {
-            out.push((k, list));
+            let mut slot = vec![1; columns.codes_len(k)];
+            slot[0] = 0;
+            for (i, condition) in list.iter().enumerate() {
+                if let Condition::Is(code) = condition {
+                    slot[*code as usize] = i as u8 + 2;
+                }
+            }
+            out.push(Choices { key: k, list, slot });
         }
     }
     out
@@ -95,35 +116,53 @@ pub fn by_value(columns: &Columns, table: &Table, key: usize) -> Vec<(u32, u32)>
     sums
 }
 
-/// Sum over the codes for which a condition holds.
-pub fn total(sums: &[(u32, u32)], condition: &Condition) -> (u64, u64) {
-    let add = |range: &[(u32, u32)]| {
-        range.iter().fold((0, 0), |(g, b), &(good, bad)| (g + u64::from(good), b + u64::from(bad)))
+/// Good and bad of the groups of a table under each condition on one key whose good alone is `enough`.
+///
+/// Groups without any good are most of a table that fails; they are looked at only where good is enough.
+pub fn totals<'a>(
+    columns: &Columns,
+    table: &Table,
+    choices: &'a Choices,
+    enough: impl Fn(u64) -> bool,
+) -> Vec<(&'a Condition, u64, u64)> {
+    let (codes, groups) = (&columns.codes[choices.key], &table.groups);
+    // Codes made after the conditions were chosen are in no row yet.
+    let slot = |group: usize| usize::from(choices.slot[codes[groups.first(group) as usize] as usize]);
+    let of = |sums: &[u64; SLOTS], condition: &Condition| match condition {
+        Condition::Is(code) => sums[usize::from(choices.slot[*code as usize])],
+        Condition::Present => sums[1..].iter().sum(),
+        Condition::Absent | Condition::None(_) => sums[0],
     };
-    match condition {
-        Condition::Is(code) => add(&sums[*code as usize..=*code as usize]),
-        Condition::Present => add(&sums[1..]),
-        Condition::Absent => add(&sums[..1]),
-        Condition::None(codes) => {
-            let all = add(&sums[1..]);
-            codes.iter().map(|c| sums[*c as usize]).fold(all, |(g, b), (x, y)| (g - u64::from(x), b - u64::from(y)))
-        }
+    let mut good = [0u64; SLOTS];
+    for &group in &table.with_good {
+        good[slot(group as usize)] += u64::from(groups.good[group as usize]);
     }
+    let mut found: Vec<(&Condition, u64, u64)> =
+        choices.list.iter().map(|c| (c, of(&good, c), 0)).filter(|f| enough(f.1)).collect();
+    if found.is_empty() {
+        return found;
+    }
+    let mut bad = [0u64; SLOTS];
+    for &group in &table.with_bad {
+        bad[slot(group as usize)] += u64::from(groups.bad[group as usize]);
+    }
+    found.iter_mut().for_each(|f| f.2 = of(&bad, f.0));
+    found
 }
 
 /// Patterns of one constraint under which the operation of a table holds: the best few.
-pub fn refine(columns: &Columns, table: &Table, conditions: &[(usize, Vec<Condition>)]) -> Vec<Proposal> {
+pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
+    let bound = Bound::OPERATION.allowing(noise);
     let mut out = Vec::new();
-    for (k, list) in conditions {
-        if table.keys.contains(k) {
-            continue;
-        }
-        let sums = by_value(columns, table, *k);
-        for condition in list {
-            let (good, bad) = total(&sums, condition);
-            if good >= MIN_GOOD && Bound::OPERATION.holds(good, bad, table.prior) {
+    let enough = |good: u64| good >= MIN_GOOD && bound.holds(good, 0, table.prior);
+    if !enough(table.groups.totals().0) {
+        return out;
+    }
+    for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
+        for (condition, good, bad) in totals(columns, table, choices, enough) {
+            if bound.holds(good, bad, table.prior) {
                 out.push(Proposal {
-                    scope: vec![(*k, condition.clone())],
+                    scope: vec![(choices.key, condition.clone())],
                     action: table.action,
                     keys: table.keys.clone(),
                     classes: None,

@@ -10,10 +10,12 @@
 //! has already joined: without it the prototype's false merges on one corpus rose from 0 to 7 %.
 
 use super::classes;
+use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Scope};
 use super::evidence::{Bound, Groups, Sorter};
-use super::operations::{self, FAMILIES, Family, Map};
+use super::noise;
+use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
@@ -86,9 +88,22 @@ pub struct Table {
     pub keys: Vec<usize>,
     /// Its prior.
     pub prior: u64,
+    /// Groups with some good.
+    pub with_good: Vec<u32>,
+    /// Groups with some bad.
+    pub with_bad: Vec<u32>,
+}
+
+impl Table {
+    fn new(groups: Groups, action: Action, keys: Vec<usize>, prior: u64) -> Table {
+        let some = |counts: &[u32]| (0..).zip(counts).filter(|(_, n)| **n > 0).map(|(group, _)| group).collect();
+        let (with_good, with_bad) = (some(&groups.good), some(&groups.bad));
+        Table { groups, action, keys, prior, with_good, with_bad }
+    }
 }
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
+#[derive(Debug)]
 pub struct Covering {
     /// The rows; those not in `alive` have been joined to others.
     pub columns: Columns,
@@ -96,16 +111,40 @@ pub struct Covering {
     pub alive: Vec<u32>,
     /// Rules in the order of their adoption.
     pub rules: Vec<Adopted>,
-    /// Evidence tables made, for the counts.
+    /// Operations tested, for the counts.
     pub tests: u64,
+    /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
+    pub noise: u64,
+    /// Good and bad of the operations tested in the first pass.
+    seen: Vec<(u64, u64)>,
     sorter: Sorter,
+    /// How often each code of each key comes in the rows alive: follows every change.
+    counts: Vec<Vec<u32>>,
+    /// What "ignore this key" is in the present state, where it was asked for.
+    ignores: Vec<Option<Map>>,
+    functions: FunctionMaps,
+    identities: Vec<u64>,
 }
 
 impl Covering {
     /// Starts from the rows as they are.
     pub fn new(columns: Columns) -> Covering {
         let alive = (0..columns.len() as u32).collect();
-        let mut out = Covering { columns, alive, rules: Vec::new(), tests: 0, sorter: Sorter::default() };
+        let keys = columns.keys.len();
+        let mut out = Covering {
+            columns,
+            alive,
+            rules: Vec::new(),
+            tests: 0,
+            noise: 0,
+            seen: Vec::new(),
+            sorter: Sorter::default(),
+            counts: Vec::new(),
+            ignores: vec![None; keys],
+            functions: FunctionMaps::default(),
+            identities: Vec::new(),
+        };
+        out.counts = (0..keys).map(|k| operations::frequencies(&out.columns, k, out.alive.iter().copied())).collect();
         // Rows that safe syntax has already made the same.
         let groups = out.table(&out.alive.clone(), &[]);
         out.join(&groups);
@@ -115,9 +154,11 @@ impl Covering {
     /// Runs the loop until nothing is found.
     pub fn run(&mut self) {
         for _ in 0..MAX_PASSES {
-            let alive = std::mem::take(&mut self.alive);
-            self.columns.retain(&alive);
-            self.alive = (0..self.columns.len() as u32).collect();
+            if self.alive.len() < self.columns.len() {
+                let alive = std::mem::take(&mut self.alive);
+                self.columns.retain(&alive);
+                self.alive = (0..self.columns.len() as u32).collect();
+            }
             if !self.pass() {
                 return;
             }
@@ -127,31 +168,44 @@ impl Covering {
     /// One pass over the levels; true when something was adopted.
     fn pass(&mut self) -> bool {
         let mut tables = Vec::new();
+        let clusters = Clusters::new(&self.columns, &self.alive);
         let singles = self.singles();
-        let found = self.try_all(singles, &mut tables);
+        let first = self.rules.is_empty();
+        let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
+        if first {
+            self.noise = noise::floor(self.seen.drain(..));
+            if self.noise > 0 {
+                // The caps are higher now.
+                tables.clear();
+                found = self.try_all(singles, &clusters, &mut tables);
+            }
+        }
         if self.adopt_all(found) {
             return true;
         }
-        let joint = self.joint();
-        let found = self.try_all(joint, &mut tables);
+        let joint = self.joint(&clusters);
+        let found = self.try_all(joint, &clusters, &mut tables);
         if self.adopt_all(found) {
             return true;
         }
-        let conditions = conditions::conditions(&self.columns, &self.alive);
-        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions)).collect();
+        let conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
+        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise)).collect();
         if self.adopt_all(found) {
             return true;
         }
         let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
-        let found: Vec<Proposal> =
-            tables.iter().filter(single).filter_map(|t| classes::everywhere(&self.columns, &self.alive, t)).collect();
+        let found: Vec<Proposal> = tables
+            .iter()
+            .filter(single)
+            .filter_map(|t| classes::everywhere(&self.columns, &self.counts, t, self.noise))
+            .collect();
         if self.adopt_all(found) {
             return true;
         }
         let found = tables
             .iter()
             .filter(single)
-            .flat_map(|t| classes::conditional(&self.columns, &self.alive, t, &conditions))
+            .flat_map(|t| classes::conditional(&self.columns, &self.counts, t, &conditions, self.noise))
             .collect();
         self.adopt_all(found)
     }
@@ -160,12 +214,7 @@ impl Covering {
     fn varying(&self) -> Vec<usize> {
         (0..self.columns.keys.len())
             .filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH))
-            .filter(|&k| {
-                let codes = &self.columns.codes[k];
-                self.alive
-                    .first()
-                    .is_some_and(|&first| self.alive.iter().any(|&r| codes[r as usize] != codes[first as usize]))
-            })
+            .filter(|&k| self.counts[k].iter().filter(|&&n| n > 0).nth(1).is_some())
             .collect()
     }
 
@@ -185,27 +234,32 @@ impl Covering {
     }
 
     /// Level 1: sets of 2 to 6 keys that tell apart URLs of one cluster, in at least 3 clusters.
-    fn joint(&self) -> Vec<(Action, Vec<usize>, u64)> {
+    fn joint(&self, clusters: &Clusters) -> Vec<(Action, Vec<usize>, u64)> {
         let columns = &self.columns;
-        let mut order = self.alive.clone();
-        order.sort_unstable_by_key(|&r| (columns.label[r as usize], columns.hash[r as usize]));
         let depth = columns.fixed(Fixed::DEPTH);
+        let keys: Vec<usize> =
+            (0..columns.keys.len()).filter(|&k| self.counts[k].iter().filter(|&&n| n > 0).nth(1).is_some()).collect();
+        let mut codes = Vec::new();
         let mut seen: HashSet<(u64, u32), FixedState> = HashSet::default();
         let mut sets: HashMap<u64, (u32, Vec<usize>), FixedState> = HashMap::default();
         let mut differing = Vec::new();
-        for cluster in order.chunk_by(|&a, &b| columns.label[a as usize] == columns.label[b as usize]) {
+        for (label, cluster) in clusters.iter() {
+            // Rows side by side, keys within: each pair is one run over two short slices.
+            codes.clear();
+            codes.extend(cluster.iter().flat_map(|&r| keys.iter().map(move |&k| columns.codes[k][r as usize])));
+            let row = |at: usize| &codes[at * keys.len()..(at + 1) * keys.len()];
             for distance in 1..=3.min(cluster.len() - 1) {
-                for (&a, &b) in cluster.iter().zip(&cluster[distance..]) {
+                for at in 0..cluster.len() - distance {
                     differing.clear();
-                    let codes = columns.codes.iter().enumerate();
-                    differing.extend(codes.filter(|(_, c)| c[a as usize] != c[b as usize]).map(|(k, _)| k).take(7));
+                    let pairs = row(at).iter().zip(row(at + distance)).zip(&keys);
+                    differing.extend(pairs.filter(|((a, b), _)| a != b).map(|(_, &k)| k).take(7));
                     if differing.len() < 2 || differing.len() > 6 || depth.is_some_and(|d| differing.contains(&d)) {
                         continue;
                     }
                     let id = differing
                         .iter()
                         .fold(0u64, |id, &k| crate::model::hash64_seeded(&(k as u64).to_le_bytes(), id));
-                    if seen.insert((id, columns.label[a as usize])) {
+                    if seen.insert((id, label)) {
                         sets.entry(id).or_insert_with(|| (0, differing.clone())).0 += 1;
                     }
                 }
@@ -225,7 +279,14 @@ impl Covering {
     }
 
     /// Makes the table of each operation: what passes becomes a proposal, what has some good is kept for conditions.
-    fn try_all(&mut self, operations: Vec<(Action, Vec<usize>, u64)>, tables: &mut Vec<Table>) -> Vec<Proposal> {
+    ///
+    /// Most have none, and that is seen from the rows of clusters that have at least two, without the table.
+    fn try_all(
+        &mut self,
+        operations: Vec<(Action, Vec<usize>, u64)>,
+        clusters: &Clusters,
+        tables: &mut Vec<Table>,
+    ) -> Vec<Proposal> {
         let mut found = Vec::new();
         let alive = std::mem::take(&mut self.alive);
         for (action, keys, prior) in operations {
@@ -233,17 +294,24 @@ impl Covering {
             if maps.is_empty() {
                 continue;
             }
+            if !self.some_good(clusters, &maps) {
+                self.tests += 1;
+                continue;
+            }
             let groups = self.table(&alive, &maps);
             let (good, bad) = groups.totals();
             if good < super::evidence::MIN_GOOD {
                 continue;
+            }
+            if self.rules.is_empty() {
+                self.seen.push((good, bad));
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             if self.accepts(&groups, action, &keys, prior, &alive) {
                 let score = good as i64 - COST * bad as i64;
                 found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
             } else {
-                tables.push(Table { groups, action, keys, prior });
+                tables.push(Table::new(groups, action, keys, prior));
             }
         }
         self.alive = alive;
@@ -252,17 +320,22 @@ impl Covering {
 
     /// The maps of an operation in the rows it is to be tested on; keys it does not change are left out.
     fn maps(&mut self, action: Action, keys: &[usize], rows: &[u32]) -> Vec<(usize, Map)> {
+        let whole = rows.len() == self.counts.first().map_or(0, |counts| counts.iter().sum::<u32>() as usize);
         match action {
             Action::Ignore => keys
                 .iter()
                 .map(|&k| {
+                    if whole {
+                        let ignore = || operations::ignore(&self.columns, k, &self.counts[k]);
+                        return (k, self.ignores[k].get_or_insert_with(ignore).clone());
+                    }
                     let counts = operations::frequencies(&self.columns, k, rows.iter().copied());
                     (k, operations::ignore(&self.columns, k, &counts))
                 })
                 .collect(),
             Action::Function(family) => keys
                 .iter()
-                .filter_map(|&k| Some((k, operations::function_map(&mut self.columns, k, family.function)?)))
+                .filter_map(|&k| Some((k, self.functions.get(&mut self.columns, k, family.function)?)))
                 .collect(),
             Action::Classes => Vec::new(),
         }
@@ -271,21 +344,35 @@ impl Covering {
     /// The evidence table of an operation over `rows`.
     fn table(&mut self, rows: &[u32], maps: &[(usize, Map)]) -> Groups {
         self.tests += 1;
+        let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
+        let mut identities = std::mem::take(&mut self.identities);
+        identities_after(&self.columns, rows, &maps, &mut identities);
+        let pairs = identities.iter().copied().zip(rows.iter().copied());
+        let groups = self.sorter.group(pairs, &self.columns.label);
+        self.identities = identities;
+        groups
+    }
+
+    /// True when a map changes some row.
+    fn acts(&self, key: usize, map: &Map) -> bool {
+        let Map::Table(table) = map else { return true };
+        (0..).zip(&self.counts[key]).zip(table).any(|((code, &n), &to)| n > 0 && to != code)
+    }
+
+    /// False when an operation joins so few rows of one cluster that its good is under the least.
+    fn some_good(&mut self, clusters: &Clusters, maps: &[(usize, Map)]) -> bool {
+        let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
+        let mut identities = std::mem::take(&mut self.identities);
         let columns = &self.columns;
-        let identity = |&row: &u32| {
-            let r = row as usize;
-            let hash = maps.iter().fold(columns.hash[r], |hash, (k, map)| {
-                let (code, values) = (columns.codes[*k][r], &columns.values[*k].hash);
-                hash.wrapping_add(values[map.get(code) as usize]).wrapping_sub(values[code as usize])
-            });
-            (hash, row)
-        };
-        self.sorter.group(rows.iter().map(identity), &columns.label)
+        let fill = |rows: &[u32], out: &mut Vec<u64>| identities_after(columns, rows, &maps, out);
+        let found = clusters.repeat(super::evidence::MIN_GOOD, &mut identities, fill);
+        self.identities = identities;
+        found
     }
 
     /// The exact test of an operation (section 4.3), and the breadth test of ignored keys.
     fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
-        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION };
+        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
         groups.accepted(bound, prior)
             && (action != Action::Ignore || prior > 0 || keys.iter().all(|&k| self.broad(groups, k, rows)))
     }
@@ -351,7 +438,7 @@ impl Covering {
             return;
         }
         let (good, bad) = groups.totals();
-        let table = Table { groups, action, keys, prior };
+        let table = Table::new(groups, action, keys, prior);
         if bad >= 2
             && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
         {
@@ -378,6 +465,10 @@ impl Covering {
                 self.columns.hash[r] =
                     self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);
                 self.columns.codes[*k][r] = to;
+                let counts = &mut self.counts[*k];
+                counts.resize(counts.len().max(values.len()), 0);
+                counts[code as usize] -= 1;
+                counts[to as usize] += 1;
             }
         }
         self.join(&groups);
@@ -414,6 +505,7 @@ impl Covering {
     /// Joins the members of each group into its first row: the label with most URLs wins, ties by the smaller label.
     fn join(&mut self, groups: &Groups) {
         let mut dead = vec![false; self.columns.len()];
+        let mut gone = Vec::new();
         let mut votes: Vec<(u32, u64)> = Vec::new();
         for group in 0..groups.len() {
             let members = groups.members(group);
@@ -435,7 +527,35 @@ impl Covering {
             self.columns.label[first] = best.1;
             self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
             members[1..].iter().for_each(|&r| dead[r as usize] = true);
+            gone.extend_from_slice(&members[1..]);
+        }
+        for (counts, codes) in self.counts.iter_mut().zip(&self.columns.codes) {
+            gone.iter().for_each(|&r| counts[codes[r as usize] as usize] -= 1);
         }
         self.alive.retain(|&r| !dead[r as usize]);
+        self.ignores.iter_mut().for_each(|map| *map = None);
+    }
+}
+
+/// The identities of `rows` after the maps: key by key, so that each run touches one column and one dictionary.
+fn identities_after(columns: &Columns, rows: &[u32], maps: &[&(usize, Map)], out: &mut Vec<u64>) {
+    out.clear();
+    out.extend(rows.iter().map(|&r| columns.hash[r as usize]));
+    for (k, map) in maps {
+        let (codes, values) = (&columns.codes[*k], &columns.values[*k].hash);
+        let rows = out.iter_mut().zip(rows.iter().map(|&r| codes[r as usize]));
+        match map {
+            Map::To { code: to, everywhere } => {
+                let to = values[*to as usize];
+                let absent = if *everywhere { to } else { 0 };
+                rows.for_each(|(hash, code)| {
+                    let new = if code == 0 { absent } else { to };
+                    *hash = hash.wrapping_add(new).wrapping_sub(values[code as usize]);
+                });
+            }
+            Map::Table(_) => rows.for_each(|(hash, code)| {
+                *hash = hash.wrapping_add(values[map.get(code) as usize]).wrapping_sub(values[code as usize]);
+            }),
+        }
     }
 }

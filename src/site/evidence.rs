@@ -30,6 +30,12 @@ impl Bound {
     /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
     pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
 
+    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: twice that is
+    /// allowed on top of the cap.
+    pub fn allowing(self, noise: u64) -> Bound {
+        Bound { raw_permille: self.raw_permille + 2 * noise, ..self }
+    }
+
     /// The test, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
         let n = u128::from(good + bad + prior);
@@ -72,36 +78,32 @@ pub struct Groups {
 #[derive(Clone, Debug, Default)]
 pub struct Sorter {
     pairs: Vec<(u64, u32)>,
-    once: Vec<u64>,
-    twice: Vec<u64>,
+    bits: Vec<u64>,
     labels: Vec<u32>,
 }
 
 impl Sorter {
     /// Groups `rows` by their new identity.
     ///
-    /// Two linear passes over a bit table leave only rows whose identity may come twice; only those are sorted.
+    /// Two linear passes over a table of two bits a slot leave only rows whose identity may come twice; only those are
+    /// sorted.
     pub fn group(&mut self, identities: impl Iterator<Item = (u64, u32)> + Clone, label: &[u32]) -> Groups {
         let rows = identities.size_hint().1.unwrap_or(0).max(64);
-        let bits = (rows * 8).next_power_of_two();
-        self.once.clear();
-        self.once.resize(bits / 64, 0);
-        self.twice.clear();
-        self.twice.resize(bits / 64, 0);
-        let slot = |hash: u64| {
-            let at = (hash >> 7) as usize & (bits - 1);
-            (at / 64, 1u64 << (at % 64))
-        };
+        let words = (rows / 4).next_power_of_two();
+        self.bits.clear();
+        self.bits.resize(words, 0);
+        // Low half of a word: the identity has come; high half: it has come again.
+        let slot = |hash: u64| ((hash >> 12) as usize & (words - 1), (hash >> 7) as u32 & 31);
         for (hash, _) in identities.clone() {
-            let (word, bit) = slot(hash);
-            self.twice[word] |= self.once[word] & bit;
-            self.once[word] |= bit;
+            let (word, at) = slot(hash);
+            let seen = self.bits[word];
+            self.bits[word] = seen | 1 << at | (seen >> at & 1) << (at + 32);
         }
         self.pairs.clear();
-        let twice = &self.twice;
+        let bits = &self.bits;
         self.pairs.extend(identities.filter(|&(hash, _)| {
-            let (word, bit) = slot(hash);
-            twice[word] & bit != 0
+            let (word, at) = slot(hash);
+            bits[word] >> (at + 32) & 1 != 0
         }));
         self.pairs.sort_unstable();
         let mut out = Groups::default();
@@ -126,6 +128,9 @@ impl Sorter {
 
 /// Size and label of the largest cluster among `labels` (sorted in place); ties go to the smaller label.
 fn largest(labels: &mut [u32]) -> (u32, u32) {
+    if let [a, b] = *labels {
+        return (1 + u32::from(a == b), a.min(b));
+    }
     labels.sort_unstable();
     let mut best = (0, 0);
     for run in labels.chunk_by(|a, b| a == b) {

@@ -1,5 +1,6 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
 pub mod classes;
+mod clusters;
 pub mod columns;
 pub mod conditions;
 pub mod covering;
@@ -8,6 +9,8 @@ pub mod evidence;
 pub mod forms;
 pub mod lookups;
 mod lower;
+pub mod mirrors;
+pub mod noise;
 pub mod operations;
 pub mod published;
 pub mod select;
@@ -42,36 +45,59 @@ impl Training {
     /// URL with one label count once; of two labels the one with more distinct URLs here wins, ties by label bytes
     /// (the smaller), and the conflict is counted.
     pub fn new<'a>(site: &str, records: impl IntoIterator<Item = (&'a [u8], Option<&'a [u8]>, bool)>) -> Training {
-        let mut rows: Vec<(u64, &[u8], Option<&[u8]>, bool)> = records
-            .into_iter()
-            .map(|(url, label, elsewhere)| (crate::model::hash64(url), url, label, elsewhere))
-            .collect();
-        // Absent labels sort first, so a labelled repeat wins over an unlabelled one below.
-        rows.sort_unstable();
-        rows.dedup_by(|b, a| {
-            let same = (b.0, b.1, b.2) == (a.0, a.1, a.2);
-            if same {
-                a.3 |= b.3;
+        let mut ids: std::collections::HashMap<&[u8], u32, foldhash::fast::FixedState> = Default::default();
+        let mut rows: Vec<(&[u8], Option<&[u8]>, u32, bool)> = Vec::new();
+        let mut order: Vec<(u64, u32)> = Vec::new();
+        for (url, label, elsewhere) in records {
+            let next = ids.len() as u32;
+            let id = label.map_or(u32::MAX, |l| *ids.entry(l).or_insert(next));
+            order.push((crate::model::hash64(url), rows.len() as u32));
+            rows.push((url, label, id, elsewhere));
+        }
+        order.sort_unstable();
+        // Of each URL and label the first stays; `elsewhere` is joined over all records of a URL. Equal hashes are next
+        // to each other, so only they are compared as bytes.
+        let mut sizes = vec![0u32; ids.len()];
+        let mut kept: Vec<u32> = Vec::with_capacity(rows.len());
+        for same_hash in order.chunk_by_mut(|a, b| a.0 == b.0) {
+            if same_hash.len() > 1 {
+                same_hash.sort_unstable_by_key(|&(_, at)| (rows[at as usize].0, rows[at as usize].1));
             }
-            same
-        });
-        let mut sizes: std::collections::HashMap<&[u8], u32, foldhash::fast::FixedState> = Default::default();
-        for &(_, _, label, _) in &rows {
-            if let Some(label) = label {
-                *sizes.entry(label).or_default() += 1;
+            for &(_, at) in &*same_hash {
+                let (url, _, id, elsewhere) = rows[at as usize];
+                match kept.last().map(|&last| &mut rows[last as usize]) {
+                    Some(last) if last.2 == id && last.0 == url => last.3 |= elsewhere,
+                    _ => {
+                        kept.push(at);
+                        if let Some(size) = sizes.get_mut(id as usize) {
+                            *size += 1;
+                        }
+                    }
+                }
             }
         }
         let mut out = Training { site: site.to_owned(), ..Training::default() };
-        let mut ids: std::collections::HashMap<&[u8], u32, foldhash::fast::FixedState> = Default::default();
-        for group in rows.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let labels = group.iter().filter_map(|r| r.2);
-            let label = labels.max_by(|a, b| sizes[a].cmp(&sizes[b]).then_with(|| b.cmp(a)));
-            out.conflicts += u64::from(group.iter().filter(|r| r.2.is_some()).count() > 1);
-            out.bytes.extend_from_slice(group[0].1);
+        out.bytes.reserve(kept.iter().map(|&at| rows[at as usize].0.len()).sum());
+        // Ids in order of first row, from those in order of arrival.
+        let mut dense = vec![u32::MAX; ids.len()];
+        let mut next = 0;
+        for group in kept.chunk_by(|&a, &b| rows[a as usize].0 == rows[b as usize].0) {
+            let records = group.iter().map(|&at| &rows[at as usize]);
+            let labelled = records.clone().filter(|r| r.1.is_some());
+            out.conflicts += u64::from(labelled.clone().count() > 1);
+            let size = |r: &(&[u8], Option<&[u8]>, u32, bool)| sizes[r.2 as usize];
+            let label = labelled.max_by(|a, b| size(a).cmp(&size(b)).then_with(|| b.1.cmp(&a.1)));
+            out.bytes.extend_from_slice(rows[group[0] as usize].0);
             out.ends.push(out.bytes.len() as u32);
-            let next = ids.len() as u32;
-            out.clusters.push(label.map_or(u32::MAX, |l| *ids.entry(l).or_insert(next)));
-            out.elsewhere.push(group.iter().any(|r| r.3));
+            out.clusters.push(label.map_or(u32::MAX, |r| {
+                let id = &mut dense[r.2 as usize];
+                if *id == u32::MAX {
+                    *id = next;
+                    next += 1;
+                }
+                *id
+            }));
+            out.elsewhere.push(records.clone().any(|r| r.3));
         }
         out
     }
@@ -94,12 +120,26 @@ impl Training {
 }
 
 /// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
+#[derive(Debug)]
 pub struct Prepared {
+    graph: energy::Graph,
+    stage: Stage,
+}
+
+/// What the method keeps while the walk runs.
+#[derive(Debug)]
+enum Stage {
+    Undust(Box<Candidates>),
+    Published(Box<published::State>),
+}
+
+/// The state of the undust method after stage 6.
+#[derive(Debug)]
+struct Candidates {
     training: Training,
     covering: Covering,
     tree: tree::Tree,
     forms: forms::Forms,
-    graph: energy::Graph,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
 }
@@ -121,7 +161,11 @@ pub struct Outcome {
 }
 
 /// Stages 1 to 6: everything before the energy walk.
-pub fn prepare(training: Training, _params: &Params) -> Prepared {
+pub fn prepare(training: Training, params: &Params) -> Prepared {
+    if params.method != Method::Undust {
+        let (graph, state) = published::prepare(&training, params, &published::Switches::default());
+        return Prepared { graph, stage: Stage::Published(Box::new(state)) };
+    }
     let columns = Columns::new(&training, crate::rules::Tokens::default());
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
@@ -132,11 +176,12 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         site: training.site.clone(),
         hosts: hosts(&training),
         tokens: covering.columns.tokens.clone(),
+        label_noise_permille: covering.noise as u32,
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
     let tree = tree::grow(&covering.columns, &covering.alive);
-    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree);
+    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
     rules.hosts.dedup();
     let count = |n: usize| n as u64;
     counts.extend([
@@ -145,7 +190,8 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         ("pairs of forms".to_owned(), forms.pairs),
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
-    Prepared { graph: forms.graph(), training, covering, tree, forms, rules, counts }
+    let graph = forms.graph();
+    Prepared { graph, stage: Stage::Undust(Box::new(Candidates { training, covering, tree, forms, rules, counts })) }
 }
 
 /// The hosts of a training set, sorted.
@@ -166,11 +212,18 @@ fn hosts(training: &Training) -> Vec<String> {
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
 pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
-    let Prepared { training, covering, tree, mut forms, mut rules, mut counts, .. } = prepared;
+    let state = match prepared.stage {
+        Stage::Undust(state) => state,
+        Stage::Published(state) => return published::finish(*state, energy),
+    };
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts } = *state;
     let columns = &covering.columns;
     let moves = select::select(&mut forms, columns, energy);
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
+    let mirrors = mirrors::learn(lookups::reduced(&rules, &training), covering.noise);
+    counts.insert("mirrors".to_owned(), mirrors.len() as u64);
+    rules.rules.extend(mirrors);
     for rule in &mut rules.rules {
         rule.id = crate::rules::file::rule_id(&rules.site, rule);
     }

@@ -64,11 +64,15 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
 
 /// The most frequent code; ties go to the shorter value, then by bytes.
 pub fn most_frequent(columns: &Columns, key: usize, counts: &[u32], from: usize) -> u32 {
-    let rank = |code: usize| {
-        let value = columns.value(key, code as u32);
-        (counts[code], std::cmp::Reverse((value.len(), value)))
+    let Some(&most) = counts.get(from..).and_then(|counts| counts.iter().max()) else { return 0 };
+    let rank = |code: u32| {
+        let value = columns.value(key, code);
+        (value.len(), value)
     };
-    (from..counts.len()).max_by_key(|&code| rank(code)).unwrap_or(0) as u32
+    (from as u32..counts.len() as u32)
+        .filter(|&code| counts[code as usize] == most)
+        .min_by(|&a, &b| rank(a).cmp(&rank(b)))
+        .unwrap_or(0)
 }
 
 /// "Ignore this key" as it is seen in rows with these frequencies: every value becomes the representative. A key seen
@@ -196,21 +200,29 @@ impl Family {
     }
 }
 
-/// The function as a map over the codes of a key; `None` where it changes no value. New values get codes.
-pub fn function_map(columns: &mut Columns, key: usize, function: Function) -> Option<Map> {
-    let mut table: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
-    let mut changed = false;
-    let mut out = Vec::new();
-    for code in 1..table.len() as u32 {
-        let value = columns.value(key, code);
-        if !crate::rules::functions::apply(function, value, &mut out) {
-            continue;
+/// Maps of string functions, kept from pass to pass: a value is looked at once, for dictionaries only grow.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionMaps(Vec<(usize, Function, Vec<u32>, bool)>);
+
+impl FunctionMaps {
+    /// The function as a map over the codes of a key; `None` where it changes no value. New values get codes.
+    pub fn get(&mut self, columns: &mut Columns, key: usize, function: Function) -> Option<Map> {
+        let at = self.0.iter().position(|m| (m.0, m.1) == (key, function)).unwrap_or_else(|| {
+            self.0.push((key, function, vec![0], false));
+            self.0.len() - 1
+        });
+        let (_, _, table, changed) = &mut self.0[at];
+        let mut out = Vec::new();
+        for code in table.len() as u32..columns.codes_len(key) as u32 {
+            let mut to = code;
+            if crate::rules::functions::apply(function, columns.value(key, code), &mut out) {
+                *changed = true;
+                to = if out.is_empty() && function == Function::DropEmpty { 0 } else { columns.intern(key, &out) };
+            }
+            table.push(to);
         }
-        changed = true;
-        table[code as usize] =
-            if out.is_empty() && function == Function::DropEmpty { 0 } else { columns.intern(key, &out) };
+        changed.then(|| Map::Table(table.clone()))
     }
-    changed.then_some(Map::Table(table))
 }
 
 /// A number part of a path segment or a bare number: values that are never a condition.

@@ -117,6 +117,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                 seen,
                 exceptions,
                 aliases,
+                ..SiteRules::default()
             }
         },
     )

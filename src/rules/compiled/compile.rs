@@ -24,6 +24,7 @@ impl CompiledSite {
             pool: Vec::new(),
             identified: !site.exceptions.is_empty() || !site.seen.is_empty(),
             programs: Vec::new(),
+            mirrors: Vec::new(),
             gates: Vec::new(),
             again: Vec::new(),
             exceptions: HashMap::default(),

@@ -6,9 +6,17 @@ use crate::rules::apply::Scratch;
 use crate::url::{self, Cells, Fixed, KeyRef, Split};
 
 impl CompiledSite {
-    /// Cuts the URL in `scratch.cells.text` and runs the rules on its pairs; again without the rule that does not hold
-    /// for what they reduce it to.
+    /// Cuts the URL at `split` in `scratch.cells.text` and runs the rules on its pairs; where the result lies in a
+    /// mirrored directory, once more on its twin.
     pub(super) fn reduce(&self, split: &Split, scratch: &mut Scratch) {
+        self.reduce_here(split, scratch);
+        if !self.mirrors.is_empty() {
+            self.reduce_twin(scratch);
+        }
+    }
+
+    /// As [`reduce`](Self::reduce) without mirrors; again without the rule that does not hold for what they reduce it to.
+    pub(super) fn reduce_here(&self, split: &Split, scratch: &mut Scratch) {
         let (length, fired) = (scratch.cells.text.len(), scratch.fired.len());
         self.reduce_without(split, scratch, NO_RULE);
         if self.exceptions.is_empty() || scratch.fired.len() == fired {

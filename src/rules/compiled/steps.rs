@@ -156,14 +156,14 @@ impl CompiledSite {
                 Fill::FromSub(slot) => {
                     let Some(cell) = of(slot, state) else { return false };
                     let sub = host_sub(cells.value(&cell));
-                    if !fits(&cells.value(&cell)[..sub], key) {
+                    if sub == 0 || !fits(&cells.value(&cell)[..sub], key) {
                         return false;
                     }
                     (cell.start, cell.start + sub as u32)
                 }
                 Fill::ToSub { value, host } => {
                     let (Some(value), Some(host)) = (of(value, state), of(host, state)) else { return false };
-                    if !fits(cells.value(&value), key) {
+                    if !fits(cells.value(&value), key) || cells.value(&host).contains(&b'@') {
                         return false;
                     }
                     let sub = host_sub(cells.value(&host));
