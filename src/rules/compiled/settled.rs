@@ -37,13 +37,13 @@ impl CompiledSite {
 
 /// The path without its trailing slash, index or doubled slashes is cut into the same parts.
 fn bare_path(cells: &Cells) -> bool {
-    let (mut depth, mut index, mut slash) = (0, false, false);
+    let (mut depth, mut needs_slash, mut slash) = (0, false, false);
     for cell in &cells.list {
         match cell.key {
             KeyRef::Fixed(Fixed::DEPTH) => {
                 depth = cells.value(cell).iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
             }
-            KeyRef::Fixed(Fixed::INDEX) => index = true,
+            KeyRef::Fixed(Fixed::INDEX | Fixed::DOUBLE_SLASH) => needs_slash = true,
             KeyRef::Fixed(Fixed::TRAILING_SLASH) => slash = true,
             _ => {}
         }
@@ -54,8 +54,9 @@ fn bare_path(cells: &Cells) -> bool {
     if depth == 0 || slash {
         return true;
     }
-    // The last segment has nothing behind it now: its extension, or a parameter in it, would get other keys.
-    !index
+    // The last segment has nothing behind it now: its extension, or a parameter in it, would get other keys; an index
+    // brings its slash along, and doubled slashes behind the segment are gone with the slash.
+    !needs_slash
         && cells.list.iter().all(|cell| match cell.key {
             KeyRef::Fixed(fixed) => fixed.as_path().is_none_or(|(segment, part)| {
                 segment + 1 != depth || part != Part::Extension && memchr::memchr(b';', cells.value(cell)).is_none()
