@@ -7,6 +7,8 @@ mod apply_laws;
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
 mod dataflow_support;
+#[path = "it/dataflow_walk.rs"]
+mod dataflow_walk;
 #[path = "it/evaluate.rs"]
 mod evaluate;
 #[path = "it/fuzz_replay.rs"]

@@ -23,8 +23,8 @@ const TOP: usize = 4;
 const MIN_NEAR: u64 = 9;
 
 /// Classes of the key that `table` ignores, over all rows.
-pub fn everywhere(columns: &Columns, rows: &[u32], table: &Table) -> Option<Proposal> {
-    find(columns, rows, table, |_| true, Vec::new())
+pub fn everywhere(columns: &Columns, rows: &[u32], table: &Table, noise: u64) -> Option<Proposal> {
+    find(columns, rows, table, |_| true, Vec::new(), noise)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
@@ -33,6 +33,7 @@ pub fn conditional(
     rows: &[u32],
     table: &Table,
     conditions: &[(usize, Vec<Condition>)],
+    noise: u64,
 ) -> Vec<Proposal> {
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
     for (k, list) in conditions.iter().filter(|(k, _)| !table.keys.contains(k)) {
@@ -51,7 +52,7 @@ pub fn conditional(
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(columns, rows, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)])
+            find(columns, rows, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -66,6 +67,7 @@ fn find(
     table: &Table,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
+    noise: u64,
 ) -> Option<Proposal> {
     let key = table.keys[0];
     let name = &columns.keys[key];
@@ -107,7 +109,7 @@ fn find(
     let mut gain = 0;
     for ((a, b), [different, same]) in pairs {
         let (a, b) = (class[a as usize], class[b as usize]);
-        if a != b && Bound::CLASSES.holds(same, different, prior) {
+        if a != b && Bound::CLASSES.allowing(noise).holds(same, different, prior) {
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
         }

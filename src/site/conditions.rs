@@ -112,7 +112,7 @@ pub fn total(sums: &[(u32, u32)], condition: &Condition) -> (u64, u64) {
 }
 
 /// Patterns of one constraint under which the operation of a table holds: the best few.
-pub fn refine(columns: &Columns, table: &Table, conditions: &[(usize, Vec<Condition>)]) -> Vec<Proposal> {
+pub fn refine(columns: &Columns, table: &Table, conditions: &[(usize, Vec<Condition>)], noise: u64) -> Vec<Proposal> {
     let mut out = Vec::new();
     for (k, list) in conditions {
         if table.keys.contains(k) {
@@ -121,7 +121,7 @@ pub fn refine(columns: &Columns, table: &Table, conditions: &[(usize, Vec<Condit
         let sums = by_value(columns, table, *k);
         for condition in list {
             let (good, bad) = total(&sums, condition);
-            if good >= MIN_GOOD && Bound::OPERATION.holds(good, bad, table.prior) {
+            if good >= MIN_GOOD && Bound::OPERATION.allowing(noise).holds(good, bad, table.prior) {
                 out.push(Proposal {
                     scope: vec![(*k, condition.clone())],
                     action: table.action,

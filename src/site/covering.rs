@@ -89,6 +89,7 @@ pub struct Table {
 }
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
+#[derive(Debug)]
 pub struct Covering {
     /// The rows; those not in `alive` have been joined to others.
     pub columns: Columns,
@@ -98,14 +99,50 @@ pub struct Covering {
     pub rules: Vec<Adopted>,
     /// Evidence tables made, for the counts.
     pub tests: u64,
+    /// Label noise that even the best operation shows, in thousandths; see [`noise_floor`].
+    pub noise: u64,
+    /// Good and bad of the tables made in the first pass.
+    seen: Vec<(u64, u64)>,
     sorter: Sorter,
+}
+
+/// Observations an operation needs to tell the label noise.
+const MIN_NOISE: u64 = 60;
+
+/// The median share of bad, in thousandths and weighed by observations, among operations with at least [`MIN_NOISE`]
+/// observations that pass the bound of 10 %: where labels are right most of what can be joined (session ids, mirrors) is
+/// contradicted by nothing; where they are contradicted in every twentieth case, so is everything, and the cap on the
+/// raw share of bad rises by as much.
+fn noise_floor(seen: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let mut rates: Vec<(u64, u64)> = seen
+        .filter(|(good, bad)| good + bad >= MIN_NOISE && bad * 10 <= good + bad)
+        .map(|(good, bad)| (bad * 1000 / (good + bad), good + bad))
+        .collect();
+    rates.sort_unstable();
+    let half = rates.iter().map(|r| r.1).sum::<u64>() / 2;
+    let mut below = 0;
+    rates
+        .iter()
+        .find(|r| {
+            below += r.1;
+            below >= half
+        })
+        .map_or(0, |r| r.0)
 }
 
 impl Covering {
     /// Starts from the rows as they are.
     pub fn new(columns: Columns) -> Covering {
         let alive = (0..columns.len() as u32).collect();
-        let mut out = Covering { columns, alive, rules: Vec::new(), tests: 0, sorter: Sorter::default() };
+        let mut out = Covering {
+            columns,
+            alive,
+            rules: Vec::new(),
+            tests: 0,
+            noise: 0,
+            seen: Vec::new(),
+            sorter: Sorter::default(),
+        };
         // Rows that safe syntax has already made the same.
         let groups = out.table(&out.alive.clone(), &[]);
         out.join(&groups);
@@ -128,6 +165,12 @@ impl Covering {
     fn pass(&mut self) -> bool {
         let mut tables = Vec::new();
         let singles = self.singles();
+        if self.rules.is_empty() {
+            // What passes only for the noise is found again below.
+            self.try_all(singles.clone(), &mut tables);
+            self.noise = self.noise.max(noise_floor(self.seen.drain(..)));
+            tables.clear();
+        }
         let found = self.try_all(singles, &mut tables);
         if self.adopt_all(found) {
             return true;
@@ -138,20 +181,23 @@ impl Covering {
             return true;
         }
         let conditions = conditions::conditions(&self.columns, &self.alive);
-        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions)).collect();
+        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise)).collect();
         if self.adopt_all(found) {
             return true;
         }
         let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
-        let found: Vec<Proposal> =
-            tables.iter().filter(single).filter_map(|t| classes::everywhere(&self.columns, &self.alive, t)).collect();
+        let found: Vec<Proposal> = tables
+            .iter()
+            .filter(single)
+            .filter_map(|t| classes::everywhere(&self.columns, &self.alive, t, self.noise))
+            .collect();
         if self.adopt_all(found) {
             return true;
         }
         let found = tables
             .iter()
             .filter(single)
-            .flat_map(|t| classes::conditional(&self.columns, &self.alive, t, &conditions))
+            .flat_map(|t| classes::conditional(&self.columns, &self.alive, t, &conditions, self.noise))
             .collect();
         self.adopt_all(found)
     }
@@ -238,6 +284,9 @@ impl Covering {
             if good < super::evidence::MIN_GOOD {
                 continue;
             }
+            if self.rules.is_empty() {
+                self.seen.push((good, bad));
+            }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             if self.accepts(&groups, action, &keys, prior, &alive) {
                 let score = good as i64 - COST * bad as i64;
@@ -285,7 +334,7 @@ impl Covering {
 
     /// The exact test of an operation (section 4.3), and the breadth test of ignored keys.
     fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
-        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION };
+        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
         groups.accepted(bound, prior)
             && (action != Action::Ignore || prior > 0 || keys.iter().all(|&k| self.broad(groups, k, rows)))
     }

@@ -30,6 +30,12 @@ impl Bound {
     /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
     pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
 
+    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: twice that is
+    /// allowed on top of the cap.
+    pub fn allowing(self, noise: u64) -> Bound {
+        Bound { raw_permille: self.raw_permille + 2 * noise, ..self }
+    }
+
     /// The test, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
         let n = u128::from(good + bad + prior);

@@ -264,7 +264,8 @@ impl Cells {
     pub fn cut(&mut self, split: &Split, cut: Cut) {
         self.list.clear();
         self.names.clear();
-        self.fixed(Fixed::SCHEME, 0, if split.https { 5 } else { 4 });
+        let scheme_end = split.authority.0 - 3;
+        self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
         self.cut_path(split.path, cut);
         if let Some((start, end)) = split.fragment {

@@ -74,6 +74,7 @@ impl Case {
             seen: self.seen.clone(),
             exceptions: self.exceptions.clone(),
             aliases: self.aliases.clone(),
+            ..SiteRules::default()
         }
     }
 }

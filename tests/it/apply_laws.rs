@@ -209,6 +209,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                     .map(|(url, rule)| [url, if rule == 3 { "*".to_owned() } else { rule.to_string() }])
                     .collect(),
                 aliases,
+                ..SiteRules::default()
             }
         })
 }

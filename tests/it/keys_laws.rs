@@ -5,7 +5,7 @@ pub mod laws;
 use laws::laws;
 use proptest::prelude::*;
 use undust::rules::Tokens;
-use undust::site::columns::{Ranks, cut_of};
+use undust::site::columns::Ranks;
 use undust::url::{Cells, Key, Part, compose, normalize, set_order};
 
 /// Strings of the pieces that matter to the cutting of paths and queries.
@@ -101,7 +101,7 @@ fn cases() {
         let mut cells = Cells::default();
         let split = normalize(url.as_bytes(), &mut cells.text).unwrap_or_else(|e| panic!("{url}: {e}"));
         let safe = cells.text.clone();
-        cells.cut(&split, cut_of(&tokens));
+        cells.cut(&split, tokens.cut());
         set_order(&mut cells, |cells, cell| ranks.of(cells.seed(cell.key)));
         let pair = |cell| format!("{} = {:?}", cells.key(cell), String::from_utf8_lossy(cells.value(cell)));
         let found: Vec<String> = cells.list.iter().map(pair).collect();
