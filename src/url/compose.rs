@@ -5,7 +5,7 @@
 //! whose parameters do not stand in the site's usual order carries them in the key
 //! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
 
-use super::keys::{Cell, Cells, Fixed, KeyRef};
+use super::keys::{Cell, Cells, Fixed, KeyRef, MAX_SEGMENTS};
 
 /// Adds the key for an unusual order of parameters, before the first query cell; true where it did. `rank` tells the
 /// place of a query cell (by its index in the list) in the usual order; cells of the same rank order by name.
@@ -127,8 +127,11 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     }
 }
 
+/// A depth or a boundary. A rule may have written anything: other bytes count for nothing, large numbers for one more
+/// than there can be.
 fn number(digits: &[u8]) -> usize {
-    digits.iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'))
+    let digits = digits.iter().filter(|b| b.is_ascii_digit());
+    digits.fold(0, |n, b| (n * 10 + usize::from(b - b'0')).min(MAX_SEGMENTS + 1))
 }
 
 /// The slash at a boundary, and the extra ones that stand there.

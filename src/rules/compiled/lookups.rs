@@ -37,18 +37,21 @@ impl CompiledSite {
         }
         let mut place = |out: &mut CompiledSite, from: &str, to: (u32, u32)| {
             scratch.fired.clear();
-            let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return };
+            let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
+            let normal = scratch.cells.text == from.as_bytes();
             out.reduce(&split, scratch);
             let identity = out.identity(scratch);
-            out.lookups.entry(identity).or_insert(to);
+            normal && *out.lookups.entry(identity).or_insert(to) == to
         };
         let mut range_of: HashMap<&str, (u32, u32), FixedState> = HashMap::default();
         for url in &site.seen {
             let start = self.pool.len() as u32;
             self.pool.extend_from_slice(url.as_bytes());
             let range = (start, self.pool.len() as u32);
-            range_of.insert(url, range);
-            place(self, url, range);
+            // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
+            if place(self, url, range) {
+                range_of.insert(url, range);
+            }
         }
         for [from, to] in &site.aliases {
             // Only members that are their own canonical URL may be the target of a look-up.
