@@ -115,8 +115,8 @@ pub struct Covering {
     pub tests: u64,
     /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
     pub noise: u64,
-    /// Good and bad of the operations tested in the first pass.
-    seen: Vec<(u64, u64)>,
+    /// Good, bad and prior of the operations tested in the first pass.
+    seen: Vec<(u64, u64, u64)>,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     counts: Vec<Vec<u32>>,
@@ -307,7 +307,7 @@ impl Covering {
                 continue;
             }
             if self.rules.is_empty() {
-                self.seen.push((good, bad));
+                self.seen.push((good, bad, prior));
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             if self.accepts(&groups, action, &keys, prior, &alive) {
