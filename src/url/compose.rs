@@ -5,7 +5,7 @@
 //! whose parameters do not stand in the site's usual order carries them in the key
 //! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
 
-use super::keys::{Cell, Cells, Fixed, KeyRef};
+use super::keys::{Cell, Cells, Fixed, KeyRef, MAX_SEGMENTS};
 
 /// Adds the key for an unusual order of parameters, before the first query cell; true where it did. `rank` tells the
 /// place of a query cell (by its index in the list) in the usual order; cells of the same rank order by name.
@@ -65,7 +65,7 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
             Fixed::DOUBLE_SLASH => doubled = Some(*cell),
             Fixed::INDEX => index = Some(*cell),
             Fixed::TRAILING_SLASH => slash = Some(*cell),
-            Fixed::DEPTH => depth = number(cells.value(cell)),
+            Fixed::DEPTH => depth = number(cells.value(cell)).min(MAX_SEGMENTS),
             Fixed::EXTENSION => extension = Some(*cell),
             Fixed::EMPTY_QUERY => empty_query = true,
             Fixed::ORDER => order = Some(*cell),
@@ -127,8 +127,10 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     }
 }
 
+/// The number that cutting wrote; a value that a rule file made up need not be one.
 fn number(digits: &[u8]) -> usize {
-    digits.iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'))
+    let digit = |b: &u8| b.is_ascii_digit().then(|| usize::from(b - b'0'));
+    digits.iter().try_fold(0usize, |n, b| n.checked_mul(10)?.checked_add(digit(b)?)).unwrap_or(usize::MAX)
 }
 
 /// The slash at a boundary, and the extra ones that stand there.

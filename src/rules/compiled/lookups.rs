@@ -24,7 +24,7 @@ impl CompiledSite {
     /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
     pub fn fill_lookups(&mut self, site: &SiteRules, scratch: &mut Scratch) {
         let index: HashMap<&str, u16, FixedState> =
-            site.rules.iter().enumerate().map(|(i, rule)| (rule.id.as_str(), i as u16)).collect();
+            site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..).map(|(rule, i)| (rule.id.as_str(), i)).collect();
         for [url, rule] in &site.exceptions {
             let rule = if rule == "*" { Some(ALL) } else { index.get(rule.as_str()).copied() };
             let split = url::normalize(url.as_bytes(), &mut scratch.cells.text);
@@ -35,20 +35,27 @@ impl CompiledSite {
                 self.exceptions.insert(identity, rule);
             }
         }
+        // True where `to` is what `from` becomes: the first that claims an identity has it.
         let mut place = |out: &mut CompiledSite, from: &str, to: (u32, u32)| {
             scratch.fired.clear();
-            let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return };
+            let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
             out.reduce(&split, scratch);
             let identity = out.identity(scratch);
-            out.lookups.entry(identity).or_insert(to);
+            *out.lookups.entry(identity).or_insert(to) == to
         };
         let mut range_of: HashMap<&str, (u32, u32), FixedState> = HashMap::default();
+        let mut normal = Vec::new();
         for url in &site.seen {
+            // A canonical URL is stage-1 normal.
+            if url::normalize(url.as_bytes(), &mut normal).is_err() || normal != url.as_bytes() {
+                continue;
+            }
             let start = self.pool.len() as u32;
             self.pool.extend_from_slice(url.as_bytes());
             let range = (start, self.pool.len() as u32);
-            range_of.insert(url, range);
-            place(self, url, range);
+            if place(self, url, range) {
+                range_of.insert(url, range);
+            }
         }
         for [from, to] in &site.aliases {
             // Only members that are their own canonical URL may be the target of a look-up.
