@@ -1,6 +1,8 @@
 //! Integration tests: one binary, a module a part of the house.
 #[path = "it/apply_cases.rs"]
 mod apply_cases;
+#[path = "it/apply_laws.rs"]
+mod apply_laws;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
