@@ -13,7 +13,7 @@ use super::classes;
 use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Scope};
-use super::evidence::{Bound, Groups, Sorter};
+use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
 use super::noise;
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use crate::url::Fixed;
@@ -115,8 +115,8 @@ pub struct Covering {
     pub tests: u64,
     /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
     pub noise: u64,
-    /// Good and bad of the operations tested in the first pass.
-    seen: Vec<(u64, u64)>,
+    /// Good, bad and prior of the operations tested in the first pass.
+    seen: Vec<(u64, u64, u64)>,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     counts: Vec<Vec<u32>>,
@@ -294,17 +294,20 @@ impl Covering {
             if maps.is_empty() {
                 continue;
             }
-            if !self.some_good(clusters, &maps) {
+            // Value classes are read from ignores of one key, whatever their good; the rest must reach the bound.
+            let classes = action == Action::Ignore && maps.len() == 1;
+            let least = (MIN_GOOD..).find(|&good| classes || Bound::OPERATION.holds(good, 0, prior));
+            if !self.some_good(clusters, &maps, least.unwrap_or(MIN_GOOD)) {
                 self.tests += 1;
                 continue;
             }
             let groups = self.table(&alive, &maps);
             let (good, bad) = groups.totals();
-            if good < super::evidence::MIN_GOOD {
+            if good < MIN_GOOD {
                 continue;
             }
             if self.rules.is_empty() {
-                self.seen.push((good, bad));
+                self.seen.push((good, bad, prior));
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             if self.accepts(&groups, action, &keys, prior, &alive) {
@@ -359,13 +362,13 @@ impl Covering {
         (0..).zip(&self.counts[key]).zip(table).any(|((code, &n), &to)| n > 0 && to != code)
     }
 
-    /// False when an operation joins so few rows of one cluster that its good is under the least.
-    fn some_good(&mut self, clusters: &Clusters, maps: &[(usize, Map)]) -> bool {
+    /// False when an operation joins so few rows of one cluster that its good is under `least`.
+    fn some_good(&mut self, clusters: &Clusters, maps: &[(usize, Map)], least: u64) -> bool {
         let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
         let mut identities = std::mem::take(&mut self.identities);
         let columns = &self.columns;
         let fill = |rows: &[u32], out: &mut Vec<u64>| identities_after(columns, rows, &maps, out);
-        let found = clusters.repeat(super::evidence::MIN_GOOD, &mut identities, fill);
+        let found = clusters.repeat(least, &mut identities, fill);
         self.identities = identities;
         found
     }

@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn the_upper_bound_is_wilsons() {
-        // n = 10, bad = 1, z = 1: (0.1 + 0.05 + sqrt(0.009 + 0.0025)) / 1.1 = 0.2338...
-        assert_eq!(upper_bound_ppm(1, 10), 233_851);
+        // n = 10, bad = 1, z = 1: (0.1 + 0.05 + sqrt(0.009 + 0.0025)) / 1.1 = 0.233853
+        assert_eq!(upper_bound_ppm(1, 10), 233_853);
         assert_eq!(upper_bound_ppm(0, 0), 1_000_000);
     }
 

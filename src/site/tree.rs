@@ -6,10 +6,11 @@
 //! and is not a bare number (eq. 5 makes a node of every popular id). The absent key is a value. Query keys and path
 //! parameters do not split: whether they are there is the form of a URL. A node under 40 rows is a leaf.
 //!
-//! Cost: O(rows x keys) a level; a key splits once on a path from the root.
+//! Cost: O(rows x keys) a level, whatever the sizes of dictionaries; a key splits once on a path from the root, and one
+//! that has a single value in a node is not looked at below it.
 
 use super::columns::Columns;
-use super::operations::{frequencies, is_number};
+use super::operations::is_number;
 use crate::url::Fixed;
 
 /// Rows below which a node is a leaf.
@@ -48,20 +49,36 @@ pub struct Tree {
     pub leaf_of: Vec<u32>,
 }
 
+/// Rows on their way to a leaf.
+struct Work {
+    node: u32,
+    /// Places in the rows given to [`grow`], rising.
+    members: Vec<u32>,
+    /// Keys that may still split: those that vary in the parent and have not split on the way.
+    keys: Vec<usize>,
+}
+
 /// Grows the tree over `rows`.
 pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
     let mut tree = Tree { nodes: Vec::new(), leaf_of: vec![0; rows.len()] };
     tree.nodes.push(Node { parent: 0, path: Vec::new(), rows: rows.len() as u32, leaf: true });
     let members: Vec<u32> = (0..rows.len() as u32).collect();
-    let mut work = vec![(0u32, members)];
-    while let Some((node, members)) = work.pop() {
+    let splits = |key: &usize| {
+        let name = &columns.keys[*key];
+        !(name.optional() || name.is(Fixed::FRAGMENT) || name.is(Fixed::ORDER))
+    };
+    let mut chooser = Chooser::new(columns);
+    let keys = (0..columns.keys.len()).filter(splits).collect();
+    let mut work = vec![Work { node: 0, members, keys }];
+    while let Some(Work { node, members, mut keys }) = work.pop() {
         for &m in &members {
             tree.leaf_of[m as usize] = node;
         }
         if members.len() < MIN_NODE {
             continue;
         }
-        let Some((key, salient)) = choose(columns, rows, &members, &tree.nodes[node as usize].path) else { continue };
+        let Some((key, salient)) = chooser.choose(columns, rows, &members, &mut keys) else { continue };
+        keys.retain(|&k| k != key);
         tree.nodes[node as usize].leaf = false;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); salient.len() + 1];
         for m in members {
@@ -76,50 +93,104 @@ pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
             path.push(branch);
             let id = tree.nodes.len() as u32;
             tree.nodes.push(Node { parent: node, path, rows: members.len() as u32, leaf: true });
-            work.push((id, members));
+            work.push(Work { node: id, members, keys: keys.clone() });
         }
     }
     tree
 }
 
-/// The key to split on, and its salient values by falling count of rows.
-fn choose(columns: &Columns, rows: &[u32], members: &[u32], path: &[Branch]) -> Option<(usize, Vec<u32>)> {
-    let done = |key: usize| path.iter().any(|b| matches!(b, Branch::Is(k, _) | Branch::None(k, _) if *k == key));
-    let member_rows = || members.iter().map(|&m| rows[m as usize]);
-    let mut clusters: Vec<u32> = member_rows().map(|r| columns.label[r as usize]).collect();
-    clusters.sort_unstable();
-    clusters.dedup();
-    let needed = MIN_SALIENT.max(clusters.len() as u32 / 100);
-    let mut best: Option<(f64, usize, Vec<u32>)> = None;
-    for key in 0..columns.keys.len() {
-        let name = &columns.keys[key];
-        if name.optional() || name.is(Fixed::FRAGMENT) || name.is(Fixed::ORDER) || done(key) {
-            continue;
+/// Scratch for choosing keys: as big as the largest dictionary, and clean between nodes, so that a node costs its own
+/// rows and not the dictionaries of the site.
+struct Chooser {
+    counts: Vec<u32>,
+    /// Codes of the key under trial that come in the node.
+    seen: Vec<u32>,
+    labels: Vec<u32>,
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Chooser {
+    fn new(columns: &Columns) -> Chooser {
+        let most = (0..columns.keys.len()).map(|k| columns.codes_len(k)).max().unwrap_or(0);
+        Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), pairs: Vec::new() }
+    }
+
+    /// The key to split on, and its salient values by falling count of rows. Keys with one value leave `keys`.
+    fn choose(
+        &mut self,
+        columns: &Columns,
+        rows: &[u32],
+        members: &[u32],
+        keys: &mut Vec<usize>,
+    ) -> Option<(usize, Vec<u32>)> {
+        self.labels.clear();
+        self.labels.extend(members.iter().map(|&m| columns.label[rows[m as usize] as usize]));
+        self.pairs.clear();
+        self.pairs.extend(self.labels.iter().map(|&l| (l, 0)));
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        let needed = MIN_SALIENT.max(self.pairs.len() as u32 / 100);
+        let mut best: Option<(f64, usize, Vec<u32>)> = None;
+        keys.retain(|&key| {
+            let codes = members.iter().map(|&m| columns.codes[key][rows[m as usize] as usize]);
+            self.seen.clear();
+            for code in codes.clone() {
+                let count = &mut self.counts[code as usize];
+                if *count == 0 {
+                    self.seen.push(code);
+                }
+                *count += 1;
+            }
+            let varies = self.seen.len() > 1;
+            if varies && self.seen.iter().any(|&c| self.counts[c as usize] >= needed) {
+                let least = best.as_ref().map_or(f64::INFINITY, |b| b.0);
+                if let Some(entropy) = self.entropy(members.len(), least) {
+                    let salient = self.salient(columns, key, codes, needed);
+                    if !salient.is_empty() {
+                        best = Some((entropy, key, salient));
+                    }
+                }
+            }
+            self.seen.iter().for_each(|&code| self.counts[code as usize] = 0);
+            varies
+        });
+        best.map(|(_, key, salient)| (key, salient))
+    }
+
+    /// Entropy (eq. 4) of the codes seen, where it is under `least`. Summed by rising code, so that it does not depend
+    /// on the order of rows; a sum in any order rules out most keys before that.
+    fn entropy(&mut self, total: usize, least: f64) -> Option<f64> {
+        let total = total as f64;
+        let term = |count: u32| -f64::from(count) / total * (f64::from(count) / total).ln();
+        let one = term(1);
+        let sum = |seen: &[u32], counts: &[u32]| -> f64 {
+            let each = |&code: &u32| if counts[code as usize] == 1 { one } else { term(counts[code as usize]) };
+            seen.iter().map(each).sum()
+        };
+        // Rounding errors of any order are far below a millionth.
+        if sum(&self.seen, &self.counts) > least + 1e-6 * (1.0 + least) {
+            return None;
         }
-        let counts = frequencies(columns, key, member_rows());
-        let total = members.len() as f64;
-        // Few values only: an id with thousands of values is never salient and its entropy never the least.
-        let entropy: f64 =
-            counts.iter().filter(|&&c| c > 0).map(|&c| -f64::from(c) / total * (f64::from(c) / total).ln()).sum();
-        if entropy <= 0.0 || best.as_ref().is_some_and(|b| b.0 <= entropy) {
-            continue;
-        }
-        let mut pairs: Vec<(u32, u32)> = member_rows()
-            .map(|r| (columns.codes[key][r as usize], columns.label[r as usize]))
-            .filter(|p| counts[p.0 as usize] >= needed)
-            .collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let depth = name.is(Fixed::DEPTH);
-        let mut salient: Vec<u32> = pairs
+        self.seen.sort_unstable();
+        let entropy = sum(&self.seen, &self.counts);
+        (entropy > 0.0 && entropy < least).then_some(entropy)
+    }
+
+    /// Values in at least `needed` clusters of the node, by falling count of rows.
+    fn salient(&mut self, columns: &Columns, key: usize, codes: impl Iterator<Item = u32>, needed: u32) -> Vec<u32> {
+        let counts = &self.counts;
+        self.pairs.clear();
+        self.pairs.extend(codes.zip(self.labels.iter().copied()).filter(|p| counts[p.0 as usize] >= needed));
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        let depth = columns.keys[key].is(Fixed::DEPTH);
+        let mut salient: Vec<u32> = self
+            .pairs
             .chunk_by(|a, b| a.0 == b.0)
             .filter(|run| run.len() as u32 >= needed && (depth || !is_number(columns, key, run[0].0)))
             .map(|run| run[0].0)
             .collect();
-        if !salient.is_empty() {
-            salient.sort_by_key(|&c| (std::cmp::Reverse(counts[c as usize]), c));
-            best = Some((entropy, key, salient));
-        }
+        salient.sort_by_key(|&c| (std::cmp::Reverse(counts[c as usize]), c));
+        salient
     }
-    best.map(|(_, key, salient)| (key, salient))
 }

@@ -65,7 +65,7 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
             Fixed::DOUBLE_SLASH => doubled = Some(*cell),
             Fixed::INDEX => index = Some(*cell),
             Fixed::TRAILING_SLASH => slash = Some(*cell),
-            Fixed::DEPTH => depth = number(cells.value(cell)).min(MAX_SEGMENTS),
+            Fixed::DEPTH => depth = number(cells.value(cell)),
             Fixed::EXTENSION => extension = Some(*cell),
             Fixed::EMPTY_QUERY => empty_query = true,
             Fixed::ORDER => order = Some(*cell),
@@ -127,10 +127,11 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     }
 }
 
-/// The number that cutting wrote; a value that a rule file made up need not be one.
+/// A depth or a boundary. A rule may have written anything: other bytes count for nothing, large numbers for one more
+/// than there can be.
 fn number(digits: &[u8]) -> usize {
-    let digit = |b: &u8| b.is_ascii_digit().then(|| usize::from(b - b'0'));
-    digits.iter().try_fold(0usize, |n, b| n.checked_mul(10)?.checked_add(digit(b)?)).unwrap_or(usize::MAX)
+    let digits = digits.iter().filter(|b| b.is_ascii_digit());
+    digits.fold(0, |n, b| (n * 10 + usize::from(b - b'0')).min(MAX_SEGMENTS + 1))
 }
 
 /// The slash at a boundary, and the extra ones that stand there.

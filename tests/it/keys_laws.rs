@@ -102,7 +102,7 @@ fn cases() {
         let split = normalize(url.as_bytes(), &mut cells.text).unwrap_or_else(|e| panic!("{url}: {e}"));
         let safe = cells.text.clone();
         cells.cut(&split, tokens.cut());
-        set_order(&mut cells, |cells, cell| ranks.of(cells.seed(cell.key)));
+        set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
         let pair = |cell| format!("{} = {:?}", cells.key(cell), String::from_utf8_lossy(cells.value(cell)));
         let found: Vec<String> = cells.list.iter().map(pair).collect();
         if found != expected {

@@ -35,24 +35,20 @@ impl CompiledSite {
                 self.exceptions.insert(identity, rule);
             }
         }
-        // True where `to` is what `from` becomes: the first that claims an identity has it.
         let mut place = |out: &mut CompiledSite, from: &str, to: (u32, u32)| {
             scratch.fired.clear();
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
+            let normal = scratch.cells.text == from.as_bytes();
             out.reduce(&split, scratch);
             let identity = out.identity(scratch);
-            *out.lookups.entry(identity).or_insert(to) == to
+            normal && *out.lookups.entry(identity).or_insert(to) == to
         };
         let mut range_of: HashMap<&str, (u32, u32), FixedState> = HashMap::default();
-        let mut normal = Vec::new();
         for url in &site.seen {
-            // A canonical URL is stage-1 normal.
-            if url::normalize(url.as_bytes(), &mut normal).is_err() || normal != url.as_bytes() {
-                continue;
-            }
             let start = self.pool.len() as u32;
             self.pool.extend_from_slice(url.as_bytes());
             let range = (start, self.pool.len() as u32);
+            // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
             if place(self, url, range) {
                 range_of.insert(url, range);
             }

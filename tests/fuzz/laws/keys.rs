@@ -32,7 +32,7 @@ fn one(safe: &[u8], cut: Cut, rank: fn(u64) -> u32) -> Result<(), String> {
     let mut cells = Cells::default();
     let split = normalize(safe, &mut cells.text).map_err(|e| format!("stage 1 refuses what it made: {e:?}"))?;
     cells.cut(&split, cut);
-    set_order(&mut cells, |cells, cell| rank(cells.seed(cell.key)));
+    set_order(&mut cells, |cells, at| rank(cells.seed(cells.list[at].key)));
     let told =
         |law: &str, with: &[u8]| Err(format!("{law} ({cut:?}): {} -> {}", safe.escape_ascii(), with.escape_ascii()));
     let mut out = b"left over from another URL".to_vec();
