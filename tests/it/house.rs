@@ -27,7 +27,10 @@ const ABSENCES: &[Absence] = &[
         what: "files, sockets and clocks",
         names: &[
             "std::fs",
-            "std::net",
+            "std::net::TcpStream",
+            "std::net::TcpListener",
+            "std::net::UdpSocket",
+            "std::net::ToSocketAddrs",
             "std::os::unix::net",
             "std::time::Instant",
             "std::time::SystemTime",

@@ -269,7 +269,7 @@ fn import(tokens: &[Token], mut i: usize, before: &[String], out: &mut Vec<(Stri
             }
             word if is_word(word) || word == "*" => {
                 // `use a::{self}` names `a`.
-                if !(word == "self" && !path.is_empty()) {
+                if word != "self" || path.is_empty() {
                     path.push(word.to_string());
                 }
                 i += 1;
