@@ -3,6 +3,8 @@
 mod apply_cases;
 #[path = "it/apply_laws.rs"]
 mod apply_laws;
+#[path = "it/apply_rules.rs"]
+mod apply_rules;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]

@@ -6,9 +6,11 @@
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
 use super::compiled::{CompiledSite, State};
+use super::explain::Step;
 use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
+use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -83,6 +85,8 @@ pub struct Scratch {
     pub(super) out: Vec<u8>,
     pub(super) again: Vec<u8>,
     pub(super) fired: Vec<u16>,
+    /// Rules that fire when an output is canonicalized once more.
+    pub(super) fired_again: Vec<u16>,
 }
 
 impl RuleSet {
@@ -100,7 +104,7 @@ impl RuleSet {
                     refused_hosts += u64::from(*claim != AMBIGUOUS);
                     *claim = AMBIGUOUS;
                 }
-                let domain = url::site::registrable_domain(host.as_bytes());
+                let domain = registrable_domain(host.as_bytes());
                 let claim = domains.entry(hash64(domain)).or_insert(index);
                 if *claim != index {
                     *claim = AMBIGUOUS;
@@ -148,7 +152,17 @@ impl RuleSet {
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
         let looked_up = match site.map(|s| &self.compiled[s as usize]) {
-            Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => compiled.apply(&split, scratch),
+            Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
+                let length = scratch.cells.text.len();
+                let looked_up = compiled.apply(&split, scratch);
+                if (looked_up || !scratch.fired.is_empty()) && !self.keeps_site(site, &split, scratch) {
+                    scratch.fired.clear();
+                    scratch.cells.text.truncate(length);
+                    std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
+                    return Applied { url: &scratch.out, site, fired: &[], looked_up: false, invalid: false };
+                }
+                looked_up
+            }
             Some(Compiled::Published(compiled)) => {
                 compiled.canonicalize(&scratch.cells.text, &mut scratch.out, &mut scratch.fired);
                 false
@@ -161,10 +175,36 @@ impl RuleSet {
         Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
     }
 
+    /// The steps of the rules of `site` on a URL, and what they make of it before the laws are asked; `None` for a site
+    /// without rules of this method.
+    pub(super) fn trace_site(&self, site: Option<u32>, url: &str, steps: &mut Vec<Step>) -> Option<String> {
+        let site = site? as usize;
+        let Compiled::Undust(compiled) = &self.compiled[site] else { return None };
+        let mut scratch = Scratch::default();
+        let split = url::normalize(url.as_bytes(), &mut scratch.cells.text).ok()?;
+        Some(compiled.trace(&split, &self.sites[site], &mut scratch, steps))
+    }
+
+    /// Law: the output stays on a host of the site. `scratch.cells.text` still starts with the stage-1 form of the input.
+    fn keeps_site(&self, site: Option<u32>, split: &url::Split, scratch: &Scratch) -> bool {
+        let (text, out) = (&scratch.cells.text, &scratch.out);
+        let same = split.path.0 as usize;
+        if out.len() > same && text[..=same] == out[..=same] {
+            return true;
+        }
+        let host = host_of(out);
+        if host == &text[split.host.0 as usize..split.host.1 as usize] {
+            return true;
+        }
+        let claim = self.hosts.get(&hash64(host)).or_else(|| self.domains.get(&hash64(registrable_domain(host))));
+        // What two labels claim is left as it is when it comes in without a label.
+        claim.is_some_and(|&claim| Some(claim) == site || claim == AMBIGUOUS)
+    }
+
     fn site_of_host(&self, host: &[u8]) -> Option<u32> {
         let claim = match self.hosts.get(&hash64(host)) {
             Some(&site) => site,
-            None => *self.domains.get(&hash64(url::site::registrable_domain(host)))?,
+            None => *self.domains.get(&hash64(registrable_domain(host)))?,
         };
         (claim != AMBIGUOUS).then_some(claim)
     }
@@ -172,5 +212,17 @@ impl RuleSet {
     /// Index of the site of this label.
     pub fn site_index(&self, label: &str) -> Option<u32> {
         self.sites.binary_search_by(|s| s.site.as_str().cmp(label)).ok().map(|i| i as u32)
+    }
+}
+
+/// The host of a stage-1 normal URL.
+fn host_of(url: &[u8]) -> &[u8] {
+    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
+    let rest = &url[start..];
+    let authority = &rest[..memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())];
+    let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
+    match host.first() {
+        Some(b'[') => &host[..memchr::memchr(b']', host).map_or(host.len(), |at| at + 1)],
+        _ => &host[..memchr::memchr(b':', host).unwrap_or(host.len())],
     }
 }

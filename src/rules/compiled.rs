@@ -9,6 +9,7 @@ mod mirrors;
 mod reduce;
 mod settled;
 mod steps;
+mod trace;
 
 use super::apply::Scratch;
 use super::types::Function;
@@ -229,14 +230,16 @@ impl CompiledSite {
     fn stable(&self, scratch: &mut Scratch) -> bool {
         let mut first = std::mem::take(&mut scratch.again);
         std::mem::swap(&mut first, &mut scratch.cells.text);
-        let fired = scratch.fired.len();
+        // Rules that fire now are not those of the URL: they go to a list of their own.
+        std::mem::swap(&mut scratch.fired, &mut scratch.fired_again);
+        scratch.fired.clear();
         let same = match url::normalize(&scratch.out, &mut scratch.cells.text) {
             Ok(split) if scratch.cells.text == scratch.out => {
                 self.reduce(&split, scratch);
                 match self.look_up(scratch) {
                     Some(url) => url == scratch.out,
                     // What was cut and is not changed composes to the same bytes.
-                    None if scratch.fired.len() == fired && !self.cut.semicolons => true,
+                    None if scratch.fired.is_empty() && !self.cut.semicolons => true,
                     None => {
                         url::compose(&scratch.cells, &mut scratch.state.value);
                         scratch.state.value == scratch.out
@@ -245,7 +248,7 @@ impl CompiledSite {
             }
             _ => false,
         };
-        scratch.fired.truncate(fired);
+        std::mem::swap(&mut scratch.fired, &mut scratch.fired_again);
         std::mem::swap(&mut first, &mut scratch.cells.text);
         scratch.again = first;
         same

@@ -146,6 +146,13 @@ pub enum Step {
         /// What came of it.
         outcome: Outcome,
     },
+    /// A rule does not hold for what the rules make of this URL: it is passed over in what follows.
+    Exception {
+        /// What the rules make of the URL.
+        page: String,
+        /// Id of the rule; `*` for all rules.
+        rule: String,
+    },
     /// A learned look-up decided.
     Alias {
         /// The reduced URL.
@@ -234,16 +241,19 @@ impl RuleSet {
         let site = applied.site.map(|site| &self.sites()[site as usize]);
         let host = text(&safe[split.host.0 as usize..split.host.1 as usize]);
         trace.steps.push(Step::Site { host, site: site.map(|site| site.site.clone()) });
-        for &index in applied.fired {
-            let index = usize::from(index);
-            let rule = site.expect("only rules of a site fire").rules[index].clone();
-            trace.steps.push(Step::Rule {
-                index,
-                rule: Box::new(rule),
-                outcome: Outcome::Fired { changes: Vec::new() },
-            });
+        let (canonical, fired) = (text(applied.url), applied.fired.to_vec());
+        if let Some(made) = self.trace_site(applied.site, url, &mut trace.steps) {
+            if made != canonical {
+                let law = "canonicalizing twice is once, on a host of the site".to_owned();
+                trace.steps.push(Step::Refused { url: made, law });
+            }
+        } else if let Some(site) = site {
+            for index in fired.into_iter().map(usize::from) {
+                let outcome = Outcome::Fired { changes: Vec::new() };
+                trace.steps.push(Step::Rule { index, rule: Box::new(site.rules[index].clone()), outcome });
+            }
         }
-        trace.steps.push(Step::Canonical { url: text(applied.url) });
+        trace.steps.push(Step::Canonical { url: canonical });
         trace
     }
 }
@@ -296,6 +306,10 @@ fn render(step: &Step, text: &mut String) {
                     put(text, "", &format!("             and: {other}"));
                 }
             }
+        }
+        Step::Exception { page, rule } => {
+            let rule = if rule == "*" { "any rule" } else { rule };
+            put(text, "exception", &format!("{rule} does not hold for {page}: passed over below"));
         }
         Step::Alias { from, to } => {
             put(text, "look-up", &format!("{from} is the same page as a URL seen"));

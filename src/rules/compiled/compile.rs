@@ -1,6 +1,6 @@
 //! Rules into programs: keys get slots, values get codes.
 
-use super::{ABSENT, Check, CompiledSite, Constant, Fill, Gate, NO_SLOT, Program, Slot, Step, bit};
+use super::{ABSENT, Check, CompiledSite, Constant, Fill, Gate, NO_RULE, NO_SLOT, Program, Slot, Step, bit};
 use crate::model::hash64_seeded;
 use crate::rules::types::Function;
 use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
@@ -8,8 +8,13 @@ use crate::url::keys::HOST_SUB;
 use crate::url::{Cell, Cells, Cut, Fixed, Key, normalize};
 use std::collections::HashMap;
 
+/// Rules of a site up to which it is worked out which of them wake which, at the cost of their square; the URLs of a
+/// site with more are all cut again.
+const MAX_WOKEN: usize = 512;
+
 impl CompiledSite {
-    /// Compiles; operations on keys that are not keys are left out (a rule file of a later minor version).
+    /// Compiles. Total: a rule with a key that is none, or beyond the 65,534 rules and 65,535 keys that a site may have,
+    /// never fires.
     pub fn new(site: &SiteRules) -> CompiledSite {
         let rank = |(i, name): (usize, &String)| (Key::Query(name.clone()).seed(), (NO_SLOT, i as u32));
         let mut out = CompiledSite {
@@ -30,31 +35,34 @@ impl CompiledSite {
             exceptions: HashMap::default(),
             lookups: HashMap::default(),
         };
-        out.programs = site.rules.iter().map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();
+        let rules = site.rules.iter().take(usize::from(NO_RULE));
+        out.programs = rules.map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();
         out.gates = out.programs.iter().map(Program::gate).collect();
-        out.again = (0..out.programs.len()).map(|at| out.woken(at)).collect();
+        if out.programs.len() <= MAX_WOKEN {
+            out.again = (0..out.programs.len()).map(|at| out.woken(at)).collect();
+        }
         out
     }
 
-    pub(super) fn slot(&mut self, key: &Key) -> Slot {
+    /// The slot of a key; `None` where a file names more keys than there are slots.
+    pub(super) fn slot(&mut self, key: &Key) -> Option<Slot> {
         let seed = key.seed();
         let known = match key {
             Key::Fixed(fixed) => Some(self.fixed[usize::from(fixed.0)]).filter(|&s| s != NO_SLOT),
             _ => self.named.get(&seed).map(|n| n.0).filter(|&s| s != NO_SLOT),
         };
-        known.unwrap_or_else(|| {
-            let slot = self.keys.len() as Slot;
-            self.keys.push(key.clone());
-            self.seeds.push(seed);
-            self.coded.push(false);
-            match key {
-                Key::Fixed(fixed) => self.fixed[usize::from(fixed.0)] = slot,
-                _ => {
-                    self.named.entry(seed).or_insert((NO_SLOT, u32::MAX)).0 = slot;
-                }
-            }
-            slot
-        })
+        if known.is_some() || self.keys.len() >= usize::from(NO_SLOT) {
+            return known;
+        }
+        let slot = self.keys.len() as Slot;
+        self.keys.push(key.clone());
+        self.seeds.push(seed);
+        self.coded.push(false);
+        match key {
+            Key::Fixed(fixed) => self.fixed[usize::from(fixed.0)] = slot,
+            _ => self.named.entry(seed).or_insert((NO_SLOT, u32::MAX)).0 = slot,
+        }
+        Some(slot)
     }
 
     pub(super) fn code(&mut self, slot: Slot, value: &str) -> u32 {
@@ -72,7 +80,7 @@ impl CompiledSite {
     pub(super) fn program(&mut self, rule: &Rule) -> Option<Program> {
         let mut checks = Vec::new();
         for Constraint { key, test } in &rule.scope {
-            let slot = self.slot(&Key::parse(key)?);
+            let slot = self.slot(&Key::parse(key)?)?;
             let check = match test {
                 Test::Equals(value) => Check::Is(self.code(slot, value)),
                 Test::OneOf(values) => Check::OneOf(values.iter().map(|v| self.code(slot, v)).collect()),
@@ -87,7 +95,7 @@ impl CompiledSite {
         }
         let mut steps = Vec::new();
         for (key, operation) in &rule.operations {
-            let slot = self.slot(&Key::parse(key)?);
+            let slot = self.slot(&Key::parse(key)?)?;
             steps.push(match operation {
                 Operation::Ignore(Representative::LeftOut) => Step::Drop(slot),
                 Operation::Ignore(Representative::WherePresent(v)) => Step::Set(slot, self.code(slot, v), false),
@@ -108,17 +116,17 @@ impl CompiledSite {
     }
 
     pub(super) fn form_program(&mut self, rule: &Rule, checks: Vec<(Slot, Check)>) -> Option<Program> {
-        let host = self.slot(&Key::Fixed(Fixed::HOST));
+        let host = self.slot(&Key::Fixed(Fixed::HOST))?;
         let mut target = Vec::new();
         for (key, operation) in &rule.operations {
             let (key, to_sub) =
                 if key == HOST_SUB { (Key::Fixed(Fixed::HOST), true) } else { (Key::parse(key)?, false) };
-            let slot = self.slot(&key);
+            let slot = self.slot(&key)?;
             let fill = match operation {
                 Operation::Keep(value) => Fill::Constant(self.code(slot, value)),
                 Operation::Replace(from) if from == HOST_SUB => Fill::FromSub(host),
                 Operation::Replace(from) => {
-                    let value = self.slot(&Key::parse(from)?);
+                    let value = self.slot(&Key::parse(from)?)?;
                     if to_sub { Fill::ToSub { value, host } } else { Fill::From(value) }
                 }
                 _ => return None,

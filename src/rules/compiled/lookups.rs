@@ -24,7 +24,7 @@ impl CompiledSite {
     /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
     pub fn fill_lookups(&mut self, site: &SiteRules, scratch: &mut Scratch) {
         let index: HashMap<&str, u16, FixedState> =
-            site.rules.iter().enumerate().map(|(i, rule)| (rule.id.as_str(), i as u16)).collect();
+            site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..).map(|(rule, i)| (rule.id.as_str(), i)).collect();
         for [url, rule] in &site.exceptions {
             let rule = if rule == "*" { Some(ALL) } else { index.get(rule.as_str()).copied() };
             let split = url::normalize(url.as_bytes(), &mut scratch.cells.text);

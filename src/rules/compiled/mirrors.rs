@@ -3,7 +3,7 @@
 //! They run behind all other rules, since a directory is known by the URLs that those compose; what lies at the twin is
 //! reduced by the same rules once more.
 
-use super::{CompiledSite, touch};
+use super::{CompiledSite, NO_RULE, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::types::{Operation, PREFIX, SiteRules, Test};
 use crate::url;
@@ -11,13 +11,13 @@ use crate::url;
 impl CompiledSite {
     /// Compiles the mirror rules of a site, longest directory first.
     pub fn compile_mirrors(&mut self, site: &SiteRules) {
-        for (i, rule) in site.rules.iter().enumerate() {
+        for (rule, i) in site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..) {
             if let ([scope], [(key, Operation::Keep(target))]) = (&rule.scope[..], &rule.operations[..])
                 && let Test::Equals(source) = &scope.test
                 && scope.key == PREFIX
                 && key == PREFIX
             {
-                self.mirrors.push((i as u16, source.clone().into_bytes(), target.clone().into_bytes()));
+                self.mirrors.push((i, source.clone().into_bytes(), target.clone().into_bytes()));
             }
         }
         self.mirrors.sort_by_key(|m| std::cmp::Reverse(m.1.len()));

@@ -51,7 +51,7 @@ impl CompiledSite {
     }
 
     /// Seeds, hashes, slots and codes of the cells, and the key for an unusual order of parameters.
-    fn code_cells(&self, cells: &mut Cells, state: &mut State) {
+    pub(super) fn code_cells(&self, cells: &mut Cells, state: &mut State) {
         state.seeds.clear();
         state.slots.clear();
         state.ranks.clear();

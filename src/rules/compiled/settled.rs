@@ -12,7 +12,7 @@ impl CompiledSite {
     /// stands beside it; these places are asked one by one.
     pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &[u16]) -> bool {
         let touched = state.touched;
-        if touched & touch::SHAPE != 0 || self.cut.semicolons {
+        if touched & touch::SHAPE != 0 || self.cut.semicolons || self.again.len() < self.programs.len() {
             return false;
         }
         if touched & (touch::SLASH | touch::DOUBLED) != 0 && !bare_path(cells) {

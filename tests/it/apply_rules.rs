@@ -1,0 +1,395 @@
+//! The laws of the applier on rule files that no learner would write, and on URLs near them. In this build the applier
+//! also checks itself: what it takes for settled is canonicalized once more.
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use undust::rules::{
+    Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test, Tokens,
+};
+use undust::url::normalize;
+use undust::url::site::registrable_domain;
+
+const KEYS: &[&str] = &[
+    "scheme",
+    "host",
+    "double slash",
+    "index",
+    "trailing slash",
+    "depth",
+    "ext",
+    "empty query",
+    "order",
+    "fragment",
+    "whole query",
+    "path0",
+    "path0.number",
+    "path1",
+    "path1.ext",
+    "path1.group",
+    "path2.tail",
+    "path23",
+    "query a=",
+    "query b=",
+    "query c",
+    "query ",
+    "query sid=",
+    "param s=",
+    "param ",
+    "host.sub",
+    "prefix",
+    "no key",
+    "path99",
+    "",
+];
+const VALUES: &[&str] = &[
+    "",
+    "1",
+    "2",
+    "x",
+    "X",
+    "a.example",
+    "www.a.example",
+    "b.a.example",
+    "evil.test",
+    "http",
+    "https",
+    "/",
+    "index.php",
+    ".html",
+    "..",
+    ".",
+    "%7e",
+    "%2F",
+    "a&b=1",
+    "1&a=2",
+    "99999999999999999999",
+    "-1",
+    "a/b",
+    "x;y",
+    "x?y#z",
+    "b=&a=",
+    "a.example:443",
+    "a.example:80",
+    "u@a.example",
+    "\u{e9}",
+    "+",
+    "http://a.example/x",
+];
+const PIECES: &[&str] = &[
+    "/",
+    "//",
+    "x",
+    "X",
+    "1",
+    "2",
+    ".html",
+    "index.php",
+    "/index.html",
+    ";s=1",
+    ";",
+    "?",
+    "a=1",
+    "&",
+    "b=2",
+    "a=",
+    "c",
+    "sid=9",
+    "=",
+    "%7e",
+    "%2F",
+    "+",
+    "#",
+    "f",
+    "..",
+    ".",
+    "/a/b",
+    "&a=2",
+    "x-12",
+    "/1:2",
+];
+const HEADS: &[&str] = &[
+    "http://a.example",
+    "https://a.example",
+    "http://www.a.example",
+    "http://b.a.example:443",
+    "https://u:p@a.example",
+    "http://www.www.a.example",
+    "HTTP://A.example:80",
+    "http://c.example",
+    "http://a.test",
+    "http://[::1]",
+    "ftp://x",
+    "",
+];
+
+fn text(of: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop_oneof![9 => select(of).prop_map(str::to_owned), 1 => ".{0,6}"]
+}
+
+fn url() -> impl Strategy<Value = String> {
+    (select(HEADS), vec(select(PIECES), 0..9)).prop_map(|(head, rest)| format!("{head}/{}", rest.concat()))
+}
+
+fn constraint() -> impl Strategy<Value = Constraint> {
+    let values = || vec(text(VALUES), 0..4);
+    let test = prop_oneof![
+        text(VALUES).prop_map(Test::Equals),
+        values().prop_map(Test::OneOf),
+        values().prop_map(Test::NoneOf),
+        Just(Test::Present),
+        Just(Test::Absent),
+    ];
+    (text(KEYS), test).prop_map(|(key, test)| Constraint { key, test })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let maybe = || proptest::option::of(text(VALUES));
+    prop_oneof![
+        4 => Just(Operation::Ignore(Representative::LeftOut)),
+        1 => text(VALUES).prop_map(|v| Operation::Ignore(Representative::WherePresent(v))),
+        1 => text(VALUES).prop_map(|v| Operation::Ignore(Representative::Everywhere(v))),
+        1 => text(VALUES).prop_map(Operation::Keep),
+        1 => text(KEYS).prop_map(Operation::Replace),
+        2 => vec((maybe(), maybe()), 0..4).prop_map(Operation::Classes),
+        2 => select(&[
+            Function::DropWww, Function::DecodeSubDelimiters, Function::PlusIsSpace, Function::DropEmpty, Function::LowerCase,
+        ][..]).prop_map(Operation::Apply),
+    ]
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let scope = prop_oneof![2 => Just(Vec::new()).boxed(), 3 => vec(constraint(), 0..4).boxed()];
+    (scope, vec((text(KEYS), operation()), 0..4), proptest::bool::weighted(0.2)).prop_map(
+        |(scope, operations, closed)| Rule {
+            id: String::new(),
+            kind: Kind::Ignore,
+            scope,
+            operations,
+            closed,
+            evidence: Evidence::default(),
+            departures: Vec::new(),
+        },
+    )
+}
+
+fn site() -> impl Strategy<Value = SiteRules> {
+    let hosts = vec(select(&["a.example", "www.a.example", "b.a.example", "c.example", ""][..]), 1..4);
+    let tokens = (text(&[":", ":,=!", ""]), any::<bool>(), vec(select(&["a=", "b=", "c", "sid="][..]), 0..4));
+    let exceptions = vec((url(), select(&["*", "0", "1"][..])), 0..3);
+    (hosts, tokens, vec(rule(), 0..6), vec(url(), 0..4), exceptions, vec((url(), url()), 0..3)).prop_map(
+        |(hosts, (delimiters, semicolons, order), mut rules, seen, exceptions, aliases)| {
+            rules.iter_mut().enumerate().for_each(|(i, rule)| rule.id = i.to_string());
+            let mut aliases: Vec<[String; 2]> = aliases.into_iter().map(|(a, b)| [a, b]).collect();
+            aliases.extend(seen.windows(2).map(|w| [w[0].clone(), w[1].clone()]));
+            SiteRules {
+                site: hosts[0].to_owned(),
+                hosts: hosts.into_iter().map(str::to_owned).collect(),
+                tokens: Tokens {
+                    delimiters,
+                    semicolons: semicolons && rules.len() > 3,
+                    query_order: order.into_iter().map(str::to_owned).collect(),
+                    ..Tokens::default()
+                },
+                rules,
+                seen,
+                exceptions: exceptions.into_iter().map(|(url, rule)| [url, rule.to_owned()]).collect(),
+                aliases,
+                ..SiteRules::default()
+            }
+        },
+    )
+}
+
+fn host(url: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    let split = normalize(url, &mut text).expect("a URL");
+    text[split.host.0 as usize..split.host.1 as usize].to_vec()
+}
+
+fn laws(rules: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), TestCaseError> {
+    let applied = rules.apply(url.as_bytes(), None, scratch);
+    let (out, site, invalid) = (applied.url.to_vec(), applied.site, applied.invalid);
+    let mut normal = Vec::new();
+    if normalize(url.as_bytes(), &mut normal).is_err() {
+        prop_assert!(invalid && out == url.as_bytes());
+        return Ok(());
+    }
+    let shown = String::from_utf8_lossy(&out).into_owned();
+    prop_assert!(!invalid);
+    prop_assert!(normalize(&out, &mut normal).is_ok() && normal == out, "{url} became {shown}: not stage-1 normal");
+    let again = rules.apply(&out, None, scratch).url.to_vec();
+    let again = String::from_utf8_lossy(&again).into_owned();
+    prop_assert_eq!(&again, &shown, "{} twice", url);
+    let (before, after) = (host(url.as_bytes()), host(&out));
+    let of_site = |site: u32| {
+        let mut hosts = rules.sites()[site as usize].hosts.iter().map(String::as_bytes);
+        hosts.any(|h| h == after || registrable_domain(h) == registrable_domain(&after))
+    };
+    prop_assert!(before == after || site.is_some_and(of_site), "{url} became {shown}: left its site");
+    let trace = rules.trace(url);
+    let end = format!("  canonical    {shown}\n");
+    prop_assert!(trace.text(false).ends_with(&end), "the trace of {url} does not end in {shown}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_rules_keep_the_laws(sites in vec(site(), 1..3), urls in vec(url(), 1..8)) {
+        let urls: Vec<String> = urls.into_iter().chain(sites.iter().flat_map(|s| s.seen.clone())).collect();
+        let rules = RuleSet::new(sites);
+        let mut scratch = Scratch::default();
+        for url in &urls {
+            laws(&rules, url, &mut scratch)?;
+        }
+    }
+}
+
+fn plain(operations: Vec<(String, Operation)>) -> Rule {
+    Rule {
+        id: "0".into(),
+        kind: Kind::Ignore,
+        scope: Vec::new(),
+        operations,
+        closed: false,
+        evidence: Evidence::default(),
+        departures: Vec::new(),
+    }
+}
+
+fn left_out(key: &str) -> Rule {
+    plain(vec![(key.into(), Operation::Ignore(Representative::LeftOut))])
+}
+
+#[test]
+fn more_keys_and_rules_than_there_is_room_for() {
+    let rules = (0..70_000).map(|i| left_out(&format!("query k{i}="))).collect();
+    let site = SiteRules { site: "a.example".into(), hosts: vec!["a.example".into()], rules, ..SiteRules::default() };
+    let rules = RuleSet::new(vec![site]);
+    let canonical = |url: &str| rules.canonicalize(url).url;
+    assert_eq!(canonical("http://a.example/?k3=1&k60000=1&x=2"), "http://a.example/?x=2");
+    // The last ones never fire.
+    assert_eq!(canonical("http://a.example/?k69999=1"), "http://a.example/?k69999=1");
+}
+
+#[test]
+fn long_urls_of_many_parameters() {
+    let rules = vec![left_out("query k1="), left_out("param s1="), left_out("fragment")];
+    let site = SiteRules { site: "a.example".into(), hosts: vec!["a.example".into()], rules, ..SiteRules::default() };
+    let rules = RuleSet::new(vec![site]);
+    let many = |mark: char, name: &str| (0..100_000).map(|i| format!("{mark}{name}{i}=")).collect::<String>();
+    for url in [format!("http://a.example/x{}#f", many(';', "s")), format!("http://a.example/?a{}#f", many('&', "k"))] {
+        let out = rules.canonicalize(&url).url;
+        assert_eq!(out, url.trim_end_matches("#f"));
+        assert_eq!(rules.canonicalize(&out).url, out);
+    }
+}
+
+/// Rules of every kind, exceptions, look-ups and seen members.
+fn every_kind() -> SiteRules {
+    let ignore = |key: &str, r| (key.to_owned(), Operation::Ignore(r));
+    let present = |key: &str| Constraint { key: key.into(), test: Test::Present };
+    let mut rules = vec![
+        left_out("query sid="),
+        plain(vec![ignore("scheme", Representative::WherePresent("https".into()))]),
+        plain(vec![("host".into(), Operation::Classes(vec![(Some("b.a.example".into()), Some("a.example".into()))]))]),
+        plain(vec![("host".into(), Operation::Apply(Function::DropWww))]),
+        plain(vec![ignore("trailing slash", Representative::LeftOut), ignore("index", Representative::LeftOut)]),
+        plain(vec![("path0".into(), Operation::Apply(Function::LowerCase))]),
+        plain(vec![("query q=".into(), Operation::Apply(Function::PlusIsSpace))]),
+        plain(vec![ignore("order", Representative::LeftOut)]),
+        plain(vec![ignore("query page=", Representative::Everywhere("1".into()))]),
+        Rule {
+            closed: true,
+            scope: ["depth", "host", "path0", "query page=", "query t=", "scheme"].map(present).to_vec(),
+            operations: vec![
+                ("depth".into(), Operation::Keep("2".into())),
+                ("host".into(), Operation::Replace("host".into())),
+                ("path0".into(), Operation::Replace("path0".into())),
+                ("path1.number".into(), Operation::Replace("query t=".into())),
+                ("scheme".into(), Operation::Replace("scheme".into())),
+            ],
+            ..left_out("scheme")
+        },
+    ];
+    // Only below a path that ends in a number: elsewhere the key stays absent.
+    rules[8].scope.push(present("query t="));
+    rules.iter_mut().enumerate().for_each(|(i, rule)| rule.id = format!("rule{i}"));
+    SiteRules {
+        site: "a.example".into(),
+        hosts: vec!["a.example".into(), "b.a.example".into(), "www.a.example".into()],
+        rules,
+        seen: vec!["https://a.example/Seen/".into(), "https://a.example/target".into()],
+        exceptions: vec![["https://a.example/kept".into(), "rule0".into()]],
+        aliases: vec![["https://a.example/other".into(), "https://a.example/target".into()]],
+        ..SiteRules::default()
+    }
+}
+
+const EVERY_KIND: &[(&str, &str)] = &[
+    ("http://www.a.example/X/index.php?sid=1", "https://a.example/x"),
+    ("http://b.a.example/x/?q=a+b&sid=2", "https://a.example/x?q=a%20b"),
+    ("http://a.example/topic?t=7", "https://a.example/topic/7"),
+    ("http://a.example/seen?sid=3", "https://a.example/Seen/"),
+    ("http://a.example/other?sid=3", "https://a.example/target"),
+    ("http://a.example/kept?sid=4", "https://a.example/kept?sid=4"),
+    ("http://c.example/%7ea", "http://c.example/~a"),
+    ("no URL", "no URL"),
+];
+
+#[test]
+fn rules_of_every_kind_allocate_nothing_a_url() {
+    let rules = RuleSet::new(vec![every_kind()]);
+    let mut scratch = Scratch::default();
+    let mut apply_all = || {
+        for (url, expected) in EVERY_KIND {
+            let out = rules.apply(url.as_bytes(), None, &mut scratch).url;
+            assert!(out == expected.as_bytes(), "{url} became {}", String::from_utf8_lossy(out));
+        }
+    };
+    // Buffers change places: each has to have held the longest once.
+    (0..4).for_each(|_| apply_all());
+    assert_eq!(allocation_counter::measure(apply_all).count_total, 0);
+}
+
+#[test]
+fn a_trace_tells_what_each_rule_did() {
+    let mut site = every_kind();
+    site.rules.truncate(4);
+    site.rules[2].scope = vec![Constraint { key: "query do=".into(), test: Test::Equals("login".into()) }];
+    let rules = RuleSet::new(vec![site]);
+    let evidence = "  [good 0, bad 0, <= 0.0 %, 0 clusters]";
+    let expected = r#"http://www.a.example/seen?sid=1
+  safe syntax  http://www.a.example/seen?sid=1
+  site         a.example (host www.a.example)
+  keys         scheme "http"
+               host "www.a.example"
+               depth "1"
+               path0 "seen"
+               query sid= "1"
+  rule 1       rule0 everywhere: ignore query sid= (left out)EVIDENCE
+               fired: query sid= "1" -> absent
+  rule 2       rule1 everywhere: ignore scheme (becomes "https")EVIDENCE
+               fired: scheme "http" -> "https"
+  rule 3       rule2 where query do= is "login": take host "b.a.example" for "a.example"EVIDENCE
+               stopped: query do= is absent, the rule asks that query do= is "login"
+  rule 4       rule3 everywhere: drop "www." from hostEVIDENCE
+               fired: host "www.a.example" -> "a.example"
+  canonical    https://a.example/seen
+"#;
+    assert_eq!(rules.trace("http://www.a.example/seen?sid=1").text(false), expected.replace("EVIDENCE", evidence));
+
+    let rules = RuleSet::new(vec![every_kind()]);
+    let ends = |url: &str| rules.trace(url).text(true);
+    assert!(ends("http://a.example/other?sid=3").ends_with(
+        "  look-up      https://a.example/other is the same page as a URL seen\n               -> https://a.example/target\n  canonical    https://a.example/target\n"
+    ));
+    assert!(ends("http://a.example/seen").ends_with(
+        "  seen         a URL seen stands for https://a.example/seen\n               -> https://a.example/Seen/\n  canonical    https://a.example/Seen/\n"
+    ));
+    assert!(
+        ends("http://a.example/kept?sid=4")
+            .contains("  exception    rule0 does not hold for https://a.example/kept: passed over below\n")
+    );
+}
