@@ -401,7 +401,7 @@ impl Covering {
 
     /// Tests a proposal in the present state; if it holds, rewrites the rows.
     fn adopt(&mut self, proposal: Proposal) {
-        let rows: Vec<u32> = conditions::matching(&self.columns, &self.alive, &proposal.scope).collect();
+        let rows = conditions::matching(&self.columns, &self.alive, &proposal.scope);
         if rows.len() < 4 {
             return;
         }
