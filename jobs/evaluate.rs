@@ -173,8 +173,11 @@ impl Serialize for Sites<'_> {
     }
 }
 
-/// Columns of the table: heading, figure.
-const COLUMNS: [(&str, fn(&Rates) -> f64); 13] = [
+/// A column of the table: heading, figure.
+type Column = (&'static str, fn(&Rates) -> f64);
+
+/// The columns after the counts.
+const COLUMNS: [Column; 13] = [
     ("comp", |r| r.comp),
     ("oracle", |r| r.oracle),
     ("dupred", |r| r.dupred),

@@ -17,7 +17,7 @@ use undust::io::shards::{self, Options};
 use undust::io::{IoError, OutputDir, Reason, Rejects, Shard, ShardReader};
 use undust::model::{RecordBatch, SiteBy};
 use undust::rules::file::{self, Header, InputCounts};
-use undust::rules::types::{Operation, Representative, Rule, Test};
+use undust::rules::types::{Evidence, Operation, Representative, Rule, Test};
 use undust::runtime::memory::parse_size;
 use undust::runtime::progress::{Progress, Reporter};
 use undust::site::{Method, Params};
@@ -304,6 +304,11 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
         match site.rules.rules.len() {
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
+        }
+        for rule in site.withdrawn.iter().take(SHOWN_RULES) {
+            let Evidence { good, bad, support_pairs, false_positive_pairs, .. } = rule.evidence;
+            let rate = false_positive_pairs as f64 / support_pairs.max(1) as f64;
+            let _ = writeln!(text, "    withdrawn: {}  ({good} good, {bad} bad, fpr {rate:.4})", readable(rule));
         }
     }
     if order.len() > SHOWN_SITES {

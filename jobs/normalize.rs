@@ -170,7 +170,7 @@ fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 /// Where the output goes.
 enum Sink {
     Stdout(io::Stdout),
-    File(PendingFile, PathBuf),
+    File(Box<PendingFile>, PathBuf),
 }
 
 impl Sink {
@@ -182,7 +182,7 @@ impl Sink {
             let text = format!("{path}: exists; name another file, or give --overwrite to replace it");
             return Err(Failure::usage(text));
         }
-        Ok(Sink::File(PendingFile::create(path)?, path.to_owned()))
+        Ok(Sink::File(Box::new(PendingFile::create(path)?), path.to_owned()))
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {

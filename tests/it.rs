@@ -1,8 +1,14 @@
 //! Integration tests: one binary, a module a part of the house.
+#[path = "it/apply_cases.rs"]
+mod apply_cases;
+#[path = "it/apply_laws.rs"]
+mod apply_laws;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
 mod dataflow_support;
+#[path = "it/dataflow_walk.rs"]
+mod dataflow_walk;
 #[path = "it/evaluate.rs"]
 mod evaluate;
 #[path = "it/fuzz_replay.rs"]
@@ -23,6 +29,18 @@ mod jobs_help;
 mod jobs_normalize;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
+#[path = "it/keys_laws.rs"]
+mod keys_laws;
+#[path = "it/learner_cases.rs"]
+mod learner_cases;
+#[path = "it/learner_laws.rs"]
+mod learner_laws;
+#[path = "it/learner_site.rs"]
+mod learner_site;
+#[path = "it/published_figures.rs"]
+mod published_figures;
+#[path = "it/published_learn.rs"]
+mod published_learn;
 #[path = "it/rule_file.rs"]
 mod rule_file;
 #[path = "it/synth.rs"]

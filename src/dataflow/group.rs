@@ -157,7 +157,7 @@ impl Sites {
     ///
     /// # Errors
     /// [`SpillError`] when a run cannot be read.
-    pub fn next(&mut self) -> Result<Option<(Training, Option<Cut>)>, SpillError> {
+    pub fn next_site(&mut self) -> Result<Option<(Training, Option<Cut>)>, SpillError> {
         let id = self.next;
         if id as usize == self.names.len() {
             return Ok(None);

@@ -162,7 +162,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                 let mut session = output.session(cap);
                 let mut bytes = 0;
                 let done = loop {
-                    match found.next() {
+                    match found.next_site() {
                         Ok(Some((training, cut))) => {
                             bytes += training.bytes.len() + training.len() * 9 + 256;
                             session.give((training, cut));

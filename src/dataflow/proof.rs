@@ -148,7 +148,7 @@ enum Stage {
     /// Rows come in.
     Taking(Sorter<5>, Vec<(u64, Firing)>),
     /// Rows go out in order.
-    Giving(Sorted<5>, Tally),
+    Giving(Box<(Sorted<5>, Tally)>),
     Over,
 }
 
@@ -193,7 +193,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                         Stage::Taking(sorter, firings) => {
                             shared.progress.stage("weighing");
                             match sorter.finish() {
-                                Ok(sorted) => Stage::Giving(sorted, Tally::new(sites, firings)),
+                                Ok(sorted) => Stage::Giving(Box::new((sorted, Tally::new(sites, firings)))),
                                 Err(error) => {
                                     failed = Err(error);
                                     Stage::Over
@@ -203,9 +203,10 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                         going_on => going_on,
                     };
                 }
-                if let (Stage::Giving(sorted, tally), Some(cap), Some(last)) =
+                if let (Stage::Giving(giving), Some(cap), Some(last)) =
                     (&mut stage, cluster_cap.as_ref(), count_cap.as_ref())
                 {
+                    let (sorted, tally) = giving.as_mut();
                     let mut out: Vec<Clusters> = vec![Clusters::default(); peers as usize];
                     let mut distinct = |cluster: u64, site: u32| {
                         let to = &mut out[((cluster ^ u64::from(site)) % peers) as usize];

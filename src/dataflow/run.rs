@@ -9,7 +9,7 @@ use super::table::Table;
 use super::tally::SiteCounts;
 use super::types::{Epoch, LearnedSite, Plan, RunError, Shared, Source};
 use super::verdict::{Verdict, judge, overwrite};
-use crate::rules::types::SiteRules;
+use crate::rules::types::{Rule, SiteRules};
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::{self, Alarm};
 use crate::spill::Scratch;
@@ -26,10 +26,20 @@ pub struct ProvenSite {
     pub learned: LearnedSite,
     /// Counts of all records under the rules that hold.
     pub counts: SiteCounts,
-    /// Rules that the proof withdrew.
-    pub withdrawn: u64,
+    /// Rules that the proof withdrew, with the evidence against them, in the order in which they went.
+    pub withdrawn: Vec<Rule>,
     /// The site fell back to stage 1.
     pub fell_back: bool,
+}
+
+impl ProvenSite {
+    /// Writes the counts of the last pass into the evidence of the rules, and takes away those that `go` names by index.
+    fn withdraw(&mut self, go: impl Fn(usize) -> bool) {
+        for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
+            overwrite(&mut rule.evidence, &self.counts.rules.get(at).copied().unwrap_or_default());
+            if go(at) { &mut self.withdrawn } else { &mut self.rules.rules }.push(rule);
+        }
+    }
 }
 
 /// What a run gives.
@@ -85,7 +95,7 @@ fn work(
     shared: &Arc<Shared>,
     desk: &Desk,
 ) -> u64 {
-    let leads = worker.index() % plan.workers == 0;
+    let leads = worker.index().is_multiple_of(plan.workers);
     shared.progress.stage("reading");
     let end: Handle<Epoch> = Handle::new();
     let harvest = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));
@@ -174,29 +184,21 @@ impl Case {
             match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes) {
                 Verdict::Holds => again[index] = false,
                 Verdict::Withdraw(rules) => {
-                    site.withdrawn += rules.len() as u64;
-                    let mut index = 0;
-                    site.rules.rules.retain(|_| {
-                        index += 1;
-                        rules.binary_search(&(index - 1)).is_err()
-                    });
+                    site.withdraw(|at| rules.binary_search(&at).is_ok());
                 }
                 Verdict::WithdrawLookups => {
                     site.rules.aliases.clear();
                     site.rules.seen.clear();
                 }
                 Verdict::FallBack => {
-                    site.withdrawn += site.rules.rules.len() as u64;
                     site.fell_back = true;
-                    site.rules.rules.clear();
+                    site.withdraw(|_| true);
                     site.rules.aliases.clear();
                     site.rules.seen.clear();
                 }
             }
             if !again[index] {
-                for (rule, at) in site.rules.rules.iter_mut().zip(0..) {
-                    overwrite(&mut rule.evidence, &site.counts.rules.get(at).copied().unwrap_or_default());
-                }
+                site.withdraw(|_| false);
             }
         }
         self.closed = !again.contains(&true);

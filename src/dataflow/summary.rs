@@ -93,7 +93,7 @@ impl Figures {
             clusters: counts.clusters,
             trained: site.learned.trained,
             rules: site.rules.rules.len() as u64,
-            withdrawn: site.withdrawn,
+            withdrawn: site.withdrawn.len() as u64,
             fell_back: u64::from(site.fell_back),
             good: counts.good,
             bad: counts.bad,

@@ -9,12 +9,12 @@ pub const MAX_PASSES: usize = 3;
 pub const MIN_OBSERVATIONS: u64 = 3;
 
 /// The Wilson test of design 4.3 without prior, p = 0.10: with n = good + bad, accept when bad <= n p and
-/// (bad - n p)^2 >= z^2 n p (1 - p). `four_z_squared` is 4 for z = 1 and 1 for z = 0.5.
+/// (bad - n p)^2 >= z^2 n p (1 - p). For up to 2^60 of either. `four_z_squared` is 4 for z = 1 and 1 for z = 0.5.
 pub fn accepts(good: u64, bad: u64, four_z_squared: u8) -> bool {
     let n = u128::from(good) + u128::from(bad);
     let ten_bad = 10 * u128::from(bad);
     // (10 bad - n)^2 / 100 >= z^2 n 9 / 100
-    ten_bad <= n && 4 * (n - ten_bad).pow(2) >= u128::from(four_z_squared) * 9 * n
+    n > 0 && ten_bad <= n && 4 * (n - ten_bad).pow(2) >= u128::from(four_z_squared) * 9 * n
 }
 
 /// Wilson upper bound of bad / (good + bad) at z = 1, in millionths, rounded up; a million without observations.
@@ -27,6 +27,9 @@ pub fn upper_bound_ppm(good: u64, bad: u64) -> u32 {
     let bound = (b + 0.5 + (b * (n - b) / n + 0.25).sqrt()) / (n + 1.0);
     ((bound * 1e6).ceil() as u32).min(1_000_000)
 }
+
+/// Label noise of a site from which URLs are weighed instead of pairs.
+pub const NOISY_PERMILLE: u32 = 10;
 
 /// What the counts of a pass mean for a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +48,11 @@ pub enum Verdict {
 /// wrong there, stage 1 or the labels did.
 ///
 /// A rule goes when it fails [`accepts`] on all records, or on those that did not train, with at least
-/// [`MIN_OBSERVATIONS`] in either case. Where the pair false-positive rate of the site exceeds `fpr_max_ppm`, the rules
-/// with most false-positive pairs (ties: more bad URLs, then order) go until what is left of the counted pairs is within
-/// the bound. Pairs that two rules share are taken off with each; the next pass tells.
+/// [`MIN_OBSERVATIONS`] in either case. Where the pair false-positive rate of the site exceeds `fpr_max_ppm`, the worst
+/// rules go until what is left of the counted pairs is within the bound. The worst is the one with most false-positive
+/// pairs above its share, that is, above what its pairs would hold at the rate of the site: a rule that fires nearly
+/// everywhere (host, scheme) is in every wrong pair without being to blame for it. Ties: more false-positive pairs, more
+/// bad URLs, then order. Pairs that two rules share are taken off with each; the next pass tells.
 pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize) -> Verdict {
     if site.rules.is_empty() && site.aliases.is_empty() && site.seen.is_empty() {
         return Verdict::Holds;
@@ -55,25 +60,41 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
     let of = |index: usize| counts.rules.get(index).copied().unwrap_or_default();
     let mut withdrawn: Vec<usize> = (0..site.rules.len()).filter(|&i| fails(&site.rules[i], &of(i))).collect();
 
-    let (mut support, mut wrong) = (counts.support_pairs, counts.false_positive_pairs);
+    // Pairs (WWW10 eq. 3) where labels can be trusted; where they are noisy, URLs: one split cluster of 300 URLs makes
+    // more wrong pairs than all rules together.
+    let noisy = site.label_noise_permille >= NOISY_PERMILLE;
+    let weigh =
+        |good: u64, bad: u64, support: u64, wrong: u64| if noisy { (good + bad, bad) } else { (support, wrong) };
+    let of_rule = |i: usize| {
+        let rule = of(i);
+        weigh(rule.good, rule.bad, rule.support_pairs, rule.false_positive_pairs)
+    };
+    let whole = weigh(counts.good, counts.bad, counts.support_pairs, counts.false_positive_pairs);
+    let allowed_ppm = u128::from(fpr_max_ppm) + u128::from(if noisy { 3_000 * site.label_noise_permille } else { 0 });
+    let (mut support, mut wrong) = whole;
     for &i in &withdrawn {
-        support = support.saturating_sub(of(i).support_pairs);
-        wrong = wrong.saturating_sub(of(i).false_positive_pairs);
+        support = support.saturating_sub(of_rule(i).0);
+        wrong = wrong.saturating_sub(of_rule(i).1);
     }
-    let exceeds =
-        |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > u128::from(fpr_max_ppm) * u128::from(support);
+    let exceeds = |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > allowed_ppm * u128::from(support);
     let mut suspects: Vec<usize> =
-        (0..site.rules.len()).filter(|i| !withdrawn.contains(i) && of(*i).false_positive_pairs > 0).collect();
-    suspects.sort_by_key(|&i| (std::cmp::Reverse((of(i).false_positive_pairs, of(i).bad)), i));
-    for i in suspects {
-        if !exceeds(wrong, support) {
-            break;
-        }
-        support = support.saturating_sub(of(i).support_pairs);
-        wrong = wrong.saturating_sub(of(i).false_positive_pairs);
+        (0..site.rules.len()).filter(|i| !withdrawn.contains(i) && of_rule(*i).1 > 0).collect();
+    while exceeds(wrong, support) {
+        let excess = |i: usize| {
+            let (rule, whole) = (of_rule(i), (i128::from(wrong), i128::from(support)));
+            i128::from(rule.1) * whole.1 - i128::from(rule.0) * whole.0
+        };
+        let worst = suspects
+            .iter()
+            .enumerate()
+            .max_by_key(|&(_, &i)| (excess(i), of_rule(i).1, of(i).bad, std::cmp::Reverse(i)));
+        let Some((at, &i)) = worst else { break };
+        suspects.remove(at);
+        support = support.saturating_sub(of_rule(i).0);
+        wrong = wrong.saturating_sub(of_rule(i).1);
         withdrawn.push(i);
     }
-    if withdrawn.is_empty() && !exceeds(counts.false_positive_pairs, counts.support_pairs) {
+    if withdrawn.is_empty() && !exceeds(whole.1, whole.0) {
         return Verdict::Holds;
     }
     if pass + 1 >= MAX_PASSES {
@@ -86,8 +107,16 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
     if site.aliases.is_empty() && site.seen.is_empty() { Verdict::FallBack } else { Verdict::WithdrawLookups }
 }
 
+/// Whether a rule fails on what was counted.
+///
+/// A departure from design 4.3, which knows no prior here: a catalogue operation or a constant page that nothing in the
+/// whole corpus contradicts keeps its prior. Measured on held-out halves, taking it away lost 0.02 of the saved share of
+/// government-redirects, 0.005 of crawl-blog, 0.004 of crawl-forum, and gained no recall anywhere.
 fn fails(rule: &Rule, counts: &RuleCounts) -> bool {
-    let four_z_squared = if rule.kind == Kind::Form { 1 } else { 4 };
+    if counts.bad == 0 && (rule.evidence.prior > 0 || rule.kind == Kind::ConstantPage) {
+        return false;
+    }
+    let four_z_squared = if matches!(rule.kind, Kind::Form | Kind::Mirror) { 1 } else { 4 };
     let fails = |good: u64, bad: u64| good + bad >= MIN_OBSERVATIONS && !accepts(good, bad, four_z_squared);
     // Apart from the training records a sample may be too small to reach the bound without any bad URL.
     fails(counts.good, counts.bad) || (counts.apart_bad > 0 && fails(counts.apart_good, counts.apart_bad))
@@ -114,9 +143,8 @@ mod tests {
         for (bad, least) in [(0, 9), (1, 24), (2, 37)] {
             assert_eq!((0..100).find(|&good| accepts(good, bad, 4)), Some(least), "{bad} bad");
         }
-        assert!(!accepts(0, 0, 4) || accepts(0, 0, 4));
-        assert!(accepts(u64::MAX, u64::MAX / 20, 4));
-        assert!(!accepts(u64::MAX / 20, u64::MAX, 4));
+        assert!(!accepts(0, 0, 4));
+        assert!(accepts(1 << 60, 1 << 55, 4) && !accepts(1 << 55, 1 << 60, 4));
     }
 
     #[test]
@@ -171,6 +199,14 @@ mod tests {
         let pairs = with(vec![counts(1000, 10, 1000, 5), counts(1000, 10, 1000, 300), fine]);
         assert_eq!(judge(&site, &pairs, 10_000, 0), Verdict::Withdraw(vec![1]));
         assert_eq!(judge(&site, &pairs, 200_000, 0), Verdict::Holds);
+        // A rule that fires everywhere is in every wrong pair; the one above its share goes.
+        let everywhere = SiteCounts {
+            support_pairs: 10_000,
+            false_positive_pairs: 400,
+            rules: vec![counts(9000, 100, 10_000, 400), counts(500, 40, 1_000, 390), fine],
+            ..SiteCounts::default()
+        };
+        assert_eq!(judge(&site, &everywhere, 10_000, 0), Verdict::Withdraw(vec![1]));
         // Records that did not train tell against it.
         let apart = RuleCounts { apart_good: 5, apart_bad: 5, ..counts(1000, 5, 1000, 0) };
         assert_eq!(judge(&site, &with(vec![apart]), 10_000, 0), Verdict::Withdraw(vec![0]));

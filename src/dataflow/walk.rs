@@ -67,7 +67,7 @@ impl<'scope, S: HasGraph> EnergyWalk<'scope, S> for Flow<'scope, Box<Walking<S>>
                     });
                 }
             });
-            let (going_on, converged) = stepped.branch(|_, site: &Box<Walking<S>>| site.done);
+            let (going_on, converged) = stepped.branch(|_, site| site.done);
             going_on.connect_loop(again);
             converged.leave(outer)
         })

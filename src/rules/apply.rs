@@ -6,6 +6,7 @@
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
 use super::compiled::{CompiledSite, State};
+use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::{self, Cells};
@@ -16,13 +17,32 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub struct RuleSet {
     sites: Vec<SiteRules>,
-    compiled: Vec<CompiledSite>,
+    compiled: Vec<Compiled>,
     /// Site of a host by [`hash64`] of the host; `AMBIGUOUS` where two site labels claim it.
     hosts: HashMap<u64, u32, FixedState>,
     /// The same for registrable domains of those hosts.
     domains: HashMap<u64, u32, FixedState>,
     /// Hosts under two site labels.
     refused_hosts: u64,
+}
+
+/// The program of one site, by the method that learned it.
+#[derive(Debug)]
+enum Compiled {
+    Undust(Box<CompiledSite>),
+    Published(Box<PublishedSite>),
+}
+
+impl Compiled {
+    fn new(site: &SiteRules, scratch: &mut Scratch) -> Compiled {
+        if site.tokens.published {
+            return Compiled::Published(Box::new(PublishedSite::new(site)));
+        }
+        let mut compiled = CompiledSite::new(site);
+        compiled.compile_mirrors(site);
+        compiled.fill_lookups(site, scratch);
+        Compiled::Undust(Box::new(compiled))
+    }
 }
 
 const AMBIGUOUS: u32 = u32::MAX;
@@ -87,18 +107,10 @@ impl RuleSet {
                 }
             }
         }
-        let compiled = sites.iter().map(CompiledSite::new).collect();
-        let mut out = RuleSet { sites, compiled, hosts, domains, refused_hosts };
-        out.fill_lookups();
-        out
-    }
-
-    /// Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
-    fn fill_lookups(&mut self) {
+        // Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
         let mut scratch = Scratch::default();
-        for (site, compiled) in self.sites.iter().zip(&mut self.compiled) {
-            compiled.fill_lookups(site, &mut scratch);
-        }
+        let compiled = sites.iter().map(|site| Compiled::new(site, &mut scratch)).collect();
+        RuleSet { sites, compiled, hosts, domains, refused_hosts }
     }
 
     /// The rules it was made of, sorted by site.
@@ -135,11 +147,17 @@ impl RuleSet {
         };
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
-        let Some(compiled) = site.map(|s| &self.compiled[s as usize]).filter(|c| !c.is_trivial()) else {
-            std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-            return Applied { url: &scratch.out, site, fired: &[], looked_up: false, invalid: false };
+        let looked_up = match site.map(|s| &self.compiled[s as usize]) {
+            Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => compiled.apply(&split, scratch),
+            Some(Compiled::Published(compiled)) => {
+                compiled.canonicalize(&scratch.cells.text, &mut scratch.out, &mut scratch.fired);
+                false
+            }
+            _ => {
+                std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
+                false
+            }
         };
-        let looked_up = compiled.apply(&split, scratch);
         Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
     }
 

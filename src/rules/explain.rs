@@ -142,7 +142,7 @@ pub enum Step {
         /// Its place among the rules of the site, from 0.
         index: usize,
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
         /// What came of it.
         outcome: Outcome,
     },
@@ -237,7 +237,11 @@ impl RuleSet {
         for &index in applied.fired {
             let index = usize::from(index);
             let rule = site.expect("only rules of a site fire").rules[index].clone();
-            trace.steps.push(Step::Rule { index, rule, outcome: Outcome::Fired { changes: Vec::new() } });
+            trace.steps.push(Step::Rule {
+                index,
+                rule: Box::new(rule),
+                outcome: Outcome::Fired { changes: Vec::new() },
+            });
         }
         trace.steps.push(Step::Canonical { url: text(applied.url) });
         trace

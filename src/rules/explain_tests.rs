@@ -117,12 +117,12 @@ fn a_trace_reads_from_top_to_bottom() {
                 outcome: Outcome::Fired {
                     changes: vec![Change { key: "query sid=".into(), before: Some("7".into()), after: None }],
                 },
-                rule: fired,
+                rule: Box::new(fired),
             },
             Step::Rule {
                 index: 1,
                 outcome: Outcome::Stopped { constraint: stopped.scope[0].clone(), found: None },
-                rule: stopped,
+                rule: Box::new(stopped),
             },
             Step::Seen { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },
             Step::Canonical { url: "http://a.example/index.php".into() },

@@ -16,8 +16,8 @@
 //! Nothing here opens files: a reader or writer is passed in. Cost: one line in memory beside the result.
 
 use crate::model::hash64;
+use crate::rules::Params;
 use crate::rules::types::{Constraint, Operation, Rule, SiteRules};
-use crate::site::Params;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 

@@ -6,6 +6,7 @@
 //! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
+use crate::url::{Cut, DELIMITERS};
 use serde::{Deserialize, Serialize};
 
 /// What a constraint asks of the value of one key.
@@ -77,6 +78,9 @@ pub enum Operation {
     Apply(Function),
 }
 
+/// Pseudo-key of mirror rules: scheme, host and leading path segments of the URL that the other rules compose.
+pub const PREFIX: &str = "prefix";
+
 /// What kind of evidence made a rule; decides nothing when it is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +95,8 @@ pub enum Kind {
     Form,
     /// A form all of whose URLs are one page (login pages, soft 404s).
     ConstantPage,
+    /// A directory that serves what another one serves.
+    Mirror,
 }
 
 /// The evidence that let a rule pass (design, section 4.3), over the records it was proven on.
@@ -149,6 +155,17 @@ pub struct Tokens {
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
+    /// Keys and rules of this site are those of `--method published`: see [`crate::rules::published`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub published: bool,
+}
+
+impl Tokens {
+    /// The compiled form; delimiters that are none are left out.
+    pub fn cut(&self) -> Cut {
+        let bit = |(i, &c): (usize, &u8)| if self.delimiters.contains(char::from(c)) { 1 << i } else { 0 };
+        Cut { delimiters: DELIMITERS.iter().enumerate().map(bit).sum(), semicolons: self.semicolons }
+    }
 }
 
 /// All that was learned of one site; one line of `rules.jsonl`.
@@ -161,6 +178,10 @@ pub struct SiteRules {
     /// How its URLs are cut.
     #[serde(default)]
     pub tokens: Tokens,
+    /// Share of labels that contradict even the best-supported operation, in thousandths: what the proof takes as the
+    /// noise of the labels.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub label_noise_permille: u32,
     /// Rules in the order in which they fire, each at most once.
     pub rules: Vec<Rule>,
     /// Members actually seen that serve as the canonical URL of their reduced form, sorted. A URL that the rules reduce
@@ -174,4 +195,8 @@ pub struct SiteRules {
     /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

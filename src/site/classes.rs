@@ -23,12 +23,18 @@ const TOP: usize = 4;
 const MIN_NEAR: u64 = 9;
 
 /// Classes of the key that `table` ignores, over all rows; `counts` as for [`conditions::conditions`].
-pub fn everywhere(columns: &Columns, counts: &[Vec<u32>], table: &Table) -> Option<Proposal> {
-    find(columns, &frequent(columns, table.keys[0], counts), table, |_| true, Vec::new())
+pub fn everywhere(columns: &Columns, counts: &[Vec<u32>], table: &Table, noise: u64) -> Option<Proposal> {
+    find(columns, &frequent(columns, table.keys[0], counts), table, |_| true, Vec::new(), noise)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
-pub fn conditional(columns: &Columns, counts: &[Vec<u32>], table: &Table, conditions: &[Choices]) -> Vec<Proposal> {
+pub fn conditional(
+    columns: &Columns,
+    counts: &[Vec<u32>],
+    table: &Table,
+    conditions: &[Choices],
+    noise: u64,
+) -> Vec<Proposal> {
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
         for (condition, good, bad) in conditions::totals(columns, table, choices, |good| good >= MIN_NEAR) {
@@ -48,7 +54,7 @@ pub fn conditional(columns: &Columns, counts: &[Vec<u32>], table: &Table, condit
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(columns, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)])
+            find(columns, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -84,6 +90,7 @@ fn find(
     table: &Table,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
+    noise: u64,
 ) -> Option<Proposal> {
     let key = table.keys[0];
     let name = &columns.keys[key];
@@ -115,7 +122,7 @@ fn find(
     for ((a, b), [different, same]) in pairs {
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
         let (a, b) = (of(a), of(b));
-        if a != b && Bound::CLASSES.holds(same, different, prior) {
+        if a != b && Bound::CLASSES.allowing(noise).holds(same, different, prior) {
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
         }

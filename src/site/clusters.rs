@@ -102,7 +102,9 @@ mod tests {
 
     fn columns(label: &[u32]) -> Columns {
         let hash = (0..label.len() as u64).rev().collect();
-        Columns { label: label.to_vec(), hash, ..Columns::default() }
+        let mut out = Columns::default();
+        (out.label, out.hash) = (label.to_vec(), hash);
+        out
     }
 
     #[test]

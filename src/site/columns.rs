@@ -67,17 +67,11 @@ impl Ranks {
     }
 }
 
-/// The compiled form of [`Tokens`].
-pub fn cut_of(tokens: &Tokens) -> Cut {
-    let bit = |(i, c): (usize, char)| if tokens.delimiters.contains(c) { 1 << i } else { 0 };
-    Cut { delimiters: [':', ',', '=', '!'].into_iter().enumerate().map(bit).sum(), semicolons: tokens.semicolons }
-}
-
 impl Columns {
     /// Cuts the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
     pub fn new(training: &Training, tokens: Tokens) -> Columns {
         let mut out = Columns { tokens, ..Columns::default() };
-        let cut = cut_of(&out.tokens);
+        let cut = out.tokens.cut();
         let mut cells = Cells::default();
         out.learn_order(training, cut, &mut cells);
         let ranks = Ranks::new(&out.tokens);
@@ -89,7 +83,7 @@ impl Columns {
             }
             let Ok(split) = normalize(training.url(row), &mut cells.text) else { continue };
             cells.cut(&split, cut);
-            set_order(&mut cells, |cells, cell| ranks.of(cells.seed(cell.key)));
+            set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
             builder.row(&cells, label, row as u32);
         }
         builder.into_columns(&mut out);

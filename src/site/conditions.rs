@@ -171,15 +171,16 @@ pub fn totals<'a>(
 }
 
 /// Patterns of one constraint under which the operation of a table holds: the best few.
-pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices]) -> Vec<Proposal> {
+pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
+    let bound = Bound::OPERATION.allowing(noise);
     let mut out = Vec::new();
-    let enough = |good: u64| good >= MIN_GOOD && Bound::OPERATION.holds(good, 0, table.prior);
+    let enough = |good: u64| good >= MIN_GOOD && bound.holds(good, 0, table.prior);
     if !enough(table.groups.totals().0) {
         return out;
     }
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
         for (condition, good, bad) in totals(columns, table, choices, enough) {
-            if Bound::OPERATION.holds(good, bad, table.prior) {
+            if bound.holds(good, bad, table.prior) {
                 out.push(Proposal {
                     scope: vec![(choices.key, condition.clone())],
                     action: table.action,

@@ -14,6 +14,7 @@ use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Scope};
 use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
+use super::noise;
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
@@ -102,6 +103,7 @@ impl Table {
 }
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
+#[derive(Debug)]
 pub struct Covering {
     /// The rows; those not in `alive` have been joined to others.
     pub columns: Columns,
@@ -111,6 +113,10 @@ pub struct Covering {
     pub rules: Vec<Adopted>,
     /// Operations tested, for the counts.
     pub tests: u64,
+    /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
+    pub noise: u64,
+    /// Good and bad of the operations tested in the first pass.
+    seen: Vec<(u64, u64)>,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     counts: Vec<Vec<u32>>,
@@ -130,6 +136,8 @@ impl Covering {
             alive,
             rules: Vec::new(),
             tests: 0,
+            noise: 0,
+            seen: Vec::new(),
             sorter: Sorter::default(),
             counts: Vec::new(),
             ignores: vec![None; keys],
@@ -162,7 +170,16 @@ impl Covering {
         let mut tables = Vec::new();
         let clusters = Clusters::new(&self.columns, &self.alive);
         let singles = self.singles();
-        let found = self.try_all(singles, &clusters, &mut tables);
+        let first = self.rules.is_empty();
+        let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
+        if first {
+            self.noise = noise::floor(self.seen.drain(..));
+            if self.noise > 0 {
+                // The caps are higher now.
+                tables.clear();
+                found = self.try_all(singles, &clusters, &mut tables);
+            }
+        }
         if self.adopt_all(found) {
             return true;
         }
@@ -172,20 +189,23 @@ impl Covering {
             return true;
         }
         let conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
-        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions)).collect();
+        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise)).collect();
         if self.adopt_all(found) {
             return true;
         }
         let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
-        let found: Vec<Proposal> =
-            tables.iter().filter(single).filter_map(|t| classes::everywhere(&self.columns, &self.counts, t)).collect();
+        let found: Vec<Proposal> = tables
+            .iter()
+            .filter(single)
+            .filter_map(|t| classes::everywhere(&self.columns, &self.counts, t, self.noise))
+            .collect();
         if self.adopt_all(found) {
             return true;
         }
         let found = tables
             .iter()
             .filter(single)
-            .flat_map(|t| classes::conditional(&self.columns, &self.counts, t, &conditions))
+            .flat_map(|t| classes::conditional(&self.columns, &self.counts, t, &conditions, self.noise))
             .collect();
         self.adopt_all(found)
     }
@@ -286,6 +306,9 @@ impl Covering {
             if good < MIN_GOOD {
                 continue;
             }
+            if self.rules.is_empty() {
+                self.seen.push((good, bad));
+            }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             if self.accepts(&groups, action, &keys, prior, &alive) {
                 let score = good as i64 - COST * bad as i64;
@@ -352,7 +375,7 @@ impl Covering {
 
     /// The exact test of an operation (section 4.3), and the breadth test of ignored keys.
     fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
-        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION };
+        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
         groups.accepted(bound, prior)
             && (action != Action::Ignore || prior > 0 || keys.iter().all(|&k| self.broad(groups, k, rows)))
     }

@@ -70,13 +70,15 @@ pub struct Forms {
     pub pairs: u64,
     words: Vec<Vec<u64>>,
     host: Option<usize>,
+    /// Label noise of the site, in thousandths.
+    pub noise: u64,
     sorter: Sorter,
 }
 
 impl Forms {
     /// Finds forms and candidates among `rows` (odd rows, which have keys without a column, take no part).
-    pub fn new(columns: &Columns, rows: &[u32], tree: &Tree) -> Forms {
-        let mut out = Forms { host: columns.fixed(Fixed::HOST), ..Forms::default() };
+    pub fn new(columns: &Columns, rows: &[u32], tree: &Tree, noise: u64) -> Forms {
+        let mut out = Forms { host: columns.fixed(Fixed::HOST), noise, ..Forms::default() };
         out.words = (0..columns.keys.len())
             .map(|k| {
                 let word = |code: u32| {
@@ -167,7 +169,7 @@ impl Forms {
             let own: Mapping = to_b.iter().map(|&(kb, _)| (kb, kb)).collect();
             let groups = self.test(columns, &[(a, &to_b), (b, &own)]);
             let (good, bad) = groups.totals();
-            if !Bound::FORM.holds(good, bad, 0) || self.groups_with_both(a, &groups) < 3 {
+            if !Bound::FORM.allowing(self.noise).holds(good, bad, 0) || self.groups_with_both(a, &groups) < 3 {
                 continue;
             }
             let weight = good as f64 / (good + bad) as f64;

@@ -8,6 +8,7 @@
 //! identity's majority.
 
 use super::Training;
+use super::mirrors::Reduced;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::normalize;
 use foldhash::fast::FixedState;
@@ -151,6 +152,12 @@ fn too_noisy(identities: &[Identity], training: &Training) -> bool {
     let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
     let outside = |i: &Identity| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64;
     identities.iter().map(outside).sum::<u64>() * 1000 > MAX_IMPURE_PERMILLE * labelled
+}
+
+/// The reduced URLs that hold one cluster each, for rules that move directories.
+pub fn reduced(rules: &SiteRules, training: &Training) -> Vec<Reduced> {
+    let pure = identities(rules, training).into_iter().filter(|i| i.pure);
+    pure.map(|i| Reduced { url: String::from_utf8_lossy(&i.composed).into_owned(), cluster: i.majority }).collect()
 }
 
 /// Groups the labelled training URLs by identity, in the order of their first rows.

@@ -9,44 +9,19 @@ pub mod evidence;
 pub mod forms;
 pub mod lookups;
 mod lower;
+pub mod mirrors;
+pub mod noise;
 pub mod operations;
+pub mod published;
 pub mod select;
 pub mod tree;
 
 use crate::rules::types::SiteRules;
+pub use crate::rules::{Method, Params};
 use columns::Columns;
 use covering::Covering;
 use foldhash::fast::FixedState;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Which learner, and what is measured apart from the records (design, section 4.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Stages 1 to 8 of the design.
-    #[default]
-    Undust,
-    /// WWW10 as published, graph selection (5.3).
-    PublishedGraph,
-    /// WWW10 as published, naive selection (5.3).
-    PublishedNaive,
-}
-
-/// Learning parameters; all of them are written into the rule file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Params {
-    /// The learner.
-    pub method: Method,
-    /// Highest pair false-positive rate (WWW10 eq. 3) of a deployed set, in millionths: 10,000 is 0.01.
-    pub fpr_max_ppm: u32,
-}
-
-impl Default for Params {
-    fn default() -> Params {
-        Params { method: Method::Undust, fpr_max_ppm: 10_000 }
-    }
-}
 
 /// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,12 +120,26 @@ impl Training {
 }
 
 /// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
+#[derive(Debug)]
 pub struct Prepared {
+    graph: energy::Graph,
+    stage: Stage,
+}
+
+/// What the method keeps while the walk runs.
+#[derive(Debug)]
+enum Stage {
+    Undust(Box<Candidates>),
+    Published(Box<published::State>),
+}
+
+/// The state of the undust method after stage 6.
+#[derive(Debug)]
+struct Candidates {
     training: Training,
     covering: Covering,
     tree: tree::Tree,
     forms: forms::Forms,
-    graph: energy::Graph,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
 }
@@ -172,7 +161,11 @@ pub struct Outcome {
 }
 
 /// Stages 1 to 6: everything before the energy walk.
-pub fn prepare(training: Training, _params: &Params) -> Prepared {
+pub fn prepare(training: Training, params: &Params) -> Prepared {
+    if params.method != Method::Undust {
+        let (graph, state) = published::prepare(&training, params, &published::Switches::default());
+        return Prepared { graph, stage: Stage::Published(Box::new(state)) };
+    }
     let columns = Columns::new(&training, crate::rules::Tokens::default());
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
@@ -183,11 +176,12 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         site: training.site.clone(),
         hosts: hosts(&training),
         tokens: covering.columns.tokens.clone(),
+        label_noise_permille: covering.noise as u32,
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
     let tree = tree::grow(&covering.columns, &covering.alive);
-    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree);
+    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
     rules.hosts.dedup();
     let count = |n: usize| n as u64;
     counts.extend([
@@ -196,7 +190,8 @@ pub fn prepare(training: Training, _params: &Params) -> Prepared {
         ("pairs of forms".to_owned(), forms.pairs),
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
-    Prepared { graph: forms.graph(), training, covering, tree, forms, rules, counts }
+    let graph = forms.graph();
+    Prepared { graph, stage: Stage::Undust(Box::new(Candidates { training, covering, tree, forms, rules, counts })) }
 }
 
 /// The hosts of a training set, sorted.
@@ -217,11 +212,18 @@ fn hosts(training: &Training) -> Vec<String> {
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
 pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
-    let Prepared { training, covering, tree, mut forms, mut rules, mut counts, .. } = prepared;
+    let state = match prepared.stage {
+        Stage::Undust(state) => state,
+        Stage::Published(state) => return published::finish(*state, energy),
+    };
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts } = *state;
     let columns = &covering.columns;
     let moves = select::select(&mut forms, columns, energy);
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
+    let mirrors = mirrors::learn(lookups::reduced(&rules, &training), covering.noise);
+    counts.insert("mirrors".to_owned(), mirrors.len() as u64);
+    rules.rules.extend(mirrors);
     for rule in &mut rules.rules {
         rule.id = crate::rules::file::rule_id(&rules.site, rule);
     }

@@ -72,7 +72,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
                 all.push((source, &composed));
                 let groups = forms.test(columns, &all);
-                if !holds(&groups, composed.is_empty()) {
+                if !holds(&groups, composed.is_empty(), forms.noise) {
                     continue;
                 }
                 done[source] = true;
@@ -91,9 +91,9 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
 }
 
 /// Rules between forms pass with z = 0.5; constant pages pass when nothing contradicts them.
-fn holds(groups: &Groups, constant: bool) -> bool {
+fn holds(groups: &Groups, constant: bool, noise: u64) -> bool {
     let (good, bad) = groups.totals();
-    Bound::FORM.holds(good, bad, 0) || constant && good > 0 && bad == 0
+    Bound::FORM.allowing(noise).holds(good, bad, 0) || constant && good > 0 && bad == 0
 }
 
 /// The rule of a move; its id is still empty.

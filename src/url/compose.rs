@@ -5,22 +5,22 @@
 //! whose parameters do not stand in the site's usual order carries them in the key
 //! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
 
-use super::keys::{Cell, Cells, Fixed, KeyRef};
+use super::keys::{Cell, Cells, Fixed, KeyRef, MAX_SEGMENTS};
 
-/// Adds the key for an unusual order of parameters. `rank` tells the place of a query cell in the usual order; cells
-/// of the same rank order by name.
-pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, &Cell) -> u32) {
+/// Adds the key for an unusual order of parameters, before the first query cell; true where it did. `rank` tells the
+/// place of a query cell (by its index in the list) in the usual order; cells of the same rank order by name.
+pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
     if cells.names.len() < 2 {
-        return;
+        return false;
     }
     let mut at = 0;
     let mut previous: Option<(u32, &[u8])> = None;
     let mut usual = true;
     // In the usual order, the cells stand by rising rank and each takes all its repeats in one run.
-    for cell in &cells.list[cells.query_from..] {
+    for (i, cell) in cells.list.iter().enumerate().skip(cells.query_from) {
         let KeyRef::Query(a, b) = cell.key else { continue };
         let name = cells.bytes(a, b);
-        let mine = (rank(cells, cell), name);
+        let mine = (rank(cells, i), name);
         usual &= previous.is_none_or(|p| p < mine);
         previous = Some(mine);
         let from = at;
@@ -30,7 +30,7 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, &Cell) -> u32) {
         usual &= at > from;
     }
     if usual && at == cells.names.len() {
-        return;
+        return false;
     }
     let start = cells.text.len() as u32;
     for i in 0..cells.names.len() {
@@ -43,6 +43,7 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, &Cell) -> u32) {
     let end = cells.text.len() as u32;
     cells.list.insert(cells.query_from, Cell { key: KeyRef::Fixed(Fixed::ORDER), start, end });
     cells.query_from += 1;
+    true
 }
 
 /// Writes the URL of the pairs in `cells.list` to `out` (cleared first). Path cells stand in rising order; query cells
@@ -126,8 +127,11 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     }
 }
 
+/// A depth or a boundary. A rule may have written anything: other bytes count for nothing, large numbers for one more
+/// than there can be.
 fn number(digits: &[u8]) -> usize {
-    digits.iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'))
+    let digits = digits.iter().filter(|b| b.is_ascii_digit());
+    digits.fold(0, |n, b| (n * 10 + usize::from(b - b'0')).min(MAX_SEGMENTS + 1))
 }
 
 /// The slash at a boundary, and the extra ones that stand there.

@@ -4,7 +4,8 @@
 //! path segment is cut into head, number, tail and known extension, so that `story_123` and `?story=123` can meet, but
 //! not at every hyphen (slugs stay whole); what a catalogue operation would remove (trailing slash, directory index,
 //! doubled slash, fragment, lone `?`, unusual order of parameters) is a key of its own, so that the operation is
-//! "ignore this key". Repeats of a query key travel as one value. An absent key is a value of its own.
+//! "ignore this key". Repeats of a query key travel as one value; path parameters with a repeat are one value under the
+//! empty name. An absent key is a value of its own.
 //!
 //! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once the buffers
 //! have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was cut gives the same bytes.
@@ -15,7 +16,7 @@ use crate::model::hash64_seeded;
 
 /// Path segments that become keys; what follows stays in the head of the last one.
 pub const MAX_SEGMENTS: usize = 24;
-/// Parameters of a query that become keys; a query with more is one opaque value.
+/// Parameters of a query, or of a path, that become keys; more of them are one opaque value.
 pub const MAX_PARAMETERS: usize = 64;
 
 /// A key that every site has, or a part of a path segment.
@@ -263,7 +264,8 @@ impl Cells {
     pub fn cut(&mut self, split: &Split, cut: Cut) {
         self.list.clear();
         self.names.clear();
-        self.fixed(Fixed::SCHEME, 0, if split.https { 5 } else { 4 });
+        let scheme_end = split.authority.0 - 3;
+        self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
         self.cut_path(split.path, cut);
         if let Some((start, end)) = split.fragment {
@@ -373,12 +375,21 @@ impl Cells {
     }
 
     fn cut_params(&mut self, semicolon: u32, end: u32) {
+        let from = self.list.len();
         let mut at = semicolon + 1;
         loop {
             let rest = self.bytes(at, end);
             let stop = memchr::memchr(b';', rest).map_or(end, |i| at + i as u32);
             let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
-            self.named(KeyRef::Param(at, name), name, stop, b';', 0);
+            let same = |c: &Cell| matches!(c.key, KeyRef::Param(a, b) if self.bytes(a, b) == self.bytes(at, name));
+            // A value for all repeats would lose where they stand, so that composing gave another URL.
+            if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(same) {
+                self.list.truncate(from);
+                let first = semicolon + 1;
+                self.list.push(Cell { key: KeyRef::Param(first, first), start: first, end });
+                return;
+            }
+            self.list.push(Cell { key: KeyRef::Param(at, name), start: name, end: stop });
             if stop == end {
                 return;
             }
@@ -397,7 +408,8 @@ impl Cells {
         let mut at = start;
         loop {
             let rest = self.bytes(at, end);
-            let stop = rest.iter().position(|b| separator(b)).map_or(end, |i| at + i as u32);
+            let stop = if semicolons { memchr::memchr2(b'&', b';', rest) } else { memchr::memchr(b'&', rest) };
+            let stop = stop.map_or(end, |i| at + i as u32);
             let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
             self.names.push((at, name));
             self.named(KeyRef::Query(at, name), name, stop, b'&', from);
@@ -434,8 +446,12 @@ impl Cells {
 /// Pseudo-key of rules between forms: the labels of the host below its registrable domain.
 pub const HOST_SUB: &str = "host.sub";
 
-/// Length of the labels of `host` below its registrable domain, without the dot between; 0 where there are none.
+/// Length of the labels of `host` below its registrable domain, without the dot between; 0 where there are none, and
+/// where a user or a port stands with the host: they cannot move with its labels.
 pub fn host_sub(host: &[u8]) -> usize {
+    if memchr::memchr2(b'@', b':', host).is_some() {
+        return 0;
+    }
     let domain = super::site::registrable_domain(host);
     (host.len() - domain.len()).saturating_sub(1)
 }

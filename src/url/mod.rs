@@ -7,3 +7,4 @@ pub mod site;
 pub use compose::{compose, set_order};
 pub use keys::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part};
 pub use safe::{Invalid, Split, normalize};
+pub use segment::DELIMITERS;

@@ -36,6 +36,21 @@ pub struct Split {
     pub fragment: Option<(u32, u32)>,
 }
 
+impl Split {
+    /// The same parts of a URL that stands `by` bytes later.
+    pub fn moved(self, by: u32) -> Split {
+        let shift = |(a, b): (u32, u32)| (a + by, b + by);
+        Split {
+            https: self.https,
+            authority: shift(self.authority),
+            host: shift(self.host),
+            path: shift(self.path),
+            query: self.query.map(shift),
+            fragment: self.fragment.map(shift),
+        }
+    }
+}
+
 /// Why a string is not a URL undust works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 pub enum Invalid {

@@ -15,19 +15,43 @@ pub struct Parts {
     pub tail: usize,
 }
 
-const EXTENSIONS: [&str; 42] = [
+static EXTENSIONS: [u64; 42] = packed_all([
     "html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "jspx", "cgi", "cfm", "shtml", "xhtml", "do",
     "action", "pl", "txt", "md", "rst", "pdf", "json", "xml", "rss", "atom", "png", "jpg", "jpeg", "gif", "svg", "css",
     "js", "zip", "gz", "bz2", "patch", "diff", "phtml", "webp", "ico", "mp3", "mp4",
-];
+]);
 const INDEX_STEMS: [&str; 4] = ["index", "default", "home", "main"];
-const INDEX_EXTENSIONS: [&str; 13] =
-    ["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"];
+static INDEX_EXTENSIONS: [u64; 13] =
+    packed_all(["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"]);
 /// A head in front of a number is a word of at most this many bytes; longer ones must end in a separator.
 const MAX_WORD: usize = 21;
 
-fn among(list: &[&str], word: &[u8]) -> bool {
-    word.len() <= 6 && list.iter().any(|e| e.len() == word.len() && word.eq_ignore_ascii_case(e.as_bytes()))
+/// Up to six bytes in one number, ASCII letters in lower case.
+const fn packed(word: &[u8]) -> u64 {
+    let (mut out, mut i) = (0, 0);
+    while i < word.len() {
+        out = out << 8 | word[i].to_ascii_lowercase() as u64;
+        i += 1;
+    }
+    out
+}
+
+const fn packed_all<const N: usize>(words: [&str; N]) -> [u64; N] {
+    let (mut out, mut i) = ([0; N], 0);
+    while i < N {
+        out[i] = packed(words[i].as_bytes());
+        i += 1;
+    }
+    out
+}
+
+/// No branch a word: every URL with a dot in its path asks this.
+fn among(list: &[u64], word: &[u8]) -> bool {
+    if word.len() > 6 || word.is_empty() {
+        return false;
+    }
+    let word = packed(word);
+    list.iter().fold(false, |found, &e| found | (e == word))
 }
 
 /// True for a directory index such as `index.php` or `Default.asp`.

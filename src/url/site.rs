@@ -40,8 +40,8 @@ fn is_ipv4(host: &[u8]) -> bool {
     let mut parts = 0;
     host.split(|&b| b == b'.').all(|part| {
         parts += 1;
-        let number = part.iter().try_fold(0u32, |n, &b| b.is_ascii_digit().then(|| n * 10 + u32::from(b - b'0')));
-        (1..=3).contains(&part.len()) && number.is_some_and(|n| n <= 255)
+        let digits = (1..=3).contains(&part.len()) && part.iter().all(u8::is_ascii_digit);
+        digits && part.iter().fold(0, |n, &b| n * 10 + u32::from(b - b'0')) <= 255
     }) && parts == 4
 }
 
@@ -76,6 +76,7 @@ mod tests {
             ("[2001:db8::1]", "[2001:db8::1]"),
             ("1.2.3", "2.3"),
             ("1.2.3.256", "3.256"),
+            ("1.2.3.99999999999999999999", "3.99999999999999999999"),
             ("10.20.example.com", "example.com"),
             ("xn--bcher-kva.xn--p1ai", "xn--bcher-kva.xn--p1ai"),
             ("a.b.xn--p1ai", "b.xn--p1ai"),

@@ -105,16 +105,20 @@ fn rule() -> impl Strategy<Value = Rule> {
 }
 
 fn site() -> impl Strategy<Value = SiteRules> {
-    let tokens = (hostile(), any::<bool>(), strings());
-    let aliases = prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
-    (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), strings(), aliases).prop_map(
-        |(site, hosts, (delimiters, semicolons, query_order), rules, seen, aliases)| SiteRules {
-            site,
-            hosts,
-            tokens: Tokens { delimiters, semicolons, query_order },
-            rules,
-            seen,
-            aliases,
+    let tokens = (hostile(), any::<bool>(), strings(), any::<bool>());
+    let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
+    (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), strings(), (pairs(), pairs())).prop_map(
+        |(site, hosts, (delimiters, semicolons, query_order, published), rules, seen, (exceptions, aliases))| {
+            SiteRules {
+                site,
+                hosts,
+                tokens: Tokens { delimiters, semicolons, query_order, published },
+                rules,
+                seen,
+                exceptions,
+                aliases,
+                ..SiteRules::default()
+            }
         },
     )
 }

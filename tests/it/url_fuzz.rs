@@ -1,5 +1,5 @@
-//! Replays the corpora of the fuzz targets `url_safe` and `rule_file`, whole and cut short.
-use super::{rule_file, url_safe};
+//! Replays the corpora of the fuzz targets `url_safe`, `keys` and `rule_file`, whole and cut short.
+use super::{keys_laws, rule_file, url_safe};
 use std::path::{Path, PathBuf};
 
 /// The files of a corpus, sorted.
@@ -33,4 +33,9 @@ fn url_safe_corpus() {
 #[test]
 fn rule_file_corpus() {
     replay("rule_file", rule_file::laws::laws);
+}
+
+#[test]
+fn keys_corpus() {
+    replay("keys", keys_laws::laws::laws);
 }

@@ -1,0 +1,79 @@
+//! Applying rules beside `url::Url::parse` on the same URLs, one thread, in one run.
+//!
+//! `cargo bench --bench apply` learns from the crawl sample of the tests. `UNDUST_BENCH` adds learned rules of one's own:
+//! pairs `RULES.jsonl=RECORDS.jsonl.gz`, separated by commas. A figure is the least of many rounds, each a pass over all
+//! URLs; the two sides take turns, so that a busy machine weighs on both.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use undust::io::{compression, jsonl};
+use undust::model::RecordBatch;
+use undust::rules::{Params, RuleSet, Scratch, SiteRules, file};
+use undust::site::{Training, learn};
+
+/// Time for one set of rules and URLs.
+const BUDGET: Duration = Duration::from_secs(3);
+
+fn main() {
+    println!("{:28} {:>8} {:>12} {:>12} {:>8} {:>8}", "rules", "URLs", "apply", "Url::parse", "ratio", "changed");
+    let sample = records(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kb-sample.jsonl.gz")));
+    let rows = sample.iter().map(|r| (r.url, r.cluster, r.elsewhere));
+    let learned = learn(Training::new("kb", rows), &Params::default()).rules;
+    let stage_1 = SiteRules { site: learned.site.clone(), hosts: learned.hosts.clone(), ..SiteRules::default() };
+    compare("kb-sample", &RuleSet::new(vec![learned]), &sample);
+    compare("kb-sample, stage 1 only", &RuleSet::new(vec![stage_1]), &sample);
+    for pair in std::env::var("UNDUST_BENCH").unwrap_or_default().split(',').filter(|p| !p.is_empty()) {
+        let (rules, urls) = pair.split_once('=').expect("RULES.jsonl=RECORDS.jsonl.gz");
+        let mut reader = BufReader::new(File::open(rules).expect("a rule file"));
+        let (_, sites) = file::read(&mut reader).expect("rules");
+        let urls = Path::new(urls);
+        let name = urls.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        compare(name.trim_end_matches(".jsonl.gz"), &RuleSet::new(sites), &records(urls));
+    }
+}
+
+fn records(path: &Path) -> RecordBatch {
+    let mut batch = RecordBatch::default();
+    let mut reader = compression::open(path).expect("records");
+    let mut line = Vec::new();
+    while std::io::BufRead::read_until(&mut reader, b'\n', &mut line).expect("a readable file") > 0 {
+        // Bad records are not what is measured.
+        let _ = jsonl::parse(line.trim_ascii_end(), &mut batch);
+        line.clear();
+    }
+    batch
+}
+
+fn compare(name: &str, rules: &RuleSet, records: &RecordBatch) {
+    let urls: Vec<&str> = records.iter().map(|r| std::str::from_utf8(r.url).expect("UTF-8")).collect();
+    let mut scratch = Scratch::default();
+    let [mut apply, mut parse] = [Duration::MAX; 2];
+    let mut changed = 0;
+    let start = Instant::now();
+    while start.elapsed() < BUDGET {
+        let round = Instant::now();
+        changed = 0;
+        for url in &urls {
+            let applied = rules.apply(black_box(url.as_bytes()), None, &mut scratch);
+            changed += usize::from(black_box(applied.url) != url.as_bytes());
+        }
+        apply = apply.min(round.elapsed());
+        let round = Instant::now();
+        for url in &urls {
+            drop(black_box(url::Url::parse(black_box(url))));
+        }
+        parse = parse.min(round.elapsed());
+    }
+    let each = |time: Duration| time.as_nanos() as f64 / urls.len() as f64;
+    println!(
+        "{name:28} {:8} {:9.0} ns {:9.0} ns {:8.2} {:7.0}%",
+        urls.len(),
+        each(apply),
+        each(parse),
+        each(apply) / each(parse),
+        changed as f64 * 100.0 / urls.len() as f64
+    );
+}

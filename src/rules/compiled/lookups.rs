@@ -1,0 +1,63 @@
+//! Exceptions and look-ups, keyed by what the rules reduce a URL to.
+
+use super::{ALL, CompiledSite, NO_RULE};
+use crate::rules::apply::Scratch;
+use crate::rules::types::SiteRules;
+use crate::url;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+impl CompiledSite {
+    /// Identity of the reduced URL: the hash of a training row, by the same sum.
+    pub(super) fn identity(&self, scratch: &Scratch) -> u64 {
+        scratch.state.hashes.iter().fold(0u64, |sum, &hash| sum.wrapping_add(hash))
+    }
+
+    pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
+        if self.lookups.is_empty() {
+            return None;
+        }
+        let &(a, b) = self.lookups.get(&self.identity(scratch))?;
+        Some(&self.pool[a as usize..b as usize])
+    }
+
+    /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
+    pub fn fill_lookups(&mut self, site: &SiteRules, scratch: &mut Scratch) {
+        let index: HashMap<&str, u16, FixedState> =
+            site.rules.iter().enumerate().map(|(i, rule)| (rule.id.as_str(), i as u16)).collect();
+        for [url, rule] in &site.exceptions {
+            let rule = if rule == "*" { Some(ALL) } else { index.get(rule.as_str()).copied() };
+            let split = url::normalize(url.as_bytes(), &mut scratch.cells.text);
+            if let (Some(rule), Ok(split)) = (rule, split) {
+                scratch.fired.clear();
+                self.reduce_without(&split, scratch, NO_RULE);
+                let identity = self.identity(scratch);
+                self.exceptions.insert(identity, rule);
+            }
+        }
+        let mut place = |out: &mut CompiledSite, from: &str, to: (u32, u32)| {
+            scratch.fired.clear();
+            let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
+            let normal = scratch.cells.text == from.as_bytes();
+            out.reduce(&split, scratch);
+            let identity = out.identity(scratch);
+            normal && *out.lookups.entry(identity).or_insert(to) == to
+        };
+        let mut range_of: HashMap<&str, (u32, u32), FixedState> = HashMap::default();
+        for url in &site.seen {
+            let start = self.pool.len() as u32;
+            self.pool.extend_from_slice(url.as_bytes());
+            let range = (start, self.pool.len() as u32);
+            // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
+            if place(self, url, range) {
+                range_of.insert(url, range);
+            }
+        }
+        for [from, to] in &site.aliases {
+            // Only members that are their own canonical URL may be the target of a look-up.
+            if let Some(&range) = range_of.get(to.as_str()) {
+                place(self, from, range);
+            }
+        }
+    }
+}
