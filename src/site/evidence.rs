@@ -153,6 +153,11 @@ impl Groups {
         self.ends.len()
     }
 
+    /// True without any group.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// Sums of good and bad.
     pub fn totals(&self) -> (u64, u64) {
         (self.good.iter().map(|&g| u64::from(g)).sum(), self.bad.iter().map(|&b| u64::from(b)).sum())
