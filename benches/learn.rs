@@ -3,8 +3,8 @@
 //!
 //! Always: a synthetic site of 70,000 URLs, one of 100,000 rows and 150 query keys, one of 100,000 distinct query keys,
 //! one cluster of 100,000 URLs. `UNDUST_LEARN_FILES=a.jsonl.gz,b.jsonl` adds corpora, each taken as one site;
-//! `UNDUST_LEARN_ONLY=NAME` keeps one of all; `UNDUST_LEARN_RUNS=N` sets the runs. The last column is a hash of the
-//! rules and counts: what must not change when only speed is worked on. `UNDUST_LEARN_DUMP=DIR` writes these as text.
+//! `UNDUST_LEARN_ONLY=NAME` keeps one of all; `UNDUST_LEARN_RUNS=N` sets the runs. Behind rows and keys stands a hash of
+//! the rules and counts: what must not change when only speed is worked on. `UNDUST_LEARN_DUMP=DIR` writes these as text.
 #![allow(clippy::print_stdout)]
 use std::io::Read;
 use undust::model::hash64;
@@ -16,6 +16,10 @@ use undust::synth::{self, Options, parts::Parts};
 
 /// Records of one site: URL, label, points elsewhere.
 type Records = Vec<(Vec<u8>, Option<Vec<u8>>, bool)>;
+/// The same, borrowed.
+type Borrowed<'a> = (&'a [u8], Option<&'a [u8]>, bool);
+/// Name of a site and how it is made.
+type Site = (&'static str, fn() -> Records);
 
 fn main() {
     let var = |name: &str| std::env::var(name).ok();
@@ -35,7 +39,7 @@ fn main() {
     }
 }
 
-const SITES: [(&str, fn() -> Records); 5] = [
+const SITES: [Site; 5] = [
     ("synth-70000", || synthetic(70_000, 5)),
     ("synth-noisy", || synthetic(70_000, 11)),
     ("keys-150", || many_keys(100_000, 150)),
@@ -107,8 +111,7 @@ const STAGES: [&str; 11] =
 
 /// Measures one site and prints its lines.
 fn site(name: &str, records: &Records, runs: usize, dump: Option<&str>) {
-    let refs: Vec<(&[u8], Option<&[u8]>, bool)> =
-        records.iter().map(|r| (r.0.as_slice(), r.1.as_deref(), r.2)).collect();
+    let refs: Vec<Borrowed> = records.iter().map(|r| (r.0.as_slice(), r.1.as_deref(), r.2)).collect();
     let mut mean = [0.0; STAGES.len()];
     let mut shape = (0, 0);
     let mut text = String::new();

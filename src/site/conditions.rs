@@ -46,8 +46,28 @@ impl Condition {
 pub type Scope = Vec<(usize, Condition)>;
 
 /// The rows among `rows` in which `scope` holds.
-pub fn matching<'a>(columns: &'a Columns, rows: &'a [u32], scope: &'a Scope) -> impl Iterator<Item = u32> + 'a {
-    rows.iter().copied().filter(|&r| scope.iter().all(|(k, c)| c.holds(columns.codes[*k][r as usize])))
+pub fn matching(columns: &Columns, rows: &[u32], scope: &Scope) -> Vec<u32> {
+    let mut out = rows.to_vec();
+    for (k, condition) in scope {
+        let codes = &columns.codes[*k];
+        match condition {
+            Condition::Is(value) => keep(&mut out, |r| codes[r] == *value),
+            Condition::Present => keep(&mut out, |r| codes[r] != 0),
+            Condition::Absent => keep(&mut out, |r| codes[r] == 0),
+            Condition::None(values) => keep(&mut out, |r| codes[r] != 0 && !values.contains(&codes[r])),
+        }
+    }
+    out
+}
+
+/// `retain` without a branch.
+fn keep(rows: &mut Vec<u32>, holds: impl Fn(usize) -> bool) {
+    let mut kept = 0;
+    for at in 0..rows.len() {
+        rows[kept] = rows[at];
+        kept += usize::from(holds(rows[at] as usize));
+    }
+    rows.truncate(kept);
 }
 
 /// The conditions on one key that are worth trying.

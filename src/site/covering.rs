@@ -14,16 +14,13 @@ use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Scope};
 use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
+use super::joint;
 use super::noise;
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use crate::url::Fixed;
-use foldhash::fast::FixedState;
-use std::collections::{HashMap, HashSet};
 
 /// What bad rows cost when candidates are ranked.
 pub const COST: i64 = 10;
-/// Sets of keys that differ together, at most.
-const MAX_SETS: usize = 80;
 /// Passes over all levels, at most; each adopts something, so this only guards against a defect.
 const MAX_PASSES: usize = 40;
 
@@ -210,19 +207,17 @@ impl Covering {
         self.adopt_all(found)
     }
 
-    /// Keys whose values differ among the rows, but for the depth.
+    /// Keys whose values differ among the rows.
     fn varying(&self) -> Vec<usize> {
-        (0..self.columns.keys.len())
-            .filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH))
-            .filter(|&k| self.counts[k].iter().filter(|&&n| n > 0).nth(1).is_some())
-            .collect()
+        let varies = |counts: &[u32]| counts.iter().filter(|&&n| n > 0).nth(1).is_some();
+        (0..self.columns.keys.len()).filter(|&k| varies(&self.counts[k])).collect()
     }
 
     /// Level 0: each key ignored, each string function.
     fn singles(&self) -> Vec<(Action, Vec<usize>, u64)> {
-        let varying = self.varying();
-        let mut out: Vec<_> =
-            varying.iter().map(|&k| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k]))).collect();
+        let ignore = |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k]));
+        let varying = self.varying().into_iter().filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH));
+        let mut out: Vec<_> = varying.map(ignore).collect();
         for family in FAMILIES {
             let keys: Vec<usize> =
                 (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
@@ -233,49 +228,13 @@ impl Covering {
         out
     }
 
-    /// Level 1: sets of 2 to 6 keys that tell apart URLs of one cluster, in at least 3 clusters.
+    /// Level 1: keys that tell apart URLs of one cluster together.
     fn joint(&self, clusters: &Clusters) -> Vec<(Action, Vec<usize>, u64)> {
-        let columns = &self.columns;
-        let depth = columns.fixed(Fixed::DEPTH);
-        let keys: Vec<usize> =
-            (0..columns.keys.len()).filter(|&k| self.counts[k].iter().filter(|&&n| n > 0).nth(1).is_some()).collect();
-        let mut codes = Vec::new();
-        let mut seen: HashSet<(u64, u32), FixedState> = HashSet::default();
-        let mut sets: HashMap<u64, (u32, Vec<usize>), FixedState> = HashMap::default();
-        let mut differing = Vec::new();
-        for (label, cluster) in clusters.iter() {
-            // Rows side by side, keys within: each pair is one run over two short slices.
-            codes.clear();
-            codes.extend(cluster.iter().flat_map(|&r| keys.iter().map(move |&k| columns.codes[k][r as usize])));
-            let row = |at: usize| &codes[at * keys.len()..(at + 1) * keys.len()];
-            for distance in 1..=3.min(cluster.len() - 1) {
-                for at in 0..cluster.len() - distance {
-                    differing.clear();
-                    let pairs = row(at).iter().zip(row(at + distance)).zip(&keys);
-                    differing.extend(pairs.filter(|((a, b), _)| a != b).map(|(_, &k)| k).take(7));
-                    if differing.len() < 2 || differing.len() > 6 || depth.is_some_and(|d| differing.contains(&d)) {
-                        continue;
-                    }
-                    let id = differing
-                        .iter()
-                        .fold(0u64, |id, &k| crate::model::hash64_seeded(&(k as u64).to_le_bytes(), id));
-                    if seen.insert((id, label)) {
-                        sets.entry(id).or_insert_with(|| (0, differing.clone())).0 += 1;
-                    }
-                }
-            }
-        }
-        let mut sets: Vec<(u32, Vec<usize>)> = sets.into_values().filter(|s| s.0 >= 3).collect();
-        sets.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        sets.truncate(MAX_SETS);
-        let mut sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.1).collect();
-        sets.sort_unstable();
-        sets.into_iter()
-            .map(|keys| {
-                let prior = operations::ignore_prior(&self.columns, &keys);
-                (Action::Ignore, keys, prior)
-            })
-            .collect()
+        let with_prior = |keys: Vec<usize>| {
+            let prior = operations::ignore_prior(&self.columns, &keys);
+            (Action::Ignore, keys, prior)
+        };
+        joint::sets(&self.columns, &self.varying(), clusters).into_iter().map(with_prior).collect()
     }
 
     /// Makes the table of each operation: what passes becomes a proposal, what has some good is kept for conditions.
@@ -349,7 +308,7 @@ impl Covering {
         self.tests += 1;
         let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
         let mut identities = std::mem::take(&mut self.identities);
-        identities_after(&self.columns, rows, &maps, &mut identities);
+        operations::identities(&self.columns, rows, &maps, &mut identities);
         let pairs = identities.iter().copied().zip(rows.iter().copied());
         let groups = self.sorter.group(pairs, &self.columns.label);
         self.identities = identities;
@@ -367,7 +326,7 @@ impl Covering {
         let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
         let mut identities = std::mem::take(&mut self.identities);
         let columns = &self.columns;
-        let fill = |rows: &[u32], out: &mut Vec<u64>| identities_after(columns, rows, &maps, out);
+        let fill = |rows: &[u32], out: &mut Vec<u64>| operations::identities(columns, rows, &maps, out);
         let found = clusters.repeat(least, &mut identities, fill);
         self.identities = identities;
         found
@@ -424,7 +383,7 @@ impl Covering {
 
     /// Tests a proposal in the present state; if it holds, rewrites the rows.
     fn adopt(&mut self, proposal: Proposal) {
-        let rows: Vec<u32> = conditions::matching(&self.columns, &self.alive, &proposal.scope).collect();
+        let rows = conditions::matching(&self.columns, &self.alive, &proposal.scope);
         if rows.len() < 4 {
             return;
         }
@@ -537,28 +496,5 @@ impl Covering {
         }
         self.alive.retain(|&r| !dead[r as usize]);
         self.ignores.iter_mut().for_each(|map| *map = None);
-    }
-}
-
-/// The identities of `rows` after the maps: key by key, so that each run touches one column and one dictionary.
-fn identities_after(columns: &Columns, rows: &[u32], maps: &[&(usize, Map)], out: &mut Vec<u64>) {
-    out.clear();
-    out.extend(rows.iter().map(|&r| columns.hash[r as usize]));
-    for (k, map) in maps {
-        let (codes, values) = (&columns.codes[*k], &columns.values[*k].hash);
-        let rows = out.iter_mut().zip(rows.iter().map(|&r| codes[r as usize]));
-        match map {
-            Map::To { code: to, everywhere } => {
-                let to = values[*to as usize];
-                let absent = if *everywhere { to } else { 0 };
-                rows.for_each(|(hash, code)| {
-                    let new = if code == 0 { absent } else { to };
-                    *hash = hash.wrapping_add(new).wrapping_sub(values[code as usize]);
-                });
-            }
-            Map::Table(_) => rows.for_each(|(hash, code)| {
-                *hash = hash.wrapping_add(values[map.get(code) as usize]).wrapping_sub(values[code as usize]);
-            }),
-        }
     }
 }

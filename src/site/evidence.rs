@@ -77,6 +77,7 @@ pub struct Groups {
 /// Scratch for building [`Groups`], reused from test to test.
 #[derive(Clone, Debug, Default)]
 pub struct Sorter {
+    /// Grows only; what is valid is known where it is used.
     pairs: Vec<(u64, u32)>,
     bits: Vec<u64>,
     labels: Vec<u32>,
@@ -89,7 +90,7 @@ impl Sorter {
     /// sorted.
     pub fn group(&mut self, identities: impl Iterator<Item = (u64, u32)> + Clone, label: &[u32]) -> Groups {
         let rows = identities.size_hint().1.unwrap_or(0).max(64);
-        let words = (rows / 4).next_power_of_two();
+        let words = (rows / 8).next_power_of_two();
         self.bits.clear();
         self.bits.resize(words, 0);
         // Low half of a word: the identity has come; high half: it has come again.
@@ -99,15 +100,20 @@ impl Sorter {
             let seen = self.bits[word];
             self.bits[word] = seen | 1 << at | (seen >> at & 1) << (at + 32);
         }
-        self.pairs.clear();
-        let bits = &self.bits;
-        self.pairs.extend(identities.filter(|&(hash, _)| {
-            let (word, at) = slot(hash);
-            bits[word] >> (at + 32) & 1 != 0
-        }));
-        self.pairs.sort_unstable();
+        // Written whether it counts or not: a branch would be guessed wrong for every other row.
+        let mut found = 0;
+        for pair in identities {
+            if found == self.pairs.len() {
+                self.pairs.push(pair);
+            }
+            self.pairs[found] = pair;
+            let (word, at) = slot(pair.0);
+            found += (self.bits[word] >> (at + 32) & 1) as usize;
+        }
+        let pairs = &mut self.pairs[..found];
+        pairs.sort_unstable();
         let mut out = Groups::default();
-        for group in self.pairs.chunk_by(|a, b| a.0 == b.0) {
+        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
             if group.len() < 2 {
                 continue;
             }
@@ -145,6 +151,11 @@ impl Groups {
     /// Number of groups.
     pub fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// True without any group.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// Sums of good and bad.

@@ -7,7 +7,7 @@
 //! of t and replaces each other key of t from a key of s; it exists only where every such key is mapped.
 
 use super::columns::Columns;
-use super::conditions::Condition;
+use super::conditions::{Condition, Scope};
 use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
 use super::tree::{Branch, Tree};
@@ -269,7 +269,7 @@ impl Forms {
     }
 
     /// Conditions on the keys of a form that tell it from forms with the same keys: its constants and its leaf.
-    pub fn scope(&self, form: &Form, tree: &Tree) -> (Vec<(usize, Condition)>, Vec<(usize, Vec<u32>)>) {
+    pub fn scope(&self, form: &Form, tree: &Tree) -> (Scope, Vec<(usize, Vec<u32>)>) {
         let mut is: Vec<(usize, Condition)> = form.constants.iter().map(|&(k, c)| (k, Condition::Is(c))).collect();
         is.extend(form.slots.iter().map(|&k| (k, Condition::Present)));
         let mut none = Vec::new();

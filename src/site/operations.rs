@@ -225,6 +225,29 @@ impl FunctionMaps {
     }
 }
 
+/// The identities of `rows` after the maps: key by key, so that each run touches one column and one dictionary.
+pub fn identities(columns: &Columns, rows: &[u32], maps: &[&(usize, Map)], out: &mut Vec<u64>) {
+    out.clear();
+    out.extend(rows.iter().map(|&r| columns.hash[r as usize]));
+    for (k, map) in maps {
+        let (codes, values) = (&columns.codes[*k], &columns.values[*k].hash);
+        let rows = out.iter_mut().zip(rows.iter().map(|&r| codes[r as usize]));
+        match map {
+            Map::To { code: to, everywhere } => {
+                let to = values[*to as usize];
+                let absent = if *everywhere { to } else { 0 };
+                rows.for_each(|(hash, code)| {
+                    let new = if code == 0 { absent } else { to };
+                    *hash = hash.wrapping_add(new).wrapping_sub(values[code as usize]);
+                });
+            }
+            Map::Table(_) => rows.for_each(|(hash, code)| {
+                *hash = hash.wrapping_add(values[map.get(code) as usize]).wrapping_sub(values[code as usize]);
+            }),
+        }
+    }
+}
+
 /// A number part of a path segment or a bare number: values that are never a condition.
 pub fn is_number(columns: &Columns, key: usize, code: u32) -> bool {
     let value = columns.value(key, code);

@@ -52,7 +52,7 @@ pub struct Tree {
 /// Rows on their way to a leaf.
 struct Work {
     node: u32,
-    /// Places in the rows given to [`grow`], rising.
+    /// Places in the rows given to [`grow`], by cluster, then rising.
     members: Vec<u32>,
     /// Keys that may still split: those that vary in the parent and have not split on the way.
     keys: Vec<usize>,
@@ -62,7 +62,8 @@ struct Work {
 pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
     let mut tree = Tree { nodes: Vec::new(), leaf_of: vec![0; rows.len()] };
     tree.nodes.push(Node { parent: 0, path: Vec::new(), rows: rows.len() as u32, leaf: true });
-    let members: Vec<u32> = (0..rows.len() as u32).collect();
+    let mut members: Vec<u32> = (0..rows.len() as u32).collect();
+    members.sort_by_key(|&m| columns.label[rows[m as usize] as usize]);
     let splits = |key: &usize| {
         let name = &columns.keys[*key];
         !(name.optional() || name.is(Fixed::FRAGMENT) || name.is(Fixed::ORDER))
@@ -105,14 +106,16 @@ struct Chooser {
     counts: Vec<u32>,
     /// Codes of the key under trial that come in the node.
     seen: Vec<u32>,
+    /// Clusters of the members, in their order.
     labels: Vec<u32>,
-    pairs: Vec<(u32, u32)>,
+    /// Last cluster and number of clusters in which a code came.
+    met: Vec<(u32, u32)>,
 }
 
 impl Chooser {
     fn new(columns: &Columns) -> Chooser {
         let most = (0..columns.keys.len()).map(|k| columns.codes_len(k)).max().unwrap_or(0);
-        Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), pairs: Vec::new() }
+        Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), met: vec![(0, 0); most] }
     }
 
     /// The key to split on, and its salient values by falling count of rows. Keys with one value leave `keys`.
@@ -125,11 +128,8 @@ impl Chooser {
     ) -> Option<(usize, Vec<u32>)> {
         self.labels.clear();
         self.labels.extend(members.iter().map(|&m| columns.label[rows[m as usize] as usize]));
-        self.pairs.clear();
-        self.pairs.extend(self.labels.iter().map(|&l| (l, 0)));
-        self.pairs.sort_unstable();
-        self.pairs.dedup();
-        let needed = MIN_SALIENT.max(self.pairs.len() as u32 / 100);
+        let clusters = self.labels.chunk_by(|a, b| a == b).count();
+        let needed = MIN_SALIENT.max(clusters as u32 / 100);
         let mut best: Option<(f64, usize, Vec<u32>)> = None;
         keys.retain(|&key| {
             let codes = members.iter().map(|&m| columns.codes[key][rows[m as usize] as usize]);
@@ -176,21 +176,20 @@ impl Chooser {
         (entropy > 0.0 && entropy < least).then_some(entropy)
     }
 
-    /// Values in at least `needed` clusters of the node, by falling count of rows.
+    /// Values in at least `needed` clusters of the node, by falling count of rows. Members come cluster by cluster, so
+    /// the last cluster in which a value was met tells new ones.
     fn salient(&mut self, columns: &Columns, key: usize, codes: impl Iterator<Item = u32>, needed: u32) -> Vec<u32> {
-        let counts = &self.counts;
-        self.pairs.clear();
-        self.pairs.extend(codes.zip(self.labels.iter().copied()).filter(|p| counts[p.0 as usize] >= needed));
-        self.pairs.sort_unstable();
-        self.pairs.dedup();
+        for (code, &label) in codes.zip(&self.labels) {
+            let (last, clusters) = &mut self.met[code as usize];
+            *clusters += u32::from(*clusters == 0 || *last != label);
+            *last = label;
+        }
         let depth = columns.keys[key].is(Fixed::DEPTH);
-        let mut salient: Vec<u32> = self
-            .pairs
-            .chunk_by(|a, b| a.0 == b.0)
-            .filter(|run| run.len() as u32 >= needed && (depth || !is_number(columns, key, run[0].0)))
-            .map(|run| run[0].0)
-            .collect();
+        let (met, counts) = (&self.met, &self.counts);
+        let enough = |code: u32| met[code as usize].1 >= needed && (depth || !is_number(columns, key, code));
+        let mut salient: Vec<u32> = self.seen.iter().copied().filter(|&code| enough(code)).collect();
         salient.sort_by_key(|&c| (std::cmp::Reverse(counts[c as usize]), c));
+        self.seen.iter().for_each(|&code| self.met[code as usize] = (0, 0));
         salient
     }
 }
