@@ -30,10 +30,10 @@ impl Bound {
     /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
     pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
 
-    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: twice that is
-    /// allowed on top of the cap.
+    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: three times that
+    /// is allowed on top of the cap (twice: 0.928 of the oracle's compression on noisy synthetic sites).
     pub fn allowing(self, noise: u64) -> Bound {
-        Bound { raw_permille: self.raw_permille + 2 * noise, ..self }
+        Bound { raw_permille: self.raw_permille + 3 * noise, ..self }
     }
 
     /// The test, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior.

@@ -19,7 +19,7 @@ pub const MAX_IMPURE_PERMILLE: u64 = 10;
 
 /// Training URLs that the rules reduce to one identity.
 #[derive(Debug)]
-struct Identity {
+pub struct Identity {
     /// The URL the rules compose.
     composed: Vec<u8>,
     /// Its members.
@@ -33,8 +33,7 @@ struct Identity {
 }
 
 /// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups).
-pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64, u64) {
-    let mut identities = identities(rules, training);
+pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> (u64, u64) {
     let noisy = too_noisy(&identities, training);
     let mut normal = Vec::new();
     for identity in &mut identities {
@@ -56,7 +55,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64,
     let mut seen = Vec::new();
     let mut look_ups = Vec::new();
     let mut target_of: Vec<Option<usize>> = vec![None; identities.len()];
-    if aliases && !noisy {
+    if !noisy {
         let mut by_cluster: Vec<(u32, usize)> =
             identities.iter().enumerate().filter(|(_, i)| i.pure).map(|(n, i)| (i.majority, n)).collect();
         by_cluster.sort_unstable();
@@ -98,10 +97,9 @@ pub fn learn(rules: &mut SiteRules, training: &Training, aliases: bool) -> (u64,
 /// Pages in training whose URLs are of different clusters give back the one rule that joined them: the rule without
 /// which their URLs fall into groups of one cluster each, the fewest groups first, then the rule adopted last; where no
 /// single rule does, all of them. Nothing is learned where labels are too noisy to be trusted one by one.
-pub fn learn_exceptions(rules: &mut SiteRules, training: &Training) -> u64 {
-    let identities = identities(rules, training);
+pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: &[Identity]) -> u64 {
     let mixed: Vec<&Identity> = identities.iter().filter(|i| !i.pure).collect();
-    if too_noisy(&identities, training) {
+    if mixed.is_empty() || too_noisy(identities, training) {
         return 0;
     }
     let ids: Vec<String> = rules.rules.iter().map(|r| r.id.clone()).collect();
@@ -155,13 +153,13 @@ fn too_noisy(identities: &[Identity], training: &Training) -> bool {
 }
 
 /// The reduced URLs that hold one cluster each, for rules that move directories.
-pub fn reduced(rules: &SiteRules, training: &Training) -> Vec<Reduced> {
-    let pure = identities(rules, training).into_iter().filter(|i| i.pure);
+pub fn reduced(identities: &[Identity]) -> Vec<Reduced> {
+    let pure = identities.iter().filter(|i| i.pure);
     pure.map(|i| Reduced { url: String::from_utf8_lossy(&i.composed).into_owned(), cluster: i.majority }).collect()
 }
 
 /// Groups the labelled training URLs by identity, in the order of their first rows.
-fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
+pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
     let set = RuleSet::new(vec![SiteRules { seen: Vec::new(), aliases: Vec::new(), ..rules.clone() }]);
     let mut scratch = Scratch::default();
     let mut index: HashMap<u64, usize, FixedState> = HashMap::default();

@@ -224,14 +224,26 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let moves = select::select(&mut forms, columns, energy);
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
-    let mirrors = mirrors::learn(lookups::reduced(&rules, &training), covering.noise);
+    let set_ids = |rules: &mut SiteRules| {
+        for rule in &mut rules.rules {
+            rule.id = crate::rules::file::rule_id(&rules.site, rule);
+        }
+    };
+    set_ids(&mut rules);
+    // Applying all rules to all URLs is the costliest step here: done again only where the rules have changed.
+    let mut found = lookups::identities(&rules, &training);
+    let mirrors = mirrors::learn(lookups::reduced(&found), covering.noise);
     counts.insert("mirrors".to_owned(), mirrors.len() as u64);
-    rules.rules.extend(mirrors);
-    for rule in &mut rules.rules {
-        rule.id = crate::rules::file::rule_id(&rules.site, rule);
+    if !mirrors.is_empty() {
+        rules.rules.extend(mirrors);
+        set_ids(&mut rules);
+        found = lookups::identities(&rules, &training);
     }
-    let exceptions = lookups::learn_exceptions(&mut rules, &training);
-    let (seen, aliases) = lookups::learn(&mut rules, &training, true);
+    let exceptions = lookups::learn_exceptions(&mut rules, &training, &found);
+    if exceptions > 0 {
+        found = lookups::identities(&rules, &training);
+    }
+    let (seen, aliases) = lookups::learn(&mut rules, &training, found);
     counts.extend([("exceptions".to_owned(), exceptions), ("seen".to_owned(), seen), ("look-ups".to_owned(), aliases)]);
     Outcome { rules, counts }
 }
