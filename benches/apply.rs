@@ -4,6 +4,8 @@
 //! pairs `RULES.jsonl=RECORDS.jsonl.gz`, separated by commas. A figure is the least of many rounds, each a pass over all
 //! URLs; the two sides take turns, so that a busy machine weighs on both.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use std::fs::File;
 use std::hint::black_box;
 use std::io::BufReader;

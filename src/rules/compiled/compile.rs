@@ -4,8 +4,8 @@ use super::{ABSENT, Check, CompiledSite, Constant, Fill, Gate, NO_RULE, NO_SLOT,
 use crate::model::hash64_seeded;
 use crate::rules::types::Function;
 use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
-use crate::url::keys::HOST_SUB;
-use crate::url::{Cell, Cells, Cut, Fixed, Key, normalize};
+use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
+use crate::url::{Cell, Cells, Cut, Fixed, Key, Part, normalize};
 use std::collections::HashMap;
 
 /// Rules of a site up to which it is worked out which of them wake which, at the cost of their square; the URLs of a
@@ -68,11 +68,12 @@ impl CompiledSite {
     pub(super) fn code(&mut self, slot: Slot, value: &str) -> u32 {
         self.coded[usize::from(slot)] = true;
         let hash = hash64_seeded(value.as_bytes(), self.seeds[usize::from(slot)]);
+        let cut = self.cut;
         let (pool, values, key) = (&mut self.pool, &mut self.values, &self.keys[usize::from(slot)]);
         *self.codes.entry(hash).or_insert_with(|| {
             let start = pool.len() as u32;
             pool.extend_from_slice(value.as_bytes());
-            values.push(Constant { start, end: pool.len() as u32, hash, plain: plain(key, value) });
+            values.push(Constant { start, end: pool.len() as u32, hash, plain: plain(key, value, cut) });
             values.len() as u32 - 1
         })
     }
@@ -139,26 +140,31 @@ impl CompiledSite {
 }
 
 /// True when a URL with this value of this key, composed and cut again, has it back and nothing else: no separator, no
-/// escape that stage 1 would write otherwise. Asked for hosts, schemes and query keys only; false for the others.
-fn plain(key: &Key, value: &str) -> bool {
-    let probes = match key {
+/// escape that stage 1 would write otherwise. For a head: where it is the whole segment. False for keys not asked for.
+fn plain(key: &Key, value: &str, cut: Cut) -> bool {
+    // Each probe with the number of its keys.
+    let (key, probes) = match key {
         Key::Fixed(Fixed::SCHEME) => return value == "http" || value == "https",
-        Key::Fixed(Fixed::HOST) => [format!("http://{value}/"), format!("https://{value}/")],
+        Key::Fixed(Fixed::TRAILING_SLASH) => return value == "/",
+        Key::Fixed(Fixed::HOST) => (key.clone(), [(format!("http://{value}/"), 3), (format!("https://{value}/"), 3)]),
+        Key::Fixed(fixed) if fixed.as_path().is_some_and(|(at, part)| part == Part::Head && at + 2 < MAX_SEGMENTS) => {
+            let first = Key::Fixed(Fixed::path(0, Part::Head));
+            (first, [(format!("http://a/{value}"), 4), (format!("http://a/{value}/b"), 5)])
+        }
         Key::Query(name) if !name.is_empty() => {
-            [format!("http://a/?{name}{value}"), format!("http://a/?b&{name}{value}&c")]
+            (key.clone(), [(format!("http://a/?{name}{value}"), 4), (format!("http://a/?b&{name}{value}&c"), 6)])
         }
         _ => return false,
     };
     let mut cells = Cells::default();
-    probes.iter().enumerate().all(|(n, probe)| {
+    probes.iter().all(|(probe, keys)| {
         let Ok(split) = normalize(probe.as_bytes(), &mut cells.text) else { return false };
         if cells.text != probe.as_bytes() {
             return false;
         }
-        cells.cut(&split, Cut::default());
-        let own = |cell: &&Cell| cells.key(cell) == *key && cells.value(cell) == value.as_bytes();
-        let whole = if key.is(Fixed::HOST) { 3 } else { 4 + 2 * n };
-        cells.list.len() == whole && cells.list.iter().filter(own).count() == 1
+        cells.cut(&split, cut);
+        let own = |cell: &&Cell| cells.key(cell) == key && cells.value(cell) == value.as_bytes();
+        cells.list.len() == *keys && cells.list.iter().filter(own).count() == 1
     })
 }
 

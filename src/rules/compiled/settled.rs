@@ -37,7 +37,7 @@ impl CompiledSite {
 
 /// The path without its trailing slash, index or doubled slashes is cut into the same parts.
 fn bare_path(cells: &Cells) -> bool {
-    let (mut depth, mut needs_slash, mut slash) = (0, false, false);
+    let (mut depth, mut needs_slash, mut slash, mut extension) = (0, false, false, false);
     for cell in &cells.list {
         match cell.key {
             KeyRef::Fixed(Fixed::DEPTH) => {
@@ -45,13 +45,18 @@ fn bare_path(cells: &Cells) -> bool {
             }
             KeyRef::Fixed(Fixed::INDEX | Fixed::DOUBLE_SLASH) => needs_slash = true,
             KeyRef::Fixed(Fixed::TRAILING_SLASH) => slash = true,
+            KeyRef::Fixed(Fixed::EXTENSION) => extension = true,
             _ => {}
         }
     }
     if depth + 1 >= MAX_SEGMENTS {
         return false;
     }
-    if depth == 0 || slash {
+    if slash {
+        // A slash that a rule added is not written behind nothing, nor behind an extension.
+        return depth > 0 && !extension;
+    }
+    if depth == 0 {
         return true;
     }
     // The last segment has nothing behind it now: its extension, or a parameter in it, would get other keys; an index

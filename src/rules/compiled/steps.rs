@@ -69,9 +69,13 @@ impl CompiledSite {
             state.hashes.push(hash);
             state.present |= bit(slot);
             state.disordered = true;
-            state.touched |= touch::SHAPE;
+            state.touched |= match key {
+                KeyRef::Fixed(Fixed::TRAILING_SLASH) if plain => touch::SLASH,
+                _ => touch::SHAPE,
+            };
             cells.list.push(Cell { key, start, end });
         } else {
+            let alone = plain && whole_segment(&cells.list, usize::from(state.cells[at]));
             let cell = &mut cells.list[usize::from(state.cells[at])];
             (cell.start, cell.end) = (start, end);
             state.hashes[usize::from(state.cells[at])] = hash;
@@ -79,6 +83,7 @@ impl CompiledSite {
                 KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
                 KeyRef::Fixed(Fixed::HOST) if plain => touch::HARMLESS,
                 KeyRef::Query(..) if plain => touch::QUERY,
+                KeyRef::Fixed(_) if alone => touch::HARMLESS,
                 _ => touch::SHAPE,
             };
         }
@@ -115,7 +120,9 @@ impl CompiledSite {
         state.codes[usize::from(slot)] = if self.coded[usize::from(slot)] { self.code_of_hash(hash) } else { OTHER };
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
-            (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed.as_path().is_some() => touch::HARMLESS,
+            (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => {
+                touch::HARMLESS
+            }
             (Function::DropWww, KeyRef::Fixed(Fixed::HOST)) if state.value[0].is_ascii_alphanumeric() => {
                 touch::HARMLESS
             }
@@ -204,6 +211,19 @@ impl CompiledSite {
         }
         true
     }
+}
+
+/// True for the only part of a path segment.
+fn whole_segment(list: &[Cell], at: usize) -> bool {
+    let segment = |cell: &Cell| match cell.key {
+        KeyRef::Fixed(fixed) => fixed.as_path().map(|(segment, _)| segment),
+        _ => None,
+    };
+    let own = segment(&list[at]);
+    let others = [at.checked_sub(1).and_then(|i| list.get(i)), list.get(at + 1)];
+    // The known extension of the last segment is a key of its own and stands behind it.
+    let extension = |cell: &Cell| cell.key == KeyRef::Fixed(Fixed::EXTENSION);
+    own.is_some() && others.into_iter().flatten().all(|cell| segment(cell) != own && !extension(cell))
 }
 
 /// A key of a cell; the name is appended to the text.

@@ -33,7 +33,7 @@ impl CompiledSite {
             let before = composed(scratch);
             scratch.fired.clear();
             self.reduce_twin(scratch);
-            let is_mirror = |&r: &usize| site.rules.get(r).is_some_and(|rule| mirrors(rule));
+            let is_mirror = |&r: &usize| site.rules.get(r).is_some_and(mirrors);
             if let Some(index) = scratch.fired.iter().map(|&r| usize::from(r)).find(is_mirror) {
                 let changes = vec![Change { key: "url".into(), before: Some(before), after: Some(composed(scratch)) }];
                 let rule = Box::new(site.rules[index].clone());
