@@ -33,10 +33,10 @@ fn options(types: &[&str], decorations: Option<&[&str]>, urls: u64, seed: u64) -
 /// URLs are distinct, the oracle knows each, and its classes are the clusters.
 fn assert_laws(site: &SitePlan) -> HashMap<u64, u64> {
     let records = records(site);
-    let mut seen = HashSet::new();
-    let mut clusters: HashMap<u64, (&str, u64)> = HashMap::new();
-    let mut pages: HashMap<(&str, u64), u64> = HashMap::new();
-    let mut sizes: HashMap<u64, u64> = HashMap::new();
+    let mut seen = HashSet::<_>::default();
+    let mut clusters: HashMap<u64, (&str, u64)> = HashMap::default();
+    let mut pages: HashMap<(&str, u64), u64> = HashMap::default();
+    let mut sizes: HashMap<u64, u64> = HashMap::default();
     for (url, cluster) in &records {
         assert!(seen.insert(url.as_str()), "{url} comes twice");
         assert!(url.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\'), "{url}");
@@ -78,9 +78,9 @@ fn types_of_one_site_do_not_claim_each_others_urls() {
 #[test]
 fn drawn_sites_keep_the_laws_and_use_every_type_and_decoration() {
     let options = Options { sites: 60, urls_min: 200, urls_max: 4000, seed: 5, ..Options::default() };
-    let mut types = HashSet::new();
-    let mut plain = HashSet::new();
-    let mut decorated = HashSet::new();
+    let mut types = HashSet::<_>::default();
+    let mut plain = HashSet::<_>::default();
+    let mut decorated = HashSet::<_>::default();
     for site in plan(&options).expect("fits") {
         assert_laws(&site);
         types.extend(site.facts().iter().map(|f| f.name));
@@ -164,7 +164,7 @@ fn noise_has_the_rates_asked_for_and_spares_the_rest() {
 fn sites_differ_in_registrable_domain_under_suffixes_of_one_and_several_labels() {
     let options = Options { sites: 300, urls_min: 50, urls_max: 60, ..Options::default() };
     let sites = plan(&options).expect("fits");
-    let mut domains = HashSet::new();
+    let mut domains = HashSet::<_>::default();
     for site in &sites {
         for (url, _) in records(site).iter().take(20) {
             let host = url.split('/').nth(2).expect("absolute").trim_end_matches(":80");
@@ -233,9 +233,9 @@ fn three_million_urls_are_distinct_and_the_oracle_agrees() {
     let site = SitePlan::new(&options(&all, None, 3_000_000, 11), 0, 3_000_000);
     let mut scratch = parts::Parts::default();
     let mut out = Vec::new();
-    let mut hashes: HashSet<u128> = HashSet::with_capacity(3_000_000);
-    let mut clusters: HashMap<u64, (&str, u64)> = HashMap::new();
-    let mut pages = HashSet::new();
+    let mut hashes: HashSet<u128> = HashSet::<_>::default();
+    let mut clusters: HashMap<u64, (&str, u64)> = HashMap::default();
+    let mut pages = HashSet::<_>::default();
     for position in 0..site.rows() {
         out.clear();
         let row = site.record(position, &mut scratch, &mut out);
