@@ -16,8 +16,9 @@ use undust::io::rejects::Limit;
 use undust::io::shards::{self, Options};
 use undust::io::{IoError, OutputDir, Reason, Rejects, Shard, ShardReader};
 use undust::model::{RecordBatch, SiteBy};
+use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::file::{self, Header, InputCounts};
-use undust::rules::types::{Evidence, Operation, Representative, Rule, Test};
+use undust::rules::types::Evidence;
 use undust::runtime::memory::parse_size;
 use undust::runtime::progress::{Progress, Reporter};
 use undust::site::{Method, Params};
@@ -47,6 +48,9 @@ pub struct LearnArgs {
     /// Most URLs of a site that train.
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     train_max: u32,
+    /// Share of the URLs of each site, by hash, that never trains; rules are weighed on them apart.
+    #[arg(long, value_name = "F", default_value_t = 0.0)]
+    held_back: f64,
     /// Highest pair false-positive rate of a site's rules over all records (published: 0.05).
     #[arg(long, value_name = "F", default_value_t = 0.01)]
     fpr_max: f64,
@@ -190,6 +194,9 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
 /// Checked options.
 fn plan(args: &LearnArgs) -> Result<Plan, LearnError> {
     let usage = |text: String| Err(LearnError::Usage(text));
+    if !(0.0..1.0).contains(&args.held_back) {
+        return usage(format!("--held-back {}: a share of at least 0, under 1", args.held_back));
+    }
     if !(args.train_share > 0.0 && args.train_share <= 1.0) {
         return usage(format!("--train-share {}: a share above 0, at most 1", args.train_share));
     }
@@ -210,7 +217,12 @@ fn plan(args: &LearnArgs) -> Result<Plan, LearnError> {
     };
     Ok(Plan {
         params: Params { method, fpr_max_ppm: (args.fpr_max * 1e6).round() as u32 },
-        sample: SampleParams { share: args.train_share, max: args.train_max, ..SampleParams::default() },
+        sample: SampleParams {
+            share: args.train_share,
+            max: args.train_max,
+            held_back: args.held_back,
+            ..SampleParams::default()
+        },
         site_by,
         workers: args.workers.into(),
         memory: args.memory,
@@ -298,8 +310,7 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
     for (site, figures) in order.iter().take(SHOWN_SITES) {
         line(&mut text, &site.rules.site, figures);
         for rule in site.rules.rules.iter().take(SHOWN_RULES) {
-            let evidence = &rule.evidence;
-            let _ = writeln!(text, "    {}  ({} good, {} bad)", readable(rule), evidence.good, evidence.bad);
+            let _ = writeln!(text, "    {}", rule_text(rule));
         }
         match site.rules.rules.len() {
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
@@ -308,7 +319,7 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
         for rule in site.withdrawn.iter().take(SHOWN_RULES) {
             let Evidence { good, bad, support_pairs, false_positive_pairs, .. } = rule.evidence;
             let rate = false_positive_pairs as f64 / support_pairs.max(1) as f64;
-            let _ = writeln!(text, "    withdrawn: {}  ({good} good, {bad} bad, fpr {rate:.4})", readable(rule));
+            let _ = writeln!(text, "    withdrawn: {}  ({good} good, {bad} bad, fpr {rate:.4})", pattern_text(rule));
         }
     }
     if order.len() > SHOWN_SITES {
@@ -334,45 +345,4 @@ fn line(text: &mut String, name: &str, figures: &undust::dataflow::summary::Figu
         figures.rules,
         if figures.withdrawn > 0 { format!(" ({} withdrawn)", figures.withdrawn) } else { String::new() },
     );
-}
-
-/// A rule on one line.
-fn readable(rule: &Rule) -> String {
-    let value = |value: &Option<String>| value.as_deref().map_or("absent".to_owned(), |v| format!("{v:?}"));
-    let list = |values: &[String]| match values {
-        [first, second, _, rest @ ..] if !rest.is_empty() => {
-            format!("{first:?}, {second:?} and {} more", values.len() - 2)
-        }
-        values => values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", "),
-    };
-    let mut parts = Vec::new();
-    for (key, operation) in &rule.operations {
-        parts.push(match operation {
-            Operation::Keep(value) => format!("{key} becomes {value:?}"),
-            Operation::Replace(from) => format!("{key} becomes the value of {from}"),
-            Operation::Ignore(Representative::LeftOut) => format!("{key} is left out"),
-            Operation::Ignore(Representative::WherePresent(value)) => {
-                format!("{key}, where present, becomes {value:?}")
-            }
-            Operation::Ignore(Representative::Everywhere(value)) => format!("{key} becomes {value:?}"),
-            Operation::Classes(classes) => match &classes[..] {
-                [(from, to)] => format!("{key}: {} becomes {}", value(from), value(to)),
-                classes => format!("{key}: {} values become others", classes.len()),
-            },
-            operation => format!("{key}: {operation:?}"),
-        });
-    }
-    let mut scope = Vec::new();
-    for constraint in &rule.scope {
-        let key = &constraint.key;
-        scope.push(match &constraint.test {
-            Test::Equals(value) => format!("{key} is {value:?}"),
-            Test::OneOf(values) => format!("{key} is one of {}", list(values)),
-            Test::NoneOf(values) => format!("{key} is none of {}", list(values)),
-            Test::Present => format!("{key} is there"),
-            Test::Absent => format!("{key} is absent"),
-        });
-    }
-    let what = if parts.is_empty() { "nothing changes".to_owned() } else { parts.join(", ") };
-    if scope.is_empty() { what } else { format!("{what}, where {}", scope.join(" and ")) }
 }
