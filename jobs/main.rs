@@ -1,12 +1,14 @@
 //! The binary: one small file a job turns arguments into checked options and calls the library. clap lives here and
 //! nowhere else.
 
+mod compare;
 mod evaluate;
 mod explain;
 mod learn;
 mod normalize;
 mod pipeline;
 mod report;
+mod report_html;
 mod rules_dir;
 mod synth;
 
@@ -33,6 +35,8 @@ enum Job {
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
     Synth(synth::SynthArgs),
+    Compare(compare::CompareArgs),
+    Report(report_html::ReportArgs),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Job::Normalize(args) => normalize::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
+        Job::Compare(args) => compare::run(args),
+        Job::Report(args) => report_html::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
