@@ -19,6 +19,7 @@
 
 pub mod catalogue;
 pub mod drop_query;
+pub mod fan_out;
 pub mod keep_all;
 pub mod protocol;
 pub mod published;
@@ -106,6 +107,10 @@ pub enum Name {
     DropQuery,
     /// [`tracking`]
     Tracking,
+    /// [`fan_out`] of 5
+    FanOut5,
+    /// [`fan_out`] of 10
+    FanOut10,
     /// [`published`] with naive selection
     PublishedNaive,
     /// [`published`] with selection by graph
@@ -116,12 +121,14 @@ pub enum Name {
 
 impl Name {
     /// All methods.
-    pub const ALL: [Name; 8] = [
+    pub const ALL: [Name; 10] = [
         Name::KeepAll,
         Name::Rfc3986,
         Name::Catalogue,
         Name::DropQuery,
         Name::Tracking,
+        Name::FanOut5,
+        Name::FanOut10,
         Name::PublishedNaive,
         Name::PublishedGraph,
         Name::Undust,
@@ -135,6 +142,8 @@ impl Name {
             Name::Catalogue => "catalogue",
             Name::DropQuery => "drop-query",
             Name::Tracking => "tracking",
+            Name::FanOut5 => "fan-out-5",
+            Name::FanOut10 => "fan-out-10",
             Name::PublishedNaive => "published-naive",
             Name::PublishedGraph => "published-graph",
             Name::Undust => "undust",
@@ -154,6 +163,8 @@ impl Name {
             Name::Catalogue => Box::new(catalogue::Catalogue { switches: setup.catalogue, hosts: setup.hosts.clone() }),
             Name::DropQuery => Box::new(drop_query::DropQuery),
             Name::Tracking => Box::new(tracking::Tracking),
+            Name::FanOut5 => Box::new(fan_out::FanOut { least: 5 }),
+            Name::FanOut10 => Box::new(fan_out::FanOut { least: 10 }),
             Name::PublishedNaive => Box::new(published::Published { naive: true, switches: setup.published }),
             Name::PublishedGraph => Box::new(published::Published { naive: false, switches: setup.published }),
             Name::Undust => Box::new(undust::Undust),
