@@ -5,6 +5,10 @@ mod apply_cases;
 mod apply_laws;
 #[path = "it/apply_rules.rs"]
 mod apply_rules;
+#[path = "it/baselines_compare.rs"]
+mod baselines_compare;
+#[path = "it/baselines_figures.rs"]
+mod baselines_figures;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]

@@ -10,7 +10,6 @@
 //! | [`tracking`] | known superfluous parameters | their vendors' documentation |
 //! | [`fan_out`] | rule lattice generalized by fan-out | Dasgupta et al., KDD 2008, as WWW10 uses it |
 //! | [`published`] | pattern tree, naive or graph selection | Lei et al., WWW 2010 |
-//! | [`decision_tree`] | pairwise rules, contexts by a decision tree | Koppula et al., WSDM 2010 |
 //! | [`dustbuster`] | substring substitutions | Bar-Yossef et al., WWW 2007 |
 //! | [`undust`] | this program | `docs/method.md` |
 //!
@@ -18,7 +17,9 @@
 //! protocols of WWW10 and of SIGIR 2017 and gives counts; [`crate::report`] makes tables and charts of them.
 
 pub mod catalogue;
+
 pub mod drop_query;
+pub mod dustbuster;
 pub mod fan_out;
 pub mod keep_all;
 pub mod protocol;
@@ -111,6 +112,8 @@ pub enum Name {
     FanOut5,
     /// [`fan_out`] of 10
     FanOut10,
+    /// [`dustbuster`] with the clusters as fingerprints
+    Dustbuster,
     /// [`published`] with naive selection
     PublishedNaive,
     /// [`published`] with selection by graph
@@ -121,7 +124,7 @@ pub enum Name {
 
 impl Name {
     /// All methods.
-    pub const ALL: [Name; 10] = [
+    pub const ALL: [Name; 11] = [
         Name::KeepAll,
         Name::Rfc3986,
         Name::Catalogue,
@@ -129,6 +132,7 @@ impl Name {
         Name::Tracking,
         Name::FanOut5,
         Name::FanOut10,
+        Name::Dustbuster,
         Name::PublishedNaive,
         Name::PublishedGraph,
         Name::Undust,
@@ -144,6 +148,7 @@ impl Name {
             Name::Tracking => "tracking",
             Name::FanOut5 => "fan-out-5",
             Name::FanOut10 => "fan-out-10",
+            Name::Dustbuster => "dustbuster",
             Name::PublishedNaive => "published-naive",
             Name::PublishedGraph => "published-graph",
             Name::Undust => "undust",
@@ -165,6 +170,7 @@ impl Name {
             Name::Tracking => Box::new(tracking::Tracking),
             Name::FanOut5 => Box::new(fan_out::FanOut { least: 5 }),
             Name::FanOut10 => Box::new(fan_out::FanOut { least: 10 }),
+            Name::Dustbuster => Box::new(dustbuster::DustBuster::default()),
             Name::PublishedNaive => Box::new(published::Published { naive: true, switches: setup.published }),
             Name::PublishedGraph => Box::new(published::Published { naive: false, switches: setup.published }),
             Name::Undust => Box::new(undust::Undust),

@@ -55,7 +55,7 @@ impl Learned for Candidate {
                 }
                 Some(_) if pass < PASSES && !(rules.aliases.is_empty() && rules.seen.is_empty()) => {
                     rules.aliases.clear();
-                    rules.seen.clear();
+                    rules.seen = Default::default();
                 }
                 Some(_) => {
                     rules = SiteRules { site: rules.site, hosts: rules.hosts, ..SiteRules::default() };

@@ -2,7 +2,7 @@
 //! Pure: numbers in, text out.
 //!
 //! [`table`] is a table and its three notations, [`figures`] joins sites and seeds, [`tables`] makes the tables of the
-//! papers, [`charts`] the figures, [`page`] the report, and [`dust`] those of DustBuster on a log.
+//! papers, [`charts`] the figures, [`page`] the report.
 
 pub mod charts;
 pub mod escape;

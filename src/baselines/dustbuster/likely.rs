@@ -120,8 +120,10 @@ mod tests {
         let url = marked(b"http://a.b/x_1?k=");
         let ends = boundaries(&url);
         let tokens: Vec<&[u8]> = ends.windows(2).map(|w| &url[w[0]..w[1]]).collect();
-        let wanted: [&[u8]; 17] =
-            [b"\x02", b"http", b":", b"/", b"/", b"a", b".", b"b", b"/", b"x", b"_", b"1", b"?", b"k", b"=", b"\x03", b""];
+        let wanted: [&[u8]; 17] = [
+            b"\x02", b"http", b":", b"/", b"/", b"a", b".", b"b", b"/", b"x", b"_", b"1", b"?", b"k", b"=", b"\x03",
+            b"",
+        ];
         assert_eq!(tokens, wanted[..16]);
     }
 

@@ -78,7 +78,8 @@ mod tests {
             support,
             support_high: support,
         };
-        let rules = vec![rule("?id=", "_", 10), rule("story?id=", "story_", 10), rule("x", "y", 3), rule("ax", "ay", 1)];
+        let rules =
+            vec![rule("?id=", "_", 10), rule("story?id=", "story_", 10), rule("x", "y", 3), rule("ax", "ay", 1)];
         let left = eliminate(rules, &Parameters::default());
         let names: Vec<&[u8]> = left.iter().map(|r| &r.long[..]).collect();
         assert_eq!(names, [&b"story?id="[..], b"x", b"ax"], "a support of 1 against 3 is too deficient");

@@ -35,9 +35,9 @@ fn words(page: &[u8]) -> Vec<u64> {
         text.extend_from_slice(&page[at..open]);
         text.push(b' ');
         let rest = &page[open..];
-        let hidden = [&b"script"[..], b"style"].into_iter().find(|name| {
-            rest.get(1..=name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
-        });
+        let hidden = [&b"script"[..], b"style"]
+            .into_iter()
+            .find(|name| rest.get(1..=name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)));
         let end = match hidden {
             Some(name) => {
                 let closes = |w: &[u8]| w.starts_with(b"</") && w[2..].eq_ignore_ascii_case(name);

@@ -63,12 +63,7 @@ fn directions(rule: &Likely) -> [Rule; 2] {
 }
 
 /// Figure 4: the valid rules, parameter substitutions last. A pair that refines a valid one is not asked for.
-pub fn validate(
-    detected: &Detected,
-    list: &UrlList,
-    oracle: &mut dyn Oracle,
-    parameters: &Parameters,
-) -> Vec<Rule> {
+pub fn validate(detected: &Detected, list: &UrlList, oracle: &mut dyn Oracle, parameters: &Parameters) -> Vec<Rule> {
     let order = draws(list);
     let mut pairs: Vec<&Likely> = Vec::new();
     let mut valid = Vec::new();

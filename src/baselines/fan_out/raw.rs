@@ -65,13 +65,10 @@ impl Found {
 
 fn cluster(columns: &Columns, identity: &[u64], rows: &[u32], found: &mut Found) {
     let value = |key: usize, row: u32| columns.values[key][row as usize];
-    let varying: Vec<usize> = (0..columns.keys.len())
-        .filter(|&key| rows.iter().any(|&row| value(key, row) != value(key, rows[0])))
-        .collect();
-    let whole: Vec<Pattern> = rows
-        .iter()
-        .map(|&row| Pattern { ignored: 0, row, rest: identity[row as usize], optional: 0 })
-        .collect();
+    let varying: Vec<usize> =
+        (0..columns.keys.len()).filter(|&key| rows.iter().any(|&row| value(key, row) != value(key, rows[0]))).collect();
+    let whole: Vec<Pattern> =
+        rows.iter().map(|&row| Pattern { ignored: 0, row, rest: identity[row as usize], optional: 0 }).collect();
     moves(columns, &whole, &varying, found);
     // Level by level: patterns that ignore one key more.
     let mut level = whole;
