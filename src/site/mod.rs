@@ -1,4 +1,5 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
+mod adopt;
 pub mod classes;
 mod clusters;
 pub mod columns;
@@ -15,6 +16,7 @@ pub mod noise;
 pub mod operations;
 pub mod published;
 pub mod select;
+mod sinks;
 pub mod tree;
 
 use crate::rules::types::SiteRules;
