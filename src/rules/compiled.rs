@@ -8,6 +8,7 @@ mod lookups;
 mod mirrors;
 mod reduce;
 mod settled;
+mod spans;
 mod steps;
 mod trace;
 
@@ -192,6 +193,7 @@ pub struct CompiledSite {
     exceptions: HashMap<u64, u16, AsIs>,
     /// Canonical URL (range of the pool) by the identity of the reduced URL.
     lookups: HashMap<u64, (u32, u32), AsIs>,
+    spans: spans::Spans,
 }
 
 impl CompiledSite {

@@ -7,6 +7,7 @@ pub mod functions;
 pub mod lines;
 mod params;
 pub mod published;
+pub mod spans;
 pub mod types;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
 pub use params::{Method, Params};

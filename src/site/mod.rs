@@ -17,6 +17,7 @@ pub mod operations;
 pub mod published;
 pub mod select;
 mod sinks;
+mod spans;
 pub mod tree;
 
 use crate::rules::types::SiteRules;

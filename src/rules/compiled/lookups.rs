@@ -17,8 +17,11 @@ impl CompiledSite {
         if self.lookups.is_empty() {
             return None;
         }
-        let &(a, b) = self.lookups.get(&self.identity(scratch))?;
-        Some(&self.pool[a as usize..b as usize])
+        match self.lookups.get(&self.identity(scratch)) {
+            Some(&(a, b)) => Some(&self.pool[a as usize..b as usize]),
+            None if self.spans.is_empty() => None,
+            None => self.in_span(scratch),
+        }
     }
 
     /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
@@ -59,5 +62,6 @@ impl CompiledSite {
                 place(self, from, range);
             }
         }
+        self.fill_spans(site, scratch, |page| range_of.get(page).copied());
     }
 }
