@@ -7,6 +7,7 @@ pub mod functions;
 pub mod lines;
 mod params;
 pub mod published;
+pub mod spans;
 pub mod types;
 mod urls;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
