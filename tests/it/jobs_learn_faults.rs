@@ -79,6 +79,7 @@ fn killed_at_any_moment_nothing_is_mistaken_for_a_result() {
         whole_or_not_there(&out, &want, &format!("{kill} steps into writing"));
     }
     // What a kill left is refused as input, and told apart from a result by the next run.
+    std::fs::create_dir_all(folder.path("time0")).unwrap();
     std::fs::write(folder.path("time0").join("rules.jsonl"), b"").unwrap();
     let said = run(undust(&["explain", "--rules", folder.path("time0").to_str().unwrap(), "http://a/"])).failed(1);
     assert!(said.contains("_SUCCESS"), "{said}");
