@@ -82,8 +82,8 @@ impl Trials {
     /// As [`Trials::holds`] on the fifth that took no part in a choice.
     fn confirmed(&mut self) -> bool {
         let good: u64 = self.good.iter().map(|g| g.1).sum::<u64>() / ONE;
-        good >= MIN_CONSTANT && self.bad.div_ceil(ONE) * 1000 <= BOUND.raw_permille.max(1) * (good + self.bad / ONE)
-            || self.bad == 0 && good >= MIN_CONSTANT
+        let few = self.bad.div_ceil(ONE) * 1000 <= BOUND.raw_permille.max(1) * (good + self.bad / ONE);
+        good >= MIN_CONSTANT && (few || self.bad == 0)
     }
 }
 
