@@ -4,11 +4,13 @@
 mod compare;
 mod evaluate;
 mod explain;
+mod export;
 mod learn;
 mod normalize;
 mod pipeline;
 mod report;
 mod report_html;
+mod rules;
 mod rules_dir;
 mod synth;
 
@@ -34,6 +36,8 @@ enum Job {
     Normalize(normalize::NormalizeArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
+    Rules(rules::RulesArgs),
+    Export(export::ExportArgs),
     Synth(synth::SynthArgs),
     Compare(compare::CompareArgs),
     Report(report_html::ReportArgs),
@@ -55,6 +59,8 @@ fn main() -> ExitCode {
         Job::Explain(args) => explain::run(args),
         Job::Compare(args) => compare::run(args),
         Job::Report(args) => report_html::run(args),
+        Job::Rules(args) => rules::run(args),
+        Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
