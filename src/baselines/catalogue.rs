@@ -10,8 +10,7 @@
 //! - *Adding trailing /* is done for the empty path only, as in its example: no syntax tells a directory from a page.
 
 use super::tracking::{is_superfluous, without};
-use super::{Constant, Learned, Method};
-use crate::site::Training;
+use super::{Constant, Learned, Method, Sample};
 use std::collections::BTreeMap;
 
 /// A row of the catalogue.
@@ -124,7 +123,7 @@ pub struct Catalogue {
 }
 
 impl Method for Catalogue {
-    fn learn(&self, _: &Training) -> Box<dyn Learned> {
+    fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
         let rules = Row::ALL.iter().filter(|(row, _)| self.switches.has(*row)).map(|(_, name)| (*name).to_owned());
         let (rules, this) = (rules.collect(), self.clone());
         Box::new(Constant { function: move |url: &[u8], out: &mut Vec<u8>| this.normalize(url, out), rules })

@@ -3,15 +3,14 @@
 //!
 //! Departure: the rest of the URL is in the safe syntax of RFC 3986, as with all methods that rewrite.
 
-use super::{Constant, Learned, Method, safe_into};
-use crate::site::Training;
+use super::{Constant, Learned, Method, Sample, safe_into};
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
 pub struct DropQuery;
 
 impl Method for DropQuery {
-    fn learn(&self, _: &Training) -> Box<dyn Learned> {
+    fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
         let function = |url: &[u8], out: &mut Vec<u8>| {
             if let Some(split) = safe_into(url, out) {
                 out.truncate(split.path.1 as usize);

@@ -2,15 +2,14 @@
 //!
 //! No departure.
 
-use super::{Constant, Learned, Method};
-use crate::site::Training;
+use super::{Constant, Learned, Method, Sample};
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
 pub struct KeepAll;
 
 impl Method for KeepAll {
-    fn learn(&self, _: &Training) -> Box<dyn Learned> {
+    fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
         Box::new(Constant { function: |url: &[u8], out: &mut Vec<u8>| out.extend_from_slice(url), rules: Vec::new() })
     }
 }

@@ -9,15 +9,16 @@
 //! | [`drop_query`] | no query | folklore |
 //! | [`tracking`] | known superfluous parameters | their vendors' documentation |
 //! | [`fan_out`] | rule lattice generalized by fan-out | Dasgupta et al., KDD 2008, as WWW10 uses it |
-//! | [`published`] | pattern tree, naive or graph selection | Lei et al., WWW 2010 |
 //! | [`dustbuster`] | substring substitutions | Bar-Yossef et al., WWW 2007 |
-//! | [`undust`] | this program | `docs/method.md` |
+//! | [`decision_tree`] | pairwise rules generalized by decision trees | Koppula et al., WSDM 2010 |
+//! | [`published`] | pattern tree, naive or graph selection | Lei et al., WWW 2010 |
+//! | `dataflow::undust` | this program | `docs/method.md` |
 //!
 //! Each module names its paper and lists where it departs from it. [`protocol`] runs methods on one site under the
 //! protocols of WWW10 and of SIGIR 2017 and gives counts; [`crate::report`] makes tables and charts of them.
 
 pub mod catalogue;
-
+pub mod decision_tree;
 pub mod drop_query;
 pub mod dustbuster;
 pub mod fan_out;
@@ -28,10 +29,10 @@ pub mod results;
 pub mod rfc3986;
 pub mod rule_set;
 pub mod tracking;
-pub mod undust;
 
 use crate::rules::types::Evidence;
 use crate::site::Training;
+use protocol::Records;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,31 @@ use std::collections::BTreeMap;
 pub trait Method: Send + Sync {
     /// Learns on the training records of one site, up to the point where the highest false-positive rate matters:
     /// what WWW10 Figure 9 times.
-    fn learn(&self, training: &Training) -> Box<dyn Learned>;
+    fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned>;
+}
+
+/// What a method learns from.
+pub struct Sample<'a> {
+    /// The records that train, distinct, as found.
+    pub training: Training,
+    /// Records of the site.
+    pub records: &'a Records,
+    /// Rows that train.
+    pub train: &'a [usize],
+    /// Rows that a crawl would have given; only [`Name::UndustWhole`] looks at their labels.
+    pub whole: &'a [usize],
+    /// Share of the rows that was to train.
+    pub share: f64,
+    /// Most rows that were to train.
+    pub max: usize,
+}
+
+impl<'a> Sample<'a> {
+    /// The rows `train` of `records`, and nothing beside them.
+    pub fn new(records: &'a Records, train: &'a [usize]) -> Sample<'a> {
+        let training = records.training(train.iter().copied());
+        Sample { training, records, train, whole: train, share: 1.0, max: train.len() }
+    }
 }
 
 /// Candidate rules of one site.
@@ -114,17 +139,21 @@ pub enum Name {
     FanOut10,
     /// [`dustbuster`] with the clusters as fingerprints
     Dustbuster,
+    /// [`decision_tree`]
+    DecisionTree,
     /// [`published`] with naive selection
     PublishedNaive,
     /// [`published`] with selection by graph
     PublishedGraph,
-    /// [`undust`]
+    /// `undust learn` on the training records
     Undust,
+    /// `undust learn` on all records with `--train-share`: its proof sees the labels of the test
+    UndustWhole,
 }
 
 impl Name {
     /// All methods.
-    pub const ALL: [Name; 11] = [
+    pub const ALL: [Name; 13] = [
         Name::KeepAll,
         Name::Rfc3986,
         Name::Catalogue,
@@ -133,9 +162,11 @@ impl Name {
         Name::FanOut5,
         Name::FanOut10,
         Name::Dustbuster,
+        Name::DecisionTree,
         Name::PublishedNaive,
         Name::PublishedGraph,
         Name::Undust,
+        Name::UndustWhole,
     ];
 
     /// As the command line and the tables write it.
@@ -149,9 +180,11 @@ impl Name {
             Name::FanOut5 => "fan-out-5",
             Name::FanOut10 => "fan-out-10",
             Name::Dustbuster => "dustbuster",
+            Name::DecisionTree => "decision-tree",
             Name::PublishedNaive => "published-naive",
             Name::PublishedGraph => "published-graph",
             Name::Undust => "undust",
+            Name::UndustWhole => "undust-whole",
         }
     }
 
@@ -160,9 +193,14 @@ impl Name {
         Name::ALL.into_iter().find(|name| name.text() == text)
     }
 
-    /// The method, ready to learn.
-    pub fn method(self, setup: &Setup) -> Box<dyn Method> {
-        match self {
+    /// True for a method whose rules know nothing of the labels of the test: those that are ranked.
+    pub fn is_blind(self) -> bool {
+        self != Name::UndustWhole
+    }
+
+    /// The method, ready to learn; `None` for undust itself, which needs more than this module has.
+    pub fn method(self, setup: &Setup) -> Option<Box<dyn Method>> {
+        Some(match self {
             Name::KeepAll => Box::new(keep_all::KeepAll),
             Name::Rfc3986 => Box::new(rfc3986::Rfc3986),
             Name::Catalogue => Box::new(catalogue::Catalogue { switches: setup.catalogue, hosts: setup.hosts.clone() }),
@@ -171,10 +209,11 @@ impl Name {
             Name::FanOut5 => Box::new(fan_out::FanOut { least: 5 }),
             Name::FanOut10 => Box::new(fan_out::FanOut { least: 10 }),
             Name::Dustbuster => Box::new(dustbuster::DustBuster::default()),
+            Name::DecisionTree => Box::new(decision_tree::DecisionTree::default()),
             Name::PublishedNaive => Box::new(published::Published { naive: true, switches: setup.published }),
             Name::PublishedGraph => Box::new(published::Published { naive: false, switches: setup.published }),
-            Name::Undust => Box::new(undust::Undust),
-        }
+            Name::Undust | Name::UndustWhole => return None,
+        })
     }
 }
 

@@ -10,7 +10,7 @@
 //! Only labelled records count. Where the rules at one `fpr_max` are those of the one before, its counts are taken over.
 
 use super::results::{Fit, Mixed, Protocol, Run, Shown, Site, Split, Time, TreeNode};
-use super::{Canonicalizer, Name, RuleReport, Setup};
+use super::{Canonicalizer, Method, Name, RuleReport, Sample, Setup};
 use crate::evaluate::{Counts, Pages};
 use crate::model::{hash64_seeded, hash128};
 use crate::site::Training;
@@ -84,6 +84,11 @@ impl Records {
         (&self.bytes[start..url], &self.bytes[url..label])
     }
 
+    /// True where the record of a row redirects to, or declares as canonical, another URL.
+    pub fn elsewhere(&self, row: usize) -> bool {
+        self.elsewhere[row]
+    }
+
     /// The rows in order.
     pub fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         (0..self.len()).map(|row| self.get(row))
@@ -95,7 +100,8 @@ impl Records {
         (0..self.len()).filter(|&row| seen.insert(hash128(self.get(row).0))).collect()
     }
 
-    fn training(&self, rows: impl IntoIterator<Item = usize>) -> Training {
+    /// The training set of these rows.
+    pub fn training(&self, rows: impl IntoIterator<Item = usize>) -> Training {
         let row = |row: usize| (self.get(row).0, Some(self.get(row).1), self.elsewhere[row]);
         Training::new(&self.site, rows.into_iter().map(row))
     }
@@ -126,21 +132,36 @@ impl Plan {
     }
 }
 
-/// Runs a plan on one site. `clock` gives seconds since any moment.
-pub fn compare(records: &Records, plan: &Plan, clock: &dyn Fn() -> f64) -> (Site, Vec<Time>) {
+/// Runs a plan on one site. `methods` makes the methods of the plan; `clock` gives seconds since any moment.
+pub fn compare(
+    records: &Records,
+    plan: &Plan,
+    methods: &dyn Fn(Name) -> Box<dyn Method>,
+    clock: &dyn Fn() -> f64,
+) -> (Site, Vec<Time>) {
     let mut site = Site { site: records.site.clone(), ..Site::default() };
     let mut times = Vec::new();
     let seeds = if plan.protocol == Protocol::Sigir2017 { &plan.seeds[..1] } else { &plan.seeds[..] };
     for (seed, &number) in seeds.iter().enumerate() {
         let (train, test) = plan.split(records, number);
-        let training = records.training(train);
+        // In the crawl simulation training and test lie apart.
+        let whole: Vec<usize> = match plan.protocol {
+            Protocol::Www10 => test.clone(),
+            Protocol::Sigir2017 => train.iter().chain(&test).copied().collect(),
+        };
+        let share = match plan.protocol {
+            Protocol::Www10 => plan.train_share,
+            Protocol::Sigir2017 => plan.crawl.0 as f64 / (plan.crawl.0 + plan.crawl.1).max(1) as f64,
+        };
+        let sample = Sample { whole: &whole, share, max: plan.train_max, ..Sample::new(records, &train) };
+        let training = &sample.training;
         site.trained.push(training.len() as u64);
         if seed == 0 {
             let mut pages = Pages::default();
             test.iter().map(|&row| records.get(row)).for_each(|(url, label)| pages.push(url, url, Some(label)));
             let counts = pages.counts();
             (site.urls, site.clusters) = (counts.urls, counts.clusters);
-            (site.tree, site.tree_nodes) = tree(&training);
+            (site.tree, site.tree_nodes) = tree(training);
         }
         for &method in &plan.methods {
             let mut time = Time {
@@ -153,7 +174,7 @@ pub fn compare(records: &Records, plan: &Plan, clock: &dyn Fn() -> f64) -> (Site
                 apply: 0.0,
             };
             let began = clock();
-            let learned = method.method(&plan.setup).learn(&training);
+            let learned = methods(method).learn(&sample);
             time.learn = clock() - began;
             let mut fits: Vec<Fit> = Vec::with_capacity(plan.fpr_max.len());
             let mut last: Option<Vec<RuleReport>> = None;

@@ -6,12 +6,12 @@
 //! that the bound would have given.
 
 use super::rule_set::SiteRuleSet;
-use super::{Figures, Learned, Method, Selected};
+use super::{Figures, Learned, Method, Sample, Selected};
 use crate::site::published::candidates::{self, Candidates, Maker};
 use crate::site::published::keys::Columns;
 use crate::site::published::tree::Tree;
 use crate::site::published::{Switches, emit, select};
-use crate::site::{Training, energy};
+use crate::site::energy;
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,8 @@ pub struct Published {
 }
 
 impl Method for Published {
-    fn learn(&self, training: &Training) -> Box<dyn Learned> {
+    fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
+        let training = &sample.training;
         let columns = Columns::new(training);
         let tree = Tree::build(&columns, &self.switches);
         let candidates = candidates::generate(&columns, &tree, &self.switches, f64::INFINITY);
@@ -64,6 +65,7 @@ impl Learned for Candidate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baselines::protocol::Records;
     use crate::site::{Method as Which, Params};
 
     #[test]
@@ -74,12 +76,16 @@ mod tests {
                 [(page("us", "a"), format!("{}", i / 2)), (page("de", "b"), format!("{}", i / 3))]
             })
             .collect();
-        let training = Training::new("x.org", rows.iter().map(|(u, c)| (u.as_bytes(), Some(c.as_bytes()), false)));
+        let mut records = Records::new("x.org");
+        rows.iter().for_each(|(url, label)| records.push(url.as_bytes(), label.as_bytes(), false));
+        let train: Vec<usize> = (0..records.len()).collect();
+        let sample = Sample::new(&records, &train);
+        let training = &sample.training;
         for (naive, method) in [(true, Which::PublishedNaive), (false, Which::PublishedGraph)] {
-            let learned = Published { naive, switches: Switches::default() }.learn(&training);
+            let learned = Published { naive, switches: Switches::default() }.learn(&sample);
             for ppm in [0, 10_000, 400_000] {
                 let params = Params { method, fpr_max_ppm: ppm };
-                let outcome = crate::site::published::learn(&training, &params, &Switches::default());
+                let outcome = crate::site::published::learn(training, &params, &Switches::default());
                 let selected = learned.select(f64::from(ppm) / 1e6);
                 assert_eq!(selected.qualified, outcome.counts["published-qualified"]);
                 assert_eq!(selected.deployed, outcome.counts["published-deployed"]);

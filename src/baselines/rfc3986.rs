@@ -2,15 +2,14 @@
 //!
 //! No departure; [`crate::url::safe`] says what is not done, and why.
 
-use super::{Constant, Learned, Method, safe_into};
-use crate::site::Training;
+use super::{Constant, Learned, Method, Sample, safe_into};
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc3986;
 
 impl Method for Rfc3986 {
-    fn learn(&self, _: &Training) -> Box<dyn Learned> {
+    fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
         let function = |url: &[u8], out: &mut Vec<u8>| _ = safe_into(url, out);
         Box::new(Constant { function, rules: vec!["safe syntax of RFC 3986".to_owned()] })
     }

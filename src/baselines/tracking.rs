@@ -1,48 +1,31 @@
 //! Superfluous parameters by name: those that marketing and session software adds to links and that its own vendors
-//! document as such. What a crawler without learning can do.
+//! document. What a crawler without learning can do.
 //!
-//! The well-known lists (ClearURLs, AdGuard) come under copyleft licences, so this one is our own, put together from
-//! the vendors' documentation, named at each group. Names are compared without case, as the vendors' scripts do not
-//! agree on it. Session parameters are those of server software, whose documentation fixes the name.
+//! The well-known lists come under licences that this program could not carry (ClearURLs: LGPL-3.0, AdGuard: GPL-3.0;
+//! Brave and Firefox: MPL-2.0), so nothing is taken from them: these are the names that the vendors' own pages, given at
+//! each group, say are added to links. The list is short, and under this program's licence. Names are compared without
+//! case, as vendors' scripts do not agree on it.
 //!
 //! Departure from the "w3lib + tracking list" of the prototype: order, escapes and fragments of URLs stay, except for
 //! the safe syntax of RFC 3986.
 
-use super::{Constant, Learned, Method, safe_into};
-use crate::site::Training;
+use super::{Constant, Learned, Method, Sample, safe_into};
 
 /// Who documents which names; a `*` at the end stands for any rest.
 pub const PARAMETERS: &[(&str, &[&str])] = &[
     ("Google Analytics, custom campaigns: support.google.com/analytics/answer/10917952", &["utm_*"]),
+    ("Google Ads, click identifier: support.google.com/google-ads/answer/9744275", &["gclid"]),
     (
-        "Google Ads, click identifiers: support.google.com/google-ads/answer/9744275",
-        &["gclid", "gbraid", "wbraid", "gclsrc"],
+        "Meta, click identifier: developers.facebook.com/docs/marketing-api/conversions-api/parameters/fbp-and-fbc",
+        &["fbclid"],
     ),
-    ("Google Marketing Platform: support.google.com/searchads/answer/7342044", &["dclid"]),
-    ("Google Analytics, linker: support.google.com/analytics/answer/10071811", &["_ga", "_gl"]),
-    ("Google Merchant Center, free listings: support.google.com/merchants/answer/11479699", &["srsltid"]),
-    ("Meta, click identifier: developers.facebook.com/docs/marketing-api/conversions-api", &["fbclid", "igshid"]),
-    ("Microsoft Advertising: help.ads.microsoft.com, auto-tagging", &["msclkid"]),
-    ("Yandex Direct and Metrica: yandex.com/support/metrica", &["yclid", "ysclid", "_openstat"]),
-    ("X Ads: business.x.com, conversion tracking", &["twclid"]),
-    ("TikTok Ads: ads.tiktok.com/help, click identifier", &["ttclid"]),
-    ("LinkedIn Marketing: learn.microsoft.com/linkedin/marketing, first-party tracking", &["li_fat_id"]),
-    ("Pinterest tag: developers.pinterest.com/docs, enhanced match", &["epik"]),
-    ("Snap Pixel: businesshelp.snapchat.com, click identifier", &["sccid"]),
-    ("Mailchimp: mailchimp.com/developer, e-commerce tracking", &["mc_cid", "mc_eid"]),
+    ("Microsoft Advertising, click identifier: help.ads.microsoft.com/apex/index/3/en/60125", &["msclkid"]),
     (
-        "HubSpot: knowledge.hubspot.com, tracking URLs",
-        &["_hsenc", "_hsmi", "__hstc", "__hssc", "__hsfp", "hsctatracking", "hsa_*"],
+        "Matomo, campaigns: matomo.org/faq/how-to/faq_120",
+        &["mtm_*", "matomo_campaign", "pk_campaign", "pk_kwd", "pk_keyword", "piwik_campaign", "piwik_kwd"],
     ),
-    ("Adobe Marketo: experienceleague.adobe.com, tracked links", &["mkt_tok"]),
-    ("Adobe Analytics and Advertising: experienceleague.adobe.com", &["s_kwcid", "ef_id", "s_cid"]),
-    ("Matomo, campaigns: matomo.org/faq/tracking-campaigns", &["pk_*", "piwik_*", "mtm_*", "matomo_*"]),
-    ("Mapp (Webtrekk), campaigns: documentation.mapp.com", &["wt_mc", "wt_zmc"]),
-    ("Vero: help.getvero.com, conversion tracking", &["vero_id", "vero_conv"]),
-    ("Omeda: training.omeda.com, encrypted customer id", &["oly_enc_id", "oly_anon_id"]),
-    ("Jakarta Servlet specification, section 7.1.3", &["jsessionid"]),
+    ("Jakarta Servlet specification, session tracking by URL rewriting", &["jsessionid"]),
     ("PHP manual, session.name", &["phpsessid"]),
-    ("ASP.NET documentation, session state", &["aspsessionid*", "asp.net_sessionid"]),
     ("Adobe ColdFusion documentation, client and session variables", &["cfid", "cftoken"]),
 ];
 
@@ -80,7 +63,7 @@ pub fn without(query: &[u8], drop: impl Fn(&[u8], &[u8]) -> bool, out: &mut Vec<
 pub struct Tracking;
 
 impl Method for Tracking {
-    fn learn(&self, _: &Training) -> Box<dyn Learned> {
+    fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
         let rules = PARAMETERS.iter().map(|(who, names)| format!("leave out {} ({who})", names.join(", "))).collect();
         Box::new(Constant { function: strip, rules })
     }

@@ -9,7 +9,9 @@
 
 use super::locate::Locator;
 use super::types::{Batches, Epoch, Flow, Source, SourceError};
+use super::undust::Undust;
 use crate::baselines::protocol::{Plan, Records, compare};
+use crate::baselines::{Method, Name, Setup};
 use crate::baselines::results::{Comparison, Site, Time, Times, VERSION};
 use crate::model::{RecordBatch, SiteBy, hash64};
 use crate::runtime::workers::{self, WorkersError};
@@ -276,7 +278,8 @@ impl<'scope> CompareSites<'scope> for Flow<'scope, Piece> {
                     capability = None;
                     return;
                 };
-                let (site, times) = compare(&records(&name, pieces), &plan, &*clock);
+                let methods = |name: Name| method(name, &plan.setup);
+                let (site, times) = compare(&records(&name, pieces), &plan, &methods, &*clock);
                 let mut found = found.borrow_mut();
                 found.sites.push(site);
                 found.times.extend(times);
@@ -284,6 +287,11 @@ impl<'scope> CompareSites<'scope> for Flow<'scope, Piece> {
             }
         })
     }
+}
+
+/// A method by its name.
+fn method(name: Name, setup: &Setup) -> Box<dyn Method> {
+    name.method(setup).unwrap_or_else(|| Box::new(Undust { whole: name == Name::UndustWhole }))
 }
 
 /// The records of a site in crawl order.

@@ -27,7 +27,7 @@ pub mod redundant;
 pub mod sketch;
 pub mod validate;
 
-use super::{Figures, Learned, Method, RuleReport, Selected};
+use super::{Figures, Learned, Method, RuleReport, Sample, Selected};
 use crate::model::{hash64, hash128};
 use crate::site::Training;
 use std::cell::RefCell;
@@ -241,8 +241,8 @@ pub struct DustBuster {
 }
 
 impl Method for DustBuster {
-    fn learn(&self, training: &Training) -> Box<dyn Learned> {
-        let list = UrlList::of(training);
+    fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
+        let list = UrlList::of(&sample.training);
         let detected = detect(&list, &self.parameters);
         let corpus = Corpus::new(&list);
         Box::new(Candidates { parameters: self.parameters, list, detected, corpus, valid: RefCell::default() })

@@ -27,9 +27,8 @@ mod lattice;
 mod raw;
 mod select;
 
-use super::{Figures, Learned, Method, Selected};
+use super::{Figures, Learned, Method, Sample, Selected};
 use crate::model::hash64_seeded;
-use crate::site::Training;
 use crate::site::published::keys::{ABSENT, Columns};
 use evidence::Candidate;
 
@@ -89,8 +88,8 @@ fn cell(key: usize, value: u32) -> u64 {
 }
 
 impl Method for FanOut {
-    fn learn(&self, training: &Training) -> Box<dyn Learned> {
-        let columns = Columns::new(training);
+    fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
+        let columns = Columns::new(&sample.training);
         let raw = raw::rules(&columns);
         let rules = lattice::generalize(&columns, raw, self.least);
         let candidates = evidence::weigh(&columns, rules);
