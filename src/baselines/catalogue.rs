@@ -255,7 +255,7 @@ impl Catalogue {
             items.sort_by(|a, b| name(a).cmp(name(b)));
         }
         if on(Row::StandardEncoding) {
-            items.iter_mut().for_each(|item| standard_encoding(item));
+            items.iter_mut().for_each(standard_encoding);
         }
         let query = items.join(&b"&"[..]);
         (!query.is_empty() || !on(Row::EmptyQuery)).then_some(query)

@@ -35,7 +35,7 @@ pub fn is_superfluous(name: &[u8]) -> bool {
         Some(head) => name.get(..head.len()).is_some_and(|n| n.eq_ignore_ascii_case(head.as_bytes())),
         None => name.eq_ignore_ascii_case(listed.as_bytes()),
     };
-    PARAMETERS.iter().any(|(_, names)| names.iter().any(|listed| matches(listed)))
+    PARAMETERS.iter().any(|(_, names)| names.iter().any(&matches))
 }
 
 /// Writes `query` without superfluous parameters; true where any is left.

@@ -132,8 +132,7 @@ pub fn run(job: &Job, records: Arc<dyn Source>) -> Result<Compared, CompareError
         return Err(error);
     }
     let plan = &job.plan;
-    let mut out = Compared::default();
-    out.comparison = Comparison {
+    let comparison = Comparison {
         version: VERSION,
         protocol: plan.protocol,
         methods: plan.methods.clone(),
@@ -144,6 +143,7 @@ pub fn run(job: &Job, records: Arc<dyn Source>) -> Result<Compared, CompareError
         train_max: plan.train_max as u64,
         sites: Vec::new(),
     };
+    let mut out = Compared { comparison, ..Compared::default() };
     for part in parts {
         out.comparison.sites.extend(part.sites);
         out.times.times.extend(part.times);

@@ -29,7 +29,7 @@ pub fn all(comparison: &Comparison) -> Vec<Table> {
         Protocol::Www10 => {
             tables.extend([winners(comparison), table_2(comparison), table_3(comparison), table_4(comparison)]);
             tables.push(curve(comparison, "figure-10", "WWW10 Figure 10: qualified rate over fpr_max", qualified));
-            let micro_macro: [(&str, &str, bool, fn(&Rates) -> f64); 4] = [
+            let micro_macro: [(&str, &str, bool, Figure); 4] = [
                 ("figure-11a", "WWW10 Figure 11 (a): compression rate over fpr_max, micro", true, |r| r.comp),
                 ("figure-11b", "WWW10 Figure 11 (b): compression rate over fpr_max, macro", false, |r| r.comp),
                 ("figure-12a", "WWW10 Figure 12 (a): dup-reduction rate over fpr_max, micro", true, |r| r.dupred),
@@ -44,6 +44,9 @@ pub fn all(comparison: &Comparison) -> Vec<Table> {
     tables.push(sites(comparison));
     tables
 }
+
+/// A figure of rates.
+type Figure = fn(&Rates) -> f64;
 
 /// A figure, micro or macro, mean of the seeds.
 pub fn rate(summaries: &[Summary], joined: bool, figure: fn(&Rates) -> f64) -> f64 {

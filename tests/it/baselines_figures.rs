@@ -66,9 +66,9 @@ fn figure_3_needs_u6() {
         let all = |form: &String| form == "http://example.com/a/b?k3=*&k4=c&k5=*";
         assert_eq!(forms.iter().all(all), wanted, "without {without:?}: {forms:#?}");
     }
-    // The fan-outs of WWW10 see too few values here.
+    // The keys take six values each: the larger fan-out of WWW10 sees too few.
     let rows: Vec<(&str, &str)> = FIGURE_3.iter().map(|&url| (url, "the page")).collect();
-    assert!(!r3(&learned(&FanOut { least: 5 }, &training(&rows), 0.0, &[]).0));
+    assert!(!r3(&learned(&FanOut { least: 10 }, &training(&rows), 0.0, &[]).0));
 }
 
 /// A context is left open once it has shown as many values as the fan-out, and not before.

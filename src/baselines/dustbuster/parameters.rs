@@ -19,10 +19,14 @@ fn values(url: &[u8]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     out
 }
 
+/// By name and context: the URLs, and where the value stands.
+type Contexts<'a> = BTreeMap<(&'a [u8], u64), Vec<(usize, std::ops::Range<usize>)>>;
+/// By name: contexts that support, and how often each value stands in them.
+type Supports<'a> = BTreeMap<&'a [u8], (u32, BTreeMap<&'a [u8], u32>)>;
+
 /// Parameter substitutions with a support of at least MS contexts, by falling support, ties by name.
 pub fn find(list: &UrlList, parameters: &Parameters) -> Vec<Rule> {
-    // By name and context: the URLs, and where the value stands.
-    let mut contexts: BTreeMap<(&[u8], u64), Vec<(usize, std::ops::Range<usize>)>> = BTreeMap::new();
+    let mut contexts = Contexts::new();
     for (at, url) in list.urls.iter().enumerate() {
         for (name, value) in values(url) {
             let mut rest = url[..value.start].to_vec();
@@ -31,8 +35,7 @@ pub fn find(list: &UrlList, parameters: &Parameters) -> Vec<Rule> {
             contexts.entry((&url[name], hash64(&rest))).or_default().push((at, value));
         }
     }
-    // By name: contexts that support, and how often each value stands in them.
-    let mut found: BTreeMap<&[u8], (u32, BTreeMap<&[u8], u32>)> = BTreeMap::new();
+    let mut found = Supports::new();
     for ((name, _), group) in &contexts {
         let alike = |a: usize, b: usize| list.cues[group[a].0].likely_similar(list.cues[group[b].0]);
         if group.len() < 2 || !(1..group.len()).any(|b| alike(0, b) || alike(b - 1, b)) {
