@@ -10,6 +10,7 @@ mod baselines_compare;
 #[path = "it/baselines_figures.rs"]
 mod baselines_figures;
 #[path = "it/dataflow_learn.rs"]
+mod dataflow_alone;
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
 mod dataflow_support;

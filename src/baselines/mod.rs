@@ -209,7 +209,7 @@ impl Name {
             Name::FanOut5 => Box::new(fan_out::FanOut { least: 5 }),
             Name::FanOut10 => Box::new(fan_out::FanOut { least: 10 }),
             Name::Dustbuster => Box::new(dustbuster::DustBuster::default()),
-            Name::DecisionTree => Box::new(decision_tree::DecisionTree::default()),
+            Name::DecisionTree => Box::new(decision_tree::DecisionTree),
             Name::PublishedNaive => Box::new(published::Published { naive: true, switches: setup.published }),
             Name::PublishedGraph => Box::new(published::Published { naive: false, switches: setup.published }),
             Name::Undust | Name::UndustWhole => return None,

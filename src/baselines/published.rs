@@ -7,11 +7,11 @@
 
 use super::rule_set::SiteRuleSet;
 use super::{Figures, Learned, Method, Sample, Selected};
+use crate::site::energy;
 use crate::site::published::candidates::{self, Candidates, Maker};
 use crate::site::published::keys::Columns;
 use crate::site::published::tree::Tree;
 use crate::site::published::{Switches, emit, select};
-use crate::site::energy;
 
 /// The method.
 #[derive(Clone, Copy, Debug)]

@@ -41,6 +41,23 @@ pub struct Comparison {
     pub sites: Vec<Site>,
 }
 
+impl Comparison {
+    /// The same plan without a site.
+    pub fn clone_plan(&self) -> Comparison {
+        Comparison {
+            version: self.version,
+            protocol: self.protocol,
+            methods: self.methods.clone(),
+            fpr_max: self.fpr_max.clone(),
+            headline: self.headline,
+            seeds: self.seeds.clone(),
+            train_share: self.train_share,
+            train_max: self.train_max,
+            sites: Vec::new(),
+        }
+    }
+}
+
 /// Version of [`Comparison`].
 pub const VERSION: u32 = 1;
 

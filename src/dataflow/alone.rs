@@ -57,8 +57,7 @@ pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams
 
 /// Counts of one pass.
 fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &SampleParams) -> SiteCounts {
-    let mut canonicalizer =
-        Canonicalizer::new(table.clone(), Locator::new(SiteBy::Domain), Lots::new(sample), 1);
+    let mut canonicalizer = Canonicalizer::new(table.clone(), Locator::new(SiteBy::Domain), Lots::new(sample), 1);
     let (mut rows, mut firings): (Vec<Page>, Vec<(u64, Firing)>) = (Vec::new(), Vec::new());
     let mut take = |mut pages: Pages| {
         firings.append(&mut pages.firings);

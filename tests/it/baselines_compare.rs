@@ -34,7 +34,7 @@ fn results_do_not_depend_on_workers_and_the_page_shows_text_only() {
     let mut first: Option<Vec<Vec<u8>>> = None;
     for workers in ["1", "2", "3"] {
         let out = path(&format!("out-{workers}"));
-        let methods = "keep-all,rfc3986,catalogue,drop-query,tracking,fan-out-5,dustbuster,published-graph,undust";
+        let methods = "keep-all,rfc3986,catalogue,drop-query,tracking,fan-out-5,dustbuster,decision-tree,published-graph,undust,undust-whole";
         let done = undust(&[
             "compare",
             &input,

@@ -1,20 +1,22 @@
 //! The worked examples of the papers for the methods that undust is compared with.
 
 use undust::baselines::catalogue::{Catalogue, Row, Switches};
+use undust::baselines::decision_tree::DecisionTree;
 use undust::baselines::dustbuster::DustBuster;
 use undust::baselines::fan_out::FanOut;
-use undust::baselines::{Method, RuleReport};
-use undust::site::Training;
+use undust::baselines::protocol::Records;
+use undust::baselines::{Method, RuleReport, Sample};
 
-fn training<U: AsRef<str>, C: AsRef<str>>(rows: &[(U, C)]) -> Training {
-    let row = |(url, label): &(U, C)| (url.as_ref().to_owned(), label.as_ref().to_owned());
-    let rows: Vec<(String, String)> = rows.iter().map(row).collect();
-    Training::new("example.com", rows.iter().map(|(url, label)| (url.as_bytes(), Some(label.as_bytes()), false)))
+fn training<U: AsRef<str>, C: AsRef<str>>(rows: &[(U, C)]) -> Records {
+    let mut records = Records::new("example.com");
+    rows.iter().for_each(|(url, label)| records.push(url.as_ref().as_bytes(), label.as_ref().as_bytes(), false));
+    records
 }
 
 /// The rules at `fpr_max`, and what they make of each URL.
-fn learned(method: &dyn Method, training: &Training, fpr_max: f64, urls: &[&str]) -> (Vec<RuleReport>, Vec<String>) {
-    let mut rules = method.learn(training).select(fpr_max).rules;
+fn learned(method: &dyn Method, training: &Records, fpr_max: f64, urls: &[&str]) -> (Vec<RuleReport>, Vec<String>) {
+    let rows: Vec<usize> = (0..training.len()).collect();
+    let mut rules = method.learn(&Sample::new(training, &rows)).select(fpr_max).rules;
     let mut out = Vec::new();
     let mut canonical = |url: &&str| {
         rules.canonicalize(url.as_bytes(), &mut out);
@@ -116,4 +118,66 @@ fn figure_7_from_a_small_log() {
     assert_eq!(forms[3], "http://movies.co.il/thread?rep=8", "{rules:#?}");
     assert_eq!(forms[4], "http://movies.co.il/faq?q=8", "{rules:#?}");
     assert!(rules.len() < 12, "redundant rules are gone: {rules:#?}");
+}
+
+/// SIGIR Table 3, column "Rule-based": decision trees find cases 1, 2 and 4, make the mistake of case 3 (no training URL
+/// told them that `tagged` is no number), and cannot know the database of case 5.
+#[test]
+fn table_3_of_sigir_2017() {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let names = ["rich", "anzer", "yovav", "mike", "bruce"];
+    for id in 0..30u32 {
+        let mut page = |url: String, label: String| rows.push((format!("http://example.com/{url}"), label));
+        let user = 150_000 + 781 * id;
+        page(format!("users/{user}/{}", names[id as usize % 5]), format!("user {user}"));
+        page(format!("users/{user}"), format!("user {user}"));
+        let question = 132_000 + 218 * id;
+        page(format!("questions/{question}/"), format!("question {question}"));
+        page(format!("q/{question}"), format!("question {question}"));
+        page(format!("private-message/set/{}{id}", names[id as usize % 5]), "log in first".to_owned());
+        page(format!("t/prev/{}", 10_000 + 135 * id), format!("thread {id}"));
+        page(format!("t/{}.aspx", 98_000 + 579 * (id * 7 % 30)), format!("thread {id}"));
+    }
+    page_of_login(&mut rows);
+    let urls = [
+        "http://example.com/users/7/someone",
+        "http://example.com/questions/77/",
+        "http://example.com/questions/tagged/google",
+        "http://example.com/private-message/set/Yovav",
+        "http://example.com/private-message/set/other",
+        "http://example.com/t/prev/10135",
+    ];
+    let (rules, forms) = learned(&DecisionTree, &training(&rows), 0.1, &urls);
+    assert_eq!(forms[0], "http://example.com/users/7", "{rules:#?}");
+    assert_eq!(forms[1], "http://example.com/q/77", "{rules:#?}");
+    assert_eq!(forms[2], "http://example.com/q/tagged", "{rules:#?}");
+    assert_eq!(forms[3], forms[4], "{rules:#?}");
+    assert_eq!(forms[5], urls[5], "{rules:#?}");
+    assert!(
+        rules.iter().all(|rule| rule.evidence.as_ref().is_some_and(|e| e.false_positive_pairs * 10 <= e.support_pairs))
+    );
+}
+
+/// The page that the others of its cluster are sent to.
+fn page_of_login(rows: &mut Vec<(String, String)>) {
+    rows.push(("http://example.com/private-message/set/anzer".to_owned(), "log in first".to_owned()));
+}
+
+/// Where a transformation holds in one part of a site and not in another, the tree tells the parts apart.
+#[test]
+fn contexts_are_split_where_a_transformation_is_wrong() {
+    let rows: Vec<(String, String)> = (0..20)
+        .flat_map(|id| {
+            [
+                (format!("http://example.com/news?id={id}&v=1"), format!("news {id}")),
+                (format!("http://example.com/news?id={id}"), format!("news {id}")),
+                (format!("http://example.com/docs?id={id}&v=1"), format!("docs {id}, first")),
+                (format!("http://example.com/docs?id={id}"), format!("docs {id}, last")),
+            ]
+        })
+        .collect();
+    let urls = ["http://example.com/news?id=99&v=1", "http://example.com/docs?id=99&v=1"];
+    let (rules, forms) = learned(&DecisionTree, &training(&rows), 0.0, &urls);
+    assert_eq!(forms, ["http://example.com/news?id=99", urls[1]], "{rules:#?}");
+    assert_eq!(rules.len(), 1, "{rules:#?}");
 }

@@ -101,11 +101,9 @@ impl Canonicalizer for Rules {
         let mut values: Vec<Option<&[u8]>> = vec![None; self.keys.len()];
         let mut known = true;
         self.numbers.start();
-        let whole = parts(&self.safe, |place, name, value| {
-            match self.table.find(place, name, &mut self.numbers) {
-                Some(key) => values[key as usize] = Some(value),
-                None => known = false,
-            }
+        let whole = parts(&self.safe, |place, name, value| match self.table.find(place, name, &mut self.numbers) {
+            Some(key) => values[key as usize] = Some(value),
+            None => known = false,
         });
         if !whole || !known {
             return;

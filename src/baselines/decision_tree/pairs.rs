@@ -98,8 +98,11 @@ pub fn transformations(tokens: &Tokens) -> (u64, Vec<Transformation>) {
             *found.entry(Transformation::between(of(source), of(target))).or_default() += 1;
         }
     }
-    let mut found: Vec<(u64, Transformation)> =
-        found.into_iter().filter(|f| f.1 >= SUPPORT).map(|(transformation, support)| (support, transformation)).collect();
+    let mut found: Vec<(u64, Transformation)> = found
+        .into_iter()
+        .filter(|f| f.1 >= SUPPORT)
+        .map(|(transformation, support)| (support, transformation))
+        .collect();
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     found.truncate(MOST);
     (pairs, found.into_iter().map(|(_, transformation)| transformation).collect())

@@ -92,8 +92,7 @@ impl Tokens {
             let mut counts: Vec<usize> = vec![0; columns.value_count()];
             column.iter().for_each(|&value| counts[value as usize] += 1);
             let present: Vec<u32> = (1..counts.len() as u32).filter(|&v| counts[v as usize] > 0).collect();
-            let values: Vec<(&[u8], usize)> =
-                present.iter().map(|&v| (columns.value(v), counts[v as usize])).collect();
+            let values: Vec<(&[u8], usize)> = present.iter().map(|&v| (columns.value(v), counts[v as usize])).collect();
             let mut delimiters = Delimiters::of(&values);
             let depth = values.iter().map(|(value, _)| delimiters.cut(value).len()).max().unwrap_or(1);
             if depth - 1 > room {

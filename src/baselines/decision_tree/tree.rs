@@ -74,10 +74,7 @@ impl Page {
 }
 
 /// Pages of the rows that became something, with the rows that were there before.
-fn pages(
-    tokens: &Tokens,
-    fired: impl Iterator<Item = (u32, u64)>,
-) -> HashMap<u64, Page, foldhash::fast::FixedState> {
+fn pages(tokens: &Tokens, fired: impl Iterator<Item = (u32, u64)>) -> HashMap<u64, Page, foldhash::fast::FixedState> {
     let mut pages: HashMap<u64, Page, foldhash::fast::FixedState> = HashMap::default();
     for (row, becomes) in fired {
         let page = pages.entry(becomes).or_insert_with(|| {
