@@ -7,7 +7,7 @@ use super::sample::Cut;
 use super::types::{Flow, LearnedSite, RunError, Shared, SourceError};
 use crate::site::Training;
 use std::sync::Arc;
-use timely::dataflow::operators::core::{Inspect, OkErr};
+use timely::dataflow::operators::core::{Inspect, Map, OkErr};
 
 /// Sites that are learned for good.
 pub trait Journal: Send + Sync + std::fmt::Debug {
@@ -33,17 +33,16 @@ pub(super) trait TakeUp<'scope> {
 impl<'scope> TakeUp<'scope> for Flow<'scope, (Training, Option<Cut>)> {
     fn take_up(self, shared: &Arc<Shared>) -> (Flow<'scope, (Training, Option<Cut>)>, Flow<'scope, LearnedSite>) {
         let shared = shared.clone();
-        self.ok_err(move |(training, cut)| {
-            let found = shared.journal.as_ref().map_or(Ok(None), |journal| journal.finished(&training.site));
-            match found {
-                Ok(Some(learned)) => Err(learned),
-                Ok(None) => Ok((training, cut)),
-                Err(error) => {
+        let (open, finished): (Flow<'scope, (Training, Option<Cut>)>, Flow<'scope, Box<LearnedSite>>) =
+            self.ok_err(move |(training, cut)| {
+                let found = shared.journal.as_ref().map_or(Ok(None), |journal| journal.finished(&training.site));
+                let found = found.unwrap_or_else(|error| {
                     shared.fail(RunError::Journal(error));
-                    Ok((training, cut))
-                }
-            }
-        })
+                    None
+                });
+                found.map_or(Ok((training, cut)), |learned| Err(Box::new(learned)))
+            });
+        (open, finished.map(|learned| *learned))
     }
 }
 

@@ -425,17 +425,14 @@ fn call(
     joined: &Sender<Joined>,
     refused: &Sender<(usize, Unreached)>,
 ) {
-    let mut job = String::new();
-    while to > 0 {
+    let job = loop {
         match porch.job.get() {
-            Some(known) => {
-                job.clone_from(known);
-                break;
-            }
+            _ if to == 0 => break String::new(),
+            Some(job) => break job.clone(),
             None if Instant::now() > deadline || porch.closed.load(Ordering::Acquire) => return,
             None => std::thread::sleep(LOOK),
         }
-    }
+    };
     match dial::dial(&porch.place, to, address, &job, deadline) {
         Ok((link, job)) => {
             porch.job.get_or_init(|| job);
