@@ -22,6 +22,6 @@ pub mod types;
 pub mod verdict;
 pub mod walk;
 pub use journal::Journal;
-pub use run::{Learned, ProvenSite, run, run_on};
+pub use run::{Learned, ProvenSite, Withdrawn, run, run_on};
 pub use types::{Batches, Plan, RunError, Source, SourceError};
 pub mod summary;
