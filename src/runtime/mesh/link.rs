@@ -83,6 +83,8 @@ pub struct Link {
     /// When the last frame came, in milliseconds since `born`.
     seen: AtomicU64,
     received: AtomicU64,
+    /// The reader waits for timely to take data: that nothing is read then is not the peer's silence.
+    full: AtomicBool,
     /// It said Bye: that it closes is no loss.
     bye: AtomicBool,
     data: Mutex<Receiver<Vec<u8>>>,
@@ -116,6 +118,7 @@ impl Link {
             born: Instant::now(),
             seen: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            full: AtomicBool::new(false),
             bye: AtomicBool::new(false),
             data: Mutex::new(data),
             notes: Mutex::new(notes),
@@ -140,10 +143,15 @@ impl Link {
         Ok(link)
     }
 
-    /// How long the peer has said nothing; `None` once it has said Bye.
+    /// How long the peer has said nothing; `None` once it has said Bye, and while nobody listens here.
     pub fn silence(&self) -> Option<Duration> {
+        let hears = !self.bye.load(Ordering::Acquire) && !self.full.load(Ordering::Acquire);
         let seen = Duration::from_millis(self.seen.load(Ordering::Acquire));
-        (!self.bye.load(Ordering::Acquire)).then(|| self.born.elapsed().saturating_sub(seen))
+        hears.then(|| self.born.elapsed().saturating_sub(seen))
+    }
+
+    fn saw(&self) {
+        self.seen.store(self.born.elapsed().as_millis() as u64, Ordering::Release);
     }
 
     /// The peer has said Bye.
@@ -270,7 +278,7 @@ impl Link {
                 Ok(kind) => kind,
                 Err(error) => return self.lose(&error),
             };
-            self.seen.store(self.born.elapsed().as_millis() as u64, Ordering::Release);
+            self.saw();
             self.received.fetch_add(frame.len() as u64 + 2, Ordering::Relaxed);
             match kind {
                 Kind::Beat => {}
@@ -280,7 +288,11 @@ impl Link {
                     } else if frame.len() == 1 {
                         continue;
                     }
-                    if data.send(frame).is_err() {
+                    self.full.store(true, Ordering::Release);
+                    let taken = data.send(frame);
+                    self.saw();
+                    self.full.store(false, Ordering::Release);
+                    if taken.is_err() {
                         return;
                     }
                 }

@@ -7,6 +7,7 @@
 
 mod dial;
 mod door;
+mod error;
 mod fate;
 pub mod hello;
 mod link;
@@ -16,6 +17,7 @@ use super::hosts::Cluster;
 use super::secret::Secret;
 use dial::Unreached;
 use door::Porch;
+pub use error::MeshError;
 pub(super) use fate::rest;
 pub use fate::{Cause, Fate};
 use hello::Terms;
@@ -42,56 +44,6 @@ const TOLD: u64 = 20;
 
 /// Takes the lines that a mesh has to say.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Why there is no mesh, or none any more.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MeshError {
-    /// What was asked for cannot be.
-    #[error("{0}")]
-    Config(String),
-    /// A peer is there and will not have this process.
-    #[error("process {process} ({address}) refuses this process ({own}): {why}")]
-    Refused {
-        /// Which.
-        process: usize,
-        /// Where.
-        address: String,
-        /// This process.
-        own: usize,
-        /// What it says.
-        why: String,
-    },
-    /// Peers did not come in time.
-    #[error("{} {} never came, within {seconds} s{hint}", if peers.contains(',') { "processes" } else { "process" }, peers)]
-    NeverCame {
-        /// Index and address of each.
-        peers: String,
-        /// The deadline.
-        seconds: u64,
-        /// What is known about why.
-        hint: String,
-    },
-    /// A peer was lost.
-    #[error("process {process} ({address}) is lost: {what}; run again with --resume to go on")]
-    Lost {
-        /// Which.
-        process: usize,
-        /// Where.
-        address: String,
-        /// How that shows.
-        what: String,
-    },
-    /// A peer failed and said so.
-    #[error("process {process} ({address}) failed: {reason}")]
-    Failed {
-        /// Which.
-        process: usize,
-        /// Where.
-        address: String,
-        /// Why.
-        reason: String,
-    },
-}
 
 /// This process in the mesh.
 #[derive(Clone, Debug)]
@@ -218,7 +170,7 @@ impl Mesh {
                 }
             }
             if let Some(cause) = fate.cause() {
-                return close(name(cluster, cause), &links);
+                return close(MeshError::of(cluster, own, cause), &links);
             }
             if Instant::now() >= deadline {
                 let missing = (0..processes).filter(|&process| process != own && links[process].is_none());
@@ -315,7 +267,7 @@ impl Mesh {
 
     /// The error that the run ends with, once something went wrong.
     pub fn error(&self) -> Option<MeshError> {
-        self.fate.cause().map(|cause| name(&self.cluster, cause))
+        self.fate.cause().map(|cause| MeshError::of(&self.cluster, self.process(), cause))
     }
 
     fn close(&self) {
@@ -354,11 +306,16 @@ impl Mesh {
 
     fn next_note(&self, link: &Link, deadline: Option<Instant>) -> Result<Vec<u8>, MeshError> {
         loop {
+            // Whatever it had to say came before its Bye.
+            let done = link.is_done();
             if let Some(note) = link.next_note(LOOK) {
                 return Ok(note);
             }
             if let Some(error) = self.error() {
                 return Err(error);
+            }
+            if done {
+                self.fate.seal(Cause::Lost { process: link.process, what: "it ended before the run did".to_owned() });
             }
             if deadline.is_some_and(|deadline| Instant::now() > deadline + STEP) {
                 self.fate.seal(Cause::Lost { process: link.process, what: "it did not begin in time".to_owned() });
@@ -379,16 +336,6 @@ impl std::fmt::Debug for Mesh {
             .field("process", &self.process())
             .field("processes", &self.processes())
             .finish_non_exhaustive()
-    }
-}
-
-/// A cause with the address of its process.
-fn name(cluster: &Cluster, cause: Cause) -> MeshError {
-    let address = |process: usize| cluster.hosts.get(process).map_or("?".to_owned(), |host| host.address.clone());
-    match cause {
-        Cause::Lost { process, what } => MeshError::Lost { process, address: address(process), what },
-        Cause::Failed { process, reason } => MeshError::Failed { process, address: address(process), reason },
-        Cause::Panicked(said) => MeshError::Config(format!("a worker panicked: {said}")),
     }
 }
 
