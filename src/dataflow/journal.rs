@@ -24,24 +24,26 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     fn keep(&self, site: &LearnedSite) -> Result<(), SourceError>;
 }
 
+/// Training sets of sites.
+type Open<'scope> = Flow<'scope, (Training, Option<Cut>)>;
+
 /// A site that may be learned already.
 pub(super) trait TakeUp<'scope> {
     /// Those that are to be learned, and those that are learned.
-    fn take_up(self, shared: &Arc<Shared>) -> (Flow<'scope, (Training, Option<Cut>)>, Flow<'scope, LearnedSite>);
+    fn take_up(self, shared: &Arc<Shared>) -> (Open<'scope>, Flow<'scope, LearnedSite>);
 }
 
-impl<'scope> TakeUp<'scope> for Flow<'scope, (Training, Option<Cut>)> {
-    fn take_up(self, shared: &Arc<Shared>) -> (Flow<'scope, (Training, Option<Cut>)>, Flow<'scope, LearnedSite>) {
+impl<'scope> TakeUp<'scope> for Open<'scope> {
+    fn take_up(self, shared: &Arc<Shared>) -> (Open<'scope>, Flow<'scope, LearnedSite>) {
         let shared = shared.clone();
-        let (open, finished): (Flow<'scope, (Training, Option<Cut>)>, Flow<'scope, Box<LearnedSite>>) =
-            self.ok_err(move |(training, cut)| {
-                let found = shared.journal.as_ref().map_or(Ok(None), |journal| journal.finished(&training.site));
-                let found = found.unwrap_or_else(|error| {
-                    shared.fail(RunError::Journal(error));
-                    None
-                });
-                found.map_or(Ok((training, cut)), |learned| Err(Box::new(learned)))
+        let (open, finished): (Open<'scope>, Flow<'scope, Box<LearnedSite>>) = self.ok_err(move |(training, cut)| {
+            let found = shared.journal.as_ref().map_or(Ok(None), |journal| journal.finished(&training.site));
+            let found = found.unwrap_or_else(|error| {
+                shared.fail(RunError::Journal(error));
+                None
             });
+            found.map_or(Ok((training, cut)), |learned| Err(Box::new(learned)))
+        });
         (open, finished.map(|learned| *learned))
     }
 }
