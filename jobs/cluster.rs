@@ -36,7 +36,8 @@ pub struct ClusterArgs {
     /// share, and each process reads its part.
     #[arg(long)]
     pub local_shards: bool,
-    /// Goes on with a run that ended early: sites that it learned are not learned again.
+    /// Goes on with a run that ended early: sites that it learned are not learned again. They are kept in DIR/.work until
+    /// the run is whole, by runs on several processes, and by those on one with this option: give it from the start.
     #[arg(long, conflicts_with = "overwrite")]
     pub resume: bool,
 }

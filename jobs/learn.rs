@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::{Parameters, Summary};
-use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError, Withdrawn};
+use undust::dataflow::{Batches, Journal, Learned, Plan, RunError, Source, SourceError, Withdrawn};
 use undust::io::output::Existing;
 use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
@@ -221,21 +221,25 @@ fn learn(
     let writes = mesh.is_none_or(|mesh| mesh.process() == 0);
     let out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
     // Waits for process 0, which has made the folder ready.
-    let journal = args.cluster.journal(mesh.map(Arc::as_ref), &args.out, parameters, &shards)?;
+    let journal = match mesh.is_some() || args.cluster.resume {
+        true => Some(args.cluster.journal(mesh.map(Arc::as_ref), &args.out, parameters, &shards)?),
+        false => None,
+    };
 
     let local = mesh.filter(|_| args.cluster.local_shards).map(|mesh| mesh.process() * plan.workers);
     let source = Shards { shards, line_limit: args.line_limit, rejects: Arc::default(), local, workers: plan.workers };
     let source = Arc::new(source);
     let progress = Arc::new(Progress::default());
     let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
-    let learned = undust::dataflow::run_on(plan, source.clone(), progress, mesh, Some(journal.clone()));
+    let kept = journal.clone().map(|journal| journal as Arc<dyn Journal>);
+    let learned = undust::dataflow::run_on(plan, source.clone(), progress, mesh, kept);
     drop(reporter);
     let learned = learned.map_err(|error| match error {
         RunError::Source(error) => LearnError::Failed(error),
         RunError::Workers(WorkersError::Peer(error)) => ClusterError::Mesh(error).into(),
         error => LearnError::Failed(Box::new(error)),
     })?;
-    tell(args, mesh.map(Arc::as_ref), &journal);
+    tell(args, mesh.map(Arc::as_ref), journal.as_deref());
 
     let mut rejects = std::mem::take(&mut *source.rejects.lock().unwrap_or_else(PoisonError::into_inner));
     (0..learned.invalid).for_each(|_| rejects.add_unplaced(Reason::InvalidUrl));
@@ -263,7 +267,7 @@ fn learn(
         refused = serde_json::from_slice(&mesh.broadcast(note).map_err(ClusterError::Mesh)?).map_err(failed)?;
         if mesh.process() > 0 {
             drop(source);
-            journal.remove();
+            journal.into_iter().for_each(LearnedSites::remove);
         }
     }
     match refused {
@@ -273,8 +277,8 @@ fn learn(
 }
 
 /// What this process did, where there is more to say than that it is done.
-fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: &LearnedSites) {
-    let (taken, learned) = journal.counts();
+fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
+    let Some((taken, learned)) = journal.map(LearnedSites::counts) else { return };
     if args.cluster.resume && !args.quiet {
         say(format!("{taken} sites were learned before, {learned} are new"));
     }
