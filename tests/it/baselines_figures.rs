@@ -134,7 +134,8 @@ fn table_3_of_sigir_2017() {
         let question = 132_000 + 218 * id;
         page(format!("questions/{question}/"), format!("question {question}"));
         page(format!("q/{question}"), format!("question {question}"));
-        page(format!("private-message/set/{}{id}", names[id as usize % 5]), "log in first".to_owned());
+        let other = format!("{}{}", names[id as usize % 5], char::from(b'a' + (id % 26) as u8));
+        page(format!("private-message/set/{other}"), "log in first".to_owned());
         page(format!("t/prev/{}", 10_000 + 135 * id), format!("thread {id}"));
         page(format!("t/{}.aspx", 98_000 + 579 * (id * 7 % 30)), format!("thread {id}"));
     }

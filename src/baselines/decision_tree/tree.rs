@@ -48,7 +48,9 @@ fn of(tokens: &Tokens, transformation: &Transformation) -> Vec<Example> {
         .into_iter()
         .map(|(row, becomes)| {
             let page = &pages[&becomes];
-            let good = (page.rows > 1).then(|| page.majority() == tokens.clusters[row as usize]);
+            let own = tokens.clusters[row as usize];
+            // The only URL of its cluster is on the page of another one, whoever has the majority.
+            let good = (page.rows > 1).then(|| page.majority() == own && page.clusters[&own] > 1);
             Example { row, becomes, good }
         })
         .collect()
