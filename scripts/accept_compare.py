@@ -51,7 +51,7 @@ def main():
                 ranks(name, folder)
         elif part == 'synthetic':
             made = out / 'synthetic'
-            subprocess.run([args.binary, 'synth', '--out', str(made), '--sites', str(args.sites), '--urls', '400..4000', '--seed', '7'], check=True, capture_output=True)
+            subprocess.run([args.binary, 'synth', '--out', str(made), '--sites', str(args.sites), '--urls-min', '400', '--urls-max', '4000', '--seed', '7'], check=True, capture_output=True)
             folder, tables = compare('synthetic-compared', [made], '--fpr-max', RATES)
             print(tables[-1], flush=True)
             rows = list(csv.DictReader(open(folder / 'first.csv')))
