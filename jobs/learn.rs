@@ -107,6 +107,11 @@ enum Selection {
 enum Format {
     Tsv,
     Jsonl,
+    Cdx,
+    Cdxj,
+    Warc,
+    Parquet,
+    AccessLog,
 }
 
 /// Why `learn` ends without being done.
@@ -164,6 +169,11 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let format = args.format.map(|format| match format {
         Format::Tsv => undust::io::Format::Tsv,
         Format::Jsonl => undust::io::Format::Jsonl,
+        Format::Cdx => undust::io::Format::Cdx,
+        Format::Cdxj => undust::io::Format::Cdxj,
+        Format::Warc => undust::io::Format::Warc,
+        Format::Parquet => undust::io::Format::Parquet,
+        Format::AccessLog => undust::io::Format::AccessLog,
     });
     let options = Options { format, stdin: spooled.as_ref().map(|file| file.path().to_owned()), ..Options::default() };
     let shards = shards::find(&args.inputs, &options)?;

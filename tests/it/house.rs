@@ -71,6 +71,7 @@ const ABSENCES: &[Absence] = &[
 /// What a module of the library may import besides itself. Dependencies point one way.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
+    ("content", &["model"]),
     ("url", &["model"]),
     ("rules", &["model", "url"]),
     ("site", &["model", "url", "rules"]),
@@ -78,10 +79,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("synth", &["model", "url"]),
     ("index", &["model", "url", "rules"]),
     ("baselines", &["model", "url", "rules", "site", "evaluate"]),
-    ("io", &["model", "url", "rules", "site", "evaluate"]),
+    ("io", &["model", "content", "url", "rules", "site", "evaluate"]),
     ("spill", &["model"]),
     ("runtime", &["model", "spill"]),
-    ("dataflow", &["model", "url", "rules", "site", "evaluate", "spill", "runtime"]),
+    ("dataflow", &["model", "content", "url", "rules", "site", "evaluate", "spill", "runtime"]),
 ];
 
 /// Rows of the map whose code is being written.
