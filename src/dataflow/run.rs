@@ -9,6 +9,7 @@ use super::table::Table;
 use super::tally::SiteCounts;
 use super::types::{Epoch, LearnedSite, Plan, RunError, Shared, Source};
 use super::verdict::{Verdict, judge, overwrite};
+use crate::rules::Urls;
 use crate::rules::types::{Rule, SiteRules};
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::{self, Alarm};
@@ -188,13 +189,13 @@ impl Case {
                 }
                 Verdict::WithdrawLookups => {
                     site.rules.aliases.clear();
-                    site.rules.seen.clear();
+                    site.rules.seen = Urls::default();
                 }
                 Verdict::FallBack => {
                     site.fell_back = true;
                     site.withdraw(|_| true);
                     site.rules.aliases.clear();
-                    site.rules.seen.clear();
+                    site.rules.seen = Urls::default();
                 }
             }
             if !again[index] {

@@ -213,7 +213,7 @@ mod tests {
         // Nobody to blame.
         let nobody = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
         assert_eq!(judge(&site, &nobody, 10_000, 0), Verdict::FallBack);
-        let seen = SiteRules { seen: vec!["http://a/".to_owned()], ..site.clone() };
+        let seen = SiteRules { seen: vec!["http://a/"].into(), ..site.clone() };
         assert_eq!(judge(&seen, &nobody, 10_000, 0), Verdict::WithdrawLookups);
         assert_eq!(judge(&SiteRules::default(), &nobody, 10_000, 0), Verdict::Holds);
     }

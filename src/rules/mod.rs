@@ -8,6 +8,8 @@ pub mod lines;
 mod params;
 pub mod published;
 pub mod types;
+mod urls;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
 pub use params::{Method, Params};
 pub use types::*;
+pub use urls::Urls;

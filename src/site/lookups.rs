@@ -9,7 +9,7 @@
 
 use super::Training;
 use super::mirrors::Reduced;
-use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::rules::{RuleSet, Scratch, SiteRules, Urls};
 use crate::url::normalize;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
     seen.sort_unstable();
     look_ups.sort_unstable();
     let counts = (seen.len() as u64, look_ups.len() as u64);
-    rules.seen = seen;
+    rules.seen = seen.into();
     rules.aliases = look_ups;
     counts
 }
@@ -160,7 +160,7 @@ pub fn reduced(identities: &[Identity]) -> Vec<Reduced> {
 
 /// Groups the labelled training URLs by identity, in the order of their first rows.
 pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
-    let set = RuleSet::new(vec![SiteRules { seen: Vec::new(), aliases: Vec::new(), ..rules.clone() }]);
+    let set = RuleSet::new(vec![SiteRules { seen: Urls::default(), aliases: Vec::new(), ..rules.clone() }]);
     let mut scratch = Scratch::default();
     let mut index: HashMap<u64, usize, FixedState> = HashMap::default();
     let mut out: Vec<Identity> = Vec::new();
