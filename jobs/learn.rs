@@ -1,4 +1,5 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
+use super::labels::{Means, RecordArgs};
 use super::report::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use std::error::Error;
@@ -72,9 +73,8 @@ pub struct LearnArgs {
     /// More rejected lines than this end the run with code 4: outputs are written, _SUCCESS is not.
     #[arg(long, value_name = "COUNT|PERCENT%", default_value = "5%")]
     max_rejects: Limit,
-    /// Format of the input, where the extension does not tell.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    #[command(flatten)]
+    records: RecordArgs,
     /// Longest line of the input in bytes; longer ones are rejected.
     #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
     line_limit: usize,
@@ -101,17 +101,6 @@ enum How {
 enum Selection {
     Graph,
     Naive,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Tsv,
-    Jsonl,
-    Cdx,
-    Cdxj,
-    Warc,
-    Parquet,
-    AccessLog,
 }
 
 /// Why `learn` ends without being done.
@@ -166,23 +155,34 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
         true => Some(shards::spool_stdin(&plan.scratch)?),
         false => None,
     };
-    let format = args.format.map(|format| match format {
-        Format::Tsv => undust::io::Format::Tsv,
-        Format::Jsonl => undust::io::Format::Jsonl,
-        Format::Cdx => undust::io::Format::Cdx,
-        Format::Cdxj => undust::io::Format::Cdxj,
-        Format::Warc => undust::io::Format::Warc,
-        Format::Parquet => undust::io::Format::Parquet,
-        Format::AccessLog => undust::io::Format::AccessLog,
-    });
-    let options = Options { format, stdin: spooled.as_ref().map(|file| file.path().to_owned()), ..Options::default() };
+    let options = Options {
+        format: args.records.format.map(Into::into),
+        log_base: args.records.log_base.clone(),
+        stdin: spooled.as_ref().map(|file| file.path().to_owned()),
+        ..Options::default()
+    };
     let shards = shards::find(&args.inputs, &options)?;
     let existing = if args.overwrite { Existing::Overwrite } else { Existing::Refuse };
     let out = OutputDir::create(&args.out, existing)?;
 
-    let source = Arc::new(Shards { shards, line_limit: args.line_limit, rejects: Arc::default() });
     let progress = Arc::new(Progress::default());
     let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
+    let means = Means {
+        site_by: plan.site_by,
+        workers: plan.workers,
+        memory: plan.memory,
+        scratch: &plan.scratch,
+        line_limit: args.line_limit,
+        quiet: args.quiet,
+        progress: progress.clone(),
+    };
+    let labelled = args.records.label(shards, &means).map_err(LearnError::Failed)?;
+    let source = Arc::new(Shards {
+        shards: labelled.shards.clone(),
+        line_limit: args.line_limit,
+        counts: labelled.rejects.is_none(),
+        rejects: Arc::new(Mutex::new(labelled.rejects.clone().unwrap_or_default())),
+    });
     let learned = undust::dataflow::run(&plan, source.clone(), progress).map_err(|error| match error {
         RunError::Source(error) => LearnError::Failed(error),
         error => LearnError::Failed(Box::new(error)),
@@ -244,7 +244,9 @@ fn plan(args: &LearnArgs) -> Result<Plan, LearnError> {
 struct Shards {
     shards: Vec<Shard>,
     line_limit: usize,
-    /// Those of the first pass.
+    /// The first pass counts rejects; where the records were clustered they were counted then.
+    counts: bool,
+    /// Those of the first reading.
     rejects: Arc<Mutex<Rejects>>,
 }
 
@@ -266,7 +268,7 @@ impl Source for Shards {
             open: None,
             line_limit: self.line_limit,
             rejects: Rejects::default(),
-            deposit: (pass == 0).then(|| self.rejects.clone()),
+            deposit: (pass == 0 && self.counts).then(|| self.rejects.clone()),
         }))
     }
 }

@@ -1,8 +1,10 @@
 //! The binary: one small file a job turns arguments into checked options and calls the library. clap lives here and
 //! nowhere else.
 
+mod clusters;
 mod evaluate;
 mod explain;
+mod labels;
 mod learn;
 mod normalize;
 mod pipeline;
@@ -30,6 +32,7 @@ struct Cli {
 enum Job {
     Learn(learn::LearnArgs),
     Normalize(normalize::NormalizeArgs),
+    Clusters(clusters::ClustersArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
     Synth(synth::SynthArgs),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
     let done = match cli.job {
         Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
         Job::Normalize(args) => normalize::run(args),
+        Job::Clusters(args) => clusters::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),

@@ -37,17 +37,13 @@ pub fn line(record: Record<'_>, facts: Facts<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Writes a [`line`] with the cluster that it is in, if any.
-///
-/// # Errors
-/// What writing says.
-pub fn labelled(line: &[u8], cluster: Option<u64>, out: &mut dyn Write) -> io::Result<()> {
-    match cluster {
-        Some(cluster) => write!(out, "{{\"cluster\":\"{cluster:016x}\",")?,
-        None => out.write_all(b"{")?,
-    }
-    // The line begins with the comma before its first field.
-    out.write_all(&line[1..])
+/// Adds a [`line`] with the label of the cluster that it is in, if any, to `out`.
+pub fn labelled(line: &[u8], cluster: Option<&[u8]>, out: &mut Vec<u8>) {
+    let start = out.len();
+    text("cluster", cluster, out);
+    // Fields are written with the comma before them; the first one's is the brace.
+    out.extend_from_slice(line);
+    out[start] = b'{';
 }
 
 fn text(name: &str, value: Option<&[u8]>, out: &mut Vec<u8>) {
