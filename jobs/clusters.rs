@@ -69,7 +69,8 @@ enum By {
 /// [`Failure`], which knows its exit code.
 pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     if !args.overwrite && args.out.exists() {
-        let text = format!("{}: there already; name another file, or give --overwrite to replace it", args.out.display());
+        let text =
+            format!("{}: there already; name another file, or give --overwrite to replace it", args.out.display());
         return Err(Failure::new(Exit::Failed, text));
     }
     let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
@@ -110,7 +111,8 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
         }
     }
     if rejects.exceeds(args.max_rejects) {
-        let text = format!("{} of {} records were rejected, more than --max-rejects allows", rejects.total(), rejects.lines());
+        let text =
+            format!("{} of {} records were rejected, more than --max-rejects allows", rejects.total(), rejects.lines());
         return Err(Failure::new(Exit::TooManyRejects, text));
     }
     Ok(())
@@ -121,7 +123,8 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
     let failed = |source| IoError::Write { path: out.to_owned(), source };
     let file = PendingFile::create(out)?;
     let parquet = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    let mut sink = if parquet { Sink::Table(Box::new(TableWriter::new(file).map_err(failed)?)) } else { Sink::Lines(file) };
+    let mut sink =
+        if parquet { Sink::Table(Box::new(TableWriter::new(file).map_err(failed)?)) } else { Sink::Lines(file) };
     let (mut batch, mut text, mut lines) = (RecordBatch::default(), Vec::new(), Vec::new());
     for shard in shards {
         // What was clustered may be longer than the line it came from: escapes, and the facts beside it.

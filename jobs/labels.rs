@@ -124,7 +124,11 @@ impl RecordArgs {
     /// # Errors
     /// When they cannot be read or scratch cannot be used.
     pub fn label(&self, shards: Vec<Shard>, means: &Means<'_>) -> Result<Labelled, SourceError> {
-        let told = |text: String| if !means.quiet { say(text) };
+        let told = |text: String| {
+            if !means.quiet {
+                say(text)
+            }
+        };
         let choice = match self.cluster_by {
             ClusterBy::Auto if shards.iter().all(|shard| shard.format == edge::Format::Tsv) => ClusterBy::Label,
             ClusterBy::Auto => {
@@ -154,10 +158,11 @@ impl RecordArgs {
             memory: means.memory,
             scratch: means.scratch.to_owned(),
         };
-        let figures = cluster(&plan, Arc::new(parts.clone()), Arc::new(parts.clone()), means.progress.clone()).map_err(|error| match error {
-            undust::dataflow::RunError::Source(error) => error,
-            error => Box::new(error),
-        })?;
+        let figures = cluster(&plan, Arc::new(parts.clone()), Arc::new(parts.clone()), means.progress.clone())
+            .map_err(|error| match error {
+                undust::dataflow::RunError::Source(error) => error,
+                error => Box::new(error),
+            })?;
         told(text(choice, &figures));
         for sink in figures.sinks.iter().take(5) {
             let example = parts.0.example(sink.example)?;
@@ -174,7 +179,15 @@ impl RecordArgs {
 fn text(choice: ClusterBy, f: &Figures) -> String {
     let mut text = format!(
         "clustered by {}: {} records ({} pages, {} redirects, {} errors, {} no pages), {} in {} clusters, {} of them of two or more",
-        choice.name(), f.records, f.pages, f.moved, f.failed, f.other, f.labelled, f.clusters, f.duplicates
+        choice.name(),
+        f.records,
+        f.pages,
+        f.moved,
+        f.failed,
+        f.other,
+        f.labelled,
+        f.clusters,
+        f.duplicates
     );
     let mut more = |count: u64, what: &str| {
         if count > 0 {
@@ -382,7 +395,14 @@ impl Labels for Parts {
     fn open(&self, worker: usize) -> Result<Box<dyn LabelSink>, SourceError> {
         let read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = read.get(worker).cloned().unwrap_or_default();
-        let putting = Putting { parts: self.0.clone(), mine: mine.into_iter(), open: None, next: 0, line: Vec::new(), out: Vec::new() };
+        let putting = Putting {
+            parts: self.0.clone(),
+            mine: mine.into_iter(),
+            open: None,
+            next: 0,
+            line: Vec::new(),
+            out: Vec::new(),
+        };
         Ok(Box::new(putting))
     }
 }

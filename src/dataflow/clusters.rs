@@ -28,8 +28,8 @@ use crate::runtime::progress::Progress;
 use crate::runtime::workers;
 use crate::spill::Scratch;
 use mark::{
-    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, Row, SIMHASH,
-    TEXT, URL,
+    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, Row,
+    SIMHASH, TEXT, URL,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ mod figures;
 mod mark;
 mod pointers;
 
-pub use figures::{Figures, Sink};
 use figures::Counters;
+pub use figures::{Figures, Sink};
 
 /// What makes two pages one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,9 @@ fn build<'scope>(
 ) {
     let budget = plan.memory / plan.workers / SORT_SHARE;
     let (pace, pool) = (Handle::new(), Pool::default());
-    let rows = read(scope, records, 0, pace.clone(), pool.clone(), shared.clone()).mark(plan, pool, counters).probe_with(&pace);
+    let rows = read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
+        .mark(plan, pool, counters)
+        .probe_with(&pace);
     let rows = match plan.by {
         By::Digest | By::Simhash => rows.one_text_a_digest(plan.by, budget, shared),
         By::Canonical | By::Redirect => rows,
@@ -202,14 +204,24 @@ trait Rows<'scope> {
     fn prints(self) -> Flow<'scope, super::near::Print>;
 
     /// The component of each row that has one: `[label, id, form]`.
-    fn label(self, by: By, components: Flow<'scope, Edge>, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, [u64; 3]>;
+    fn label(
+        self,
+        by: By,
+        components: Flow<'scope, Edge>,
+        budget: usize,
+        shared: &Arc<Shared>,
+    ) -> Flow<'scope, [u64; 3]>;
 }
 
 impl<'scope> Rows<'scope> for Flow<'scope, Row> {
     fn one_text_a_digest(self, by: By, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, Row> {
         self.grouped("OneTextADigest", budget, shared, move |group: &[Row], out| {
             // Two texts under one digest are one page cut in two ways: the least stands for both.
-            let text = group.iter().filter(|row| row[TEXT] != 0).min_by_key(|row| (row[TEXT], row[SIMHASH], row[AGREE])).copied();
+            let text = group
+                .iter()
+                .filter(|row| row[TEXT] != 0)
+                .min_by_key(|row| (row[TEXT], row[SIMHASH], row[AGREE]))
+                .copied();
             let kinds = group.iter().fold(0, |kinds, row| kinds | row[FLAGS]) & (OTHER | PAGE);
             out.extend(group.iter().map(|row| {
                 let mut row = *row;
@@ -219,7 +231,9 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
                 if row[FLAGS] & (OTHER | PAGE) == 0 {
                     row[FLAGS] |= if kinds == OTHER { OTHER } else { 0 };
                 }
-                if by == By::Simhash && let Some(text) = text {
+                if by == By::Simhash
+                    && let Some(text) = text
+                {
                     row[LABEL] = text[TEXT];
                     (row[TEXT], row[SIMHASH], row[AGREE]) = (text[TEXT], text[SIMHASH], text[AGREE]);
                     row[FLAGS] |= text[FLAGS] & LONG;
@@ -236,7 +250,13 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
         })
     }
 
-    fn label(self, by: By, components: Flow<'scope, Edge>, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, [u64; 3]> {
+    fn label(
+        self,
+        by: By,
+        components: Flow<'scope, Edge>,
+        budget: usize,
+        shared: &Arc<Shared>,
+    ) -> Flow<'scope, [u64; 3]> {
         let asked = self.flat_map(move |row: Row| {
             let flags = row[FLAGS];
             let content = matches!(by, By::Digest | By::Simhash);

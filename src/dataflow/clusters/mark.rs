@@ -226,8 +226,13 @@ mod tests {
             ("/2024/slug", "/2025/other"),
         ];
         same.iter().for_each(|(a, b)| assert_eq!(of(a), of(b), "{a} {b}"));
-        let other =
-            [("/topic/1", "/topic/x"), ("/topic/1", "/user/1"), ("/a", "/a?b=1"), ("/a/b", "/a/b/"), ("/a.php", "/a.html")];
+        let other = [
+            ("/topic/1", "/topic/x"),
+            ("/topic/1", "/user/1"),
+            ("/a", "/a?b=1"),
+            ("/a/b", "/a/b/"),
+            ("/a.php", "/a.html"),
+        ];
         other.iter().for_each(|(a, b)| assert_ne!(of(a), of(b), "{a} {b}"));
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn edges<'scope>(
     rows.flat_map(|row: Row| {
         let flags = row[FLAGS];
         let kind = if flags & DECLARES != 0 { CANONICAL } else { REDIRECT };
-        let own = [row[URL], ITS_OWN, if row[LABEL] != 0 { row[LABEL] } else { row[URL] }, flags, row[SIMHASH], row[TEXT]];
+        let own =
+            [row[URL], ITS_OWN, if row[LABEL] != 0 { row[LABEL] } else { row[URL] }, flags, row[SIMHASH], row[TEXT]];
         let points = row[TARGET] != 0 && flags & ITSELF == 0 && flags & (FAILED | OTHER) == 0;
         let to = points.then_some([row[TARGET], kind, row[URL], flags, row[SIMHASH], row[TEXT]]);
         [Some(own), to].into_iter().flatten()

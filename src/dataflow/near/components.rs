@@ -8,8 +8,8 @@
 //! feedback loop would have to find out by counting, and it is where labels kept up to date as crawls arrive would come
 //! in.
 
-use super::Edge;
 use super::super::types::{Epoch, Flow};
+use super::Edge;
 use differential_dataflow::AsCollection;
 use differential_dataflow::algorithms::graphs::propagate::propagate_at;
 use std::collections::HashMap;
@@ -27,10 +27,8 @@ impl<'scope> Components<'scope> for Flow<'scope, Edge> {
     fn components(self) -> Flow<'scope, Edge> {
         let stars = self.contract();
         // All edges carry one epoch: the loop runs once.
-        let edges = stars
-            .clone()
-            .flat_map(|(a, b)| [((a, b), Epoch::MIN, 1isize), ((b, a), Epoch::MIN, 1)])
-            .as_collection();
+        let edges =
+            stars.clone().flat_map(|(a, b)| [((a, b), Epoch::MIN, 1isize), ((b, a), Epoch::MIN, 1)]).as_collection();
         let vertices = stars.flat_map(|(a, b)| [((a, a), Epoch::MIN, 1isize), ((b, b), Epoch::MIN, 1)]).as_collection();
         // Small labels first: most of those that come later have nothing to tell.
         propagate_at(edges, vertices.distinct(), |label| label >> 32)
