@@ -4,11 +4,13 @@
 mod clusters;
 mod evaluate;
 mod explain;
+mod export;
 mod labels;
 mod learn;
 mod normalize;
 mod pipeline;
 mod report;
+mod rules;
 mod rules_dir;
 mod synth;
 
@@ -35,6 +37,8 @@ enum Job {
     Clusters(clusters::ClustersArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
+    Rules(rules::RulesArgs),
+    Export(export::ExportArgs),
     Synth(synth::SynthArgs),
 }
 
@@ -53,6 +57,8 @@ fn main() -> ExitCode {
         Job::Clusters(args) => clusters::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
+        Job::Rules(args) => rules::run(args),
+        Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
