@@ -2,8 +2,8 @@
 //!
 //! The main text is what is left without: scripts, styles and other text that is not shown; navigation, headers and
 //! footers of the page (by element and by ARIA role), menus, buttons and choices, hidden elements; times; the values of
-//! form fields. Titles of articles stay. An element that is left out and never closed takes nothing with it: its text
-//! counts as shown.
+//! form fields. Counters are part of the exact text and not of the fingerprint ([`super::tokens`]). Titles of articles
+//! stay. An element that is left out and never closed takes nothing with it: its text counts as shown.
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
@@ -29,6 +29,7 @@ pub struct Page<'a> {
 #[derive(Debug, Default)]
 pub struct Reader {
     state: State,
+    kept: Vec<u64>,
     shingles: Vec<u64>,
 }
 
@@ -46,11 +47,11 @@ impl Reader {
         Tokenizer::new_with_emitter(html, emitter).for_each(drop);
         let state = &mut self.state;
         if state.left_out.is_some() {
-            state.main.list.append(&mut state.spare.list);
+            state.main.append(&mut state.spare);
         }
         let tokens = &state.main.list;
         let text = Fingerprint {
-            simhash: simhash(tokens, &mut self.shingles),
+            simhash: simhash(state.main.steady(&mut self.kept), &mut self.shingles),
             text: sequence(tokens),
             tokens: u32::try_from(tokens.len()).unwrap_or(u32::MAX - 1),
             edits: state.edits,

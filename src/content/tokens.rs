@@ -3,7 +3,8 @@
 //! A word is a run of letters and digits; where no spaces separate words (Han, kana, Hangul, Thai and their like) each
 //! character is one. Left out is what differs between two copies of a page and says nothing of it: times of day, dates
 //! with a time, nonces (hexadecimal or mixed runs of 16 characters and more with digits in them), and counts of
-//! seconds.
+//! seconds. Counters (a piece of text between two tags that is a number and nothing else: views, replies, votes) are
+//! tokens, but one can leave them out ([`Tokens::steady`]).
 
 use crate::model::hash64;
 
@@ -12,8 +13,13 @@ use crate::model::hash64;
 pub struct Tokens {
     /// Hashes of the tokens, in order.
     pub list: Vec<u64>,
+    /// Where in the list the counters are, ascending.
+    counters: Vec<usize>,
     word: String,
 }
+
+/// One token in so many may be a counter; where there are more, the page is a table whose numbers are what it says.
+const COUNTERS: usize = 4;
 
 /// A run of letters and digits this long with digits in it is a nonce and no word.
 const NONCE: usize = 16;
@@ -22,10 +28,40 @@ impl Tokens {
     /// Forgets the tokens, keeps the memory.
     pub fn clear(&mut self) {
         self.list.clear();
+        self.counters.clear();
     }
 
-    /// Adds the tokens of `text`. Words do not go on from one call to the next.
+    /// Takes the tokens of another list behind its own.
+    pub fn append(&mut self, other: &mut Tokens) {
+        let start = self.list.len();
+        self.counters.extend(other.counters.drain(..).map(|at| start + at));
+        self.list.append(&mut other.list);
+    }
+
+    /// The tokens that stay the same from one visit to the next: all but the counters, in `kept`, or all where counters
+    /// are more than a quarter of them.
+    pub fn steady<'a>(&'a self, kept: &'a mut Vec<u64>) -> &'a [u64] {
+        if self.counters.is_empty() || self.counters.len() * COUNTERS > self.list.len() {
+            return &self.list;
+        }
+        kept.clear();
+        let mut start = 0;
+        for &at in &self.counters {
+            kept.extend_from_slice(&self.list[start..at]);
+            start = at + 1;
+        }
+        kept.extend_from_slice(&self.list[start..]);
+        kept
+    }
+
+    /// Adds the tokens of `text`, a piece of text between two tags. Words do not go on from one call to the next.
     pub fn add(&mut self, text: &str) {
+        let bare = text.trim_ascii();
+        if is_counter(bare.as_bytes()) {
+            self.counters.push(self.list.len());
+            self.list.push(hash64(bare.as_bytes()));
+            return;
+        }
         for piece in text.split(|c: char| c.is_ascii_whitespace() || c == '\u{a0}') {
             if piece.is_empty() || is_time(piece.as_bytes()) {
                 continue;
@@ -88,6 +124,15 @@ fn is_alone(c: char) -> bool {
         && c.is_alphanumeric()
 }
 
+/// Up to a dozen digits, with commas between them or without.
+fn is_counter(text: &[u8]) -> bool {
+    let digits = |b: Option<&u8>| b.is_some_and(u8::is_ascii_digit);
+    text.len() <= 16
+        && digits(text.first())
+        && digits(text.last())
+        && text.iter().all(|b| b.is_ascii_digit() || *b == b',')
+}
+
 /// A run with digits in it that is too long for a number or a word.
 fn is_nonce(word: &[u8]) -> bool {
     word.len() >= NONCE && word.is_ascii() && word.iter().any(u8::is_ascii_digit)
@@ -135,6 +180,7 @@ mod tests {
         assert_eq!(tokens("日本語 text").len(), 4);
         assert_eq!(tokens("日本"), tokens("日 本"));
         assert_ne!(tokens("page 2"), tokens("page 3"));
+        assert_eq!(tokens("page 2"), [tokens("page"), tokens(" 2 ")].concat());
         assert_eq!(tokens("x".repeat(40).as_str()), tokens("X".repeat(40).as_str()));
     }
 
@@ -152,5 +198,26 @@ mod tests {
             assert_eq!(tokens(text), same, "{text}");
         }
         assert_eq!(tokens("2026-11-20 1.5 3:1 incomprehensibilities").len(), 8);
+    }
+
+    /// What is left of pieces of text without their counters.
+    fn steady(pieces: &[&str]) -> Vec<u64> {
+        let (mut tokens, mut spare) = (Tokens::default(), Tokens::default());
+        let (first, last) = pieces.split_at(pieces.len() / 2);
+        first.iter().for_each(|text| tokens.add(text));
+        last.iter().for_each(|text| spare.add(text));
+        tokens.append(&mut spare);
+        tokens.steady(&mut Vec::new()).to_vec()
+    }
+
+    #[test]
+    fn counters_are_no_part_of_what_is_steady() {
+        let page = steady(&["Salt and other topics", "598", "12", "Views of it", " 1,234 ", "the last of many words"]);
+        assert_eq!(page, steady(&["Salt and other topics", "Views of it", "the last of many words"]));
+        assert_ne!(page, steady(&["Salt and 598 other topics", "Views of it", "the last of many words"]));
+        assert_ne!(page, steady(&["Salt and other topics", "Views of it", "3.11", "the last of many words"]));
+        // A table of numbers is its numbers.
+        let table = |value| steady(&["Rain", value, "2", "Sun", "3", "4"]);
+        assert_ne!(table("598"), table("599"));
     }
 }

@@ -173,6 +173,7 @@ impl LineReader {
 
     /// See [`super::ShardReader::next_batch`].
     pub(super) fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
+        batch.clear();
         let until = self.offset.saturating_add(BATCH_BYTES);
         let mut lines = 0;
         let mut more = true;
