@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use undust::dataflow::clusters::{By, ClusterPlan, Figures, LabelSink, Labels, cluster};
-use undust::dataflow::{Batches, Source, SourceError};
+use undust::dataflow::{Batches, Plan, Source, SourceError};
 use undust::io::{self as edge, IoError, Rejects, Shard, ShardReader, table};
 use undust::model::{Facts, Kind, RecordBatch, SiteBy};
 use undust::runtime::progress::Progress;
@@ -67,7 +67,8 @@ pub enum ClusterBy {
 }
 
 impl ClusterBy {
-    fn by(self) -> Option<By> {
+    /// How the records are clustered; `None` where their own labels count.
+    pub fn by(self) -> Option<By> {
         match self {
             ClusterBy::Auto | ClusterBy::Label => None,
             ClusterBy::Digest => Some(By::Digest),
@@ -108,6 +109,14 @@ pub struct Means<'a> {
     pub progress: Arc<Progress>,
 }
 
+impl<'a> Means<'a> {
+    /// Those of a learning run.
+    pub fn of(plan: &'a Plan, line_limit: usize, quiet: bool, progress: Arc<Progress>) -> Means<'a> {
+        let Plan { site_by, workers, memory, scratch, .. } = plan;
+        Means { site_by: *site_by, workers: *workers, memory: *memory, scratch, line_limit, quiet, progress }
+    }
+}
+
 /// Shards whose records have labels.
 pub struct Labelled {
     /// Those of the input, or those of the folder, in the order of the input.
@@ -118,7 +127,31 @@ pub struct Labelled {
     _folder: Option<tempfile::TempDir>,
 }
 
+impl Labelled {
+    /// The shards of the input, which have labels or stay without.
+    pub fn of_input(shards: Vec<Shard>) -> Labelled {
+        Labelled { shards, rejects: None, _folder: None }
+    }
+}
+
 impl RecordArgs {
+    /// What makes a cluster of these records, and what was seen where that was left to them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn choose(&self, shards: &[Shard], line_limit: usize) -> Result<(ClusterBy, Option<Survey>), IoError> {
+        match self.cluster_by {
+            ClusterBy::Auto if shards.iter().all(|shard| shard.format == edge::Format::Tsv) => {
+                Ok((ClusterBy::Label, None))
+            }
+            ClusterBy::Auto => {
+                let survey = Survey::of(shards, line_limit)?;
+                Ok((survey.choice(), Some(survey)))
+            }
+            choice => Ok((choice, None)),
+        }
+    }
+
     /// Clusters the records of `shards`, unless they have labels.
     ///
     /// # Errors
@@ -129,19 +162,11 @@ impl RecordArgs {
                 say(text)
             }
         };
-        let choice = match self.cluster_by {
-            ClusterBy::Auto if shards.iter().all(|shard| shard.format == edge::Format::Tsv) => ClusterBy::Label,
-            ClusterBy::Auto => {
-                let survey = Survey::of(&shards, means.line_limit)?;
-                let choice = survey.choice();
-                if choice != ClusterBy::Label || survey.labels == 0 {
-                    told(survey.text(choice));
-                }
-                choice
-            }
-            choice => choice,
-        };
-        let Some(by) = choice.by() else { return Ok(Labelled { shards, rejects: None, _folder: None }) };
+        let (choice, survey) = self.choose(&shards, means.line_limit)?;
+        if let Some(survey) = survey.filter(|survey| choice != ClusterBy::Label || survey.labels == 0) {
+            told(survey.text(choice));
+        }
+        let Some(by) = choice.by() else { return Ok(Labelled::of_input(shards)) };
         let folder = tempfile::Builder::new().prefix("undust-clusters-").tempdir_in(means.scratch);
         let folder = folder.map_err(write_failed(means.scratch))?;
         let parts = Parts(Arc::new(Inner {
@@ -200,6 +225,7 @@ fn text(choice: ClusterBy, f: &Figures) -> String {
     more(f.foreign, "refused: on another site");
     more(f.to_errors, "refused: the target is an error");
     more(f.strangers, "refused: one target for pages of different content");
+    more(f.unread, "pages whose text is not in the input left without a label");
     more(f.sinks.len() as u64, "pages under very many URLs");
     more(f.unlabelled, "records of such a page left without a label");
     text
@@ -210,7 +236,7 @@ const SURVEYED: usize = 8;
 
 /// What the first batches of some shards hold.
 #[derive(Default)]
-struct Survey {
+pub struct Survey {
     shards: usize,
     records: u64,
     pages: u64,

@@ -28,7 +28,7 @@ use crate::runtime::progress::Progress;
 use crate::runtime::workers;
 use crate::spill::Scratch;
 use mark::{
-    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, Row,
+    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, READ, Row,
     SIMHASH, TEXT, URL,
 };
 use std::path::PathBuf;
@@ -152,7 +152,7 @@ fn build<'scope>(
         .mark(plan, pool, counters)
         .probe_with(&pace);
     let rows = match plan.by {
-        By::Digest | By::Simhash => rows.one_text_a_digest(plan.by, budget, shared),
+        By::Digest | By::Simhash => rows.one_text_a_digest(plan.by, budget, shared, counters),
         By::Canonical | By::Redirect => rows,
     };
     let pointers = pointers::edges(rows.clone(), budget, shared, counters);
@@ -197,8 +197,15 @@ impl<'scope> Mark<'scope> for Flow<'scope, RecordBatch> {
 /// Steps over rows.
 trait Rows<'scope> {
     /// Gives every record with a digest the text that goes with it, where any record of that digest has one (a revisit
-    /// names the digest only), and what kind of document it is.
-    fn one_text_a_digest(self, by: By, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, Row>;
+    /// names the digest only), and what kind of document it is. By simhash a page whose text is nowhere in the input says
+    /// nothing: as a cluster of its own it would be evidence against what it may well be a copy of.
+    fn one_text_a_digest(
+        self,
+        by: By,
+        budget: usize,
+        shared: &Arc<Shared>,
+        counters: &Arc<Counters>,
+    ) -> Flow<'scope, Row>;
 
     /// Fingerprints of the texts that are long enough.
     fn prints(self) -> Flow<'scope, super::near::Print>;
@@ -214,7 +221,14 @@ trait Rows<'scope> {
 }
 
 impl<'scope> Rows<'scope> for Flow<'scope, Row> {
-    fn one_text_a_digest(self, by: By, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, Row> {
+    fn one_text_a_digest(
+        self,
+        by: By,
+        budget: usize,
+        shared: &Arc<Shared>,
+        counters: &Arc<Counters>,
+    ) -> Flow<'scope, Row> {
+        let counters = counters.clone();
         self.grouped("OneTextADigest", budget, shared, move |group: &[Row], out| {
             // Two texts under one digest are one page cut in two ways: the least stands for both.
             let text = group
@@ -222,7 +236,9 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
                 .filter(|row| row[TEXT] != 0)
                 .min_by_key(|row| (row[TEXT], row[SIMHASH], row[AGREE]))
                 .copied();
-            let kinds = group.iter().fold(0, |kinds, row| kinds | row[FLAGS]) & (OTHER | PAGE);
+            let flags = group.iter().fold(0, |flags, row| flags | row[FLAGS]);
+            let kinds = flags & (OTHER | PAGE);
+            let unread = by == By::Simhash && flags & READ == 0;
             out.extend(group.iter().map(|row| {
                 let mut row = *row;
                 if row[FLAGS] & ANSWERED == 0 {
@@ -230,6 +246,10 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
                 }
                 if row[FLAGS] & (OTHER | PAGE) == 0 {
                     row[FLAGS] |= if kinds == OTHER { OTHER } else { 0 };
+                }
+                if unread && row[LABEL] != 0 {
+                    counters.unread(row[FLAGS] & OTHER == 0);
+                    row[LABEL] = 0;
                 }
                 if by == By::Simhash
                     && let Some(text) = text

@@ -10,6 +10,7 @@
 pub mod clusters;
 pub mod group;
 mod grouped;
+pub mod journal;
 pub mod learn;
 pub mod locate;
 pub mod near;
@@ -25,6 +26,7 @@ pub mod tally;
 pub mod types;
 pub mod verdict;
 pub mod walk;
-pub use run::{Learned, ProvenSite, Withdrawn, run};
+pub use journal::Journal;
+pub use run::{Learned, ProvenSite, Withdrawn, run, run_on};
 pub use types::{Batches, Plan, RunError, Source, SourceError};
 pub mod summary;

@@ -96,8 +96,10 @@ fn head(path: &Path) -> Result<Vec<u8>, IoError> {
         Err(error) if error.kind() == ErrorKind::InvalidData => return Ok(head),
         Err(error) => return Err(IoError::read(path)(error)),
     };
-    if source.next_member().map_err(IoError::read(path))? {
-        Member(&mut source).take(HEAD).read_to_end(&mut head).map_err(IoError::read(path))?;
+    // A member may be one line.
+    while (head.len() as u64) < HEAD && source.next_member().map_err(IoError::read(path))? {
+        let rest = HEAD - head.len() as u64;
+        Member(&mut source).take(rest).read_to_end(&mut head).map_err(IoError::read(path))?;
     }
     Ok(head)
 }

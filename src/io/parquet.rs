@@ -10,6 +10,7 @@
 //! [`SLICE`] rows.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,12 +107,19 @@ fn open(path: &Path, name: &Path, compression: Compression) -> Result<Serialized
         return Err(failed(reason));
     }
     let file = File::open(path).map_err(IoError::read(path))?;
-    let reader = SerializedFileReader::new(file)
+    let reader = guarded(|| SerializedFileReader::new(file))
         .map_err(|error| failed(format!("no Parquet file that can be read ({error}); fetch it again")))?;
     if columns(reader.metadata().file_metadata().schema_descr())[Column::Url as usize].is_none() {
         return Err(failed("no column `url` of strings; give a file with one".to_owned()));
     }
     Ok(reader)
+}
+
+/// Runs the library's decoders, which believe what a file says of its own lengths: on damaged data they may panic, and
+/// that too costs the row group and not the run.
+fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(ParquetError::General("the decoder gave up on damaged data".to_owned())))
 }
 
 /// Where the columns that undust reads are in the file: flat ones of strings or whole numbers.
@@ -188,7 +196,7 @@ impl ParquetReader {
                 }
                 let number = self.next;
                 self.next += 1;
-                match self.begin(number) {
+                match guarded(|| self.begin(number)) {
                     Ok(group) => self.open = Some(group),
                     Err(error) => self.give_up(number, &error, rejects),
                 }
@@ -196,10 +204,11 @@ impl ParquetReader {
             }
             let Some(group) = &mut self.open else { continue };
             let (number, place) = (group.number, &self.shard.name);
-            match group.slice(batch, |reason, row, url| {
-                // Rows are counted from 1 within the group, whose number stands for the offset.
+            // Rows are counted from 1 within the group, whose number stands for the offset.
+            let mut reject = |reason, row, url: &[u8]| {
                 rejects.add(reason, Place { file: place, offset: number, line: Some(row) }, url);
-            }) {
+            };
+            match guarded(|| group.slice(batch, &mut reject)) {
                 Ok(rows) => rejects.saw(rows as u64),
                 Err(error) => {
                     self.open = None;
@@ -223,6 +232,11 @@ impl ParquetReader {
             let chunk = group.metadata().column(at);
             if chunk.uncompressed_size() > CHUNK_LIMIT {
                 return Err(ParquetError::General(format!("column {at} holds over {CHUNK_LIMIT} bytes")));
+            }
+            let places =
+                [chunk.data_page_offset(), chunk.compressed_size(), chunk.dictionary_page_offset().unwrap_or(0)];
+            if places.iter().any(|&place| place < 0) {
+                return Err(ParquetError::General(format!("column {at} is said to lie at a negative place")));
             }
             self.read.fetch_add(u64::try_from(chunk.compressed_size()).unwrap_or(0), Ordering::Relaxed);
             let optional = chunk.column_descr().max_def_level() > 0;
@@ -302,7 +316,7 @@ impl Group {
     fn slice(
         &mut self,
         batch: &mut RecordBatch,
-        mut reject: impl FnMut(Reason, u64, &[u8]),
+        reject: &mut impl FnMut(Reason, u64, &[u8]),
     ) -> Result<usize, ParquetError> {
         let rows = self.left.min(SLICE);
         self.columns.iter_mut().try_for_each(|column| column.fill(rows))?;

@@ -234,10 +234,14 @@ impl Window {
         Ok(length.map(|length| Head { kind, bytes, length }))
     }
 
-    /// True where a record ends behind `bytes`: nothing comes there, or line ends and the next head.
+    /// True where a record ends behind `bytes`: nothing comes there, or the two line ends that end a record, or any and
+    /// the next head.
     fn ends_at(&mut self, bytes: usize) -> io::Result<bool> {
         let there = self.fill(bytes + 16)?;
         let behind = &self.data()[bytes..there.min(bytes + 16)];
+        if behind.starts_with(b"\r\n\r\n") || behind.starts_with(b"\n\n") {
+            return Ok(true);
+        }
         let next = behind.iter().position(|b| !matches!(b, b'\r' | b'\n')).unwrap_or(behind.len());
         Ok(next == behind.len() || (next > 0 && behind[next..].starts_with(&b"WARC/"[..5.min(behind.len() - next)])))
     }

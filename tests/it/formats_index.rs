@@ -176,7 +176,8 @@ pub const COLUMNAR: &str = "message index {
 }";
 
 /// A row: URL, private domain, status, redirect, digest, media type.
-pub type Row = (&'static str, Option<&'static str>, Option<i32>, Option<&'static str>, Option<&'static str>, &'static str);
+pub type Row =
+    (&'static str, Option<&'static str>, Option<i32>, Option<&'static str>, Option<&'static str>, &'static str);
 
 /// A file with a row group for each of `groups`.
 pub fn columnar(schema: &str, codec: Codec, groups: &[&[Row]]) -> Vec<u8> {

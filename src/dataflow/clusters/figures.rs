@@ -39,6 +39,8 @@ pub struct Figures {
     pub strangers: u64,
     /// Records that lost their label because they share a sink with other forms.
     pub unlabelled: u64,
+    /// Pages whose text is not in the input: left without a label by simhash.
+    pub unread: u64,
     /// Sinks, the largest first.
     pub sinks: Vec<Sink>,
 }
@@ -64,6 +66,7 @@ const TOLD: usize = 100;
 pub(super) struct Counters {
     counts: [AtomicU64; 15],
     unlabelled: AtomicU64,
+    unread: AtomicU64,
     sinks: Mutex<Vec<Sink>>,
 }
 
@@ -129,6 +132,10 @@ impl Counters {
         self.unlabelled.fetch_add(records as u64, Ordering::Relaxed);
     }
 
+    pub(super) fn unread(&self, page: bool) {
+        self.unread.fetch_add(u64::from(page), Ordering::Relaxed);
+    }
+
     pub(super) fn figures(&self) -> Figures {
         let at = |at: usize| self.counts[at].load(Ordering::Relaxed);
         let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -151,6 +158,7 @@ impl Counters {
             to_errors: at(13),
             strangers: at(14),
             unlabelled: self.unlabelled.load(Ordering::Relaxed),
+            unread: self.unread.load(Ordering::Relaxed),
             sinks,
         }
     }

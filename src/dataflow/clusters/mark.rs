@@ -47,6 +47,8 @@ pub(super) const DECLARES: u64 = 64;
 pub(super) const ITSELF: u64 = 128;
 /// The declared target is on another site: refused.
 pub(super) const FOREIGN: u64 = 256;
+/// The text was read, empty or not.
+pub(super) const READ: u64 = 512;
 
 /// Tokens from which two texts may be called near by their simhash: under it, pages that share a skeleton and differ in
 /// a few words (a profile, an empty list) would fall together.
@@ -141,7 +143,7 @@ fn content(by: By, row: &mut Row, flags: &mut u64, seed: u64, facts: Facts<'_>) 
         };
         row[TEXT] = vertex(TEXT_VERTEX, &bytes.map(u64::to_le_bytes).concat());
         row[SIMHASH] = print.simhash;
-        *flags |= if print.tokens >= LONG_TEXT { LONG } else { 0 };
+        *flags |= READ | if print.tokens >= LONG_TEXT { LONG } else { 0 };
         if print.tokens == 0 {
             row[TEXT] = 0;
         }
