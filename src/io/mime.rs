@@ -22,10 +22,11 @@ pub(super) fn kind(mime: &[u8], url: &[u8]) -> Kind {
 
 /// True for `/robots.txt` of any host.
 pub(super) fn is_robots(url: &[u8]) -> bool {
-    let Some(at) = memchr::memmem::find(url, b"/robots.txt") else { return false };
-    let behind = &url[at + b"/robots.txt".len()..];
-    let host = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
-    !url[host..at.max(host)].contains(&b'/') && (behind.is_empty() || behind[0] == b'?' || behind[0] == b'#')
+    let Some(colon) = memchr::memchr(b':', url) else { return false };
+    let rest = url.get(colon + 3..).unwrap_or_default();
+    let path = &rest[memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())..];
+    let behind = path.strip_prefix(b"/robots.txt");
+    behind.is_some_and(|behind| matches!(behind.first(), None | Some(b'?' | b'#')))
 }
 
 #[cfg(test)]
@@ -42,5 +43,6 @@ mod tests {
         assert_eq!(kind(b"text/html", b"https://a:1/robots.txt?x"), Kind::Other);
         assert_eq!(kind(b"text/html", b"http://a/b/robots.txt"), Kind::Html);
         assert_eq!(kind(b"text/html", b"http://a/robots.txts"), Kind::Html);
+        assert_eq!(kind(b"text/html", b"http://a?/robots.txt"), Kind::Html);
     }
 }

@@ -388,8 +388,8 @@ impl<'a> Row<'a> {
         if self.url.is_empty() {
             return Err(Reason::MissingUrl);
         }
-        let texts = [self.facts.digest, self.facts.title, self.facts.canonical];
-        if ![self.url, self.cluster, self.site].into_iter().chain(texts.into_iter().flatten()).all(utf8) {
+        let texts = [self.facts.digest, self.facts.title, self.facts.canonical].map(Option::unwrap_or_default);
+        if !(utf8(self.url) && utf8(self.cluster) && utf8(self.site) && texts.into_iter().all(utf8)) {
             return Err(Reason::InvalidUtf8);
         }
         match check_url(self.url) {
