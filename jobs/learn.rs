@@ -1,5 +1,6 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
 use super::cluster::{ClusterArgs, ClusterError, LearnedSites, digest_of};
+use super::labels::{Labelled, Means, RecordArgs};
 use super::report::{Exit, Failure, chain, say};
 use clap::{Args, ValueEnum};
 use std::error::Error;
@@ -85,9 +86,8 @@ pub struct LearnArgs {
     /// More rejected lines than this end the run with code 4: outputs are written, _SUCCESS is not.
     #[arg(long, value_name = "COUNT|PERCENT%", default_value = "5%")]
     max_rejects: Limit,
-    /// Format of the input, where the extension does not tell.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    #[command(flatten)]
+    records: RecordArgs,
     /// Longest line of the input in bytes; longer ones are rejected.
     #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
     line_limit: usize,
@@ -116,12 +116,6 @@ enum How {
 enum Selection {
     Graph,
     Naive,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Tsv,
-    Jsonl,
 }
 
 /// Why `learn` ends without being done.
@@ -184,16 +178,21 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
         true => Some(shards::spool_stdin(&plan.scratch)?),
         false => None,
     };
-    let format = args.format.map(|format| match format {
-        Format::Tsv => undust::io::Format::Tsv,
-        Format::Jsonl => undust::io::Format::Jsonl,
-    });
-    let options = Options { format, stdin: spooled.as_ref().map(|file| file.path().to_owned()), ..Options::default() };
+    let options = Options {
+        format: args.records.format.map(Into::into),
+        log_base: args.records.log_base.clone(),
+        stdin: spooled.as_ref().map(|file| file.path().to_owned()),
+        ..Options::default()
+    };
     let shards = shards::find(&args.inputs, &options)?;
     if let Some(path) = args.overrides.as_ref().filter(|path| !path.is_file()) {
         return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
     }
-    let parameters = digest_of(&(Parameters::of(&plan), args.line_limit));
+    if cluster.is_some() && args.records.choose(&shards, args.line_limit)?.0.by().is_some() {
+        let text = "records without labels are clustered on one machine: run `undust clusters` first, and learn from its output";
+        return Err(LearnError::Usage(text.to_owned()));
+    }
+    let parameters = digest_of(&(Parameters::of(&plan), args.line_limit, format!("{:?}", args.records)));
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &shards)?;
     let done = learn(&args, &plan, &parameters, shards, mesh.as_ref());
     if let Some(mesh) = &mesh {
@@ -227,10 +226,21 @@ fn learn(
     };
 
     let local = mesh.filter(|_| args.cluster.local_shards).map(|mesh| mesh.process() * plan.workers);
-    let source = Shards { shards, line_limit: args.line_limit, rejects: Arc::default(), local, workers: plan.workers };
-    let source = Arc::new(source);
     let progress = Arc::new(Progress::default());
     let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
+    let means = Means::of(plan, args.line_limit, args.quiet, progress.clone());
+    let labelled = match mesh {
+        None => args.records.label(shards, &means).map_err(LearnError::Failed)?,
+        Some(_) => Labelled::of_input(shards),
+    };
+    let source = Arc::new(Shards {
+        shards: labelled.shards.clone(),
+        line_limit: args.line_limit,
+        counts: labelled.rejects.is_none(),
+        rejects: Arc::new(Mutex::new(labelled.rejects.clone().unwrap_or_default())),
+        local,
+        workers: plan.workers,
+    });
     let kept = journal.clone().map(|journal| journal as Arc<dyn Journal>);
     let learned = undust::dataflow::run_on(plan, source.clone(), progress, mesh, kept);
     drop(reporter);
@@ -336,7 +346,9 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
 struct Shards {
     shards: Vec<Shard>,
     line_limit: usize,
-    /// Those of the first pass.
+    /// The first pass counts rejects; where the records were clustered they were counted then.
+    counts: bool,
+    /// Those of the first reading.
     rejects: Arc<Mutex<Rejects>>,
     /// Where the shards are this host's own, its first worker.
     local: Option<usize>,
@@ -363,7 +375,7 @@ impl Source for Shards {
             open: None,
             line_limit: self.line_limit,
             rejects: Rejects::default(),
-            deposit: (pass == 0).then(|| self.rejects.clone()),
+            deposit: (pass == 0 && self.counts).then(|| self.rejects.clone()),
         }))
     }
 }

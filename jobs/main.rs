@@ -2,10 +2,12 @@
 //! nowhere else.
 
 mod cluster;
+mod clusters;
 mod compare;
 mod evaluate;
 mod explain;
 mod export;
+mod labels;
 mod learn;
 mod normalize;
 mod pipeline;
@@ -35,6 +37,7 @@ struct Cli {
 enum Job {
     Learn(learn::LearnArgs),
     Normalize(normalize::NormalizeArgs),
+    Clusters(clusters::ClustersArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
     Rules(rules::RulesArgs),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let done = match cli.job {
         Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
         Job::Normalize(args) => normalize::run(args),
+        Job::Clusters(args) => clusters::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
         Job::Compare(args) => compare::run(args),

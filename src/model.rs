@@ -6,6 +6,10 @@
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
+mod facts;
+
+pub use facts::{Facts, Fingerprint, Kind};
+
 /// One crawl record, borrowed from the batch that holds it. All byte strings are valid UTF-8 (readers reject others).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -33,6 +37,8 @@ pub struct RecordBatch {
     /// End of a row's bytes.
     ends: Vec<u32>,
     elsewhere: Vec<bool>,
+    /// What else is known of the rows, up to the last one of which anything is.
+    facts: facts::Columns,
 }
 
 impl RecordBatch {
@@ -57,6 +63,7 @@ impl RecordBatch {
         self.starts.clear();
         self.ends.clear();
         self.elsewhere.clear();
+        self.facts.clear();
     }
 
     /// Adds a record.
@@ -71,6 +78,25 @@ impl RecordBatch {
         self.starts.push(row);
         self.ends.push(self.bytes.len() as u32);
         self.elsewhere.push(record.elsewhere);
+    }
+
+    /// Adds a record of which more is known.
+    pub fn push_with(&mut self, record: Record<'_>, facts: Facts<'_>) {
+        self.facts.put(self.len(), facts);
+        self.push(record);
+    }
+
+    /// Notes what else is known of the record added last.
+    ///
+    /// # Panics
+    /// When the batch is empty.
+    pub fn note(&mut self, facts: Facts<'_>) {
+        self.facts.put(self.len() - 1, facts);
+    }
+
+    /// What else is known of the record at `row`; nothing where only [`push`](Self::push) saw it.
+    pub fn facts(&self, row: usize) -> Facts<'_> {
+        self.facts.get(row)
     }
 
     /// The record at `row`.

@@ -25,6 +25,16 @@ mod dataflow_support;
 mod dataflow_walk;
 #[path = "it/evaluate.rs"]
 mod evaluate;
+#[path = "it/formats_fuzz.rs"]
+mod formats_fuzz;
+#[path = "it/formats_index.rs"]
+mod formats_index;
+#[path = "it/formats_jobs.rs"]
+mod formats_jobs;
+#[path = "it/formats_support.rs"]
+mod formats_support;
+#[path = "it/formats_warc.rs"]
+mod formats_warc;
 #[path = "it/fuzz_replay.rs"]
 mod fuzz_replay;
 #[path = "it/house.rs"]

@@ -4,15 +4,19 @@
 //! and fit on one screen each. Operators are extension traits and stay thin: what they decide is in plain functions
 //! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
 //!
-//! [`alone`] does both for one site in plain code: the oracle of the dataflows.
+//! [`alone`] does both for one site in plain code: the oracle of the dataflows. [`clusters`] makes clusters of records
+//! without labels, before the others; it alone uses differential dataflow.
 //!
 //! The module knows no files: records come from a [`types::Source`], results are values.
 pub mod alone;
+pub mod clusters;
 pub mod compare;
 pub mod group;
+mod grouped;
 pub mod journal;
 pub mod learn;
 pub mod locate;
+pub mod near;
 pub mod pages;
 pub mod proof;
 pub mod read;

@@ -16,8 +16,8 @@ pub enum IoError {
     },
     /// A folder in which no file is a shard.
     #[error(
-        "{path}: no shard in this folder (.tsv, .txt, .jsonl, .ndjson, .json, each also with .gz or .zst); \
-         name the files themselves, or give --format to read every file in it"
+        "{path}: no shard in this folder (.tsv, .txt, .jsonl, .ndjson, .json, .cdx, .cdxj, .warc, .log, each also with \
+         .gz or .zst, or .parquet); name the files themselves, or give --format to read every file in it"
     )]
     NoShards {
         /// The folder.
@@ -39,11 +39,26 @@ pub enum IoError {
     },
     /// A file whose name does not tell its format.
     #[error(
-        "{path}: its name does not tell the format (.tsv, .txt, .jsonl, .ndjson, .json); give --format tsv or --format jsonl"
+        "{path}: neither its name nor its first bytes tell the format (.tsv, .txt, .jsonl, .ndjson, .json, .cdx, .cdxj, \
+         .warc, .parquet, .log); give --format tsv, or jsonl, cdx, cdxj, warc, parquet, access-log"
     )]
     UnknownFormat {
         /// The file.
         path: PathBuf,
+    },
+    /// An access log whose lines do not tell the host they are of.
+    #[error("{path}: an access log, and its lines name no host; give --log-base https://HOST")]
+    NoLogBase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A Parquet file that cannot be opened, or has no column of URLs.
+    #[error("{path}: {reason}")]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and a way out.
+        reason: String,
     },
     /// A pipe, socket or device: input is read twice, so it must be a file.
     #[error("{path}: not a regular file, and input is read twice; pipe it to standard input and name it -")]

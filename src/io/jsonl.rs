@@ -1,7 +1,8 @@
 //! Lines that are one JSON object each: pure.
 //!
 //! Fields read: `url`, `cluster`, `site`, `canonical`, `redirect`, `status`; others are skipped, whatever they hold. A
-//! field given twice counts as its last.
+//! field given twice counts as its last. What tells pages without a label apart is read too where it is asked for
+//! ([`parse_facts`]).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +11,13 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
+pub use facts::parse as parse_facts;
+
 use super::reason::{Reason, check_url};
 use crate::model::{Record, RecordBatch};
 
-mod scan;
+pub(super) mod facts;
+pub(super) mod scan;
 #[cfg(test)]
 mod tests;
 

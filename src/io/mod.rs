@@ -5,9 +5,13 @@
 //! | [`shards`] | inputs named by the user -> the list of shards, the units dealt to workers |
 //! | [`compression`] | plain, gzip and zstd, by magic bytes and extension |
 //! | [`reader`] | one shard -> batches of records, with the line limit and the count of bytes read |
+//! | [`detect`] | a file -> its format, by first bytes and name |
+//! | [`members`] | gzip members and zstd frames, where damage costs the one it is in |
 //! | [`blocks`] | one text file or standard input -> blocks of whole lines |
 //! | [`rules`] | the rule set in a result folder |
-//! | [`tsv`], [`jsonl`] | one line -> one record; pure |
+//! | [`tsv`], [`jsonl`], [`cdx`], [`cdxj`], [`access_log`] | one line -> one record; pure |
+//! | [`warc`], [`http`] | archives: record by record; the answer in one, with its codings undone |
+//! | [`parquet`], [`table`] | columnar indexes: read by projection, row group by row group; written |
 //! | [`reason`] | why a line is no record, and the cheap check of its URL |
 //! | [`rejects`] | counts and a bounded sample of bad lines; merges the same over any split of the input |
 //! | [`output`] | the output folder and files that are whole or not there |
@@ -17,18 +21,29 @@
 //! A bad line is data: counted, sampled, never fatal. A bad file is a failure of the run. Nothing here prints; progress
 //! is a plain atomic that others read.
 
+pub mod access_log;
 pub mod blocks;
+pub mod cdx;
+pub mod cdxj;
 pub mod compression;
+pub mod detect;
 pub mod error;
+pub mod http;
 pub mod journal;
 pub mod jsonl;
+mod lines;
+pub mod members;
+mod mime;
 pub mod output;
+pub mod parquet;
 pub mod reader;
 pub mod reason;
 pub mod rejects;
 pub mod rules;
 pub mod shards;
+pub mod table;
 pub mod tsv;
+pub mod warc;
 
 pub use error::IoError;
 pub use output::OutputDir;

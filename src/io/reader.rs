@@ -1,19 +1,14 @@
-//! Reading one shard: bytes into batches of records, bad lines into [`Rejects`].
-//!
-//! Lines are cut from one buffer and parsed where they lie. Memory a reader: 256 KiB, the line limit, and what the
-//! decoder holds; the batch belongs to the caller.
+//! Reading one shard, whatever its format: bytes into batches of records, bad ones into [`Rejects`].
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use super::compression::Compression;
 use super::error::IoError;
-use super::reason::Reason;
-use super::rejects::{Place, Rejects};
-use super::shards::{self, Format, Shard};
-use super::{jsonl, tsv};
+use super::lines::LineReader;
+use super::parquet::ParquetReader;
+use super::rejects::Rejects;
+use super::shards::{Format, Shard};
+use super::warc::WarcReader;
 use crate::model::RecordBatch;
 
 /// Most records of a batch.
@@ -22,45 +17,20 @@ pub const BATCH_ROWS: usize = 64 << 10;
 pub const BATCH_BYTES: u64 = 4 << 20;
 /// Longest line by default, in bytes without its end.
 pub const LINE_LIMIT: usize = 64 << 10;
-/// Bytes asked of the source at a time, at least.
-const CHUNK: usize = 256 << 10;
-/// Bytes read at a time behind the end of a range.
-const REST: u64 = 4 << 10;
-/// What some editors put before UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one shard, batch by batch.
+///
+/// Memory a reader: for lines 256 KiB, the line limit, and what the decoder holds; for archives [`super::warc`], for
+/// Parquet one column page a column ([`super::parquet`]). The batch belongs to the caller.
 pub struct ShardReader {
     shard: Shard,
-    source: Box<dyn Read + Send>,
-    /// Bytes read from the file by this reader.
-    position: Arc<AtomicU64>,
-    line_limit: usize,
-    /// `buffer[from..to]` is read and not yet consumed.
-    buffer: Box<[u8]>,
-    from: usize,
-    to: usize,
-    /// Offset of `buffer[from]` in the decompressed file.
-    offset: u64,
-    /// Lines that start here or later belong to another shard.
-    stop: u64,
-    /// Number of the line at `from`, where it is known.
-    line: Option<u64>,
-    /// The rest of the line at `from` is passed over.
-    skipping: bool,
-    ended: bool,
+    kind: Kind,
 }
 
-/// What the next step over the buffer found.
-enum Step {
-    /// The line `buffer[start..end]`, without its end; it was consumed.
-    Line { start: usize, end: usize, offset: u64, number: Option<u64> },
-    /// The line at `from` is longer than the limit; the next steps pass it over.
-    OverLong { offset: u64, number: Option<u64> },
-    /// Some bytes of a line were passed over.
-    Skipped,
-    /// No more lines for this shard.
-    End,
+enum Kind {
+    Lines(LineReader),
+    Warc(Box<WarcReader>),
+    Parquet(Box<ParquetReader>),
 }
 
 impl ShardReader {
@@ -68,204 +38,45 @@ impl ShardReader {
     /// file (before decompression), for progress.
     ///
     /// # Errors
-    /// [`IoError::NotFound`] or [`IoError::Read`].
+    /// [`IoError::NotFound`], [`IoError::Read`], or for Parquet [`IoError::Parquet`].
     pub fn open(shard: &Shard, line_limit: usize, read: Arc<AtomicU64>) -> Result<Self, IoError> {
-        let mut file = shards::open(shard)?;
-        let (start, stop) = shard.range.unwrap_or((0, u64::MAX));
-        if start > 0 {
-            // From the byte before: if it ends a line, the line at `start` is ours.
-            file.seek(SeekFrom::Start(start - 1)).map_err(IoError::read(&shard.path))?;
-        }
-        let position = Arc::new(AtomicU64::new(start.saturating_sub(1)));
-        let counted = Counted { file, position: position.clone(), read };
-        let source = shard.compression.reader(counted).map_err(IoError::read(&shard.path))?;
-        Ok(Self {
-            shard: shard.clone(),
-            source,
-            position,
-            line_limit,
-            // A line of the limit, its end and one byte more fit beside a chunk.
-            buffer: vec![0; line_limit.saturating_add(CHUNK)].into_boxed_slice(),
-            from: 0,
-            to: 0,
-            offset: start.saturating_sub(1),
-            stop,
-            line: (start == 0).then_some(1),
-            skipping: start > 0,
-            ended: false,
-        })
+        Self::open_as(shard, line_limit, false, read)
+    }
+
+    /// As [`open`](Self::open); the batches hold the facts of the records too ([`crate::model::Facts`]).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with_facts(shard: &Shard, line_limit: usize, read: Arc<AtomicU64>) -> Result<Self, IoError> {
+        Self::open_as(shard, line_limit, true, read)
+    }
+
+    fn open_as(shard: &Shard, line_limit: usize, facts: bool, read: Arc<AtomicU64>) -> Result<Self, IoError> {
+        let kind = match shard.format {
+            Format::Warc => Kind::Warc(Box::new(WarcReader::open(shard, line_limit, read)?)),
+            Format::Parquet => Kind::Parquet(Box::new(ParquetReader::open(shard, read)?)),
+            _ => Kind::Lines(LineReader::open(shard, line_limit, facts, read)?),
+        };
+        Ok(Self { shard: shard.clone(), kind })
     }
 
     /// Fills `batch` (cleared first) with the next records, at most [`BATCH_ROWS`] or those of [`BATCH_BYTES`] of lines;
-    /// bad lines go to `rejects`. False at the end of the shard; a batch may be empty before it. The records and rejects
+    /// bad ones go to `rejects`. False at the end of the shard; a batch may be empty before it. The records and rejects
     /// do not depend on how the source hands out its bytes.
     ///
     /// # Errors
-    /// [`IoError::Read`], or [`IoError::Corrupt`] where compressed data are cut short or damaged; the run cannot go on.
+    /// [`IoError::Read`], or [`IoError::Corrupt`] where compressed TSV or JSON lines are cut short or damaged; the run
+    /// cannot go on. In the other formats damage costs the record, member or row group it is in.
     pub fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
-        batch.clear();
-        let parse = match self.shard.format {
-            Format::Tsv => tsv::parse,
-            Format::Jsonl => jsonl::parse,
-        };
-        let until = self.offset.saturating_add(BATCH_BYTES);
-        let mut lines = 0;
-        let mut more = true;
-        while batch.len() < BATCH_ROWS && self.offset < until {
-            match self.step()? {
-                Step::Line { start, end, offset, number } => {
-                    let mut line = &self.buffer[start..end];
-                    if offset == 0 {
-                        line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-                        if self.shard.format == Format::Tsv && tsv::is_header(line) {
-                            continue;
-                        }
-                    }
-                    lines += 1;
-                    let place = Place { file: &self.shard.name, offset, line: number };
-                    if let Some(head) = line.get(..self.line_limit).filter(|head| head.len() < line.len()) {
-                        rejects.add(Reason::OverLongLine, place, head);
-                    } else if let Err(reason) = parse(line, batch) {
-                        rejects.add(reason, place, line);
-                    }
-                }
-                Step::OverLong { offset, number } => {
-                    lines += 1;
-                    let place = Place { file: &self.shard.name, offset, line: number };
-                    let line = &self.buffer[self.from..self.to];
-                    let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| offset == 0).unwrap_or(line);
-                    // As much as is kept of a line that fits the buffer: the sample must not tell how bytes came in.
-                    rejects.add(Reason::OverLongLine, place, &line[..self.line_limit]);
-                }
-                Step::Skipped => {}
-                Step::End => {
-                    more = false;
-                    break;
-                }
-            }
+        match &mut self.kind {
+            Kind::Lines(reader) => reader.next_batch(batch, rejects),
+            Kind::Warc(reader) => reader.next_batch(batch, rejects),
+            Kind::Parquet(reader) => reader.next_batch(batch, rejects),
         }
-        rejects.saw(lines);
-        Ok(more || !batch.is_empty())
     }
 
     /// The shard that is read.
     pub fn shard(&self) -> &Shard {
         &self.shard
-    }
-
-    fn step(&mut self) -> Result<Step, IoError> {
-        if self.offset >= self.stop {
-            return Ok(Step::End);
-        }
-        // Bytes from `from` on that hold no line end.
-        let mut searched = 0;
-        loop {
-            let newline = memchr::memchr(b'\n', &self.buffer[self.from + searched..self.to]);
-            let pending = self.to - self.from;
-            if self.skipping {
-                return match newline {
-                    Some(at) => {
-                        self.consume(searched + at + 1);
-                        self.skipping = false;
-                        self.line = self.line.map(|line| line + 1);
-                        Ok(Step::Skipped)
-                    }
-                    None if pending > 0 => {
-                        self.consume(pending);
-                        Ok(Step::Skipped)
-                    }
-                    None if self.ended => Ok(Step::End),
-                    None => {
-                        self.fill()?;
-                        Ok(Step::Skipped)
-                    }
-                };
-            }
-            if let Some(at) = newline {
-                return Ok(self.take(searched + at, 1));
-            }
-            searched = pending;
-            // A carriage return before the line end would not count.
-            if pending > self.line_limit + 1 && !self.may_be_marked() {
-                self.skipping = true;
-                return Ok(Step::OverLong { offset: self.offset, number: self.line });
-            }
-            if self.ended {
-                return Ok(if pending > 0 { self.take(pending, 0) } else { Step::End });
-            }
-            self.fill()?;
-        }
-    }
-
-    /// True while a byte order mark, which does not count either, could still make the line at `from` fit.
-    fn may_be_marked(&self) -> bool {
-        self.offset == 0 && self.to - self.from <= self.line_limit + 1 + BYTE_ORDER_MARK.len()
-    }
-
-    /// Consumes a line of `len` bytes and its line end of `end` bytes.
-    fn take(&mut self, len: usize, end: usize) -> Step {
-        let (start, offset, number) = (self.from, self.offset, self.line);
-        self.consume(len + end);
-        self.line = number.map(|line| line + 1);
-        let line = &self.buffer[start..start + len];
-        let len = line.strip_suffix(b"\r").unwrap_or(line).len();
-        Step::Line { start, end: start + len, offset, number }
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.from += bytes;
-        self.offset += bytes as u64;
-    }
-
-    /// Reads more bytes behind those not yet consumed.
-    fn fill(&mut self) -> Result<(), IoError> {
-        self.buffer.copy_within(self.from..self.to, 0);
-        self.to -= self.from;
-        self.from = 0;
-        // Behind the range only the rest of one line is wanted.
-        let ahead = self.stop.saturating_sub(self.offset + self.to as u64).max(REST);
-        let room = (self.buffer.len() - self.to).min(usize::try_from(ahead).unwrap_or(usize::MAX));
-        loop {
-            match self.source.read(&mut self.buffer[self.to..self.to + room]) {
-                Ok(0) => self.ended = true,
-                Ok(read) => self.to += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(self.failure(error)),
-            }
-            return Ok(());
-        }
-    }
-
-    /// What a failed read means. Errors of the system carry its number, those of the decoders do not.
-    fn failure(&self, source: io::Error) -> IoError {
-        let path = self.shard.name.clone().into();
-        if source.raw_os_error().is_some() || self.shard.compression == Compression::Plain {
-            return IoError::Read { path, source };
-        }
-        IoError::Corrupt {
-            path,
-            compression: self.shard.compression,
-            what: if source.kind() == io::ErrorKind::UnexpectedEof { "cut short" } else { "damaged" },
-            position: self.position.load(Ordering::Relaxed),
-            decompressed: self.offset + (self.to - self.from) as u64,
-            source,
-        }
-    }
-}
-
-/// A file that counts what is read of it.
-struct Counted {
-    file: File,
-    position: Arc<AtomicU64>,
-    read: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.file.read(out)?;
-        // Statistics: no other memory hangs on them.
-        self.position.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(bytes)
     }
 }

@@ -38,11 +38,29 @@ pub enum Reason {
     /// The URL is refused by stage 1 for another cause.
     #[error("invalid-url")]
     InvalidUrl,
+    /// A gzip member or zstd frame that is damaged or cut short; told with its place in the compressed file.
+    #[error("broken-member")]
+    BrokenMember,
+    /// Too few fields for a line of an index.
+    #[error("missing-field")]
+    MissingField,
+    /// Not a line of an access log.
+    #[error("not-a-log-line")]
+    NotALogLine,
+    /// A record of an archive whose head or length is wrong.
+    #[error("broken-record")]
+    BrokenRecord,
+    /// An archived answer whose HTTP head cannot be read.
+    #[error("broken-http")]
+    BrokenHttp,
+    /// A row group of a Parquet file that cannot be decoded; told with its number as the line.
+    #[error("broken-row-group")]
+    BrokenRowGroup,
 }
 
 impl Reason {
     /// Every reason, in the order of the type.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 16] = [
         Self::OverLongLine,
         Self::EmptyLine,
         Self::InvalidUtf8,
@@ -53,6 +71,12 @@ impl Reason {
         Self::NotHttp,
         Self::NoHost,
         Self::InvalidUrl,
+        Self::BrokenMember,
+        Self::MissingField,
+        Self::NotALogLine,
+        Self::BrokenRecord,
+        Self::BrokenHttp,
+        Self::BrokenRowGroup,
     ];
 
     /// The stable name, for example `missing-url`.
@@ -68,6 +92,12 @@ impl Reason {
             Self::NotHttp => "not-http",
             Self::NoHost => "no-host",
             Self::InvalidUrl => "invalid-url",
+            Self::BrokenMember => "broken-member",
+            Self::MissingField => "missing-field",
+            Self::NotALogLine => "not-a-log-line",
+            Self::BrokenRecord => "broken-record",
+            Self::BrokenHttp => "broken-http",
+            Self::BrokenRowGroup => "broken-row-group",
         }
     }
 }

@@ -11,36 +11,15 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tempfile::NamedTempFile;
 
 use super::compression::{self, Compression};
+pub use super::detect::Format;
 use super::error::IoError;
-
-/// How lines are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// `url<TAB>cluster[<TAB>site]` ([`super::tsv`]).
-    Tsv,
-    /// One JSON object a line ([`super::jsonl`]).
-    Jsonl,
-}
-
-impl Format {
-    /// What a name says, less `.gz` or `.zst`: `.tsv` and `.txt`, or `.jsonl`, `.ndjson` and `.json`, in any case.
-    pub fn of_name(path: &Path) -> Option<Self> {
-        let bare = match Compression::of_name(path) {
-            Compression::Plain => path.to_owned(),
-            _ => path.with_extension(""),
-        };
-        match bare.extension()?.to_ascii_lowercase().to_str()? {
-            "tsv" | "txt" => Some(Self::Tsv),
-            "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
-            _ => None,
-        }
-    }
-}
+use super::{access_log, detect, parquet};
 
 /// A file, or a byte range of a plain file, that one worker reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +33,10 @@ pub struct Shard {
     /// How it is compressed.
     pub compression: Compression,
     /// The bytes whose lines this shard owns: those that start at or after the first and before the second. `None`: all.
+    /// For Parquet: the row groups that it owns, by number.
     pub range: Option<(u64, u64)>,
+    /// Scheme and host that the paths of an access log are put behind.
+    pub base: Option<Arc<str>>,
     /// Bytes on disk, of the range where there is one: the whole that progress is told of.
     pub size: u64,
 }
@@ -66,6 +48,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// Plain files are cut into ranges of this size.
     pub range_bytes: u64,
+    /// Scheme and host of the site that access logs are of, `https://example.org` (`--log-base`).
+    pub log_base: Option<String>,
     /// Where standard input was spooled ([`spool_stdin`]), if `-` is to be read.
     pub stdin: Option<PathBuf>,
 }
@@ -73,7 +57,7 @@ pub struct Options {
 impl Default for Options {
     /// Formats by extension, ranges of 16 MiB, no standard input.
     fn default() -> Self {
-        Self { format: None, range_bytes: 16 << 20, stdin: None }
+        Self { format: None, range_bytes: 16 << 20, log_base: None, stdin: None }
     }
 }
 
@@ -131,9 +115,11 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
         let file = entry.path();
         // Hidden files and marks such as `_SUCCESS` are no data, as everywhere around Hadoop.
         let aside = matches!(entry.file_name().as_encoded_bytes(), [b'.' | b'_', ..]);
-        let wanted = options.format.is_some() || Format::of_name(&file).is_some();
         // `Path::metadata` follows links; a link to nowhere is told, not skipped.
-        if !aside && wanted && !file.metadata().map_err(IoError::read(&file))?.is_dir() {
+        if aside || file.metadata().map_err(IoError::read(&file))?.is_dir() {
+            continue;
+        }
+        if options.format.is_some() || Format::of_name(&file).is_some() || detect::of_content(&file)?.is_some() {
             files.push(file);
         }
     }
@@ -163,8 +149,21 @@ fn matches(pattern: &str, options: &Options) -> Result<Vec<PathBuf>, IoError> {
 
 /// Adds the shards of one file.
 fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> Result<(), IoError> {
-    let format = options.format.or_else(|| Format::of_name(name));
-    let format = format.ok_or_else(|| IoError::UnknownFormat { path: name.to_owned() })?;
+    let format = match options.format {
+        Some(format) => format,
+        // Bytes win over names, as with compression.
+        None => match detect::of_content(path)?.or_else(|| Format::of_name(name)) {
+            Some(format) => format,
+            None => return Err(IoError::UnknownFormat { path: name.to_owned() }),
+        },
+    };
+    let base = options.log_base.as_deref().filter(|_| format == Format::AccessLog).map(Arc::from);
+    if format == Format::AccessLog
+        && base.is_none()
+        && !detect::first_line(path)?.is_none_or(|line| access_log::names_host(&line))
+    {
+        return Err(IoError::NoLogBase { path: name.to_owned() });
+    }
     let (file, compression) = compression::open_detected(path).map_err(IoError::read(path))?;
     let size = file.metadata().map_err(IoError::read(path))?.len();
     let whole = Shard {
@@ -173,8 +172,17 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
         format,
         compression,
         range: None,
+        base,
         size,
     };
+    if format == Format::Parquet {
+        return parquet::split(&whole, shards);
+    }
+    // A record of an archive may begin anywhere and hold what looks like another.
+    if format == Format::Warc {
+        shards.push(whole);
+        return Ok(());
+    }
     let step = options.range_bytes.max(1);
     if compression != Compression::Plain || whole.size <= step {
         shards.push(whole);

@@ -21,10 +21,10 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Xorshift (Marsaglia 2003): the same mutations on every machine.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -59,7 +59,7 @@ const PIECES: [&[u8]; 22] = [
 ];
 
 /// One to six small changes; `other` lends pieces.
-fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+pub fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     for _ in 0..=random.below(6) {
         let at = random.below(bytes.len() + 1);
         match random.below(6) {

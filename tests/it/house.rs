@@ -71,6 +71,7 @@ const ABSENCES: &[Absence] = &[
 /// What a module of the library may import besides itself. Dependencies point one way.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
+    ("content", &["model"]),
     ("url", &["model"]),
     ("rules", &["model", "url"]),
     ("site", &["model", "url", "rules"]),
@@ -79,10 +80,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("index", &["model", "url", "rules"]),
     ("baselines", &["model", "url", "rules", "site", "evaluate"]),
     ("report", &["model", "url", "rules", "site", "evaluate", "baselines"]),
-    ("io", &["model", "url", "rules", "site", "evaluate"]),
+    ("io", &["model", "content", "url", "rules", "site", "evaluate"]),
     ("spill", &["model"]),
     ("runtime", &["model", "spill"]),
-    ("dataflow", &["model", "url", "rules", "site", "evaluate", "baselines", "spill", "runtime"]),
+    ("dataflow", &["model", "content", "url", "rules", "site", "evaluate", "baselines", "spill", "runtime"]),
 ];
 
 /// Rows of the map whose code is being written.

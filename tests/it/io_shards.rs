@@ -99,7 +99,7 @@ fn what_is_wrong_is_told_with_a_way_out() {
     let cases = [
         (error(&at("no.tsv")), "no such file or folder"),
         (error(&at("empty")), "no shard in this folder"),
-        (error(&at("a.dat")), "give --format tsv or --format jsonl"),
+        (error(&at("a.dat")), "give --format tsv, or jsonl, cdx"),
         (error(Path::new("-")), "standard input cannot be read here"),
     ];
     for (error, way_out) in cases {

@@ -9,7 +9,7 @@ use super::{Row, status};
 
 /// A value of a plain line.
 #[derive(Clone, Copy)]
-enum Value<'a> {
+pub(in super::super) enum Value<'a> {
     Text(&'a str),
     Number(&'a str),
     Bool,
@@ -18,23 +18,8 @@ enum Value<'a> {
 
 /// The row of a plain line. `None`: look at it otherwise.
 pub(super) fn scan(text: &str) -> Option<Row<'_>> {
-    // Once over the whole line, in wide compares, instead of over each short string: no escape, and no bare control
-    // character, which JSON allows between values (tabs) but not in strings.
-    if text.bytes().fold(false, |bad, b| bad | (b < 0x20) | (b == b'\\')) {
-        return None;
-    }
-    let mut rest = Rest { text, at: 0 };
     let mut row = Row::default();
-    rest.expect(b'{')?;
-    if rest.peek()? == b'}' {
-        rest.at += 1;
-        return rest.is_over().then_some(row);
-    }
-    loop {
-        rest.expect(b'"')?;
-        let name = rest.string()?;
-        rest.expect(b':')?;
-        let value = rest.value()?;
+    fields(text, |name, value| {
         match name {
             "url" => row.url = value.text()?,
             "cluster" => row.cluster = value.label()?,
@@ -44,9 +29,36 @@ pub(super) fn scan(text: &str) -> Option<Row<'_>> {
             "status" => row.status = value.label()?.map_or(Some(None), |text| status(&text).ok())?,
             _ => {}
         }
+        Some(())
+    })?;
+    Some(row)
+}
+
+/// Hands the fields of a plain object to `take`, which may find one not to be plain.
+pub(in super::super) fn fields<'a>(
+    text: &'a str,
+    mut take: impl FnMut(&'a str, Value<'a>) -> Option<()>,
+) -> Option<()> {
+    // Once over the whole line, in wide compares, instead of over each short string: no escape, and no bare control
+    // character, which JSON allows between values (tabs) but not in strings.
+    if text.bytes().fold(false, |bad, b| bad | (b < 0x20) | (b == b'\\')) {
+        return None;
+    }
+    let mut rest = Rest { text, at: 0 };
+    rest.expect(b'{')?;
+    if rest.peek()? == b'}' {
+        rest.at += 1;
+        return rest.is_over().then_some(());
+    }
+    loop {
+        rest.expect(b'"')?;
+        let name = rest.string()?;
+        rest.expect(b':')?;
+        let value = rest.value()?;
+        take(name, value)?;
         match rest.next()? {
             b',' => {}
-            b'}' => return rest.is_over().then_some(row),
+            b'}' => return rest.is_over().then_some(()),
             _ => return None,
         }
     }
@@ -54,7 +66,7 @@ pub(super) fn scan(text: &str) -> Option<Row<'_>> {
 
 impl<'a> Value<'a> {
     /// A string or null; else the line is not plain.
-    fn text(self) -> Option<Option<Cow<'a, str>>> {
+    pub(in super::super) fn text(self) -> Option<Option<Cow<'a, str>>> {
         match self {
             Self::Text(text) => Some(Some(Cow::Borrowed(text))),
             Self::Null => Some(None),
@@ -63,7 +75,7 @@ impl<'a> Value<'a> {
     }
 
     /// A string, a number's text or null; else the line is not plain.
-    fn label(self) -> Option<Option<Cow<'a, str>>> {
+    pub(in super::super) fn label(self) -> Option<Option<Cow<'a, str>>> {
         match self {
             Self::Number(text) => Some(Some(Cow::Borrowed(text))),
             other => other.text(),

@@ -1,0 +1,409 @@
+//! Which pages are alike: records without labels to duplicate clusters (design, section 8.2).
+//!
+//! ```text
+//! read -> mark -> by digest: one text a digest -> prints -> near pairs ----\
+//!                    |                                                      > components -> labels -> sinks -> forms -> back
+//!                    \--> by URL: redirects and declared canonicals to edges/
+//! ```
+//! Only words travel (a row is ten of them); strings stay where they were read, and at the end each worker is given the
+//! clusters of the records that it read, by their number. Every step sorts on disk what does not fit ([`grouped`]).
+//!
+//! A *label* is the least vertex of a component; a vertex is a hash of site and digest, text or URL. So the same records
+//! give the same labels in any order on any number of workers. Two different things share a vertex of 64 bits by chance
+//! once in 4 * 10^7 sites of 10^6 URLs.
+//!
+//! **Sinks.** A component of at least [`SINK_URLS`] URLs of at least [`SINK_FORMS`] different forms is one text that a
+//! site gives for very many addresses: a soft 404, a login page. Where all URLs of a form are in it, they are a constant
+//! page and keep their label: that is worth a rule. The others lose it: what is behind such a URL at another time is
+//! another page, so it says nothing, neither for a rule nor against one.
+//!
+//! [`grouped`]: super::grouped
+
+use super::grouped::Grouped;
+use super::near::{Components, Edge, NearPairs};
+use super::read::{Pool, read};
+use super::types::{Epoch, Flow, RunError, Shared, Source, SourceError};
+use crate::model::{RecordBatch, SiteBy};
+use crate::runtime::progress::Progress;
+use crate::runtime::workers;
+use crate::spill::Scratch;
+use mark::{
+    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, READ, Row,
+    SIMHASH, TEXT, URL,
+};
+use std::path::PathBuf;
+use std::sync::Arc;
+use timely::dataflow::Scope;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::generic::OutputBuilderSession;
+use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::dataflow::operators::vec::Map;
+use timely::dataflow::operators::{Concat, Operator};
+
+mod figures;
+mod mark;
+mod pointers;
+
+use figures::Counters;
+pub use figures::{Figures, Sink};
+
+/// What makes two pages one cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Equal digests of the content.
+    Digest,
+    /// Equal main texts, or near ones under one title.
+    Simhash,
+    /// The canonical URL that a page declares.
+    Canonical,
+    /// The URL that an answer redirects to.
+    Redirect,
+}
+
+/// URLs of a component from which it may be a sink.
+pub const SINK_URLS: usize = 50;
+/// Forms of URLs in a component from which it may be a sink.
+pub const SINK_FORMS: usize = 6;
+
+/// How records are clustered, and what the run may use.
+#[derive(Clone, Debug)]
+pub struct ClusterPlan {
+    /// What makes two pages one cluster.
+    pub by: By,
+    /// How records are dealt to sites; clusters stay inside a site.
+    pub site_by: SiteBy,
+    /// Worker threads.
+    pub workers: usize,
+    /// Memory of all workers together, in bytes; never changes a result.
+    pub memory: usize,
+    /// Folder in which scratch folders are made.
+    pub scratch: PathBuf,
+}
+
+/// Where the clusters of the records go.
+pub trait Labels: Send + Sync {
+    /// Called once at each worker, when all records are clustered.
+    ///
+    /// # Errors
+    /// Whatever the owner cannot go on from.
+    fn open(&self, worker: usize) -> Result<Box<dyn LabelSink>, SourceError>;
+}
+
+/// Takes the clusters of one worker's records.
+pub trait LabelSink {
+    /// The record with this number (from 0, as the worker's part of the source gave them) is in this cluster. Numbers
+    /// ascend; one that does not come has no cluster.
+    ///
+    /// # Errors
+    /// Whatever the owner cannot go on from.
+    fn label(&mut self, number: u64, cluster: u64) -> Result<(), SourceError>;
+
+    /// There are no more.
+    ///
+    /// # Errors
+    /// Whatever the owner cannot go on from.
+    fn finish(&mut self) -> Result<(), SourceError>;
+}
+
+/// Clusters the records, which are read once, and gives their labels to `labels`.
+///
+/// # Errors
+/// [`RunError`] when records cannot be read, labels not be taken, scratch not be used, or a worker is lost.
+pub fn cluster(
+    plan: &ClusterPlan,
+    records: Arc<dyn Source>,
+    labels: Arc<dyn Labels>,
+    progress: Arc<Progress>,
+) -> Result<Figures, RunError> {
+    let shared = Arc::new(Shared::new(Scratch::new(&plan.scratch)?, progress));
+    let counters = Arc::new(Counters::default());
+    let plan = ClusterPlan { workers: plan.workers.max(1), ..plan.clone() };
+    let (ours, counting) = (shared.clone(), counters.clone());
+    workers::run(plan.workers, move |worker, alarm| {
+        ours.progress.stage("clustering");
+        let end: Handle<Epoch> = Handle::new();
+        worker.dataflow_named("clusters", |scope| {
+            build(scope, &plan, records.as_ref(), &labels, &ours, &counting, &end);
+        });
+        alarm.work_while(worker, || !end.done());
+    })?;
+    match shared.take_failure() {
+        Some(failure) => Err(failure),
+        None => Ok(counters.figures()),
+    }
+}
+
+/// Share of a worker's memory that one step sorts in.
+const SORT_SHARE: usize = 4;
+
+/// Builds the dataflow; `end` is done when all labels were taken.
+fn build<'scope>(
+    scope: Scope<'scope, Epoch>,
+    plan: &ClusterPlan,
+    records: &dyn Source,
+    labels: &Arc<dyn Labels>,
+    shared: &Arc<Shared>,
+    counters: &Arc<Counters>,
+    end: &Handle<Epoch>,
+) {
+    let budget = plan.memory / plan.workers / SORT_SHARE;
+    let (pace, pool) = (Handle::new(), Pool::default());
+    let rows = read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
+        .mark(plan, pool, counters)
+        .probe_with(&pace);
+    let rows = match plan.by {
+        By::Digest | By::Simhash => rows.one_text_a_digest(plan.by, budget, shared, counters),
+        By::Canonical | By::Redirect => rows,
+    };
+    let pointers = pointers::edges(rows.clone(), budget, shared, counters);
+    let edges = match plan.by {
+        By::Simhash => rows.clone().prints().near_pairs(budget, shared).concat(pointers),
+        _ => pointers,
+    };
+    rows.label(plan.by, edges.components(), budget, shared)
+        .find_sinks(budget, shared, counters)
+        .weigh_forms(budget, shared, counters)
+        .hand_back(labels, budget, shared)
+        .probe_with(end);
+}
+
+/// Records to rows.
+trait Mark<'scope> {
+    fn mark(self, plan: &ClusterPlan, pool: Pool, counters: &Arc<Counters>) -> Flow<'scope, Row>;
+}
+
+impl<'scope> Mark<'scope> for Flow<'scope, RecordBatch> {
+    fn mark(self, plan: &ClusterPlan, pool: Pool, counters: &Arc<Counters>) -> Flow<'scope, Row> {
+        let mut marker = Marker::new(plan.by, plan.site_by, self.scope().index());
+        let counters = counters.clone();
+        self.unary(Pipeline, "Mark", move |_, _| {
+            move |input, output| {
+                input.for_each_time(|time, batches| {
+                    let mut session = output.session(&time);
+                    for batch in batches.flat_map(|batch: &mut Vec<RecordBatch>| batch.drain(..)) {
+                        for (at, record) in batch.iter().enumerate() {
+                            let row = marker.mark(record, batch.facts(at));
+                            counters.saw(row.as_ref());
+                            session.give_iterator(row.into_iter());
+                        }
+                        pool.give(batch);
+                    }
+                });
+            }
+        })
+    }
+}
+
+/// Steps over rows.
+trait Rows<'scope> {
+    /// Gives every record with a digest the text that goes with it, where any record of that digest has one (a revisit
+    /// names the digest only), and what kind of document it is. By simhash a page whose text is nowhere in the input says
+    /// nothing: as a cluster of its own it would be evidence against what it may well be a copy of.
+    fn one_text_a_digest(
+        self,
+        by: By,
+        budget: usize,
+        shared: &Arc<Shared>,
+        counters: &Arc<Counters>,
+    ) -> Flow<'scope, Row>;
+
+    /// Fingerprints of the texts that are long enough.
+    fn prints(self) -> Flow<'scope, super::near::Print>;
+
+    /// The component of each row that has one: `[label, id, form]`.
+    fn label(
+        self,
+        by: By,
+        components: Flow<'scope, Edge>,
+        budget: usize,
+        shared: &Arc<Shared>,
+    ) -> Flow<'scope, [u64; 3]>;
+}
+
+impl<'scope> Rows<'scope> for Flow<'scope, Row> {
+    fn one_text_a_digest(
+        self,
+        by: By,
+        budget: usize,
+        shared: &Arc<Shared>,
+        counters: &Arc<Counters>,
+    ) -> Flow<'scope, Row> {
+        let counters = counters.clone();
+        self.grouped("OneTextADigest", budget, shared, move |group: &[Row], out| {
+            // Two texts under one digest are one page cut in two ways: the least stands for both.
+            let text = group
+                .iter()
+                .filter(|row| row[TEXT] != 0)
+                .min_by_key(|row| (row[TEXT], row[SIMHASH], row[AGREE]))
+                .copied();
+            let flags = group.iter().fold(0, |flags, row| flags | row[FLAGS]);
+            let kinds = flags & (OTHER | PAGE);
+            let unread = by == By::Simhash && flags & READ == 0;
+            out.extend(group.iter().map(|row| {
+                let mut row = *row;
+                if row[FLAGS] & ANSWERED == 0 {
+                    return row;
+                }
+                if row[FLAGS] & (OTHER | PAGE) == 0 {
+                    row[FLAGS] |= if kinds == OTHER { OTHER } else { 0 };
+                }
+                if unread && row[LABEL] != 0 {
+                    counters.unread(row[FLAGS] & OTHER == 0);
+                    row[LABEL] = 0;
+                }
+                if by == By::Simhash
+                    && let Some(text) = text
+                {
+                    row[LABEL] = text[TEXT];
+                    (row[TEXT], row[SIMHASH], row[AGREE]) = (text[TEXT], text[SIMHASH], text[AGREE]);
+                    row[FLAGS] |= text[FLAGS] & LONG;
+                }
+                row
+            }));
+        })
+    }
+
+    fn prints(self) -> Flow<'scope, super::near::Print> {
+        self.flat_map(|row: Row| {
+            let trains = row[FLAGS] & (ANSWERED | OTHER | LONG) == ANSWERED | LONG && row[TEXT] != 0;
+            trains.then_some([row[AGREE], row[SIMHASH], row[TEXT]])
+        })
+    }
+
+    fn label(
+        self,
+        by: By,
+        components: Flow<'scope, Edge>,
+        budget: usize,
+        shared: &Arc<Shared>,
+    ) -> Flow<'scope, [u64; 3]> {
+        let asked = self.flat_map(move |row: Row| {
+            let flags = row[FLAGS];
+            let content = matches!(by, By::Digest | By::Simhash);
+            // A page without content that was read, and a redirect, have the label of what they are joined to.
+            let (vertex, alone) = match () {
+                _ if flags & (FAILED | OTHER) != 0 => return None,
+                _ if flags & MOVED != 0 => (row[URL], 0),
+                _ if content => (row[LABEL], 1),
+                _ => (row[URL], u64::from(flags & ITSELF != 0)),
+            };
+            (vertex != 0).then_some([vertex, 1, alone, row[ID], row[FORM]])
+        });
+        let known = components.map(|(vertex, label)| [vertex, 0, label, 0, 0]);
+        asked.concat(known).grouped("Label", budget, shared, |group: &[[u64; 5]], out| {
+            let (known, asked) = group.split_at(group.partition_point(|row| row[1] == 0));
+            for row in asked {
+                let label = known.first().map(|row| row[2]).or((row[2] == 1).then_some(row[0]));
+                out.extend(label.map(|label| [label, row[3], row[4]]));
+            }
+        })
+    }
+}
+
+/// Steps over labelled rows.
+trait Labelled<'scope> {
+    /// `[form, label, id, 1 in a sink]`.
+    fn find_sinks(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 4]>;
+}
+
+impl<'scope> Labelled<'scope> for Flow<'scope, [u64; 3]> {
+    fn find_sinks(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 4]> {
+        let counters = counters.clone();
+        let mut forms = Vec::new();
+        self.grouped("FindSinks", budget, shared, move |group: &[[u64; 3]], out| {
+            let sink = group.len() >= SINK_URLS && {
+                forms.clear();
+                forms.extend(group.iter().map(|row| row[2]));
+                forms.sort_unstable();
+                forms.dedup();
+                forms.len() >= SINK_FORMS
+            };
+            counters.cluster(group.len());
+            if sink {
+                counters.sink(group[0][0], group.len(), forms.len(), group[0][1]);
+            }
+            out.extend(group.iter().map(|row| [row[2], row[0], row[1], u64::from(sink)]));
+        })
+    }
+}
+
+/// Steps over rows by form.
+trait Forms<'scope> {
+    /// `[number, worker, label]` of every row that keeps its label.
+    fn weigh_forms(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 3]>;
+}
+
+impl<'scope> Forms<'scope> for Flow<'scope, [u64; 4]> {
+    fn weigh_forms(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 3]> {
+        let counters = counters.clone();
+        self.grouped("WeighForms", budget, shared, move |group: &[[u64; 4]], out| {
+            for label in group.chunk_by(|a, b| a[1] == b[1]) {
+                // Nearly all of the form: a constant page.
+                let mixed = label.len() * 20 < group.len() * 19;
+                let drop = label[0][3] == 1 && mixed;
+                if drop {
+                    counters.unlabelled(label.len());
+                } else {
+                    let number = |id: u64| id & ((1 << NUMBER_BITS) - 1);
+                    out.extend(label.iter().map(|row| [number(row[2]), row[2] >> NUMBER_BITS, row[1]]));
+                }
+            }
+        })
+    }
+}
+
+/// The last step.
+trait HandBack<'scope> {
+    /// Gives each worker the labels of the records that it read, in their order.
+    fn hand_back(self, labels: &Arc<dyn Labels>, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, ()>;
+}
+
+impl<'scope> HandBack<'scope> for Flow<'scope, [u64; 3]> {
+    fn hand_back(self, labels: &Arc<dyn Labels>, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, ()> {
+        use timely::dataflow::operators::core::Exchange;
+        let (labels, shared, worker) = (labels.clone(), shared.clone(), self.scope().index());
+        let mut sorter = Some(super::sorted::Sorter::<2>::new(budget, shared.scratch.clone()));
+        self.exchange(|row: &[u64; 3]| row[1]).unary_frontier(Pipeline, "HandBack", move |_, _| {
+            move |(input, frontier), _: &mut OutputBuilderSession<'_, Epoch, timely::container::CapacityContainerBuilder<Vec<()>>>| {
+                input.for_each_time(|_, batches| {
+                    for row in batches.flat_map(|batch: &mut Vec<[u64; 3]>| batch.drain(..)) {
+                        let Some(open) = sorter.as_mut() else { continue };
+                        // Shifted to the top, where the sorter tells its buckets by.
+                        open.push([row[0] << (64 - NUMBER_BITS), row[2]]);
+                        if open.is_full()
+                            && let Err(error) = open.spill()
+                        {
+                            shared.fail(error);
+                            sorter = None;
+                        }
+                    }
+                });
+                if !frontier.is_empty() {
+                    return;
+                }
+                let Some(whole) = sorter.take().filter(|_| !shared.has_failed()) else { return };
+                if let Err(error) = hand_over(whole, labels.as_ref(), worker) {
+                    shared.fail(error);
+                }
+            }
+        })
+    }
+}
+
+/// Gives the labels of a worker away, in order.
+fn hand_over(sorter: super::sorted::Sorter<2>, labels: &dyn Labels, worker: usize) -> Result<(), RunError> {
+    let mut sink = labels.open(worker).map_err(RunError::Source)?;
+    let mut sorted = sorter.finish()?;
+    let mut failed = None;
+    while failed.is_none()
+        && sorted.bucket(|row| {
+            if failed.is_none() {
+                failed = sink.label(row[0] >> (64 - NUMBER_BITS), row[1]).err();
+            }
+        })?
+    {}
+    match failed {
+        Some(error) => Err(RunError::Source(error)),
+        None => sink.finish().map_err(RunError::Source),
+    }
+}

@@ -1,0 +1,240 @@
+//! A record as the clustering sees it: ten words.
+
+use super::By;
+use crate::dataflow::locate::Locator;
+use crate::model::{Facts, Kind, Record, SiteBy, hash64, hash64_seeded};
+use crate::url::site::site_of;
+
+/// Words of a row: see the constants.
+pub(super) type Row = [u64; 10];
+
+/// What rows are exchanged by at the next step.
+pub(super) const KEY: usize = 0;
+/// Worker that read the record (upper 24 bits) and its number there.
+pub(super) const ID: usize = 1;
+/// Vertex of the URL: hash of site and URL.
+pub(super) const URL: usize = 2;
+/// Vertex of what the record is labelled by; 0 without.
+pub(super) const LABEL: usize = 3;
+/// Flags.
+pub(super) const FLAGS: usize = 4;
+/// Simhash of the main text.
+pub(super) const SIMHASH: usize = 5;
+/// Hash of what near-duplicates must share: site, title, whether there is a form to write into.
+pub(super) const AGREE: usize = 6;
+/// Vertex of the URL that the record redirects to or declares; 0 without.
+pub(super) const TARGET: usize = 7;
+/// Hash of site and form of the URL.
+pub(super) const FORM: usize = 8;
+/// Vertex of the main text; 0 without.
+pub(super) const TEXT: usize = 9;
+
+/// Answered with a page, as far as one knows.
+pub(super) const ANSWERED: u64 = 1;
+/// A redirect.
+pub(super) const MOVED: u64 = 2;
+/// An error.
+pub(super) const FAILED: u64 = 4;
+/// No page.
+pub(super) const OTHER: u64 = 8;
+/// Said to be a page.
+pub(super) const PAGE: u64 = 16;
+/// The text is long enough for the simhash to mean something.
+pub(super) const LONG: u64 = 32;
+/// The target is one that the page declares.
+pub(super) const DECLARES: u64 = 64;
+/// The page declares itself.
+pub(super) const ITSELF: u64 = 128;
+/// The declared target is on another site: refused.
+pub(super) const FOREIGN: u64 = 256;
+/// The text was read, empty or not.
+pub(super) const READ: u64 = 512;
+
+/// Tokens from which two texts may be called near by their simhash: under it, pages that share a skeleton and differ in
+/// a few words (a profile, an empty list) would fall together.
+const LONG_TEXT: u32 = 60;
+/// Tokens under which equal texts make one page only under one title.
+const SHORT_TEXT: u32 = 16;
+
+/// Bits of the number of a record at its worker.
+pub(super) const NUMBER_BITS: u32 = 40;
+
+/// Turns records into rows.
+pub(super) struct Marker {
+    by: By,
+    locator: Locator,
+    target: Locator,
+    /// Added to the number of each record.
+    worker: u64,
+    next: u64,
+    form: Vec<u8>,
+}
+
+impl Marker {
+    pub(super) fn new(by: By, site_by: SiteBy, worker: usize) -> Marker {
+        let (locator, target) = (Locator::new(site_by), Locator::new(site_by));
+        Marker { by, locator, target, worker: (worker as u64) << NUMBER_BITS, next: 0, form: Vec::new() }
+    }
+
+    /// The row of the next record; `None` for one that is no URL.
+    pub(super) fn mark(&mut self, record: Record<'_>, facts: Facts<'_>) -> Option<Row> {
+        let id = self.worker | self.next;
+        self.next += 1;
+        let (site, url) = self.locator.locate(record)?;
+        let seed = hash64(site);
+        let vertex = |kind: u64, bytes: &[u8]| hash64_seeded(bytes, seed ^ kind).max(1);
+        let mut row = [0; 10];
+        row[ID] = id;
+        row[URL] = vertex(URL_VERTEX, url);
+        row[KEY] = row[URL];
+        let mut flags = match facts.status {
+            301 | 302 | 303 | 307 | 308 => MOVED,
+            0 if facts.redirect.is_some() => MOVED,
+            0 | 200..=299 => ANSWERED,
+            // Not modified since the last visit: the answer is the page.
+            304 => ANSWERED,
+            _ => FAILED,
+        };
+        flags |= match facts.kind {
+            Kind::Unknown => 0,
+            Kind::Html => PAGE,
+            Kind::Other => OTHER,
+        };
+        self.form.clear();
+        form(url, &mut self.form);
+        row[FORM] = vertex(FORM_VERTEX, &self.form);
+        if flags & ANSWERED != 0 {
+            content(self.by, &mut row, &mut flags, seed, facts);
+        }
+        let declared = facts.canonical.filter(|_| self.by == By::Canonical && flags & (ANSWERED | OTHER) == ANSWERED);
+        let to = if flags & MOVED != 0 { facts.redirect } else { declared };
+        if let Some(to) = to {
+            // A target has the site that its own record would have; where sites are labelled, that of its source.
+            let place = Record { url: to, cluster: None, site: record.site, elsewhere: false };
+            if let Some((target_site, target)) = self.target.locate(place) {
+                let foreign = match record.site {
+                    None => target_site != site,
+                    Some(_) => domain(target) != domain(url),
+                };
+                row[TARGET] = hash64_seeded(target, hash64(target_site) ^ URL_VERTEX).max(1);
+                if flags & MOVED == 0 {
+                    flags |= DECLARES;
+                    flags |= if row[TARGET] == row[URL] { ITSELF } else { 0 };
+                    flags |= if foreign { FOREIGN } else { 0 };
+                }
+            }
+        }
+        row[FLAGS] = flags;
+        Some(row)
+    }
+}
+
+/// Digest, text and simhash.
+fn content(by: By, row: &mut Row, flags: &mut u64, seed: u64, facts: Facts<'_>) {
+    let vertex = |kind: u64, bytes: &[u8]| hash64_seeded(bytes, seed ^ kind).max(1);
+    let title = hash64(facts.title.unwrap_or_default());
+    if let Some(print) = facts.text {
+        // A title tells short pages apart that have the same few words; with none at all a text says nothing.
+        let title = if print.tokens < SHORT_TEXT { title } else { 0 };
+        let bytes = match print.text {
+            // The whole text is not known: the simhash and the title stand for it.
+            0 => [print.simhash, hash64(facts.title.unwrap_or_default()), 1],
+            text => [text, title, u64::from(print.tokens)],
+        };
+        row[TEXT] = vertex(TEXT_VERTEX, &bytes.map(u64::to_le_bytes).concat());
+        row[SIMHASH] = print.simhash;
+        *flags |= READ | if print.tokens >= LONG_TEXT { LONG } else { 0 };
+        if print.tokens == 0 {
+            row[TEXT] = 0;
+        }
+        let agree = [hash64(facts.title.unwrap_or_default()), u64::from(print.edits)];
+        row[AGREE] = vertex(AGREE_VERTEX, &agree.map(u64::to_le_bytes).concat());
+    }
+    let by_content = matches!(by, By::Digest | By::Simhash);
+    if let Some(digest) = facts.digest.filter(|_| by_content) {
+        row[KEY] = vertex(DIGEST_VERTEX, digest);
+        row[LABEL] = row[KEY];
+    } else if by_content && row[TEXT] != 0 {
+        row[KEY] = row[TEXT];
+    }
+}
+
+// Seeds: the same bytes are another vertex as a URL, a digest, a text.
+const URL_VERTEX: u64 = 0x75;
+const DIGEST_VERTEX: u64 = 0x64;
+const TEXT_VERTEX: u64 = 0x74;
+const AGREE_VERTEX: u64 = 0x61;
+const FORM_VERTEX: u64 = 0x66;
+
+/// Registrable domain of the host of a normal URL.
+fn domain(url: &[u8]) -> &[u8] {
+    let host = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
+    let host = &host[..host.iter().position(|b| matches!(b, b'/' | b'?' | b':')).unwrap_or(host.len())];
+    site_of(None, host, SiteBy::Domain)
+}
+
+/// The form of a normal URL, host and scheme left out: its first path segment where that is a word, the number of
+/// segments, whether the last is a number or has an extension, and the names of its query keys.
+fn form(url: &[u8], out: &mut Vec<u8>) {
+    let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
+    let rest = &rest[memchr::memchr(b'/', rest).unwrap_or(rest.len())..];
+    let rest = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
+    let (path, query) = match memchr::memchr(b'?', rest) {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => (rest, &b""[..]),
+    };
+    let segments = path.split(|&b| b == b'/').skip(1);
+    let count = segments.clone().count();
+    let last = segments.clone().last().unwrap_or_default();
+    let first = segments.clone().next().filter(|_| count > 1).unwrap_or_default();
+    if !first.iter().any(u8::is_ascii_digit) && first.len() <= 24 {
+        out.extend_from_slice(first);
+    }
+    out.push(b'/');
+    out.push(count.min(255) as u8);
+    if !last.is_empty() && last.iter().all(u8::is_ascii_digit) {
+        out.push(b'0');
+    } else if let Some(dot) = memchr::memrchr(b'.', last).filter(|&dot| dot > 0 && last.len() - dot <= 6) {
+        out.extend_from_slice(&last[dot..]);
+    } else if last.is_empty() {
+        out.push(b'/');
+    }
+    // Names of query keys whatever their order.
+    let mut names: Vec<&[u8]> =
+        query.split(|&b| b == b'&').map(|pair| pair.split(|&b| b == b'=').next().unwrap_or_default()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.iter().filter(|name| !name.is_empty()).for_each(|name| {
+        out.push(b'?');
+        out.extend_from_slice(name);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_tell_kinds_of_urls_apart() {
+        let of = |path: &str| {
+            let mut out = Vec::new();
+            form(format!("http://a.example{path}").as_bytes(), &mut out);
+            out
+        };
+        let same = [
+            ("/topic/1", "/topic/22"),
+            ("/a/b/c?x=1&y=2", "/a/d/e?y=3&x=4"),
+            ("/login.php?to=1", "/log.php?to=2"),
+            ("/2024/slug", "/2025/other"),
+        ];
+        same.iter().for_each(|(a, b)| assert_eq!(of(a), of(b), "{a} {b}"));
+        let other = [
+            ("/topic/1", "/topic/x"),
+            ("/topic/1", "/user/1"),
+            ("/a", "/a?b=1"),
+            ("/a/b", "/a/b/"),
+            ("/a.php", "/a.html"),
+        ];
+        other.iter().for_each(|(a, b)| assert_ne!(of(a), of(b), "{a} {b}"));
+    }
+}

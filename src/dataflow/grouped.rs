@@ -1,0 +1,105 @@
+//! Rows of words, group by group: the one stateful operator of the clustering dataflow.
+//!
+//! Rows that were exchanged by their first word are sorted ([`super::sorted`]: in memory up to a budget, then on disk)
+//! when all are there, and handed on in groups that share it. Memory: the budget, and the largest group.
+
+use super::sorted::{Sorted, Sorter};
+use super::types::{Flow, Shared};
+use std::sync::Arc;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::Operator;
+use timely::dataflow::operators::core::Exchange;
+
+/// Groups of rows.
+pub(super) trait Grouped<'scope, const W: usize> {
+    /// Exchanges the rows by their first word, and gives what `f` makes of each group, whose rows are in order. Groups
+    /// come by ascending first word at each worker.
+    fn grouped<D: 'static>(
+        self,
+        name: &str,
+        budget: usize,
+        shared: &Arc<Shared>,
+        f: impl FnMut(&[[u64; W]], &mut Vec<D>) + 'static,
+    ) -> Flow<'scope, D>;
+}
+
+/// Where the operator stands.
+enum Stage<const W: usize> {
+    Taking(Sorter<W>),
+    Giving(Sorted<W>),
+    Over,
+}
+
+impl<'scope, const W: usize> Grouped<'scope, W> for Flow<'scope, [u64; W]>
+where
+    [u64; W]: timely::ExchangeData,
+{
+    fn grouped<D: 'static>(
+        self,
+        name: &str,
+        budget: usize,
+        shared: &Arc<Shared>,
+        mut f: impl FnMut(&[[u64; W]], &mut Vec<D>) + 'static,
+    ) -> Flow<'scope, D> {
+        let scope = self.scope();
+        let shared = shared.clone();
+        let mut stage = Stage::Taking(Sorter::new(budget, shared.scratch.clone()));
+        let (mut group, mut out): (Vec<[u64; W]>, Vec<D>) = (Vec::new(), Vec::new());
+        self.exchange(|row: &[u64; W]| row[0]).unary_frontier(Pipeline, name, move |capability, info| {
+            let activator = scope.activator_for(info.address);
+            let mut capability = Some(capability);
+            move |(input, frontier), output| {
+                let mut failed = None;
+                input.for_each_time(|_, batches| {
+                    for row in batches.flat_map(|batch: &mut Vec<[u64; W]>| batch.drain(..)) {
+                        if let Stage::Taking(sorter) = &mut stage {
+                            sorter.push(row);
+                            if sorter.is_full() && failed.is_none() {
+                                failed = sorter.spill().err();
+                            }
+                        }
+                    }
+                });
+                if failed.is_none() && frontier.is_empty() {
+                    stage = match std::mem::replace(&mut stage, Stage::Over) {
+                        Stage::Taking(sorter) => match sorter.finish() {
+                            Ok(sorted) => Stage::Giving(sorted),
+                            Err(error) => {
+                                failed = Some(error);
+                                Stage::Over
+                            }
+                        },
+                        going_on => going_on,
+                    };
+                }
+                if let (Stage::Giving(sorted), Some(cap)) = (&mut stage, capability.as_ref()) {
+                    // A bucket is made by the first byte of the first word: groups do not reach across it.
+                    let more = sorted.bucket(|row| {
+                        if group.first().is_some_and(|first| first[0] != row[0]) {
+                            f(&group, &mut out);
+                            group.clear();
+                        }
+                        group.push(*row);
+                    });
+                    if !group.is_empty() {
+                        f(&group, &mut out);
+                        group.clear();
+                    }
+                    output.session(cap).give_iterator(out.drain(..));
+                    match more {
+                        Ok(true) => activator.activate(),
+                        Ok(false) => stage = Stage::Over,
+                        Err(error) => failed = Some(error),
+                    }
+                }
+                if let Some(error) = failed {
+                    shared.fail(error);
+                    stage = Stage::Over;
+                }
+                if matches!(stage, Stage::Over) {
+                    capability = None;
+                }
+            }
+        })
+    }
+}

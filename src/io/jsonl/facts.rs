@@ -1,0 +1,158 @@
+//! The facts of a JSON line: what tells pages without a label apart.
+//!
+//! | field | value |
+//! |---|---|
+//! | `digest`, `title` | strings |
+//! | `simhash` | 16 hexadecimal digits |
+//! | `text` | 16 hexadecimal digits: hash of the main text |
+//! | `tokens` | number of tokens of the main text |
+//! | `edits` | true where the page holds a form to write text into |
+//! | `size` | bytes of the answer |
+//! | `mime` | media type |
+//!
+//! `undust clusters` writes them so. A value of another type is no fact; it does not make a bad record.
+
+use std::borrow::Cow;
+
+use super::scan::{self, Value};
+use crate::io::mime;
+use crate::io::reason::Reason;
+use crate::model::{Facts, Fingerprint, RecordBatch};
+
+/// As [`super::parse`], with the facts of the record.
+///
+/// # Errors
+/// As there.
+pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
+    let row = batch.len();
+    super::parse(line, batch)?;
+    // Whatever made a record is UTF-8.
+    let Ok(text) = std::str::from_utf8(line) else { return Ok(()) };
+    let mut found = Found::default();
+    if scan::fields(text, |name, value| found.take(name, value)).is_none() {
+        found = Found::default();
+        found.take_all(text);
+    }
+    let url = batch.get(row).url;
+    let other = |target: &Option<Cow<'_, str>>| target.as_ref().is_some_and(|t| !t.is_empty() && t.as_bytes() != url);
+    let (canonical, redirect) = (other(&found.canonical), other(&found.redirect));
+    let bytes = |field: &'_ Option<Cow<'_, str>>| field.as_ref().is_some_and(|text| !text.is_empty());
+    let facts = Facts {
+        status: found.status,
+        kind: found.mime.as_deref().map_or_else(Default::default, |mime| mime::kind(mime.as_bytes(), url)),
+        size: found.size,
+        digest: found.digest.as_deref().map(str::as_bytes).filter(|_| bytes(&found.digest)),
+        title: found.title.as_deref().map(str::as_bytes),
+        // One that names itself is a declaration too: this page is its own.
+        canonical: found.canonical.as_deref().map(str::as_bytes).filter(|_| canonical || bytes(&found.canonical)),
+        redirect: found.redirect.as_deref().map(str::as_bytes).filter(|_| redirect),
+        text: found.fingerprint(),
+    };
+    batch.note(facts);
+    Ok(())
+}
+
+#[derive(Default)]
+struct Found<'a> {
+    digest: Option<Cow<'a, str>>,
+    title: Option<Cow<'a, str>>,
+    canonical: Option<Cow<'a, str>>,
+    redirect: Option<Cow<'a, str>>,
+    mime: Option<Cow<'a, str>>,
+    simhash: Option<u64>,
+    text: Option<u64>,
+    tokens: Option<u32>,
+    edits: bool,
+    status: u16,
+    size: u64,
+}
+
+impl<'a> Found<'a> {
+    /// Takes a field of a plain line.
+    fn take(&mut self, name: &str, value: Value<'a>) -> Option<()> {
+        let text = |value: Value<'a>| value.label().flatten();
+        match name {
+            "digest" => self.digest = text(value),
+            "title" => self.title = text(value),
+            "canonical" => self.canonical = text(value),
+            "redirect" => self.redirect = text(value),
+            "mime" => self.mime = text(value),
+            "simhash" => self.simhash = text(value).and_then(|t| hex(&t)),
+            "text" => self.text = text(value).and_then(|t| hex(&t)),
+            "tokens" => self.tokens = text(value).and_then(|t| t.parse().ok()),
+            "edits" => self.edits = text(value).is_some_and(|t| t == "1"),
+            "status" => self.status = text(value).and_then(|t| t.parse().ok()).unwrap_or(0),
+            "size" => self.size = text(value).and_then(|t| t.parse().ok()).unwrap_or(0),
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Takes the fields of any line.
+    fn take_all(&mut self, text: &str) {
+        let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else { return };
+        let field = |name: &str| match object.get(name) {
+            Some(serde_json::Value::String(text)) => Some(Cow::Owned(text.clone())),
+            Some(serde_json::Value::Number(number)) => Some(Cow::Owned(number.to_string())),
+            _ => None,
+        };
+        self.digest = field("digest");
+        self.title = field("title");
+        self.canonical = field("canonical");
+        self.redirect = field("redirect");
+        self.mime = field("mime");
+        self.simhash = field("simhash").and_then(|t| hex(&t));
+        self.text = field("text").and_then(|t| hex(&t));
+        self.tokens = field("tokens").and_then(|t| t.parse().ok());
+        self.edits = field("edits").is_some_and(|t| t == "1");
+        self.status = field("status").and_then(|t| t.parse().ok()).unwrap_or(0);
+        self.size = field("size").and_then(|t| t.parse().ok()).unwrap_or(0);
+    }
+
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        let simhash = self.simhash?;
+        let tokens = self.tokens.unwrap_or(u32::MAX);
+        Some(Fingerprint { simhash, text: self.text.unwrap_or(0), tokens, edits: self.edits })
+    }
+}
+
+/// Up to 16 hexadecimal digits.
+fn hex(text: &str) -> Option<u64> {
+    let digits = text.len() <= 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    u64::from_str_radix(text, 16).ok().filter(|_| digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind;
+
+    #[test]
+    fn facts_are_read_from_plain_and_other_lines() {
+        let plain = r#"{"url":"http://a/","digest":"sha1:X","simhash":"00ff","tokens":70,"title":"T","status":200,"size":9,"mime":"text/html","canonical":"http://a/","redirect":"http://b/"}"#;
+        let escaped = plain.replace("\"T\"", "\"\\u0054\"");
+        for line in [plain, &escaped] {
+            let mut batch = RecordBatch::default();
+            parse(line.as_bytes(), &mut batch).unwrap();
+            let expected = Facts {
+                status: 200,
+                kind: Kind::Html,
+                size: 9,
+                digest: Some(b"sha1:X"),
+                title: Some(b"T"),
+                canonical: Some(b"http://a/"),
+                redirect: Some(b"http://b/"),
+                text: Some(Fingerprint { simhash: 255, text: 0, tokens: 70, edits: false }),
+            };
+            assert_eq!(batch.facts(0), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_fact_of_another_type_is_none() {
+        let mut batch = RecordBatch::default();
+        let line = r#"{"url":"http://a/","digest":[1],"simhash":"xyz","title":null,"size":-1}"#;
+        parse(line.as_bytes(), &mut batch).unwrap();
+        assert_eq!(batch.facts(0), Facts::default());
+    }
+}

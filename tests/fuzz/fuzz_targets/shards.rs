@@ -1,0 +1,17 @@
+//! Fuzzes the readers of files: the first byte chooses the format; whatever the others, the laws hold.
+#![no_main]
+
+#[path = "../laws/shards.rs"]
+mod laws;
+
+use undust::io::Format;
+
+const FORMATS: [Format; 5] = [Format::Cdx, Format::Cdxj, Format::Warc, Format::AccessLog, Format::Parquet];
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Some((first, rest)) = data.split_first() else { return };
+    let path = std::env::temp_dir().join(format!("undust-fuzz-{}", std::process::id()));
+    if let Err(broken) = laws::laws(&path, FORMATS[usize::from(*first) % FORMATS.len()], rest) {
+        panic!("{broken}");
+    }
+});
