@@ -1,6 +1,7 @@
 //! The binary: one small file a job turns arguments into checked options and calls the library. clap lives here and
 //! nowhere else.
 
+mod compress_index;
 mod evaluate;
 mod explain;
 mod learn;
@@ -33,6 +34,7 @@ enum Job {
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
     Synth(synth::SynthArgs),
+    CompressIndex(compress_index::CompressIndexArgs),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Job::Normalize(args) => normalize::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
+        Job::CompressIndex(args) => compress_index::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

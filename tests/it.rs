@@ -5,6 +5,14 @@ mod apply_cases;
 mod apply_laws;
 #[path = "it/apply_rules.rs"]
 mod apply_rules;
+#[path = "it/ciff_bad.rs"]
+mod ciff_bad;
+#[path = "it/ciff_fuzz.rs"]
+mod ciff_fuzz;
+#[path = "it/ciff_jobs.rs"]
+mod ciff_jobs;
+#[path = "it/ciff_support.rs"]
+mod ciff_support;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]

@@ -5,6 +5,7 @@
 //! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
 //!
 //! The module knows no files: records come from a [`types::Source`], results are values.
+pub mod compress;
 pub mod group;
 pub mod learn;
 pub mod locate;

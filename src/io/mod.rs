@@ -6,6 +6,7 @@
 //! | [`compression`] | plain, gzip and zstd, by magic bytes and extension |
 //! | [`reader`] | one shard -> batches of records, with the line limit and the count of bytes read |
 //! | [`blocks`] | one text file or standard input -> blocks of whole lines |
+//! | [`ciff`] | an index in CIFF: header, blocks of posting lists, document records; read, and written whole or not |
 //! | [`rules`] | the rule set in a result folder |
 //! | [`tsv`], [`jsonl`] | one line -> one record; pure |
 //! | [`reason`] | why a line is no record, and the cheap check of its URL |
@@ -17,6 +18,7 @@
 //! is a plain atomic that others read.
 
 pub mod blocks;
+pub mod ciff;
 pub mod compression;
 pub mod error;
 pub mod jsonl;
