@@ -4,10 +4,12 @@
 mod compress_index;
 mod evaluate;
 mod explain;
+mod export;
 mod learn;
 mod normalize;
 mod pipeline;
 mod report;
+mod rules;
 mod rules_dir;
 mod synth;
 
@@ -33,6 +35,8 @@ enum Job {
     Normalize(normalize::NormalizeArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
+    Rules(rules::RulesArgs),
+    Export(export::ExportArgs),
     Synth(synth::SynthArgs),
     CompressIndex(compress_index::CompressIndexArgs),
 }
@@ -52,6 +56,8 @@ fn main() -> ExitCode {
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
         Job::CompressIndex(args) => compress_index::run(args),
+        Job::Rules(args) => rules::run(args),
+        Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

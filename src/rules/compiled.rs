@@ -8,9 +8,11 @@ mod lookups;
 mod mirrors;
 mod reduce;
 mod settled;
+mod spans;
 mod steps;
 mod trace;
 
+use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
 use crate::url::{self, Cell, Cut, Fixed, Key, KeyRef, Split};
@@ -190,8 +192,11 @@ pub struct CompiledSite {
     again: Vec<Vec<u16>>,
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
     exceptions: HashMap<u64, u16, AsIs>,
-    /// Canonical URL (range of the pool) by the identity of the reduced URL.
-    lookups: HashMap<u64, (u32, u32), AsIs>,
+    /// Canonical URL (index of a seen member) by the identity of the reduced URL.
+    lookups: HashMap<u64, u32, AsIs>,
+    /// Seen members, in the memory they have in the rule set.
+    seen: Urls,
+    spans: spans::Spans,
 }
 
 impl CompiledSite {

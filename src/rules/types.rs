@@ -6,6 +6,8 @@
 //! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
+use super::spans::Local;
+use super::urls::Urls;
 use crate::url::{Cut, DELIMITERS};
 use serde::{Deserialize, Serialize};
 
@@ -186,8 +188,8 @@ pub struct SiteRules {
     pub rules: Vec<Rule>,
     /// Members actually seen that serve as the canonical URL of their reduced form, sorted. A URL that the rules reduce
     /// to the same keys becomes this URL.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seen: Vec<String>,
+    #[serde(default, skip_serializing_if = "Urls::is_empty")]
+    pub seen: Urls,
     /// Pages for which a rule does not hold: a URL that the rules reduce to the page (first) and the id of the rule that
     /// is passed over for all URLs that they reduce to it, or `*` for all rules (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -195,6 +197,9 @@ pub struct SiteRules {
     /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,
+    /// Keys whose values are known page by page, best proven first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local: Vec<Local>,
 }
 
 fn is_zero(number: &u32) -> bool {

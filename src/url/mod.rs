@@ -2,7 +2,7 @@
 pub mod compose;
 pub mod keys;
 pub mod safe;
-mod segment;
+pub mod segment;
 pub mod site;
 pub use compose::{compose, set_order};
 pub use keys::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part};

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 use std::path::Path;
-use undust::rules::{Constraint, Evidence, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens};
+use undust::rules::{Constraint, Evidence, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens, Urls};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +18,7 @@ struct Case {
     tokens: Tokens,
     rules: Vec<CaseRule>,
     #[serde(default)]
-    seen: Vec<String>,
+    seen: Urls,
     #[serde(default)]
     exceptions: Vec<[String; 2]>,
     #[serde(default)]

@@ -203,7 +203,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                 hosts: vec!["example.com".to_owned()],
                 tokens: Tokens { query_order, ..Tokens::default() },
                 rules,
-                seen,
+                seen: Urls::from(seen),
                 exceptions: exceptions
                     .into_iter()
                     .map(|(url, rule)| [url, if rule == 3 { "*".to_owned() } else { rule.to_string() }])

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use undust::rules::{
     Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test, Tokens,
+    Urls,
 };
 use undust::url::normalize;
 use undust::url::site::registrable_domain;
@@ -191,7 +192,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                     ..Tokens::default()
                 },
                 rules,
-                seen,
+                seen: Urls::from(seen),
                 exceptions: exceptions.into_iter().map(|(url, rule)| [url, rule.to_owned()]).collect(),
                 aliases,
                 ..SiteRules::default()
@@ -237,7 +238,7 @@ proptest! {
 
     #[test]
     fn any_rules_keep_the_laws(sites in vec(site(), 1..3), urls in vec(url(), 1..8)) {
-        let urls: Vec<String> = urls.into_iter().chain(sites.iter().flat_map(|s| s.seen.clone())).collect();
+        let urls: Vec<String> = urls.into_iter().chain(sites.iter().flat_map(|s| s.seen.iter().map(str::to_owned))).collect();
         let rules = RuleSet::new(sites);
         let mut scratch = Scratch::default();
         for url in &urls {
@@ -320,7 +321,7 @@ fn every_kind() -> SiteRules {
         site: "a.example".into(),
         hosts: vec!["a.example".into(), "b.a.example".into(), "www.a.example".into()],
         rules,
-        seen: vec!["https://a.example/Seen/".into(), "https://a.example/target".into()],
+        seen: vec!["https://a.example/Seen/", "https://a.example/target"].into(),
         exceptions: vec![["https://a.example/kept".into(), "rule0".into()]],
         aliases: vec![["https://a.example/other".into(), "https://a.example/target".into()]],
         ..SiteRules::default()
@@ -370,12 +371,16 @@ fn a_trace_tells_what_each_rule_did() {
                query sid= "1"
   rule 1       rule0 everywhere: ignore query sid= (left out)EVIDENCE
                fired: query sid= "1" -> absent
+               stopped by: no query sid=
+               or by 1 more URL of other clusters in the data, or `undust rules disable rule0`
   rule 2       rule1 everywhere: ignore scheme (becomes "https")EVIDENCE
                fired: scheme "http" -> "https"
+               or by 1 more URL of other clusters in the data, or `undust rules disable rule1`
   rule 3       rule2 where query do= is "login": take host "b.a.example" for "a.example"EVIDENCE
                stopped: query do= is absent, the rule asks that query do= is "login"
   rule 4       rule3 everywhere: drop "www." from hostEVIDENCE
                fired: host "www.a.example" -> "a.example"
+               or by 1 more URL of other clusters in the data, or `undust rules disable rule3`
   canonical    https://a.example/seen
 "#;
     assert_eq!(rules.trace("http://www.a.example/seen?sid=1").text(false), expected.replace("EVIDENCE", evidence));

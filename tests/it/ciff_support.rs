@@ -46,7 +46,8 @@ impl Toy {
             for _ in 0..random.below(30) {
                 // Few terms are frequent, many are rare.
                 let below = 1 + random.below(terms);
-                let (term, tf) = (random.below(below), 1 + random.below(if random.below(9) == 0 { 300 } else { 3 }));
+                let most = if random.below(9) == 0 { 300 } else { 3 };
+                let (term, tf) = (random.below(below), 1 + random.below(most));
                 *lists.entry(format!("term{term:05}")).or_default().entry(doc as u32).or_default() += tf as u32;
                 length += tf as u32;
             }

@@ -114,7 +114,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
                 hosts,
                 tokens: Tokens { delimiters, semicolons, query_order, published },
                 rules,
-                seen,
+                seen: Urls::from(seen),
                 exceptions,
                 aliases,
                 ..SiteRules::default()

@@ -34,6 +34,8 @@ impl CompiledSite {
             again: Vec::new(),
             exceptions: HashMap::default(),
             lookups: HashMap::default(),
+            seen: site.seen.clone(),
+            spans: Default::default(),
         };
         let rules = site.rules.iter().take(usize::from(NO_RULE));
         out.programs = rules.map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();

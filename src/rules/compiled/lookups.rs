@@ -17,8 +17,12 @@ impl CompiledSite {
         if self.lookups.is_empty() {
             return None;
         }
-        let &(a, b) = self.lookups.get(&self.identity(scratch))?;
-        Some(&self.pool[a as usize..b as usize])
+        let member = match self.lookups.get(&self.identity(scratch)) {
+            Some(&member) => member,
+            None if self.spans.is_empty() => return None,
+            None => self.in_span(scratch)?,
+        };
+        self.seen.get(member as usize).map(str::as_bytes)
     }
 
     /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
@@ -35,7 +39,7 @@ impl CompiledSite {
                 self.exceptions.insert(identity, rule);
             }
         }
-        let mut place = |out: &mut CompiledSite, from: &str, to: (u32, u32)| {
+        let mut place = |out: &mut CompiledSite, from: &str, to: u32| {
             scratch.fired.clear();
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
             let normal = scratch.cells.text == from.as_bytes();
@@ -43,21 +47,23 @@ impl CompiledSite {
             let identity = out.identity(scratch);
             normal && *out.lookups.entry(identity).or_insert(to) == to
         };
-        let mut range_of: HashMap<&str, (u32, u32), FixedState> = HashMap::default();
-        for url in &site.seen {
-            let start = self.pool.len() as u32;
-            self.pool.extend_from_slice(url.as_bytes());
-            let range = (start, self.pool.len() as u32);
+        // Only members that are their own canonical URL may be the target of a look-up.
+        let mut targets: HashMap<&str, Option<u32>, FixedState> =
+            site.aliases.iter().map(|[_, to]| (to.as_str(), None)).collect();
+        targets.extend(site.local.iter().flat_map(|l| &l.pages).map(|span| (span.page.as_str(), None)));
+        for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
-            if place(self, url, range) {
-                range_of.insert(url, range);
+            if place(self, url, member)
+                && let Some(target) = targets.get_mut(url)
+            {
+                *target = Some(member);
             }
         }
         for [from, to] in &site.aliases {
-            // Only members that are their own canonical URL may be the target of a look-up.
-            if let Some(&range) = range_of.get(to.as_str()) {
-                place(self, from, range);
+            if let Some(&Some(member)) = targets.get(to.as_str()) {
+                place(self, from, member);
             }
         }
+        self.fill_spans(site, scratch, |page| targets.get(page).copied().flatten());
     }
 }
