@@ -234,6 +234,10 @@ fn pull_records(mut reader: CiffReader) -> Pull<Documents> {
 }
 
 impl Input for Index {
+    fn docs(&self) -> u32 {
+        self.header.num_docs
+    }
+
     fn documents(&self) -> Result<Pull<Documents>, SourceError> {
         Ok(pull_records(self.reader()?))
     }
@@ -303,7 +307,7 @@ fn report(
     if counts.lines > 0 {
         let idle = counts.idle_lines;
         lines.push(format!(
-            "lines of URLs: {}; {} without a good URL, {idle} of no document",
+            "lines of URLs: {}; {} without a good name or URL, {idle} of no document",
             counts.lines, counts.bad_lines
         ));
     }

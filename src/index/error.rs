@@ -41,7 +41,7 @@ pub struct CiffError {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 pub enum Fault {
     /// The data end within a message, or before the messages that the header announces.
-    #[error("the data end where a {part} is due; the file is cut short")]
+    #[error("the data end where a {part} is due; the file is cut short, or its header announces more than it holds")]
     CutShort {
         /// What is missing or incomplete.
         part: Part,

@@ -155,7 +155,9 @@ fn counts_that_do_not_agree_are_told() {
     assert!(message(&bytes, &[]).contains("a second record of document 1"));
     // Fewer lists than there are: a list stands where a record should, and the other way round.
     let (mut bytes, start) = index(3, &[good.clone(), good.clone()], &[0, 1, 2]);
-    for (lists, said) in [(1, "field 1 of wire type 2 is not of a document record"), (3, "is not of a posting list")] {
+    for (lists, said) in
+        [(1, "field 1 of wire type 2 is not of a document record"), (3, "the data end where a document record is due")]
+    {
         bytes[4] = lists;
         let found = message(&bytes, &[]);
         assert!(found.contains(said) && found.contains("byte "), "{found}");

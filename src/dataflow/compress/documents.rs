@@ -61,9 +61,9 @@ pub fn documents<'scope>(
     rows.sort_then("Group", task, shared, group_pace.clone(), Choosing::new(task, peers))
         .exchange(|(to, _)| *to)
         .probe_with(&group_pace)
-        .assemble(task, shared, found.clone())
+        .assemble(task, input.docs() as usize, shared, found.clone())
         .exchange(|(to, _)| *to)
-        .take_order(found.clone())
+        .take_order(input.docs() as usize, found.clone())
         .probe_with(end);
     found
 }
@@ -362,11 +362,23 @@ type Order = (u64, Vec<u32>);
 trait Assemble<'scope> {
     /// Takes decisions at the first worker of each process; gives the order of survivors, where it is one of their own,
     /// from the first worker of all to them.
-    fn assemble(self, task: &Task, shared: &Arc<Shared>, found: Rc<RefCell<Found>>) -> Flow<'scope, (u64, Order)>;
+    fn assemble(
+        self,
+        task: &Task,
+        docs: usize,
+        shared: &Arc<Shared>,
+        found: Rc<RefCell<Found>>,
+    ) -> Flow<'scope, (u64, Order)>;
 }
 
 impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
-    fn assemble(self, task: &Task, shared: &Arc<Shared>, found: Rc<RefCell<Found>>) -> Flow<'scope, (u64, Order)> {
+    fn assemble(
+        self,
+        task: &Task,
+        docs: usize,
+        shared: &Arc<Shared>,
+        found: Rc<RefCell<Found>>,
+    ) -> Flow<'scope, (u64, Order)> {
         let (scope, shared, task) = (self.scope(), shared.clone(), task.clone());
         let sorter = |wanted: bool| {
             let wanted = wanted && scope.index() == 0;
@@ -380,7 +392,11 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
                 let mut found = found.borrow_mut();
                 input.for_each_time(|_, decisions| {
                     for (_, decided) in decisions.flat_map(|d: &mut Vec<(u64, Decisions)>| d.drain(..)) {
-                        found.take(&decided);
+                        // Ids are known to be as dense as they are said to be once all records were read, not before.
+                        if shared.has_failed() {
+                            continue;
+                        }
+                        found.take(&decided, docs);
                         let keep = |sorter: &mut Option<RowSorter>, rows: &ByteRows| {
                             let Some(sorter) = sorter else { return Ok(()) };
                             rows.iter().try_for_each(|row| sorter.push(row))
@@ -421,8 +437,12 @@ fn in_turns(sorter: RowSorter, mut give: impl FnMut(Order)) -> Result<(), crate:
 }
 
 impl Found {
-    fn take(&mut self, decided: &Decisions) {
+    fn take(&mut self, decided: &Decisions, docs: usize) {
         self.counts.add(decided.counts);
+        if self.survivor_of.capacity() == 0 && !decided.pairs.is_empty() {
+            // Once, not by doubling: the map is what bounds the memory.
+            self.survivor_of.reserve_exact(docs);
+        }
         for &(doc, survivor) in &decided.pairs {
             let doc = doc as usize;
             if self.survivor_of.len() <= doc {
@@ -439,16 +459,19 @@ pub(super) type Nothing<'s> = OutputBuilderSession<'s, Epoch, CapacityContainerB
 /// The last step.
 trait TakeOrder<'scope> {
     /// Puts the parts of the order into their places.
-    fn take_order(self, found: Rc<RefCell<Found>>) -> Flow<'scope, ()>;
+    fn take_order(self, docs: usize, found: Rc<RefCell<Found>>) -> Flow<'scope, ()>;
 }
 
 impl<'scope> TakeOrder<'scope> for Flow<'scope, (u64, Order)> {
-    fn take_order(self, found: Rc<RefCell<Found>>) -> Flow<'scope, ()> {
+    fn take_order(self, docs: usize, found: Rc<RefCell<Found>>) -> Flow<'scope, ()> {
         self.unary_frontier(Pipeline, "TakeOrder", move |_, _| {
             move |(input, _), _output: &mut Nothing<'_>| {
                 input.for_each_time(|_, parts| {
                     for (_, (at, ids)) in parts.flat_map(|p: &mut Vec<(u64, Order)>| p.drain(..)) {
                         let (order, at) = (&mut found.borrow_mut().order, at as usize);
+                        if order.capacity() == 0 {
+                            order.reserve_exact(docs);
+                        }
                         if order.len() < at + ids.len() {
                             order.resize(at + ids.len(), u32::MAX);
                         }

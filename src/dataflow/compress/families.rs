@@ -37,7 +37,7 @@ pub struct Counts {
     pub groups: u64,
     /// Lines of the list of URLs.
     pub lines: u64,
-    /// Lines without a tab, or whose URL is no absolute http or https URL.
+    /// Lines without a tab, whose URL is no absolute http or https URL, or whose id is no number.
     pub bad_lines: u64,
     /// Good lines that name no document.
     pub idle_lines: u64,
@@ -115,13 +115,12 @@ impl Canonicalizer {
             let url = url.strip_prefix(b"\t").unwrap_or_default();
             let key = match self.task.urls_by {
                 UrlsBy::Ids => {
-                    std::str::from_utf8(key).ok().and_then(|key| key.parse::<u32>().ok()).map(u32::to_be_bytes)
+                    let id = std::str::from_utf8(key).ok().and_then(|key| key.parse::<u32>().ok());
+                    id.map(|id| hash128(&id.to_be_bytes()).to_be_bytes())
                 }
-                _ => None,
-            }
-            .map_or_else(|| hash128(key), |id| hash128(&id))
-            .to_be_bytes();
-            let Some(url) = canonical(&self.rules, url, &mut self.scratch) else {
+                _ => Some(hash128(key).to_be_bytes()),
+            };
+            let (Some(key), Some(url)) = (key, canonical(&self.rules, url, &mut self.scratch)) else {
                 self.counts.bad_lines += 1;
                 continue;
             };
@@ -184,6 +183,8 @@ pub struct Joiner {
     key: [u8; HASH],
     /// Documents of this name (most often one), that had no URL yet.
     docs: Vec<(u32, u32)>,
+    /// Some document has this name.
+    known: bool,
     /// The canonical hash and line of the first URL of this name.
     first: Option<([u8; HASH], u64)>,
     /// Grouping rows for each worker.
@@ -196,7 +197,7 @@ impl Joiner {
     /// Makes rows for `peers` workers.
     pub fn new(task: Task, peers: usize) -> Joiner {
         let rows = vec![ByteRows::default(); peers];
-        Joiner { task, key: [0; HASH], docs: Vec::new(), first: None, rows, counts: Counts::default() }
+        Joiner { task, key: [0; HASH], docs: Vec::new(), known: false, first: None, rows, counts: Counts::default() }
     }
 
     /// Takes a row.
@@ -209,6 +210,11 @@ impl Joiner {
         let (kind, rest) = rest.split_at(1);
         if kind == [0] {
             self.docs.push((number(&rest[..4]), number(&rest[4..8])));
+            self.known = true;
+            return;
+        }
+        if !self.known {
+            self.counts.idle_lines += 1;
             return;
         }
         let (hash, rest) = rest.split_at(HASH);
@@ -223,7 +229,6 @@ impl Joiner {
             }
             None => self.first = Some((hash.try_into().expect("sixteen bytes"), line)),
         }
-        self.counts.idle_lines += u64::from(self.docs.is_empty());
         let own = rest[0] == 0;
         let url_bytes = number(&rest[1..5]);
         let peers = self.rows.len();
@@ -239,7 +244,7 @@ impl Joiner {
             group_row(&self.task, doc, length, None, &mut self.rows);
             self.counts.without_url += 1;
         }
-        self.first = None;
+        (self.first, self.known) = (None, false);
     }
 }
 

@@ -188,7 +188,7 @@ mod tests {
             let scratch = Arc::new(Scratch::new(&std::env::temp_dir()).unwrap());
             let mut sorter = RowSorter::new(budget, scratch);
             rows.iter().for_each(|row| sorter.push(row).unwrap());
-            assert_eq!(sorter.runs.len() > 2, budget < 1 << 20);
+            assert_eq!(sorter.runs.len() > 1, budget < 1 << 20, "{} runs", sorter.runs.len());
             let mut sorted = sorter.finish().unwrap();
             let mut found = Vec::new();
             while let Some(row) = sorted.next_row().unwrap() {

@@ -51,6 +51,8 @@ pub type Pull<T> = Box<dyn FnMut(&mut T) -> Result<bool, SourceError> + Send>;
 
 /// What is read, at the first worker of the first process.
 pub trait Input: Send + Sync {
+    /// Documents, as the header says.
+    fn docs(&self) -> u32;
     /// The document records.
     ///
     /// # Errors
