@@ -13,6 +13,12 @@ mod ciff_fuzz;
 mod ciff_jobs;
 #[path = "it/ciff_support.rs"]
 mod ciff_support;
+#[path = "it/cluster_learn.rs"]
+mod cluster_learn;
+#[path = "it/cluster_mesh.rs"]
+mod cluster_mesh;
+#[path = "it/cluster_support.rs"]
+mod cluster_support;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]
