@@ -4,6 +4,7 @@
 mod cluster;
 mod clusters;
 mod compare;
+mod compress_index;
 mod evaluate;
 mod explain;
 mod export;
@@ -45,6 +46,7 @@ enum Job {
     Synth(synth::SynthArgs),
     Compare(compare::CompareArgs),
     Report(report_html::ReportArgs),
+    CompressIndex(compress_index::CompressIndexArgs),
 }
 
 fn main() -> ExitCode {
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Job::Explain(args) => explain::run(args),
         Job::Compare(args) => compare::run(args),
         Job::Report(args) => report_html::run(args),
+        Job::CompressIndex(args) => compress_index::run(args),
         Job::Rules(args) => rules::run(args),
         Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),

@@ -11,6 +11,7 @@
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
 //! - `url`: bytes to keys and back; safe syntax (RFC 3986); the site of a host.
 //! - `rules`: the one rule type, its file format, the compiled applier, explanations.
+//! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates are merged.
 //! - `site`: learning one site, a pure function: operations, tree, forms, evidence, candidates, energy, laws; and the
 //!   method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
@@ -51,6 +52,7 @@ pub mod baselines;
 pub mod content;
 pub mod dataflow;
 pub mod evaluate;
+pub mod index;
 pub mod io;
 pub mod model;
 pub mod report;

@@ -9,6 +9,14 @@ mod apply_rules;
 mod baselines_compare;
 #[path = "it/baselines_figures.rs"]
 mod baselines_figures;
+#[path = "it/ciff_bad.rs"]
+mod ciff_bad;
+#[path = "it/ciff_fuzz.rs"]
+mod ciff_fuzz;
+#[path = "it/ciff_jobs.rs"]
+mod ciff_jobs;
+#[path = "it/ciff_support.rs"]
+mod ciff_support;
 #[path = "it/cluster_learn.rs"]
 mod cluster_learn;
 #[path = "it/cluster_mesh.rs"]

@@ -11,6 +11,7 @@
 pub mod alone;
 pub mod clusters;
 pub mod compare;
+pub mod compress;
 pub mod group;
 mod grouped;
 pub mod journal;

@@ -130,9 +130,9 @@ impl LineBlocks {
 }
 
 /// Counts the bytes read.
-struct Counted<R> {
-    inner: R,
-    position: Arc<AtomicU64>,
+pub(super) struct Counted<R> {
+    pub(super) inner: R,
+    pub(super) position: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counted<R> {

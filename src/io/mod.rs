@@ -8,6 +8,7 @@
 //! | [`detect`] | a file -> its format, by first bytes and name |
 //! | [`members`] | gzip members and zstd frames, where damage costs the one it is in |
 //! | [`blocks`] | one text file or standard input -> blocks of whole lines |
+//! | [`ciff`] | an index in CIFF: header, blocks of posting lists, document records; read, and written whole or not |
 //! | [`rules`] | the rule set in a result folder |
 //! | [`tsv`], [`jsonl`], [`cdx`], [`cdxj`], [`access_log`] | one line -> one record; pure |
 //! | [`warc`], [`http`] | archives: record by record; the answer in one, with its codings undone |
@@ -25,6 +26,7 @@ pub mod access_log;
 pub mod blocks;
 pub mod cdx;
 pub mod cdxj;
+pub mod ciff;
 pub mod compression;
 pub mod detect;
 pub mod error;

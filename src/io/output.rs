@@ -248,7 +248,7 @@ fn remove(path: &Path) -> Result<(), IoError> {
 }
 
 /// `.NAME.partial` beside the file.
-fn temporary_name(path: &Path) -> PathBuf {
+pub(super) fn temporary_name(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(PARTIAL);
@@ -256,12 +256,12 @@ fn temporary_name(path: &Path) -> PathBuf {
 }
 
 /// The folder a path is in; `.` for a bare name.
-fn parent(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Flushes the names in a folder to the disk.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
         // Some network and overlay file systems do not know the operation; renames are then as durable as they make them.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),

@@ -80,10 +80,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("index", &["model", "url", "rules"]),
     ("baselines", &["model", "url", "rules", "site", "evaluate"]),
     ("report", &["model", "url", "rules", "site", "evaluate", "baselines"]),
-    ("io", &["model", "content", "url", "rules", "site", "evaluate"]),
+    ("io", &["model", "content", "url", "rules", "index", "site", "evaluate"]),
     ("spill", &["model"]),
     ("runtime", &["model", "spill"]),
-    ("dataflow", &["model", "content", "url", "rules", "site", "evaluate", "baselines", "spill", "runtime"]),
+    ("dataflow", &["model", "content", "url", "rules", "index", "site", "evaluate", "baselines", "spill", "runtime"]),
 ];
 
 /// Rows of the map whose code is being written.

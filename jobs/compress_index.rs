@@ -1,0 +1,322 @@
+//! `undust compress-index`: an inverted index in which documents of one canonical URL become one document.
+
+use std::fs;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use clap::{Args, ValueEnum};
+use undust::dataflow::SourceError;
+use undust::dataflow::compress::{
+    self, CompressError, Compressed, Documents, Input, ListBlock, Output, Pack, Pull, Task, UrlsBy, records,
+};
+use undust::index::{Header, Policy};
+use undust::io::IoError;
+use undust::io::blocks::LineBlocks;
+use undust::io::ciff::{CiffReader, CiffWriter, IndexError, Sealed, pack, verify};
+use undust::io::output::PendingFile;
+use undust::runtime::memory::parse_size;
+use undust::spill::Scratch;
+
+use crate::report::{Failure, Pace};
+use crate::rules_dir::RulesDir;
+
+/// Merges the documents of an inverted index whose URLs have one canonical URL.
+///
+/// Reads and writes the Common Index File Format (CIFF) as Anserini, PISA, JASS and Terrier do: plain, gzip or zstd, told
+/// by the first bytes when read, by the extension when written (.gz, .zst). Of each group of duplicates one document
+/// stays, with its own postings and length; ids, gaps, df, cf and the counts of the header are made anew, and lists of
+/// which nothing is left are dropped. Documents without a URL stay as they are and are counted.
+///
+/// The index is read twice. The same input gives the same bytes for any number of workers and any memory. Memory: 8 bytes
+/// a document (12 with --order url), --memory, and at most 4 blocks a worker of 512 KiB in and out, or the longest list.
+#[derive(Args, Debug)]
+#[command(after_long_help = crate::report::EXIT_CODES)]
+pub struct CompressIndexArgs {
+    #[command(flatten)]
+    rules: RulesDir,
+    /// The index.
+    #[arg(long, value_name = "IN.ciff")]
+    index: PathBuf,
+    /// The URLs of the documents: lines of name, tab, URL (plain, .gz or .zst). Without it the names in the document
+    /// records are the URLs.
+    #[arg(long, value_name = "FILE")]
+    urls: Option<PathBuf>,
+    /// What stands before the tab: the document's name in the collection, or its id in the index.
+    #[arg(long, value_enum, default_value_t, requires = "urls")]
+    urls_by: By,
+    /// The new index; it has this name only once it is whole, and proved with --verify.
+    #[arg(long, value_name = "OUT.ciff")]
+    out: PathBuf,
+    /// Writes what became of each document: old id, new id, survivor (an old id), canonical URL; one line a document.
+    #[arg(long, value_name = "MAP.tsv")]
+    docmap: Option<PathBuf>,
+    /// Order of the new ids: that of the old ones, or that of the canonical URLs, which makes gaps smaller.
+    #[arg(long, value_enum, default_value_t)]
+    order: Order,
+    /// Which document of a group stays; ties go to the lower id.
+    #[arg(long, value_enum, default_value_t)]
+    policy: Stays,
+    /// Adds the postings and lengths of duplicates to those of their survivor.
+    #[arg(long)]
+    merge_tf: bool,
+    /// Reads both indexes again and proves that every list, record and sum is as it should be.
+    #[arg(long)]
+    verify: bool,
+    /// Replaces OUT.ciff and MAP.tsv if they exist.
+    #[arg(long)]
+    overwrite: bool,
+    /// Worker threads; by default as many as there are processors.
+    #[arg(short = 'w', long, value_name = "N")]
+    workers: Option<NonZeroUsize>,
+    /// Memory of all workers for names and URLs; what does not fit is kept in scratch.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    memory: usize,
+    /// Folder for scratch files (default: that of the system, TMPDIR).
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Says nothing on standard error but why it failed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What the list of URLs names documents by.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum By {
+    /// The name in the collection.
+    #[default]
+    Name,
+    /// The id in the index.
+    Docid,
+}
+
+/// Order of the new ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// That of the old ids.
+    #[default]
+    Keep,
+    /// That of the canonical URLs, documents without one last.
+    Url,
+}
+
+/// Which document of a group stays.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Stays {
+    /// The one whose own URL is the canonical one, else the one with the shortest URL.
+    #[default]
+    Canonical,
+    /// The one with the shortest URL.
+    Shortest,
+    /// The longest document.
+    LongestDoc,
+}
+
+/// Runs the job.
+pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
+    for path in [Some(&args.out), args.docmap.as_ref()].into_iter().flatten() {
+        if !args.overwrite && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
+            let path = path.display();
+            let text = format!("{path}: exists; name another file, or give --overwrite to replace it");
+            return Err(Failure::usage(text));
+        }
+    }
+    let rules = Arc::new(args.rules.open()?);
+    let header = CiffReader::open(&args.index)?.header().clone();
+    let writer = CiffWriter::create(&args.out, header.clone())?;
+    let compression = writer.compression();
+    let writer = Arc::new(Mutex::new(Some(writer)));
+    let docmap = args.docmap.as_deref().map(PendingFile::create).transpose()?;
+
+    let task = task(&args);
+    let input = Arc::new(Index::new(&args, header.clone()));
+    let block_pack: Pack = Arc::new(move |block| Ok(pack(compression, block)?));
+    let mut pace = Pace::new("compress-index", "bytes of posting lists", args.quiet);
+    let (lists, mut written) = (writer.clone(), 0);
+    let output: Output = Box::new(move |block| {
+        written += block.len() as u64;
+        pace.at(written);
+        Ok(open(&lists).as_mut().expect("open until it is sealed").append(block)?)
+    });
+    let done = compress::run(&task, rules, input.clone(), block_pack, output).map_err(failure)?;
+
+    let lists = writer.clone();
+    let mut output: Output =
+        Box::new(move |record| Ok(open(&lists).as_mut().expect("open until it is sealed").write(record)?));
+    let scratch = Arc::new(Scratch::new(&task.scratch)?);
+    let records = input.second_records()?;
+    let removed = records::write(&done.map, records, &mut output, task.memory, scratch).map_err(failure)?;
+    let new = header.without(done.map.docs(), removed).with_lists((done.lists.lists - done.lists.emptied) as u32);
+    let sealed = open(&writer).take().expect("not sealed before").seal(&new)?;
+    let checked = args.verify.then(|| verify(&args.index, &sealed, &done.map)).transpose()?;
+    let text = report(&args.index, &header, &new, &done, &sealed, checked.is_some())?;
+    if let (Some(file), Some(path)) = (docmap, &args.docmap) {
+        write_map(done, file, path)?;
+    }
+    sealed.commit()?;
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::stdout)
+}
+
+fn open<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a failure says: those of files speak for themselves.
+fn failure(error: CompressError) -> Failure {
+    match error {
+        CompressError::Edge(error) => Failure::new(crate::report::Exit::Failed, error),
+        error => error.into(),
+    }
+}
+
+fn task(args: &CompressIndexArgs) -> Task {
+    let workers = args.workers.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    Task {
+        policy: match args.policy {
+            Stays::Canonical => Policy::Canonical,
+            Stays::Shortest => Policy::Shortest,
+            Stays::LongestDoc => Policy::LongestDoc,
+        },
+        by_url: args.order == Order::Url,
+        merge_tf: args.merge_tf,
+        urls_by: match (&args.urls, args.urls_by) {
+            (None, _) => UrlsBy::Records,
+            (Some(_), By::Name) => UrlsBy::Names,
+            (Some(_), By::Docid) => UrlsBy::Ids,
+        },
+        keep_urls: args.docmap.is_some(),
+        workers: workers.get(),
+        memory: args.memory,
+        scratch: args.scratch.clone().unwrap_or_else(std::env::temp_dir),
+    }
+}
+
+/// The files of a run.
+struct Index {
+    path: PathBuf,
+    urls: Option<PathBuf>,
+    header: Header,
+    /// The second reading: first the lists, then the records.
+    second: Arc<Mutex<Option<CiffReader>>>,
+}
+
+impl Index {
+    fn new(args: &CompressIndexArgs, header: Header) -> Index {
+        Index { path: args.index.clone(), urls: args.urls.clone(), header, second: Arc::default() }
+    }
+
+    /// The records, once the lists were read.
+    fn second_records(&self) -> Result<Pull<Documents>, Failure> {
+        let reader = open(&self.second).take();
+        Ok(pull_records(reader.expect("the lists were read")))
+    }
+
+    fn reader(&self) -> Result<CiffReader, SourceError> {
+        let reader = CiffReader::open(&self.path)?;
+        if reader.header() != &self.header {
+            return Err(format!("{}: changed while it was read; run again", self.path.display()).into());
+        }
+        Ok(reader)
+    }
+}
+
+fn pull_records(mut reader: CiffReader) -> Pull<Documents> {
+    Box::new(move |documents| {
+        documents.docs.clear();
+        documents.names.clear();
+        Ok(reader.next_records(&mut |record| {
+            documents.docs.push((record.docid, record.length));
+            documents.names.push(&[record.collection_docid]);
+        })?)
+    })
+}
+
+impl Input for Index {
+    fn docs(&self) -> u32 {
+        self.header.num_docs
+    }
+
+    fn documents(&self) -> Result<Pull<Documents>, SourceError> {
+        Ok(pull_records(self.reader()?))
+    }
+
+    fn url_lines(&self) -> Result<Option<Pull<Vec<u8>>>, SourceError> {
+        let Some(path) = &self.urls else { return Ok(None) };
+        let mut lines = if path == Path::new("-") { LineBlocks::stdin() } else { LineBlocks::open(path) }?;
+        Ok(Some(Box::new(move |block| Ok(lines.next_block(block)?))))
+    }
+
+    fn lists(&self) -> Result<Pull<ListBlock>, SourceError> {
+        *open(&self.second) = Some(self.reader()?);
+        let reader = self.second.clone();
+        Ok(Box::new(move |block| {
+            let mut reader = open(&reader);
+            let reader = reader.as_mut().expect("taken when the lists are read");
+            let at = reader.next_lists(&mut block.bytes)?;
+            block.at = at.unwrap_or(block.at);
+            Ok(at.is_some())
+        }))
+    }
+}
+
+/// Writes a line a document, in the order of old ids.
+fn write_map(done: Compressed, mut file: PendingFile, path: &Path) -> Result<(), Failure> {
+    let failed = |source| IoError::Write { path: path.to_owned(), source };
+    file.write_all(b"old\tnew\tsurvivor\tcanonical\n").map_err(failed)?;
+    let mut urls = done.urls.expect("asked for");
+    let mut line = Vec::new();
+    while let Some(row) = urls.next_row()? {
+        let (id, url) = row.split_first_chunk::<4>().expect("an id and a URL");
+        let old = u32::from_be_bytes(*id);
+        let survivor = done.map.survivor_of(old);
+        line.clear();
+        write!(line, "{old}\t{}\t{survivor}\t", done.map.new_of(survivor)).map_err(failed)?;
+        line.extend_from_slice(url);
+        line.push(b'\n');
+        file.write_all(&line).map_err(failed)?;
+    }
+    Ok(file.commit()?)
+}
+
+/// What was done, for people.
+fn report(
+    index: &Path,
+    old: &Header,
+    new: &Header,
+    done: &Compressed,
+    sealed: &Sealed,
+    verified: bool,
+) -> Result<String, Failure> {
+    let size = |path: &Path| -> Result<u64, IndexError> {
+        let meta = fs::metadata(path).map_err(|source| IoError::Read { path: path.to_owned(), source })?;
+        Ok(meta.len())
+    };
+    let Compressed { counts, lists, .. } = done;
+    let mut lines = vec![
+        format!(
+            "documents: {} -> {}; {} merged into {} others, {} without a URL",
+            old.num_docs, new.num_docs, counts.merged, counts.groups, counts.without_url
+        ),
+        format!("posting lists: {} -> {}; {} with nothing left", lists.lists, new.num_postings_lists, lists.emptied),
+        format!("postings: {} -> {}", lists.postings, lists.postings_left),
+        format!("terms: {} -> {}", old.total_terms_in_collection, new.total_terms_in_collection),
+        format!("bytes: {} -> {}", size(index)?, size(sealed.temporary())?),
+    ];
+    if counts.lines > 0 {
+        let idle = counts.idle_lines;
+        lines.push(format!(
+            "lines of URLs: {}; {} without a good name or URL, {idle} of no document",
+            counts.lines, counts.bad_lines
+        ));
+    }
+    if lists.other_cf > 0 {
+        lines.push(format!("cf was not the sum of tf in {} lists; it is now", lists.other_cf));
+    }
+    if verified {
+        lines.push("verified: every list, record and sum".to_owned());
+    }
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}

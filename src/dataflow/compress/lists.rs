@@ -1,0 +1,259 @@
+//! The second dataflow: posting lists under the map.
+//!
+//! The first worker reads blocks and deals each to the worker that has the fewest; it takes one at a time itself, since
+//! it reads and writes besides. Blocks come back and are written in the order in which they were read. How many are under
+//! way is bounded by count and bytes, from reading to writing, so a long list holds the source back, not the memory.
+
+use super::documents::Nothing;
+use super::types::{CompressError, Input, ListBlock, Output, Pack, Pull, Shared};
+use crate::dataflow::types::{Epoch, Flow};
+use crate::index::remap::{Buffers, ListCounts, remap_block};
+use crate::index::{CiffError, DocMap};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use timely::dataflow::Scope;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::Operator;
+use timely::dataflow::operators::core::Exchange;
+use timely::dataflow::operators::generic::operator::source;
+use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::scheduling::Activator;
+
+/// Blocks of one worker that wait or are under work.
+const QUEUE: usize = 3;
+/// Blocks under way, from reading to writing, a worker.
+const UNDER_WAY: usize = 4;
+/// Their bytes; one block more where it is larger.
+const UNDER_WAY_BYTES: usize = 64 << 20;
+
+/// What the second dataflow needs.
+#[derive(Clone)]
+pub struct Lists {
+    /// What becomes of each document.
+    pub map: Arc<DocMap>,
+    /// How blocks are compressed.
+    pub pack: Pack,
+    /// Where they go, at the first process.
+    pub output: Arc<Mutex<Option<Output>>>,
+}
+
+/// A block on its way out and back.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Block {
+    sequence: u64,
+    /// The worker that has it.
+    worker: u64,
+    at: u64,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    counts: ListCounts,
+    error: Option<BlockError>,
+}
+
+/// Why a block is not what it should be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum BlockError {
+    List(CiffError),
+    Pack(String),
+}
+
+/// What the first worker knows of the blocks.
+#[derive(Default)]
+struct Ledger {
+    /// Blocks at each worker.
+    held: Vec<usize>,
+    /// Blocks read and not written, and bytes of them.
+    blocks: usize,
+    bytes: usize,
+    /// Blocks to be filled again.
+    spare: Vec<Block>,
+    /// Wakes the source.
+    source: Option<Activator>,
+}
+
+impl Ledger {
+    /// The worker that the next block goes to, if one may be read.
+    fn next_worker(&self) -> Option<usize> {
+        if self.blocks >= UNDER_WAY * self.held.len() || (self.blocks > 0 && self.bytes > UNDER_WAY_BYTES) {
+            return None;
+        }
+        let others = (1..self.held.len()).filter(|&worker| self.held[worker] < QUEUE);
+        let other = others.min_by_key(|&worker| self.held[worker]);
+        // The others first: what they wait for has a way to go.
+        match other {
+            Some(worker) if self.held[worker] < QUEUE - 1 || self.held[0] > 0 => Some(worker),
+            other => {
+                if self.held[0] == 0 {
+                    Some(0)
+                } else {
+                    other
+                }
+            }
+        }
+    }
+}
+
+/// Builds the dataflow; `end` is done when it is. Gives what was seen, at the first worker.
+pub fn lists<'scope>(
+    scope: Scope<'scope, Epoch>,
+    input: &dyn Input,
+    lists: &Lists,
+    shared: &Arc<Shared>,
+    end: &Handle<Epoch>,
+) -> Rc<RefCell<ListCounts>> {
+    let counts: Rc<RefCell<ListCounts>> = Rc::default();
+    let ledger = Ledger { held: vec![0; scope.peers()], ..Ledger::default() };
+    let ledger = Rc::new(RefCell::new(ledger));
+    read(scope, input, ledger.clone(), shared)
+        .exchange(|block| block.worker)
+        .remap(lists)
+        .exchange(|_| 0)
+        .write(lists, ledger, counts.clone(), shared)
+        .probe_with(end);
+    counts
+}
+
+/// The lists, at the first worker.
+fn read<'scope>(
+    scope: Scope<'scope, Epoch>,
+    input: &dyn Input,
+    ledger: Rc<RefCell<Ledger>>,
+    shared: &Arc<Shared>,
+) -> Flow<'scope, Block> {
+    let shared = shared.clone();
+    let mut pull: Option<Pull<ListBlock>> = None;
+    if scope.index() == 0 && !shared.has_failed() {
+        pull = input.lists().map_err(|error| shared.fail(CompressError::Edge(error))).ok();
+    }
+    let mut sequence = 0;
+    source(scope, "ReadLists", move |capability, info| {
+        ledger.borrow_mut().source = Some(scope.activator_for(info.address));
+        let mut capability = Some(capability);
+        move |output| {
+            let Some(cap) = capability.as_ref() else { return };
+            let mut session = output.session(cap);
+            while let Some(open) = pull.as_mut() {
+                let mut ledger = ledger.borrow_mut();
+                let Some(worker) = ledger.next_worker().filter(|_| !shared.has_failed()) else { break };
+                let mut block = ledger.spare.pop().unwrap_or_default();
+                let mut read = ListBlock { at: 0, bytes: std::mem::take(&mut block.input) };
+                match open(&mut read) {
+                    Ok(true) => {
+                        ledger.held[worker] += 1;
+                        ledger.blocks += 1;
+                        ledger.bytes += read.bytes.len();
+                        (block.sequence, block.worker) = (sequence, worker as u64);
+                        (block.at, block.input) = (read.at, read.bytes);
+                        sequence += 1;
+                        session.give(block);
+                    }
+                    Ok(false) => pull = None,
+                    Err(error) => {
+                        shared.fail(CompressError::Edge(error));
+                        pull = None;
+                    }
+                }
+            }
+            drop(session);
+            if pull.is_none() || shared.has_failed() {
+                (pull, capability) = (None, None);
+            }
+        }
+    })
+}
+
+/// Blocks under the map.
+trait Remap<'scope> {
+    /// Remaps and packs blocks; a fault stays with its block.
+    fn remap(self, lists: &Lists) -> Flow<'scope, Block>;
+}
+
+impl<'scope> Remap<'scope> for Flow<'scope, Block> {
+    fn remap(self, lists: &Lists) -> Flow<'scope, Block> {
+        let (map, pack, mut buffers) = (lists.map.clone(), lists.pack.clone(), Buffers::default());
+        self.unary(Pipeline, "Remap", move |_, _| {
+            move |input, output| {
+                input.for_each_time(|time, blocks| {
+                    let mut session = output.session(&time);
+                    for mut block in blocks.flat_map(|b: &mut Vec<Block>| b.drain(..)) {
+                        block.output.clear();
+                        let (input, output) = (&block.input, &mut block.output);
+                        match remap_block(Some(&map), map.old_docs(), input, block.at, &mut buffers, output) {
+                            Ok(counts) => {
+                                block.counts = counts;
+                                let packed = pack(&mut block.output);
+                                block.error = packed.err().map(|error| BlockError::Pack(error.to_string()));
+                            }
+                            Err(error) => block.error = Some(BlockError::List(error)),
+                        }
+                        block.input.clear();
+                        session.give(block);
+                    }
+                });
+            }
+        })
+    }
+}
+
+/// Blocks to the output.
+trait Write<'scope> {
+    /// Writes blocks in order, at the first worker.
+    fn write(
+        self,
+        lists: &Lists,
+        ledger: Rc<RefCell<Ledger>>,
+        counts: Rc<RefCell<ListCounts>>,
+        shared: &Arc<Shared>,
+    ) -> Flow<'scope, ()>;
+}
+
+impl<'scope> Write<'scope> for Flow<'scope, Block> {
+    fn write(
+        self,
+        lists: &Lists,
+        ledger: Rc<RefCell<Ledger>>,
+        counts: Rc<RefCell<ListCounts>>,
+        shared: &Arc<Shared>,
+    ) -> Flow<'scope, ()> {
+        let (output, shared) = (lists.output.clone(), shared.clone());
+        let mut waiting: BTreeMap<u64, Block> = BTreeMap::new();
+        let mut next = 0;
+        self.unary(Pipeline, "Write", move |_, _| {
+            move |input, _output: &mut Nothing<'_>| {
+                let mut came = false;
+                input.for_each_time(|_, blocks| {
+                    for block in blocks.flat_map(|b: &mut Vec<Block>| b.drain(..)) {
+                        ledger.borrow_mut().held[block.worker as usize] -= 1;
+                        waiting.insert(block.sequence, block);
+                        came = true;
+                    }
+                });
+                while let Some(mut block) = waiting.remove(&next) {
+                    next += 1;
+                    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                    let failed = match (block.error.take(), output.as_mut()) {
+                        (Some(BlockError::List(error)), _) => Some(CompressError::List(error)),
+                        (Some(BlockError::Pack(error)), _) => Some(CompressError::Edge(error.into())),
+                        (None, Some(output)) if !shared.has_failed() => {
+                            *counts.borrow_mut() += block.counts;
+                            output(&block.output).map_err(CompressError::Edge).err()
+                        }
+                        _ => None,
+                    };
+                    if let Some(error) = failed {
+                        shared.fail(error);
+                    }
+                    let mut ledger = ledger.borrow_mut();
+                    ledger.blocks -= 1;
+                    ledger.spare.push(block);
+                }
+                if came && let Some(source) = &ledger.borrow().source {
+                    source.activate();
+                }
+            }
+        })
+    }
+}

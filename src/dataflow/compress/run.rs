@@ -1,0 +1,127 @@
+//! The whole of `undust compress-index` but reading and writing.
+
+use super::documents::{Found, documents};
+use super::lists::{Lists, lists};
+use super::types::{CompressError, Compressed, Input, Output, Pack, Shared, Task, UrlsBy};
+use crate::dataflow::types::Epoch;
+use crate::index::DocMap;
+use crate::index::remap::ListCounts;
+use crate::rules::RuleSet;
+use crate::runtime::workers::{self, Alarm};
+use crate::spill::Scratch;
+use std::sync::{Arc, Mutex, PoisonError};
+use timely::dataflow::operators::probe::Handle;
+use timely::worker::Worker;
+
+/// Groups the documents of `input` by the canonical URLs that `rules` give, and gives its posting lists under the map to
+/// `output`, in order, each block through `pack`.
+///
+/// # Errors
+/// [`CompressError`] when something cannot be read or written, the input is wrong, or a worker is lost.
+pub fn run(
+    task: &Task,
+    rules: Arc<RuleSet>,
+    input: Arc<dyn Input>,
+    pack: Pack,
+    output: Output,
+) -> Result<Compressed, CompressError> {
+    let shared = Arc::new(Shared::new(Scratch::new(&task.scratch)?));
+    let desk = Arc::new(Desk::default());
+    let output = Arc::new(Mutex::new(Some(output)));
+    let task = Task { workers: task.workers.max(1), ..task.clone() };
+    let (ours, theirs) = (shared.clone(), desk.clone());
+    let counts = workers::run(task.workers, move |worker, alarm| {
+        work(
+            worker,
+            alarm,
+            &task,
+            &rules,
+            input.as_ref(),
+            &Edge { pack: pack.clone(), output: output.clone() },
+            &ours,
+            &theirs,
+        )
+    })?;
+    if let Some(failure) = shared.take_failure() {
+        return Err(failure);
+    }
+    let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Case { map, found } = case.expect("the first worker leaves the result");
+    let lists = counts.into_iter().next().unwrap_or_default();
+    Ok(Compressed { map, counts: found.counts, lists, urls: found.urls })
+}
+
+/// Where blocks go.
+struct Edge {
+    pack: Pack,
+    output: Arc<Mutex<Option<Output>>>,
+}
+
+/// Where the first worker of a process leaves the map for the others.
+#[derive(Default)]
+struct Desk(Mutex<Option<Case>>);
+
+/// The state of affairs between the dataflows.
+struct Case {
+    map: Arc<DocMap>,
+    found: Found,
+}
+
+impl Desk {
+    fn map(&self) -> Option<Arc<DocMap>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|case| case.map.clone())
+    }
+}
+
+/// One worker's part.
+#[expect(clippy::too_many_arguments, reason = "what a worker needs, told once")]
+fn work(
+    worker: &mut Worker,
+    alarm: &Alarm,
+    task: &Task,
+    rules: &Arc<RuleSet>,
+    input: &dyn Input,
+    edge: &Edge,
+    shared: &Arc<Shared>,
+    desk: &Desk,
+) -> ListCounts {
+    let end: Handle<Epoch> = Handle::new();
+    let found = worker.dataflow_named("documents", |scope| documents(scope, task, rules, input, shared, &end));
+    alarm.work_while(worker, || !end.done());
+    if worker.index().is_multiple_of(task.workers) {
+        let mut found = found.take();
+        let map = map(&mut found, task, shared);
+        *desk.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Case { map: Arc::new(map), found });
+    }
+    alarm.work_while(worker, || desk.map().is_none());
+    let Some(map) = desk.map() else { unreachable!("waited for") };
+
+    // Built after a failure too, with nothing to read: the others of another process would wait for this worker.
+    let plan = Lists { map, pack: edge.pack.clone(), output: edge.output.clone() };
+    let end: Handle<Epoch> = Handle::new();
+    let counts = worker.dataflow_named("lists", |scope| lists(scope, input, &plan, shared, &end));
+    alarm.work_while(worker, || !end.done());
+    counts.take()
+}
+
+/// The map of what was found; an empty one where that is a failure.
+fn map(found: &mut Found, task: &Task, shared: &Shared) -> DocMap {
+    let counts = &found.counts;
+    if let Some((line, other)) = counts.conflict {
+        shared.fail(CompressError::TwoUrls { line, other });
+    } else if counts.lines > 0 && counts.docs > 0 && counts.without_url == counts.docs && !shared.has_failed() {
+        let expected = match task.urls_by {
+            UrlsBy::Ids => "document ids of the index (without --urls-by docid: names of the collection)",
+            _ => "names of the collection, as the document records have them (with --urls-by docid: document ids)",
+        };
+        shared.fail(CompressError::NoUrls { lines: counts.lines, expected });
+    }
+    if shared.has_failed() {
+        return DocMap::default();
+    }
+    let order = task.by_url.then(|| std::mem::take(&mut found.order));
+    DocMap::new(std::mem::take(&mut found.survivor_of), order.as_deref(), task.merge_tf).unwrap_or_else(|error| {
+        shared.fail(error);
+        DocMap::default()
+    })
+}

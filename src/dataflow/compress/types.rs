@@ -1,0 +1,189 @@
+//! What the dataflows of `compress-index` are given, and what they leave.
+use super::families::Counts;
+use super::sorter::SortedRows;
+use crate::dataflow::types::SourceError;
+use crate::index::docmap::MapError;
+use crate::index::remap::ListCounts;
+use crate::index::{CiffError, DocMap, Fault, Policy};
+use crate::runtime::workers::WorkersError;
+use crate::spill::{Scratch, SpillError};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Everything that decides what becomes of an index, and what the run may use.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Which document of a group stays.
+    pub policy: Policy,
+    /// New ids in the order of canonical URLs (Silvestri, *Sorting Out the Document Identifier Assignment Problem*,
+    /// ECIR 2007), documents without a URL last; else in the order of old ids.
+    pub by_url: bool,
+    /// Postings and lengths of duplicates are added to those of their survivor; else only the survivor's own are kept.
+    pub merge_tf: bool,
+    /// Where the URL of a document is.
+    pub urls_by: UrlsBy,
+    /// The canonical URL of every document is wanted at the end.
+    pub keep_urls: bool,
+    /// Worker threads.
+    pub workers: usize,
+    /// Memory of all workers for rows, in bytes; never changes a result.
+    pub memory: usize,
+    /// Folder in which scratch folders are made.
+    pub scratch: PathBuf,
+}
+
+/// Where the URL of a document is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UrlsBy {
+    /// The document's name in the collection is its URL.
+    #[default]
+    Records,
+    /// In lines `name<TAB>url`, by its name in the collection.
+    Names,
+    /// In lines `docid<TAB>url`, by its id in the index.
+    Ids,
+}
+
+/// Fills its argument (cleared first) with what comes next; false at the end.
+pub type Pull<T> = Box<dyn FnMut(&mut T) -> Result<bool, SourceError> + Send>;
+
+/// What is read, at the first worker of the first process.
+pub trait Input: Send + Sync {
+    /// Documents, as the header says.
+    fn docs(&self) -> u32;
+    /// The document records.
+    ///
+    /// # Errors
+    /// Whatever the input cannot go on from.
+    fn documents(&self) -> Result<Pull<Documents>, SourceError>;
+    /// The lines of the list of URLs, in blocks of whole lines; `None` where there is none.
+    ///
+    /// # Errors
+    /// As above.
+    fn url_lines(&self) -> Result<Option<Pull<Vec<u8>>>, SourceError>;
+    /// The posting lists.
+    ///
+    /// # Errors
+    /// As above.
+    fn lists(&self) -> Result<Pull<ListBlock>, SourceError>;
+}
+
+/// Takes blocks of posting lists in order, packed.
+pub type Output = Box<dyn FnMut(&[u8]) -> Result<(), SourceError> + Send>;
+/// Compresses a block on its own, in place.
+pub type Pack = Arc<dyn Fn(&mut Vec<u8>) -> Result<(), SourceError> + Send + Sync>;
+
+/// Document records in columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Documents {
+    /// Old ids and lengths.
+    pub docs: Vec<(u32, u32)>,
+    /// Names in the collection, a row each.
+    pub names: super::rows::ByteRows,
+}
+
+/// Posting lists as they stand in the file.
+#[derive(Clone, Debug, Default)]
+pub struct ListBlock {
+    /// Where the block stands in the decompressed data.
+    pub at: u64,
+    /// Whole messages, each after its length.
+    pub bytes: Vec<u8>,
+}
+
+/// What a run gives, at the first process.
+#[derive(Debug)]
+pub struct Compressed {
+    /// What became of each document.
+    pub map: Arc<DocMap>,
+    /// What was seen of documents and URLs.
+    pub counts: Counts,
+    /// What was seen of lists.
+    pub lists: ListCounts,
+    /// With `keep_urls`: rows of old id (4 bytes, big-endian) and canonical URL, in order of ids.
+    pub urls: Option<SortedRows>,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CompressError {
+    /// Something could not be read or written.
+    #[error("{0}")]
+    Edge(SourceError),
+    /// A posting list is wrong.
+    #[error("posting lists, {0}")]
+    List(CiffError),
+    /// The record of a merged document cannot be written.
+    #[error("document {new} of the new index: {source}")]
+    Record {
+        /// New id.
+        new: u32,
+        /// Why.
+        source: Fault,
+    },
+    /// One document has two URLs that are not the same page: two survivors claim it.
+    #[error(
+        "the list of URLs gives one document two canonical URLs, in lines {line} and {other}: two survivors claim it; \
+         leave one of the lines"
+    )]
+    TwoUrls {
+        /// A line, from 1.
+        line: u64,
+        /// A later line.
+        other: u64,
+    },
+    /// No line of the list of URLs names a document.
+    #[error(
+        "none of the {lines} lines of the list of URLs names a document of the index; their first column is to hold \
+         {expected}"
+    )]
+    NoUrls {
+        /// Lines read.
+        lines: u64,
+        /// What the first column should hold, and how to say otherwise.
+        expected: &'static str,
+    },
+    /// The grouping is at fault.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// What did not fit the memory could not be kept on disk.
+    #[error(transparent)]
+    Spill(#[from] SpillError),
+    /// The workers could not be started, or one of them panicked.
+    #[error(transparent)]
+    Workers(#[from] WorkersError),
+}
+
+/// What the workers of a process share.
+#[derive(Debug)]
+pub struct Shared {
+    /// The spill folder.
+    pub scratch: Arc<Scratch>,
+    failed: AtomicBool,
+    failure: Mutex<Option<CompressError>>,
+}
+
+impl Shared {
+    /// For a run that spills to `scratch`.
+    pub fn new(scratch: Scratch) -> Shared {
+        Shared { scratch: Arc::new(scratch), failed: AtomicBool::new(false), failure: Mutex::new(None) }
+    }
+
+    /// Keeps the first failure; sources stop at the next block.
+    pub fn fail(&self, error: impl Into<CompressError>) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.into());
+        self.failed.store(true, Ordering::Release);
+    }
+
+    /// True once something has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// The failure, if any.
+    pub fn take_failure(&self) -> Option<CompressError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

@@ -1,0 +1,238 @@
+//! Writing an index: the header comes first and is known last.
+//!
+//! Room is left for the header, the lists and records follow, and when all are counted the header is written into its
+//! room. A gzip file has the header in a member of its own (stored, so that its size is known), a zstd file in a frame of
+//! its own (and what is left of the room in a skippable frame). The rest is packed in blocks of about 512 KiB, a member
+//! or frame each, which workers can do side by side; RFC 1952 and RFC 8878 ask readers to take them all.
+
+use super::{CHUNK, IndexError};
+use crate::index::Header;
+use crate::io::compression::{Compression, Encoder};
+use crate::io::error::IoError;
+use crate::io::output::{parent, sync_folder, temporary_name};
+use flate2::write::GzEncoder;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A skippable frame's magic number and length.
+const SKIPPABLE: usize = 8;
+/// More than a frame adds to what it holds.
+const FRAME: usize = 32;
+
+/// Compresses a block as a member or frame of its own, in place.
+///
+/// # Errors
+/// When zstd finds no memory.
+pub fn pack(compression: Compression, block: &mut Vec<u8>) -> io::Result<()> {
+    if compression == Compression::Plain || block.is_empty() {
+        return Ok(());
+    }
+    let mut encoder = Encoder::new(compression, Vec::with_capacity(block.len() / 2))?;
+    encoder.write_all(block)?;
+    *block = encoder.finish()?;
+    Ok(())
+}
+
+/// A file being written under a temporary name beside its final one; dropped unfinished, it is removed.
+pub struct CiffWriter {
+    file: File,
+    names: Names,
+    compression: Compression,
+    room: Header,
+    room_bytes: usize,
+    /// What [`write`](Self::write) gathers.
+    block: Vec<u8>,
+}
+
+/// Final and temporary name; the temporary one is removed unless it was given up.
+struct Names {
+    path: PathBuf,
+    temporary: Option<PathBuf>,
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // Nobody is left to tell; a temporary name is never taken for a result.
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+impl CiffWriter {
+    /// Opens the temporary file; `room` is a header whose numbers are the most that those of the final one can be, and
+    /// whose description is the same.
+    ///
+    /// # Errors
+    /// [`IndexError`] when it cannot be written, or the path is a device.
+    pub fn create(path: &Path, room: Header) -> Result<CiffWriter, IndexError> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(IndexError::NotAFile { path, why: "the header of an index is written last" });
+        }
+        let temporary = temporary_name(&path);
+        let compression = Compression::of_name(&path);
+        let failed = || IoError::write(&path);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&temporary);
+        let file = file.map_err(failed())?;
+        let names = Names { path: path.clone(), temporary: Some(temporary) };
+        let mut writer = CiffWriter { file, names, compression, room_bytes: 0, block: Vec::new(), room };
+        let head = writer.head(&writer.room).map_err(failed())?;
+        writer.room_bytes = head.len();
+        writer.append(&head)?;
+        Ok(writer)
+    }
+
+    /// How blocks are to be packed.
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// Writes a block that was packed ([`pack`]).
+    ///
+    /// # Errors
+    /// [`IndexError::Io`].
+    pub fn append(&mut self, packed: &[u8]) -> Result<(), IndexError> {
+        Ok(self.file.write_all(packed).map_err(IoError::write(&self.names.path))?)
+    }
+
+    /// Writes messages, packed here when a block is full.
+    ///
+    /// # Errors
+    /// [`IndexError::Io`].
+    pub fn write(&mut self, messages: &[u8]) -> Result<(), IndexError> {
+        self.block.extend_from_slice(messages);
+        if self.block.len() >= CHUNK { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), IndexError> {
+        let mut block = std::mem::take(&mut self.block);
+        pack(self.compression, &mut block).map_err(IoError::write(&self.names.path))?;
+        self.append(&block)?;
+        block.clear();
+        self.block = block;
+        Ok(())
+    }
+
+    /// Writes the header and flushes everything to the disk. The file has no final name yet.
+    ///
+    /// # Errors
+    /// [`IndexError::Io`].
+    pub fn seal(mut self, header: &Header) -> Result<Sealed, IndexError> {
+        self.flush()?;
+        let end = |file: &mut File, head: Vec<u8>| -> io::Result<()> {
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&head)?;
+            file.sync_all()
+        };
+        let head = self.head(header).map_err(IoError::write(&self.names.path))?;
+        assert_eq!(head.len(), self.room_bytes, "a header whose numbers are no more than those of its room");
+        end(&mut self.file, head).map_err(IoError::write(&self.names.path))?;
+        Ok(Sealed { names: self.names })
+    }
+
+    /// The header as it stands in the file.
+    fn head(&self, header: &Header) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        header.encode(&self.room, &mut bytes);
+        match self.compression {
+            Compression::Plain => Ok(bytes),
+            Compression::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::none());
+                encoder.write_all(&bytes)?;
+                encoder.finish()
+            }
+            Compression::Zstd => {
+                let room = bytes.len() + FRAME + SKIPPABLE;
+                pack(Compression::Zstd, &mut bytes)?;
+                let rest = (room - bytes.len()).checked_sub(SKIPPABLE).expect("a frame adds less than its allowance");
+                bytes.extend_from_slice(&[0x50, 0x2a, 0x4d, 0x18]);
+                bytes.extend_from_slice(&(rest as u32).to_le_bytes());
+                bytes.resize(room, 0);
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// A file that is whole but has no final name yet; dropped, it is removed.
+pub struct Sealed {
+    names: Names,
+}
+
+impl Sealed {
+    /// Where it is to be read.
+    pub fn temporary(&self) -> &Path {
+        self.names.temporary.as_deref().expect("there until the file has its name")
+    }
+
+    /// Its final name.
+    pub fn path(&self) -> &Path {
+        &self.names.path
+    }
+
+    /// Gives it its final name.
+    ///
+    /// # Errors
+    /// [`IndexError::Io`].
+    pub fn commit(mut self) -> Result<(), IndexError> {
+        fs::rename(self.temporary(), self.path()).map_err(IoError::write(self.path()))?;
+        self.names.temporary = None;
+        Ok(sync_folder(parent(self.path())).map_err(IoError::write(self.path()))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CiffReader;
+    use super::*;
+    use crate::index::{DocRecord, Posting, postings};
+    use crate::io::compression;
+
+    #[test]
+    fn a_file_comes_back_in_every_compression() {
+        let folder = tempfile::tempdir().unwrap();
+        let room = Header {
+            num_postings_lists: 200_000,
+            num_docs: 300,
+            total_postings_lists: 200_000,
+            total_docs: 300,
+            total_terms_in_collection: 1 << 40,
+            average_doclength: 3.5,
+            description: "what a long description ".repeat(9),
+        };
+        let header = room.without(2, 1 << 39).with_lists(1);
+        for name in ["a.ciff", "a.ciff.gz", "a.ciff.zst"] {
+            let path = folder.path().join(name);
+            let mut writer = CiffWriter::create(&path, room.clone()).unwrap();
+            let (mut block, mut body) = (Vec::new(), Vec::new());
+            postings::encode(b"x", &[Posting::new(0, 1), Posting::new(1, 1)], &mut body, &mut block);
+            let list = block.clone();
+            pack(writer.compression(), &mut block).unwrap();
+            writer.append(&block).unwrap();
+            for docid in 0..2 {
+                let mut record = Vec::new();
+                DocRecord { docid, collection_docid: b"http://a/", length: 7 }.encode(&mut record);
+                writer.write(&record).unwrap();
+            }
+            let sealed = writer.seal(&header).unwrap();
+            assert!(!path.exists() && sealed.temporary().exists());
+            sealed.commit().unwrap();
+            let mut reader = CiffReader::open(&path).unwrap();
+            assert_eq!(reader.header(), &header, "{name}");
+            assert!(reader.next_lists(&mut block).unwrap().is_some());
+            assert_eq!(block, list);
+            let mut ids = Vec::new();
+            while reader.next_records(&mut |record| ids.push(record.docid)).unwrap() {}
+            assert_eq!(ids, [0, 1]);
+            // Another reader of the compression takes it too.
+            let mut all = Vec::new();
+            io::Read::read_to_end(&mut compression::open(&path).unwrap(), &mut all).unwrap();
+            assert!(all.len() > room.description.len());
+        }
+        let writer = CiffWriter::create(&folder.path().join("b.ciff"), room).unwrap();
+        drop(writer);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing half-written stays");
+    }
+}

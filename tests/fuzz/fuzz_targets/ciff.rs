@@ -1,0 +1,11 @@
+//! Fuzzes the reader of CIFF: whatever the bytes, its laws hold.
+#![no_main]
+
+#[path = "../laws/ciff.rs"]
+mod laws;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Err(broken) = laws::laws(data) {
+        panic!("{broken}");
+    }
+});
