@@ -244,6 +244,13 @@ impl Writer<'_> {
                 let body = format!("({front}{segments}*/+{bare}{SEG}+)({tail})");
                 self.rewrite(&path, &body, vec![one, Piece::Text("/".to_owned()), two])
             }
+            (Fixed::INDEX, Operation::Ignore(LeftOut)) if !url => {
+                // The slash before it is then at the end, where keys have none but at the root.
+                let index = &*INDEX;
+                let below = self.rewrite(&path, &format!("({front}{segments}+)/+{index}{END}({tail})"), both());
+                let root = self.rewrite(&path, &format!("({front}/){index}{END}({tail})"), both());
+                return Some(Ok(vec![below, root]));
+            }
             (Fixed::INDEX, Operation::Ignore(LeftOut)) => {
                 self.rewrite(&path, &format!("({front}{segments}*/+){}{END}({tail})", *INDEX), both())
             }
