@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::Summary;
-use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError};
+use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError, Withdrawn};
 use undust::io::output::Existing;
 use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
@@ -351,10 +351,15 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
-        for rule in site.withdrawn.iter().take(SHOWN_RULES) {
+        for Withdrawn { rule, reason, .. } in site.withdrawn.iter().take(SHOWN_RULES) {
             let Evidence { good, bad, support_pairs, false_positive_pairs, .. } = rule.evidence;
             let rate = false_positive_pairs as f64 / support_pairs.max(1) as f64;
-            let _ = writeln!(text, "    withdrawn: {}  ({good} good, {bad} bad, fpr {rate:.4})", pattern_text(rule));
+            let _ = writeln!(
+                text,
+                "    withdrawn: {}  ({}: {good} good, {bad} bad, fpr {rate:.4})",
+                pattern_text(rule),
+                reason.words()
+            );
         }
     }
     if order.len() > SHOWN_SITES {

@@ -8,6 +8,7 @@ mod lookups;
 mod mirrors;
 mod reduce;
 mod settled;
+mod spans;
 mod steps;
 mod trace;
 
@@ -195,6 +196,7 @@ pub struct CompiledSite {
     lookups: HashMap<u64, u32, AsIs>,
     /// Seen members, in the memory they have in the rule set.
     seen: Urls,
+    spans: spans::Spans,
 }
 
 impl CompiledSite {

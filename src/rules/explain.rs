@@ -302,7 +302,10 @@ fn render(step: &Step, text: &mut String) {
             put(text, &format!("rule {}", index + 1), &format!("{} {}", rule.id, rule_text(rule)));
             outcome_lines(outcome).iter().for_each(|line| put(text, "", line));
             if matches!(outcome, Outcome::Fired { .. }) {
-                put(text, "", &format!("stopped by: {}", stops(rule).join("; ")));
+                let stops = stops(rule);
+                if !stops.is_empty() {
+                    put(text, "", &format!("stopped by: {}", stops.join("; ")));
+                }
                 let more = bad_until_withdrawn(&rule.evidence, matches!(rule.kind, Kind::Form | Kind::Mirror)).max(1);
                 let noun = if more == 1 { "URL" } else { "URLs" };
                 put(

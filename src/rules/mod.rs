@@ -13,6 +13,7 @@ pub mod overrides;
 mod params;
 pub mod published;
 pub mod shared;
+pub mod spans;
 pub mod stops;
 pub mod types;
 mod urls;

@@ -35,6 +35,7 @@ impl CompiledSite {
             exceptions: HashMap::default(),
             lookups: HashMap::default(),
             seen: site.seen.clone(),
+            spans: Default::default(),
         };
         let rules = site.rules.iter().take(usize::from(NO_RULE));
         out.programs = rules.map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();

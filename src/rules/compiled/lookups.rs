@@ -17,7 +17,11 @@ impl CompiledSite {
         if self.lookups.is_empty() {
             return None;
         }
-        let &member = self.lookups.get(&self.identity(scratch))?;
+        let member = match self.lookups.get(&self.identity(scratch)) {
+            Some(&member) => member,
+            None if self.spans.is_empty() => return None,
+            None => self.in_span(scratch)?,
+        };
         self.seen.get(member as usize).map(str::as_bytes)
     }
 
@@ -46,6 +50,7 @@ impl CompiledSite {
         // Only members that are their own canonical URL may be the target of a look-up.
         let mut targets: HashMap<&str, Option<u32>, FixedState> =
             site.aliases.iter().map(|[_, to]| (to.as_str(), None)).collect();
+        targets.extend(site.local.iter().flat_map(|l| &l.pages).map(|span| (span.page.as_str(), None)));
         for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
             if place(self, url, member)
@@ -59,5 +64,6 @@ impl CompiledSite {
                 place(self, from, member);
             }
         }
+        self.fill_spans(site, scratch, |page| targets.get(page).copied().flatten());
     }
 }
