@@ -244,12 +244,9 @@ impl Writer<'_> {
                 let body = format!("({front}{segments}*/+{bare}{SEG}+)({tail})");
                 self.rewrite(&path, &body, vec![one, Piece::Text("/".to_owned()), two])
             }
-            (Fixed::INDEX, Operation::Ignore(LeftOut)) if !url => {
-                // The slash before it is then at the end, where keys have none but at the root.
-                let index = &*INDEX;
-                let below = self.rewrite(&path, &format!("({front}{segments}+)/+{index}{END}({tail})"), both());
-                let root = self.rewrite(&path, &format!("({front}/){index}{END}({tail})"), both());
-                return Some(Ok(vec![below, root]));
+            (Fixed::INDEX | Fixed::EXTENSION, _) if !url => {
+                // `/a.html/` is a key without an extension, and its key in SURT form that of `/a.html`.
+                return Some(Err("keys in SURT form have lost the slash that tells a page from a folder".to_owned()));
             }
             (Fixed::INDEX, Operation::Ignore(LeftOut)) => {
                 self.rewrite(&path, &format!("({front}{segments}*/+){}{END}({tail})", *INDEX), both())
