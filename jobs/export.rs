@@ -20,7 +20,7 @@ use crate::rules_dir::RulesDir;
 /// it, `undust normalize --overrides FILE` does what the export says.
 ///
 /// The targets expect URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3), which they make by themselves. See
-/// docs/exports.md for what each can express and where its file goes.
+/// docs/crawlers.md for what each can express and where its file goes.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::report::EXIT_CODES)]
 pub struct ExportArgs {

@@ -10,8 +10,9 @@ use clap::{Args, ValueEnum};
 use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
 use undust::io::output::PendingFile;
+use undust::io::rules::open_seen;
 use undust::io::shards::{self, Format};
-use undust::rules::lines::{LineCounts, LineFormat, MAX_LINE, canonicalize_lines};
+use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canonicalize_lines};
 use undust::rules::{RuleSet, Scratch};
 
 use crate::pipeline::in_order;
@@ -38,6 +39,10 @@ pub struct NormalizeArgs {
     /// What is written for a URL.
     #[arg(long, value_enum, default_value_t)]
     output: Output,
+    /// Invents no URL: where the rules compose one that is not known to have been seen, the URL stays as it is, in safe
+    /// syntax. Known are the members that learning saw, and what seen.bin beside the rules holds (`undust rules seen`).
+    #[arg(long)]
+    only_seen: bool,
     /// Writes to this file (by another name until it is complete) instead of standard output.
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
@@ -63,7 +68,8 @@ enum Output {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with url, canonical, site, rules (ids of those that fired), changed, invalid.
+    /// An object with url, canonical, site, rules (ids of those that fired), changed, invalid, seen (false for a URL that
+    /// the rules composed and that neither learning nor seen.bin met).
     Jsonl,
 }
 
@@ -109,7 +115,7 @@ pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     })?;
     sink.finish()?;
     if !args.quiet {
-        say(summary(&counts));
+        say(summary(&counts, args.only_seen));
     }
     Ok(())
 }
@@ -138,9 +144,16 @@ fn canonicalize(
         }
         current = None;
     };
-    let (format, limit) = (args.output.into(), args.line_limit);
+    let asked = args.only_seen || matches!(args.output, Output::Jsonl);
+    let filter = if asked { open_seen(args.rules.path())? } else { None };
+    let options = LineOptions {
+        format: args.output.into(),
+        max_line: args.line_limit,
+        seen: filter.as_ref(),
+        only_seen: args.only_seen,
+    };
     let work = |block: &mut Block, scratch: &mut Scratch| {
-        block.counts = canonicalize_lines(rules, format, limit, &block.input, scratch, &mut block.output);
+        block.counts = canonicalize_lines(rules, &options, &block.input, scratch, &mut block.output);
     };
     in_order(workers, source, Scratch::default, work, sink)
 }
@@ -208,9 +221,12 @@ impl Sink {
 }
 
 /// The last line on standard error.
-fn summary(counts: &LineCounts) -> String {
-    let LineCounts { lines, empty, invalid, changed, with_site } = counts;
+fn summary(counts: &LineCounts, only_seen: bool) -> String {
+    let LineCounts { lines, empty, invalid, changed, with_site, unseen } = counts;
     let mut text = format!("{lines} lines, {changed} changed, {with_site} of sites with rules");
+    if only_seen {
+        text.push_str(&format!(", {unseen} kept since their canonical URL was never seen"));
+    }
     if *empty > 0 {
         text.push_str(&format!(", {empty} empty"));
     }

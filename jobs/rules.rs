@@ -181,8 +181,9 @@ fn site_line(text: &mut String, file: &RuleFile, site: &SiteRules) {
     let _ =
         write!(text, "{}: {} saved, {} rules, {} {noun}", site.site, saved(site), site.rules.len(), site.hosts.len());
     let (seen, aliases) = (site.seen.len(), site.aliases.len());
-    if seen + aliases > 0 {
-        let _ = write!(text, ", {seen} seen members, {aliases} look-ups");
+    let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
+    if seen + aliases + spans > 0 {
+        let _ = write!(text, ", {seen} seen members, {aliases} look-ups, {spans} spans");
     }
     if let Some(reason) = file.overrides.reason(&site.site, WHOLE_SITE) {
         let _ = write!(text, ", DISABLED: {reason}");

@@ -61,6 +61,8 @@ mod jobs_help;
 mod jobs_learn_faults;
 #[path = "it/jobs_normalize.rs"]
 mod jobs_normalize;
+#[path = "it/jobs_rules.rs"]
+mod jobs_rules;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
 #[path = "it/keys_laws.rs"]
@@ -77,6 +79,8 @@ mod published_figures;
 mod published_learn;
 #[path = "it/rule_file.rs"]
 mod rule_file;
+#[path = "it/rules_shared.rs"]
+mod rules_shared;
 #[path = "it/synth.rs"]
 mod synth;
 #[path = "it/url_fuzz.rs"]

@@ -18,8 +18,8 @@ use crate::rules_dir::RulesDir;
 
 /// Writes the set of canonical URLs that were seen into seen.bin beside the rules.
 ///
-/// A canonical URL was seen where a record has it for its own URL, is not an error and does not redirect or declare
-/// another canonical. With the set, `normalize` says of each canonical URL whether it was seen (`--output jsonl`), and
+/// A canonical URL was seen where a labelled record has it for its own URL and does not redirect or declare another
+/// canonical (an error has no label). With the set, `normalize` says of each canonical URL whether it was seen (`--output jsonl`), and
 /// `--only-seen` refuses the others. About 1.2 bytes a URL; a URL that was not seen passes for seen with a chance of
 /// 0.4 %. Memory: 50 bytes a canonical URL.
 #[derive(Args, Debug)]
@@ -68,9 +68,9 @@ pub fn run(args: SeenArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the URLs that are their own canonical URL. A record with a label or without an error status counts.
+/// Adds the URLs that are their own canonical URL. The reader takes the label from the pages of errors.
 fn gather(rules: &RuleSet, batch: &RecordBatch, scratch: &mut Scratch, hashes: &mut Vec<u64>) {
-    for record in batch.iter().filter(|record| !record.elsewhere) {
+    for record in batch.iter().filter(|record| !record.elsewhere && record.cluster.is_some()) {
         // A label is that of the site that the host decides where a canonical URL is asked for later.
         let applied = rules.apply(record.url, None, scratch);
         if !applied.invalid && applied.url == record.url {

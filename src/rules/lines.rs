@@ -4,7 +4,8 @@
 //! with LF or CR LF (the CR goes); the last may end with the block. What is not a URL undust works on comes out as it
 //! came in: other schemes, no host, invalid UTF-8, longer than the limit. An empty line has an empty canonical URL.
 
-use super::{RuleSet, Scratch, SiteRules};
+use super::filter::SeenFilter;
+use super::{Applied, RuleSet, Scratch, SiteRules};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::ops::AddAssign;
 
@@ -16,7 +17,8 @@ pub enum LineFormat {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired), `changed`, `invalid`.
+    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired), `changed`, `invalid`, `seen`
+    /// (false for a URL that rules composed and nobody is known to have met).
     /// Invalid UTF-8 shows as U+FFFD.
     Jsonl,
 }
@@ -34,6 +36,8 @@ pub struct LineCounts {
     pub changed: u64,
     /// Lines on whose host a site of the rule set has rules.
     pub with_site: u64,
+    /// Lines for which the rules composed a URL that is not known to have been seen.
+    pub unseen: u64,
 }
 
 impl AddAssign for LineCounts {
@@ -43,25 +47,50 @@ impl AddAssign for LineCounts {
         self.invalid += other.invalid;
         self.changed += other.changed;
         self.with_site += other.with_site;
+        self.unseen += other.unseen;
     }
 }
 
 /// Bytes of a line up to which it is taken for a URL.
 pub const MAX_LINE: usize = 64 << 10;
 
+/// What is done with the lines.
+#[derive(Clone, Copy, Debug)]
+pub struct LineOptions<'a> {
+    /// What is written for one.
+    pub format: LineFormat,
+    /// Bytes of a line up to which it is taken for a URL.
+    pub max_line: usize,
+    /// Canonical URLs that a crawl met, beside those that the rules themselves know.
+    pub seen: Option<&'a SeenFilter>,
+    /// A canonical URL that rules composed and that is not known to have been seen gives way to the URL itself, in safe
+    /// syntax.
+    pub only_seen: bool,
+}
+
+impl LineOptions<'_> {
+    /// This format, lines of any usual length, generated URLs welcome.
+    pub fn new(format: LineFormat) -> Self {
+        LineOptions { format, max_line: MAX_LINE, seen: None, only_seen: false }
+    }
+}
+
 /// Writes the canonical URL of every line of `input` into `output` (cleared first), in order, each ended by LF.
+///
+/// A canonical URL counts as seen where no rule had to change the URL, where it is a member that learning saw, or where
+/// the filter holds it.
 ///
 /// No allocation in the steady state: `scratch` and `output` grow to the largest line and block seen (jsonl output of
 /// invalid UTF-8 apart).
 pub fn canonicalize_lines(
     rules: &RuleSet,
-    format: LineFormat,
-    max_line: usize,
+    options: &LineOptions<'_>,
     input: &[u8],
     scratch: &mut Scratch,
     output: &mut Vec<u8>,
 ) -> LineCounts {
     output.clear();
+    let &LineOptions { format, max_line, seen: filter, only_seen } = options;
     let mut counts = LineCounts::default();
     // One check a block: input that is not UTF-8 throughout is rare, and then each line is checked.
     let all_utf8 = std::str::from_utf8(input).is_ok();
@@ -78,28 +107,35 @@ pub fn canonicalize_lines(
         counts.empty += u64::from(line.is_empty());
         if line.is_empty() || line.len() > max_line || !(all_utf8 || std::str::from_utf8(line).is_ok()) {
             counts.invalid += u64::from(!line.is_empty());
-            write_line(format, line, line, None, &[], true, output);
+            let none = JsonLine { line, canonical: line, site: None, fired: &[], invalid: true, seen: true };
+            write_line(format, &none, output);
             continue;
         }
         let applied = rules.apply(line, None, scratch);
-        counts.invalid += u64::from(applied.invalid);
-        counts.changed += u64::from(applied.url != line);
-        counts.with_site += u64::from(applied.site.is_some());
         let site = applied.site.map(|site| &rules.sites()[site as usize]);
-        write_line(format, line, applied.url, site, applied.fired, applied.invalid, output);
+        let Applied { url: canonical, fired, invalid, .. } = applied;
+        let seen = applied.looked_up
+            || fired.is_empty()
+            || canonical == line
+            || filter.is_some_and(|filter| filter.contains(canonical));
+        counts.invalid += u64::from(invalid);
+        counts.with_site += u64::from(site.is_some());
+        counts.unseen += u64::from(!seen);
+        if only_seen && !seen {
+            // A rule fired, so that it is a URL.
+            let canonical = if scratch.normalize(line).is_ok() { scratch.normal() } else { line };
+            counts.changed += u64::from(canonical != line);
+            write_line(format, &JsonLine { line, canonical, site, fired: &[], invalid, seen: true }, output);
+            continue;
+        }
+        counts.changed += u64::from(canonical != line);
+        write_line(format, &JsonLine { line, canonical, site, fired, invalid, seen }, output);
     }
     counts
 }
 
-fn write_line(
-    format: LineFormat,
-    line: &[u8],
-    canonical: &[u8],
-    site: Option<&SiteRules>,
-    fired: &[u16],
-    invalid: bool,
-    output: &mut Vec<u8>,
-) {
+fn write_line(format: LineFormat, out: &JsonLine<'_>, output: &mut Vec<u8>) {
+    let JsonLine { line, canonical, .. } = out;
     match format {
         LineFormat::Url => output.extend_from_slice(canonical),
         LineFormat::Tsv => {
@@ -108,8 +144,7 @@ fn write_line(
             output.extend_from_slice(canonical);
         }
         LineFormat::Jsonl => {
-            serde_json::to_writer(&mut *output, &JsonLine { line, canonical, site, fired, invalid })
-                .expect("writing strings and numbers into memory cannot fail");
+            serde_json::to_writer(&mut *output, out).expect("writing strings and numbers into memory cannot fail");
         }
     }
     output.push(b'\n');
@@ -122,17 +157,19 @@ struct JsonLine<'a> {
     site: Option<&'a SiteRules>,
     fired: &'a [u16],
     invalid: bool,
+    seen: bool,
 }
 
 impl Serialize for JsonLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("line", 6)?;
+        let mut object = serializer.serialize_struct("line", 7)?;
         object.serialize_field("url", &String::from_utf8_lossy(self.line))?;
         object.serialize_field("canonical", &String::from_utf8_lossy(self.canonical))?;
         object.serialize_field("site", &self.site.map(|site| site.site.as_str()))?;
         object.serialize_field("rules", &FiredIds(self.site, self.fired))?;
         object.serialize_field("changed", &(self.line != self.canonical))?;
         object.serialize_field("invalid", &self.invalid)?;
+        object.serialize_field("seen", &self.seen)?;
         object.end()
     }
 }
@@ -153,7 +190,8 @@ mod tests {
 
     fn run(format: LineFormat, input: &[u8]) -> (LineCounts, String) {
         let mut output = b"left over".to_vec();
-        let counts = canonicalize_lines(&RuleSet::default(), format, 50, input, &mut Scratch::default(), &mut output);
+        let options = LineOptions { max_line: 50, ..LineOptions::new(format) };
+        let counts = canonicalize_lines(&RuleSet::default(), &options, input, &mut Scratch::default(), &mut output);
         (counts, String::from_utf8_lossy(&output).into_owned())
     }
 
@@ -189,8 +227,7 @@ mod tests {
         let mut output = Vec::new();
         let counts = canonicalize_lines(
             &RuleSet::default(),
-            LineFormat::Url,
-            50,
+            &LineOptions::new(LineFormat::Url),
             b"http://a.example/\xff\xfe\n",
             &mut Scratch::default(),
             &mut output,
@@ -205,7 +242,7 @@ mod tests {
         assert_eq!(
             line,
             serde_json::json!({
-                "url": "a\"b\u{fffd}", "canonical": "a\"b\u{fffd}", "site": null, "rules": [], "changed": false, "invalid": true
+                "url": "a\"b\u{fffd}", "canonical": "a\"b\u{fffd}", "site": null, "rules": [], "changed": false, "invalid": true, "seen": true
             })
         );
     }

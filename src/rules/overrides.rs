@@ -1,7 +1,7 @@
 //! What people decided about rules: a file beside the rules, kept when the rules are learned again.
 //!
 //! One JSON object a line: `{"site":"example.com","rule":"16 hex digits","reason":"why"}`. The rule (by its id), the
-//! look-ups of the site (`look-ups`: seen members and aliases) or all that was learned of the site (`*`) are disabled. An
+//! look-ups of the site (`look-ups`: seen members, aliases and spans) or all that was learned of the site (`*`) are disabled. An
 //! id is a hash of site, scope and operations ([`rule_id`](super::file::rule_id)), so a rule that is learned again has
 //! its id again and stays disabled. An override whose rule is gone does nothing and is kept: the rule may come back.
 //!
@@ -148,8 +148,8 @@ impl Overrides {
             site.rules = rules;
             done.rules += (before - site.rules.len()) as u64;
             if whole || look_ups {
-                done.look_ups += u64::from(!site.seen.is_empty() || !site.aliases.is_empty());
-                (site.seen, site.aliases) = (Urls::default(), Vec::new());
+                done.look_ups += u64::from(!site.seen.is_empty() || !site.aliases.is_empty() || !site.local.is_empty());
+                (site.seen, site.aliases, site.local) = (Urls::default(), Vec::new(), Vec::new());
             }
         }
         done.unmatched = (self.0.len() - matched) as u64;

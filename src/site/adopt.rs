@@ -126,6 +126,7 @@ impl Covering {
             let first = members[0] as usize;
             self.columns.label[first] = best.1;
             self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
+            self.columns.fetchable[first] = members.iter().any(|&r| self.columns.fetchable[r as usize]);
             members[1..].iter().for_each(|&r| dead[r as usize] = true);
             gone.extend_from_slice(&members[1..]);
         }

@@ -130,6 +130,10 @@ fn find(
     if gain == 0 {
         return None;
     }
+    // A value seen only in URLs that redirect, or declare another canonical, is no representative where another is.
+    let mut live = vec![false; columns.codes_len(key)];
+    let fetchable = codes.iter().zip(&columns.fetchable).filter(|(_, fetchable)| **fetchable);
+    fetchable.for_each(|(&code, _)| live[code as usize] = true);
     let mut table_of: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
     for root in top {
         let members: Vec<u32> = top.iter().zip(&class).filter(|(_, c)| *c == root).map(|(&code, _)| code).collect();
@@ -137,8 +141,13 @@ fn find(
             continue;
         }
         // Absent where it is among them, else the most frequent: `top` is sorted by that.
+        let named = members.iter().copied().filter(|&code| code != 0 || name.is(Fixed::TRAILING_SLASH));
         let absent = members.contains(&0) && !name.is(Fixed::TRAILING_SLASH);
-        let to = if absent { 0 } else { members[0] };
+        let none_live = members.iter().all(|&code| !live[code as usize]);
+        let to = match absent && (live[0] || none_live) {
+            true => 0,
+            false => named.clone().find(|&code| live[code as usize]).or(named.clone().next()).unwrap_or(0),
+        };
         members.iter().for_each(|&c| table_of[c as usize] = to);
     }
     let score = gain as i64;

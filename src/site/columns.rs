@@ -48,6 +48,10 @@ pub struct Columns {
     pub odd: Vec<bool>,
     /// Row of the training set that the row stands for.
     pub origin: Vec<u32>,
+    /// A URL that has been reduced to the row neither redirects nor declares another canonical.
+    pub fetchable: Vec<bool>,
+    /// Some row was not fetchable at the start.
+    pub redirects: bool,
     /// How the URLs were cut.
     pub tokens: Tokens,
     pool: Vec<u8>,
@@ -91,6 +95,8 @@ impl Columns {
             builder.row(&cells, label, row as u32);
         }
         builder.into_columns(&mut out);
+        out.fetchable = out.origin.iter().map(|&row| !training.elsewhere[row as usize]).collect();
+        out.redirects = out.fetchable.contains(&false);
         out
     }
 
@@ -179,6 +185,7 @@ impl Columns {
         pick(&mut self.weight, rows);
         pick(&mut self.odd, rows);
         pick(&mut self.origin, rows);
+        pick(&mut self.fetchable, rows);
     }
 }
 

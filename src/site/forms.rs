@@ -181,6 +181,9 @@ impl Forms {
                 }
             }
         }
+        // Never towards a form whose URLs all redirect, or declare another canonical, from one that can be fetched.
+        let live = |form: usize| self.list[form].rows.iter().any(|&r| columns.fetchable[r as usize]);
+        found.retain(|c| !columns.redirects || live(c.target) || !live(c.source));
         found.sort_by_key(|c| (c.source, c.target));
         self.candidates = found;
     }

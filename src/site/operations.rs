@@ -75,10 +75,26 @@ pub fn most_frequent(columns: &Columns, key: usize, counts: &[u32], from: usize)
         .unwrap_or(0)
 }
 
-/// "Ignore this key" as it is seen in rows with these frequencies: every value becomes the representative. A key seen
-/// absent is left out, else it gets its most frequent value; a part of the path stays where it is present.
-pub fn ignore(columns: &Columns, key: usize, counts: &[u32]) -> Map {
+/// How often each code of a key comes in `rows` that can be fetched; `counts`, those of all rows, where none can. What
+/// redirects, or declares another canonical, says nothing about what a canonical URL looks like: a representative taken
+/// from it would lead back to where it came from.
+fn fetchable<'a>(columns: &Columns, key: usize, rows: &[u32], counts: &'a [u32]) -> std::borrow::Cow<'a, [u32]> {
+    if !columns.redirects {
+        return counts.into();
+    }
+    let fetchable = rows.iter().copied().filter(|&r| columns.fetchable[r as usize]);
+    let live = frequencies(columns, key, fetchable);
+    let any = live.iter().any(|&count| count > 0);
+    if any { live.into() } else { counts.into() }
+}
+
+/// "Ignore this key" as it is seen in `rows`, with these frequencies: every value becomes the representative. A key seen
+/// absent in a URL that can be fetched is left out, else it gets its most frequent value among them; a part of the path
+/// stays where it is present.
+pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32]) -> Map {
     let name = &columns.keys[key];
+    let somewhere_absent = counts[0] > 0;
+    let counts = &*fetchable(columns, key, rows, counts);
     let total: u32 = counts.iter().sum();
     if name.is(Fixed::TRAILING_SLASH) {
         let code = most_frequent(columns, key, counts, 0);
@@ -87,8 +103,12 @@ pub fn ignore(columns: &Columns, key: usize, counts: &[u32]) -> Map {
     let value = most_frequent(columns, key, counts, 1);
     let mandatory = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
     let rarely_absent = name.is(Fixed::EXTENSION) && counts[0] * 10 < total;
-    if mandatory || rarely_absent || counts[0] == 0 {
+    if mandatory || rarely_absent {
         return Map::To { code: value, everywhere: false };
+    }
+    if counts[0] == 0 {
+        // Where the key is absent the server sends visitors to a URL that has it.
+        return Map::To { code: value, everywhere: somewhere_absent };
     }
     Map::To { code: 0, everywhere: true }
 }

@@ -6,7 +6,7 @@ use flate2::write::GzEncoder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 use undust::rules::Scratch;
-use undust::rules::lines::{LineFormat, MAX_LINE, canonicalize_lines};
+use undust::rules::lines::{LineFormat, LineOptions, canonicalize_lines};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -44,18 +44,19 @@ fn each_output_says_what_became_of_a_url() {
                 "url": "http://www.forum.example/topic/7?highlight=x&sid=1&t=7",
                 "canonical": "http://www.forum.example/topic/7?t=7",
                 "site": "forum.example", "rules": ["00000000000000a1", "00000000000000a2"],
-                "changed": true, "invalid": false
+                "changed": true, "invalid": false, "seen": false
             }),
             serde_json::json!({
-                "url": "", "canonical": "", "site": null, "rules": [], "changed": false, "invalid": true
+                "url": "", "canonical": "", "site": null, "rules": [], "changed": false, "invalid": true, "seen": true
             }),
             serde_json::json!({
                 "url": "ftp://a.example/", "canonical": "ftp://a.example/",
-                "site": null, "rules": [], "changed": false, "invalid": true
+                "site": null, "rules": [], "changed": false, "invalid": true, "seen": true
             }),
             serde_json::json!({
                 "url": "http://B.mirror.example/x", "canonical": "http://a.mirror.example/x",
-                "site": "mirror.example", "rules": ["00000000000000b1"], "changed": true, "invalid": false
+                "site": "mirror.example", "rules": ["00000000000000b1"], "changed": true, "invalid": false,
+                "seen": false
             }),
         ]
     );
@@ -82,7 +83,8 @@ fn order_is_kept_by_any_number_of_workers() {
     folder.write("urls.txt", input.as_bytes());
     let mut expected = Vec::new();
     let (rules, mut scratch) = (rule_set(), Scratch::default());
-    let counts = canonicalize_lines(&rules, LineFormat::Tsv, MAX_LINE, input.as_bytes(), &mut scratch, &mut expected);
+    let options = LineOptions::new(LineFormat::Tsv);
+    let counts = canonicalize_lines(&rules, &options, input.as_bytes(), &mut scratch, &mut expected);
     assert_eq!((counts.lines, counts.changed, counts.invalid), (200_000, 120_000, 40_000));
     for workers in ["1", "2", "3", "4"] {
         let out = run(folder.job("normalize", &["-w", workers, "--output", "tsv", "urls.txt"])).done();
@@ -218,8 +220,8 @@ fn nothing_is_allocated_a_url() {
     for format in [LineFormat::Url, LineFormat::Tsv, LineFormat::Jsonl] {
         let mut output = Vec::new();
         let mut block = || {
-            let bytes = input.as_bytes();
-            canonicalize_lines(&rules, format, MAX_LINE, bytes, &mut scratch, &mut output).changed
+            let options = LineOptions::new(format);
+            canonicalize_lines(&rules, &options, input.as_bytes(), &mut scratch, &mut output).changed
         };
         assert_eq!(block(), 1_200);
         let count = allocation_counter::measure(|| assert_eq!(block(), 1_200));

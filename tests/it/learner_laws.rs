@@ -273,6 +273,69 @@ fn canonical_urls_do_not_redirect() {
     assert!(tested > 1_000, "{tested} rewritten URLs");
 }
 
+/// Adds the rows of a page: number, URL without scheme, label.
+type Add<'a> = &'a dyn Fn(&mut Vec<Row>, u64, String, Option<String>);
+
+/// Where some form of a page always redirects to another, that other form is what rules write: also for URLs that were
+/// not in training, which would be sent back to where they came from.
+#[test]
+fn rules_never_lead_to_a_form_that_redirects_to_their_source() {
+    let pages = |with: Add<'_>| {
+        let mut rows = Vec::new();
+        for i in 0..200u64 {
+            with(&mut rows, i, format!("e.com/a/{:x}w", hash64(&i.to_le_bytes()) % 100_000), Some(format!("c{i}")));
+        }
+        RuleSet::new(vec![learned("e.com", &rows).rules])
+    };
+    let row = |rows: &mut Vec<Row>, url: String, cluster: &Option<String>, elsewhere: bool| {
+        rows.push(Row { url, cluster: cluster.clone(), elsewhere });
+    };
+    // The forms that redirect are the more frequent ones each time.
+    let scheme = pages(&|rows, i, page, cluster| {
+        row(rows, format!("http://{page}"), &cluster, true);
+        row(rows, format!("http://www.{page}"), &cluster, true);
+        if i % 3 > 0 {
+            row(rows, format!("https://{page}"), &cluster, false);
+        }
+    });
+    assert_eq!(scheme.canonicalize("https://e.com/a/new").url, "https://e.com/a/new");
+    assert_eq!(scheme.canonicalize("http://www.e.com/a/new").url, "https://e.com/a/new");
+    let slash = pages(&|rows, i, page, cluster| {
+        row(rows, format!("http://{page}"), &cluster, true);
+        if i % 3 > 0 {
+            row(rows, format!("http://{page}/"), &cluster, false);
+        }
+    });
+    assert_eq!(slash.canonicalize("http://e.com/a/new/").url, "http://e.com/a/new/");
+    let language = pages(&|rows, i, page, cluster| {
+        row(rows, format!("http://{page}"), &cluster, true);
+        row(rows, format!("http://{page}?lang=en"), &cluster, false);
+        if i % 3 > 0 {
+            row(rows, format!("http://{page}?lang=EN"), &cluster, i % 2 > 0);
+        }
+    });
+    let canonical = language.canonicalize("http://e.com/a/new?lang=en").url;
+    assert_ne!(canonical, "http://e.com/a/new");
+    let folder = pages(&|rows, i, page, cluster| {
+        row(rows, format!("http://{}", page.replace("/a/", "/old/")), &cluster, true);
+        row(rows, format!("http://{}", page.replace("/a/", "/older/")), &cluster, true);
+        if i % 3 > 0 {
+            row(rows, format!("http://{page}"), &cluster, false);
+        }
+    });
+    assert_eq!(folder.canonicalize("http://e.com/a/new").url, "http://e.com/a/new");
+    assert_eq!(folder.canonicalize("http://e.com/old/new").url, "http://e.com/a/new");
+    // Rules between forms: articles by number redirect to articles by path.
+    let forms = pages(&|rows, i, _, cluster| {
+        row(rows, format!("http://e.com/show?id={}", 7 * i + 100), &cluster, true);
+        row(rows, format!("http://e.com/show?id={}&from=feed", 7 * i + 100), &cluster, true);
+        if i % 3 > 0 {
+            row(rows, format!("http://e.com/article/{}", 7 * i + 100), &cluster, false);
+        }
+    });
+    assert_eq!(forms.canonicalize("http://e.com/article/5").url, "http://e.com/article/5");
+}
+
 fn training_of(rows: &[(&str, Option<&str>, bool)]) -> Training {
     Training::new("s", rows.iter().map(|(u, c, e)| (u.as_bytes(), c.map(str::as_bytes), *e)))
 }

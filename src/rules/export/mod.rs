@@ -137,12 +137,13 @@ fn rewrites<'a, T>(
                 }),
             }
         }
-        if !site.seen.is_empty() || !site.aliases.is_empty() {
+        if !site.seen.is_empty() || !site.aliases.is_empty() || !site.local.is_empty() {
             let (seen, aliases) = (site.seen.len(), site.aliases.len());
+            let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
             out.left_out.push(LeftOut {
                 site: site.site.clone(),
                 rule: LOOK_UPS.to_owned(),
-                text: format!("{seen} seen members and {aliases} look-ups"),
+                text: format!("{seen} seen members, {aliases} look-ups and {spans} spans"),
                 reason: "tables of single URLs, not rules".to_owned(),
             });
         }

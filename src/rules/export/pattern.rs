@@ -161,7 +161,15 @@ pub const IN_PATH: [Fixed; 5] =
 fn one(space: Space, key: &Key, test: &Test) -> Option<String> {
     let surt_knows = !matches!(
         key,
-        Key::Fixed(Fixed::SCHEME | Fixed::FRAGMENT | Fixed::TRAILING_SLASH | Fixed::DOUBLE_SLASH | Fixed::EMPTY_QUERY)
+        Key::Fixed(
+            Fixed::SCHEME
+                | Fixed::FRAGMENT
+                | Fixed::TRAILING_SLASH
+                | Fixed::DOUBLE_SLASH
+                | Fixed::EMPTY_QUERY
+                | Fixed::EXTENSION
+                | Fixed::INDEX
+        )
     );
     if space == Space::Surt && !surt_knows {
         return None;

@@ -244,6 +244,10 @@ impl Writer<'_> {
                 let body = format!("({front}{segments}*/+{bare}{SEG}+)({tail})");
                 self.rewrite(&path, &body, vec![one, Piece::Text("/".to_owned()), two])
             }
+            (Fixed::INDEX | Fixed::EXTENSION, _) if !url => {
+                // `/a.html/` is a key without an extension, and its key in SURT form that of `/a.html`.
+                return Some(Err("keys in SURT form have lost the slash that tells a page from a folder".to_owned()));
+            }
             (Fixed::INDEX, Operation::Ignore(LeftOut)) => {
                 self.rewrite(&path, &format!("({front}{segments}*/+){}{END}({tail})", *INDEX), both())
             }

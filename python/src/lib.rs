@@ -1,0 +1,224 @@
+//! The Python module `undust._undust`: a rule set, opened once and shared by all threads.
+//!
+//! A call costs what applying costs, and the making of one string; a batch lets go of the interpreter while it works.
+//! Rules are replaced while they are in use ([`SharedRules`]): a batch is made with one rule set, never with a mixture.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyList, PyString};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use undust::io::rules::{OpenError, RuleFile, open_seen};
+use undust::model::hash64;
+use undust::rules::filter::SeenFilter;
+use undust::rules::{RuleSet as Rules, Scratch, SharedRules};
+
+create_exception!(undust, RulesError, PyException, "Rules that cannot be opened; the message says what to do.");
+
+thread_local! {
+    /// Buffers of a thread, reused from URL to URL.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+fn refused(error: OpenError) -> PyErr {
+    RulesError::new_err(error.to_string())
+}
+
+/// What became of one URL.
+#[pyclass(frozen, get_all, eq, module = "undust")]
+#[derive(Debug, PartialEq, Eq)]
+struct Canonical {
+    /// The canonical URL; the URL itself where it is not an absolute http or https URL.
+    url: String,
+    /// The site that claims the host, or None.
+    site: Option<String>,
+    /// Ids of the rules that fired, in firing order.
+    rules: Vec<String>,
+    /// Not an absolute http or https URL: it came out unchanged.
+    invalid: bool,
+}
+
+#[pymethods]
+impl Canonical {
+    fn __repr__(&self) -> String {
+        let Canonical { url, site, rules, invalid } = self;
+        let site = site.as_ref().map_or("None".to_owned(), |site| format!("{site:?}"));
+        let invalid = if *invalid { "True" } else { "False" };
+        format!("Canonical(url={url:?}, site={site}, rules={rules:?}, invalid={invalid})")
+    }
+}
+
+/// Learned rules, ready to apply. Any number of threads may share one.
+#[pyclass(frozen, module = "undust")]
+struct RuleSet {
+    rules: SharedRules,
+    path: PathBuf,
+    allow_partial: bool,
+}
+
+#[pymethods]
+impl RuleSet {
+    /// Opens the rules in the folder that `undust learn` wrote, or a rule file. What overrides.jsonl beside them
+    /// disables does not act. RulesError says why they cannot be opened.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, allow_partial = false))]
+    fn open(py: Python<'_>, path: PathBuf, allow_partial: bool) -> PyResult<RuleSet> {
+        let rules = py.detach(|| read(&path, allow_partial))?;
+        Ok(RuleSet { rules: SharedRules::new(rules), path, allow_partial })
+    }
+
+    /// Opens the rules anew, from where they were opened, and puts them in the place of the current ones in one step.
+    /// On failure the current ones stay.
+    fn reload(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| read(&self.path, self.allow_partial).map(|rules| drop(self.rules.replace(rules))))
+    }
+
+    /// The canonical URL of a URL; what is not an absolute http or https URL comes back unchanged.
+    fn canonicalize<'py>(&self, url: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+        let text = url.to_str()?;
+        let rules = self.rules.current();
+        SCRATCH.with_borrow_mut(|scratch| {
+            let applied = rules.apply(text.as_bytes(), None, scratch);
+            if applied.url == text.as_bytes() {
+                return Ok(url.clone());
+            }
+            Ok(PyString::new(url.py(), utf8(applied.url)?))
+        })
+    }
+
+    /// The canonical URLs of many URLs, in their order. Other threads run meanwhile, and `threads` of them share the
+    /// work.
+    #[pyo3(signature = (urls, *, threads = 1))]
+    fn canonicalize_many<'py>(
+        &self,
+        py: Python<'py>,
+        urls: Vec<PyBackedStr>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        if threads == 0 {
+            return Err(PyValueError::new_err("threads: at least 1"));
+        }
+        let rules = self.rules.current();
+        let parts = py.detach(|| {
+            let size = urls.len().div_ceil(threads).max(1);
+            let mut parts: Vec<Part> = urls.chunks(size).map(|_| Part::default()).collect();
+            std::thread::scope(|scope| {
+                let mut work = parts.iter_mut().zip(urls.chunks(size));
+                let first = work.next();
+                for (part, urls) in work {
+                    let rules = &rules;
+                    scope.spawn(move || part.fill(rules, urls));
+                }
+                if let Some((part, urls)) = first {
+                    part.fill(&rules, urls);
+                }
+            });
+            parts
+        });
+        let out = PyList::empty(py);
+        let mut urls = urls.iter();
+        for part in parts {
+            let mut start = 0;
+            for end in part.ends {
+                let url = urls.next().expect("one end a URL");
+                match end {
+                    None => out.append(url.as_py_str())?,
+                    Some(end) => {
+                        out.append(PyString::new(py, utf8(&part.text[start..end])?))?;
+                        start = end;
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The canonical URL with the site and the rules that fired.
+    fn explain(&self, url: &str) -> Canonical {
+        let undust::rules::Canonical { url, site, rules, invalid } = self.rules.current().canonicalize(url);
+        Canonical { url, site, rules, invalid }
+    }
+
+    /// The sites that have rules, sorted.
+    #[getter]
+    fn sites(&self) -> Vec<String> {
+        self.rules.current().sites().iter().map(|site| site.site.clone()).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<undust.RuleSet of {} sites from {}>", self.rules.current().sites().len(), self.path.display())
+    }
+}
+
+fn read(path: &std::path::Path, allow_partial: bool) -> PyResult<Rules> {
+    Ok(RuleFile::open(path, allow_partial).map_err(refused)?.compile())
+}
+
+/// The canonical URL of a `str` is UTF-8 as well: rules cut and join at ASCII characters.
+fn utf8(bytes: &[u8]) -> PyResult<&str> {
+    std::str::from_utf8(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Canonical URLs of a piece of a batch, end to end.
+#[derive(Default)]
+struct Part {
+    text: Vec<u8>,
+    /// End of each in `text`; `None` for a URL that is canonical as it is.
+    ends: Vec<Option<usize>>,
+}
+
+impl Part {
+    fn fill(&mut self, rules: &Arc<Rules>, urls: &[PyBackedStr]) {
+        self.ends.reserve(urls.len());
+        let mut scratch = Scratch::default();
+        for url in urls {
+            let applied = rules.apply(url.as_bytes(), None, &mut scratch);
+            if applied.url == url.as_bytes() {
+                self.ends.push(None);
+            } else {
+                self.text.extend_from_slice(applied.url);
+                self.ends.push(Some(self.text.len()));
+            }
+        }
+    }
+}
+
+/// The canonical URLs that a crawl met: seen.bin, which `undust rules seen` writes beside the rules.
+#[pyclass(frozen, module = "undust")]
+struct SeenUrls(SeenFilter);
+
+#[pymethods]
+impl SeenUrls {
+    /// Opens the set beside the rules at this path; None where there is none.
+    #[staticmethod]
+    fn open(path: PathBuf) -> PyResult<Option<SeenUrls>> {
+        Ok(open_seen(&path).map_err(refused)?.map(SeenUrls))
+    }
+
+    fn __contains__(&self, url: &str) -> bool {
+        self.0.contains(url.as_bytes())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len() as usize
+    }
+}
+
+/// The 64-bit hash by which undust knows a URL: the same on every machine and in every release.
+#[pyfunction]
+fn url_hash(url: &str) -> u64 {
+    hash64(url.as_bytes())
+}
+
+#[pymodule]
+fn _undust(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<RuleSet>()?;
+    module.add_class::<Canonical>()?;
+    module.add_class::<SeenUrls>()?;
+    module.add_function(wrap_pyfunction!(url_hash, module)?)?;
+    module.add("RulesError", module.py().get_type::<RulesError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

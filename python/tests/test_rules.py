@@ -1,0 +1,123 @@
+"""The package on rules that the binary of the same build learned from the crawl sample (see conftest.py)."""
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import undust
+from undust import RulesError, RuleSet, SeenUrls
+
+
+def test_one_url_and_many_are_what_the_binary_says(rules: RuleSet, expected: dict[str, str]) -> None:
+    assert len(expected) > 4000
+    assert sum(a != b for a, b in expected.items()) > 1000
+    assert {url: rules.canonicalize(url) for url in expected} == expected
+    for threads in (1, 2, 3, 7):
+        assert rules.canonicalize_many(list(expected), threads=threads) == list(expected.values())
+    assert rules.canonicalize_many([]) == []
+    assert rules.canonicalize_many(["x"], threads=9) == ["x"]
+
+
+def test_what_is_no_url_comes_back(rules: RuleSet) -> None:
+    for text in ("", "mailto:a@b", "ftp://a/", "http://", "\0", "caf\u00e9", "//kb.example.com/"):
+        assert rules.canonicalize(text) == text
+        assert rules.canonicalize_many([text]) == [text]
+        assert rules.explain(text) == rules.explain(text) and rules.explain(text).invalid
+    with pytest.raises(UnicodeEncodeError):
+        rules.canonicalize("http://a/\ud800")
+    with pytest.raises(TypeError):
+        rules.canonicalize(b"http://a/")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="threads"):
+        rules.canonicalize_many([], threads=0)
+
+
+def test_explain_names_site_and_rules(rules: RuleSet, expected: dict[str, str]) -> None:
+    url = next(url for url, canonical in expected.items() if "purge=1" in url and url != canonical)
+    told = rules.explain(url)
+    assert (told.url, told.site, told.invalid) == (expected[url], "kb", False)
+    assert told.rules and all(len(rule) == 16 for rule in told.rules)
+    assert told == rules.explain(url) and told.url in repr(told)
+    assert rules.sites == ["kb"] and "1 sites" in repr(rules)
+
+
+def test_rules_are_reloaded_and_disabled_ones_do_not_act(folder: Path, expected: dict[str, str]) -> None:
+    rules = RuleSet.open(folder)
+    url = next(url for url, canonical in expected.items() if url != canonical)
+    lines = [{"site": "kb", "rule": "*", "reason": "a test"}]
+    (folder / "overrides.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert rules.canonicalize(url) == expected[url], "not before it is asked"
+    rules.reload()
+    assert rules.explain(url).rules == []
+    (folder / "overrides.jsonl").write_text("broken\n")
+    with pytest.raises(RulesError, match="overrides.jsonl: line 1"):
+        rules.reload()
+    assert rules.explain(url).rules == [], "a failed reload leaves the rules as they were"
+    (folder / "overrides.jsonl").unlink()
+    rules.reload()
+    assert rules.canonicalize(url) == expected[url]
+
+
+def test_faulty_rules_are_refused_with_a_way_out(folder: Path, tmp_path: Path) -> None:
+    (folder / "_SUCCESS").unlink()
+    with pytest.raises(RulesError, match="_SUCCESS"):
+        RuleSet.open(folder)
+    assert RuleSet.open(folder, allow_partial=True).sites == ["kb"]
+    with pytest.raises(RulesError, match="nowhere"):
+        RuleSet.open(tmp_path / "nowhere")
+
+
+def test_a_batch_lets_other_threads_run(rules: RuleSet, expected: dict[str, str]) -> None:
+    urls = list(expected) * 100
+    ticks, done = 0, threading.Event()
+
+    def work() -> None:
+        rules.canonicalize_many(urls)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    assert ticks > 20
+
+
+def test_reload_under_load(rules: RuleSet, expected: dict[str, str]) -> None:
+    urls, wanted, done = list(expected)[:500], list(expected.values())[:500], threading.Event()
+    wrong: list[list[str]] = []
+
+    def work() -> None:
+        while not done.is_set():
+            found = rules.canonicalize_many(urls)
+            if found != wanted:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        rules.reload()
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_seen_urls(folder: Path, binary: str, expected: dict[str, str], sample: Path) -> None:
+    import subprocess
+
+    assert SeenUrls.open(folder) is None
+    subprocess.run([binary, "rules", "seen", "--rules", folder, sample, "-q"], check=True)
+    seen = SeenUrls.open(folder)
+    assert seen is not None and len(seen) > 500
+    canonical = set(expected.values())
+    assert sum(url in seen for url in canonical) > 500
+    assert sum(f"http://kb.example.com/made-up/{i}" in seen for i in range(1000)) < 30
+
+
+def test_hash_is_stable() -> None:
+    assert undust.url_hash("http://a/") == undust.url_hash("http://a/") != undust.url_hash("http://b/")

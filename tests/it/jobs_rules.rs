@@ -1,0 +1,211 @@
+//! `undust rules` and `undust export` from the outside: what people decide about rules, and what becomes of it when rules
+//! are learned again.
+
+use crate::jobs_run::{Folder, run, run_with, undust};
+use std::process::Command;
+
+/// The binary in the folder.
+fn job(folder: &Folder, arguments: &[&str]) -> Command {
+    let mut command = undust(arguments);
+    command.current_dir(folder.path(""));
+    command
+}
+
+/// Records of a site whose pages have session ids (which do not matter) and, from `from` on, pages whose `sort` matters.
+fn records(pages: u32, sorted: std::ops::Range<u32>) -> String {
+    let mut text = String::new();
+    for i in 0..pages {
+        for n in 0..4 {
+            text.push_str(&format!("http://www.shop.example/item/{i}?sid={:04x}\tpage {i}\n", i * 31 + n * 977 + 1));
+        }
+        // Duplicates by `sort`, or, in the range, pages of their own.
+        let own = if sorted.contains(&i) { "own " } else { "" };
+        for (n, order) in ["up", "down", "name"].iter().enumerate() {
+            let label = if own.is_empty() { format!("list {i}") } else { format!("{own}{i} {n}") };
+            text.push_str(&format!("http://www.shop.example/list/{i}?sort={order}\t{label}\n"));
+        }
+    }
+    text
+}
+
+/// Learns from these records into `rules`.
+fn learn(folder: &Folder, records: &str, more: &[&str]) {
+    folder.write("records.tsv", records.as_bytes());
+    let arguments = [&["learn", "records.tsv", "--out", "rules", "--overwrite", "-q"], more].concat();
+    run(job(folder, &arguments)).done();
+}
+
+fn empty() -> Folder {
+    let folder = Folder::with_rules();
+    std::fs::remove_dir_all(folder.path("rules")).unwrap();
+    folder
+}
+
+/// The rule that `rules list` shows with these words: its id, and its line as JSON.
+fn rule(folder: &Folder, words: &str) -> Option<(String, serde_json::Value)> {
+    let text = run(folder_rules(folder, "list", &[])).done();
+    let id = text.lines().find(|line| line.contains(words))?.split_whitespace().next()?.to_owned();
+    let lines = run(folder_rules(folder, "list", &["--output", "jsonl"])).done();
+    let mut lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let line = lines.find(|line| line["id"] == id.as_str()).expect("the same rule in both forms");
+    Some((id, line))
+}
+
+fn folder_rules(folder: &Folder, what: &str, more: &[&str]) -> Command {
+    job(folder, &[&["rules", what, "--rules", "rules"], more].concat())
+}
+
+fn normalized(folder: &Folder, url: &str, more: &[&str]) -> String {
+    let ran = run_with(job(folder, &[&["normalize", "-q", "--rules", "rules"], more].concat()), url.as_bytes());
+    ran.done().trim_end().to_owned()
+}
+
+const WITH_SID: &str = "http://www.shop.example/item/777?sid=beef";
+const PLAIN: &str = "http://www.shop.example/item/777";
+
+#[test]
+fn a_disabled_rule_stays_disabled_when_rules_are_learned_again() {
+    let folder = empty();
+    learn(&folder, &records(60, 0..0), &[]);
+    let fires = normalized(&folder, WITH_SID, &[]);
+    assert_ne!(fires, WITH_SID);
+    let (id, line) = rule(&folder, "query sid=").expect("a rule for sid");
+    assert!(line["disabled"].is_null() && line["evidence"]["good"].as_u64() > Some(50));
+    run(folder_rules(&folder, "disable", &[&id, "--reason", "two carts were merged"])).done();
+    assert_eq!(normalized(&folder, WITH_SID, &[]), WITH_SID);
+    // Learned again, from other data with another order of rules: the rule is there again, and disabled.
+    learn(&folder, &records(90, 0..0), &[]);
+    assert_eq!(normalized(&folder, WITH_SID, &[]), WITH_SID);
+    let (again, line) = rule(&folder, "query sid=").expect("the rule is learned again");
+    assert_eq!((again.as_str(), line["disabled"].as_str()), (id.as_str(), Some("two carts were merged")));
+    let text = run(folder_rules(&folder, "show", &[&id])).done();
+    assert!(text.contains("DISABLED: two carts were merged"), "{text}");
+    let told = run(job(&folder, &["explain", "--rules", "rules", WITH_SID])).done();
+    assert!(told.contains(&format!("{id}: two carts were merged")), "{told}");
+    // Into another folder, by name.
+    let out = ["learn", "records.tsv", "--out", "other", "-q", "--overrides", "rules/overrides.jsonl"];
+    run(job(&folder, &out)).done();
+    let other = run_with(job(&folder, &["normalize", "-q", "--rules", "other"]), WITH_SID.as_bytes()).done();
+    assert_eq!(other.trim_end(), WITH_SID);
+    // Enabled, it acts.
+    run(folder_rules(&folder, "enable", &[&id])).done();
+    assert_ne!(normalized(&folder, WITH_SID, &[]), WITH_SID);
+    assert!(run(folder_rules(&folder, "enable", &[&id])).failed(2).contains("not disabled"));
+    assert!(
+        run(folder_rules(&folder, "disable", &["0123456789abcdef", "--reason", "x"])).failed(2).contains("no such")
+    );
+    assert!(run(folder_rules(&folder, "disable", &[&id, "--reason", " "])).failed(2).contains("empty"));
+}
+
+#[test]
+fn diff_tells_rules_gained_lost_and_changed_and_counts_the_urls_that_change() {
+    let folder = empty();
+    learn(&folder, &records(60, 0..0), &[]);
+    std::fs::rename(folder.path("rules"), folder.path("old")).unwrap();
+    learn(&folder, &records(60, 0..60), &[]);
+    let urls: String = (0..30).map(|i| format!("http://www.shop.example/list/9{i}?sort=up\n{PLAIN}{i}\n")).collect();
+    folder.write("urls.txt", urls.as_bytes());
+    let text = run(job(&folder, &["rules", "diff", "old", "rules", "--urls", "urls.txt"])).done();
+    assert!(text.contains("lost    ") && text.contains("query sort="), "{text}");
+    assert!(text.contains("30 of 60 URLs get another canonical URL"), "{text}");
+    let back = run(job(&folder, &["rules", "diff", "rules", "old"])).done();
+    assert!(back.contains("gained  ") && back.contains("query sort="), "{back}");
+    let none = run(job(&folder, &["rules", "diff", "old", "old", "--urls", "urls.txt"])).done();
+    assert_eq!(none, "0 sites differ: 0 rules gained, 0 lost, 0 changed\n0 of 60 URLs get another canonical URL\n");
+    // More of the same evidence is a change, not a loss.
+    std::fs::remove_dir_all(folder.path("rules")).unwrap();
+    learn(&folder, &records(80, 0..0), &[]);
+    let more = run(job(&folder, &["rules", "diff", "old", "rules"])).done();
+    assert!(more.contains("  changed ") && more.contains(" 0 lost"), "{more}");
+}
+
+#[test]
+fn rules_age_by_the_dates_of_their_data() {
+    let folder = empty();
+    learn(&folder, &records(60, 0..0), &["--data-date", "2026-01-01..2026-03-01"]);
+    let acts = normalized(&folder, WITH_SID, &[]);
+    assert_ne!(acts, WITH_SID);
+    let at = |today: &str| normalized(&folder, WITH_SID, &["--max-age", "90d", "--today", today]);
+    assert_eq!(at("2026-05-30"), acts, "90 days after the newest data");
+    assert_eq!(at("2026-05-31"), WITH_SID, "91 days");
+    let shown = run(folder_rules(&folder, "show", &["shop.example"])).done();
+    assert!(shown.contains("learned from data of 2026-01-01 to 2026-03-01"), "{shown}");
+    // Rules that do not know their age are not taken for young.
+    learn(&folder, &records(60, 0..0), &[]);
+    let ran = run_with(folder.job("normalize", &["--max-age", "90d"]), b"");
+    assert!(ran.failed(2).contains("--data-date"));
+}
+
+#[test]
+fn generated_urls_are_marked_and_only_seen_invents_none() {
+    let folder = empty();
+    let records = records(60, 0..0) + &format!("{PLAIN}?sid=1\tsingle\n");
+    learn(&folder, &records, &[]);
+    let line = |url: &str, more: &[&str]| -> serde_json::Value {
+        let more = [&["--output", "jsonl"], more].concat();
+        serde_json::from_str(&normalized(&folder, url, &more)).unwrap()
+    };
+    let made = line("http://www.shop.example/item/999?sid=7", &[]);
+    assert!(made["changed"] == true && made["seen"] == false, "{made}");
+    let kept = line("http://www.shop.example/item/999?sid=7", &["--only-seen"]);
+    assert!(kept["changed"] == false && kept["seen"] == true && kept["rules"] == serde_json::json!([]), "{kept}");
+    // A member that learning saw.
+    let member = line("http://www.shop.example/item/3?sid=fresh", &["--only-seen"]);
+    assert!(member["changed"] == true && member["seen"] == true, "{member}");
+    assert!(records.contains(&format!("{}\t", member["canonical"].as_str().unwrap())), "{member}");
+    // With what a later crawl met, beside the rules.
+    folder.write("later.tsv", b"http://www.shop.example/item/999\tx\nhttp://www.shop.example/item/998?sid=1\ty\n");
+    let told = run(folder_rules(&folder, "seen", &["later.tsv"]));
+    assert!(told.err.contains("1 seen canonical URLs of 2 records"), "{}", told.err);
+    let found = line("http://www.shop.example/item/999?sid=7", &["--only-seen"]);
+    assert_eq!((&found["canonical"], &found["seen"]), (&"http://www.shop.example/item/999".into(), &true.into()));
+    let refused = normalized(&folder, "http://www.shop.example/item/998?sid=7", &["--only-seen"]);
+    assert_eq!(refused, "http://www.shop.example/item/998?sid=7");
+    // A damaged set is refused, with its path.
+    let mut bytes = std::fs::read(folder.path("rules/seen.bin")).unwrap();
+    bytes.truncate(bytes.len() - 1);
+    folder.write("rules/seen.bin", &bytes);
+    let ran = run_with(folder.job("normalize", &["--only-seen"]), b"");
+    assert!(ran.failed(1).contains("seen.bin"));
+}
+
+#[test]
+fn each_export_is_anchored_escaped_and_lists_what_it_leaves_out() {
+    let folder = Folder::with_rules();
+    let export = |to: &str, more: &[&str]| run(folder.job("export", &[&["--to", to], more].concat()));
+    let nutch = export("nutch", &[]).done();
+    assert!(nutch.starts_with("<?xml") && nutch.contains("www\\.forum\\.example"), "{nutch}");
+    assert!(!nutch.contains("(?<!"), "look-behinds are not part of the common language");
+    let yandex = export("yandex-clean-param", &["--left-out", "left.jsonl"]);
+    assert!(yandex.err.contains("left out: forum.example 00000000000000a2"), "{}", yandex.err);
+    assert!(yandex.err.ends_with("1 rules exported, 2 entries left out\n"), "{}", yandex.err);
+    let text = yandex.done();
+    assert!(text.contains("# robots.txt of www.forum.example\n") && text.contains("Clean-param: sid\n"), "{text}");
+    // What was left out, disabled, is what the export does.
+    let left: Vec<String> =
+        std::fs::read_to_string(folder.path("left.jsonl")).unwrap().lines().map(String::from).collect();
+    assert!(
+        left.len() == 2 && left[0].contains("00000000000000a2") && left[1].contains("00000000000000b1"),
+        "{left:?}"
+    );
+    let url = b"http://www.forum.example/topic/7?highlight=x&sid=1&t=7";
+    let out = run_with(folder.job("normalize", &["-q", "--overrides", "left.jsonl"]), url).done();
+    assert_eq!(out, "http://www.forum.example/topic/7?highlight=x&t=7\n");
+    for (to, piece) in [
+        ("pywb", "url_normalize:"),
+        ("clearurls", "\"rawRules\""),
+        ("nginx", "map $undust_url"),
+        ("heritrix", "org.archive.modules.canonicalize.RegexRule"),
+        ("csv", "forum.example,1,00000000000000a1,ignore,"),
+    ] {
+        let text = export(to, &["-q"]).done();
+        assert!(text.contains(piece), "{to}: {text}");
+        assert_eq!(text, export(to, &["-q"]).done(), "{to} is not the same twice");
+    }
+    // A disabled rule is not exported.
+    folder.write(
+        "rules/overrides.jsonl",
+        b"{\"site\":\"forum.example\",\"rule\":\"00000000000000a1\",\"reason\":\"r\"}\n",
+    );
+    assert!(!export("yandex-clean-param", &["-q"]).done().contains("Clean-param: sid"));
+}
