@@ -244,6 +244,9 @@ pub struct CompiledSite {
     steps: Vec<Step>,
     fills: Vec<(Slot, Fill)>,
     words: Vec<u32>,
+    /// For each 64 programs: those that may act on any URL, then those that act where a slot is present, a word for each
+    /// of the first slots. Bits are programs.
+    wakers: Vec<u64>,
     /// The programs know which of them wake which.
     woken: bool,
     /// Rule, directory and its mirror, longest directory first.

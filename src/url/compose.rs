@@ -14,17 +14,20 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool
         return false;
     }
     let mut at = 0;
-    let mut previous: Option<(u32, &[u8])> = None;
+    let mut previous: Option<(u32, (u32, u32))> = None;
     let mut usual = true;
     // In the usual order, the cells stand by rising rank and each takes all its repeats in one run.
+    let repeats = cells.list.len() - cells.query_from != cells.names.len();
     for (i, cell) in cells.list.iter().enumerate().skip(cells.query_from) {
         let KeyRef::Query(a, b) = cell.key else { continue };
-        let name = cells.bytes(a, b);
-        let mine = (rank(cells, i), name);
-        usual &= previous.is_none_or(|p| p < mine);
+        let mine = (rank(cells, i), (a, b));
+        let name = |(a, b): (u32, u32)| cells.bytes(a, b);
+        usual &= previous.is_none_or(|p| p.0 < mine.0 || p.0 == mine.0 && name(p.1) < name(mine.1));
         previous = Some(mine);
         let from = at;
-        while at < cells.names.len() && cells.bytes(cells.names[at].0, cells.names[at].1) == name {
+        // Without repeats the names are those of the cells one by one.
+        at += usize::from(!repeats);
+        while repeats && at < cells.names.len() && name(cells.names[at]) == name((a, b)) {
             at += 1;
         }
         usual &= at > from;

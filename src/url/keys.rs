@@ -11,7 +11,7 @@
 //! have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was cut gives the same bytes.
 
 use super::safe::Split;
-use super::segment;
+use super::{scan, segment};
 use crate::model::hash64_seeded;
 
 /// Path segments that become keys; what follows stays in the head of the last one.
@@ -294,74 +294,83 @@ impl Cells {
     }
 
     fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
-        let mut end = path_end;
-        // Path parameters of the last segment.
-        let params = {
-            let path = self.bytes(start, end);
-            let last = memchr::memrchr(b'/', path).map_or(0, |i| i + 1);
-            memchr::memchr(b';', &path[last..]).map(|i| start + (last + i) as u32)
-        };
-        if let Some(semicolon) = params {
-            end = semicolon;
-        }
-        let mut segments: [(u32, u32); MAX_SEGMENTS] = [(0, 0); MAX_SEGMENTS];
+        // Start, end and last dot (0 for none) of each segment.
+        let mut segments = [(0, 0, 0); MAX_SEGMENTS];
         let mut depth = 0;
-        let mut at = start + 1;
-        let mut doubled: Option<(u32, u32)> = None;
-        // `last` is the boundary number an extra slash would stand at.
-        while at < end {
-            if self.text[at as usize] == b'/' {
-                let from = self.text.len() as u32;
-                let a = doubled.map_or(from, |d| d.0);
-                if doubled.is_some() {
-                    self.text.push(b'.');
+        let first = start + 1;
+        let mut at = first;
+        // Boundaries where extra slashes stand; in the text they are joined by dots.
+        let mut doubled = Doubled::default();
+        let mut deep = false;
+        let (mut dot, mut semicolon) = (0, 0);
+        let path = &self.text[first.min(path_end) as usize..path_end as usize];
+        scan::each(path, [b'/', b'.', b';'], |place, mark| {
+            let here = first + place as u32;
+            match mark {
+                b'.' if semicolon == 0 => dot = here,
+                b';' if semicolon == 0 => semicolon = here,
+                b'/' => {
+                    semicolon = 0;
+                    if deep {
+                        return;
+                    }
+                    if here == at {
+                        doubled.push(depth);
+                    } else if depth + 1 == MAX_SEGMENTS {
+                        // Too deep: the rest is one opaque segment, slashes included.
+                        deep = true;
+                        return;
+                    } else {
+                        segments[depth] = (at, here, dot);
+                        depth += 1;
+                    }
+                    dot = 0;
+                    at = here + 1;
                 }
-                push_number(&mut self.text, depth as u64);
-                doubled = Some((a, self.text.len() as u32));
-                at += 1;
-                continue;
+                _ => {}
             }
-            let rest = self.bytes(at, end);
-            let stop = memchr::memchr(b'/', rest).map_or(end, |i| at + i as u32);
-            if depth + 1 == MAX_SEGMENTS && stop < end {
-                // Too deep: the rest is one opaque segment, slashes included.
-                segments[depth] = (at, end);
-                depth += 1;
-                break;
-            }
-            segments[depth] = (at, stop);
+        });
+        // Path parameters of the last segment.
+        let end = if semicolon == 0 { path_end } else { semicolon };
+        if at < end {
+            segments[depth] = (at, end, dot);
             depth += 1;
-            at = stop + 1;
         }
         let trailing = depth > 0 && depth < MAX_SEGMENTS && self.text[end as usize - 1] == b'/';
-        if let Some((a, b)) = doubled {
-            self.fixed(Fixed::DOUBLE_SLASH, a, b);
+        if doubled.count > 0 {
+            self.fixed_text(Fixed::DOUBLE_SLASH, |text| doubled.write(text));
         }
         let mut slash = trailing;
-        if !trailing && depth > 0 && segment::is_index(self.bytes(segments[depth - 1].0, segments[depth - 1].1)) {
+        if !trailing && depth > 0 && {
+            let (a, b, dot) = segments[depth - 1];
+            segment::is_index(&self.text[a as usize..b as usize], dot.saturating_sub(a) as usize)
+        } {
             depth -= 1;
             self.fixed(Fixed::INDEX, segments[depth].0, segments[depth].1);
             slash = depth > 0;
         }
         if slash {
-            self.fixed(Fixed::TRAILING_SLASH, end - 1, end);
             // With an index the last byte is not the slash; any one-byte slash serves as the value.
-            let cell = self.list.last_mut().expect("just pushed");
-            (cell.start, cell.end) = (start, start + 1);
+            self.fixed(Fixed::TRAILING_SLASH, start, first);
         }
         self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
-        for (i, &(a, b)) in segments[..depth].iter().enumerate() {
-            self.cut_segment(i, (a, b), i + 1 == depth && !slash, cut);
+        for (i, &segment) in segments[..depth].iter().enumerate() {
+            self.cut_segment(i, segment, i + 1 == depth && !slash, cut);
         }
-        if let Some(semicolon) = params {
+        if semicolon != 0 {
             self.cut_params(semicolon, path_end);
         }
     }
 
-    fn cut_segment(&mut self, i: usize, (a, b): (u32, u32), last: bool, cut: Cut) {
+    fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, cut: Cut) {
         let bytes = &self.text[a as usize..b as usize];
         let (groups, group, body) = segment::cut_groups(bytes, cut.delimiters);
-        let parts = segment::cut(&bytes[body..], groups + group > 0);
+        let dot = dot.saturating_sub(a + body as u32) as usize;
+        let parts = segment::cut(&bytes[body..], dot, groups + group > 0);
+        if body + parts.head == bytes.len() && body == 0 {
+            self.fixed(Fixed::path(i, Part::Head), a, b);
+            return;
+        }
         let mut at = a;
         let ends = [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, bytes.len()];
         for (part, end) in Part::ORDER.into_iter().zip(ends) {
@@ -405,18 +414,43 @@ impl Cells {
             return;
         }
         let from = self.list.len();
-        let mut at = start;
-        loop {
-            let rest = self.bytes(at, end);
-            let stop = if semicolons { memchr::memchr2(b'&', b';', rest) } else { memchr::memchr(b'&', rest) };
-            let stop = stop.map_or(end, |i| at + i as u32);
-            let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
-            self.names.push((at, name));
-            self.named(KeyRef::Query(at, name), name, stop, b'&', from);
-            if stop == end {
-                return;
+        let (mut at, mut name) = (start, start);
+        let Cells { text, list, names, .. } = self;
+        // Values that are joined are appended behind the URL, which stays as it is.
+        let query = &text[start as usize..end as usize];
+        let mut repeats = false;
+        let mut close = |at: u32, name: u32, stop: u32| {
+            let name = if name == at { stop } else { name };
+            names.push((at, name));
+            let own = &query[(at - start) as usize..(name - start) as usize];
+            let same = |cell: &Cell| match cell.key {
+                KeyRef::Query(a, b) => b - a == name - at && query[(a - start) as usize..(b - start) as usize] == *own,
+                _ => false,
+            };
+            repeats |= list[from..].iter().any(same);
+            list.push(Cell { key: KeyRef::Query(at, name), start: name, end: stop });
+        };
+        let split = if semicolons { b';' } else { b'&' };
+        scan::each(query, [b'=', b'&', split], |place, mark| {
+            let here = start + place as u32;
+            if mark != b'=' {
+                close(at, name, here);
+                (at, name) = (here + 1, here + 1);
+            } else if name == at {
+                name = here + 1;
             }
-            at = stop + 1;
+        });
+        close(at, name, end);
+        if repeats {
+            self.join_repeats(from);
+        }
+    }
+
+    /// Joins the values of repeated names to the first of them.
+    fn join_repeats(&mut self, from: usize) {
+        let pairs = self.list.split_off(from);
+        for Cell { key, start, end } in pairs {
+            self.named(key, start, end, b'&', from);
         }
     }
 
@@ -440,6 +474,31 @@ impl Cells {
         self.text.extend_from_within(a as usize..b as usize);
         self.text.extend_from_within(start as usize..end as usize);
         (self.list[at].start, self.list[at].end) = (joined, self.text.len() as u32);
+    }
+}
+
+/// Boundaries of a path where extra slashes stand, one number a slash.
+#[derive(Default)]
+struct Doubled {
+    count: usize,
+    /// The first of them; a boundary is below [`MAX_SEGMENTS`], and ever more slashes at the last one are counted.
+    runs: [usize; MAX_SEGMENTS],
+}
+
+impl Doubled {
+    fn push(&mut self, boundary: usize) {
+        self.count += 1;
+        self.runs[boundary] += 1;
+    }
+
+    fn write(&self, text: &mut Vec<u8>) {
+        let boundaries = self.runs.iter().zip(0u64..).flat_map(|(&slashes, at)| std::iter::repeat_n(at, slashes));
+        for (i, boundary) in boundaries.enumerate() {
+            if i > 0 {
+                text.push(b'.');
+            }
+            push_number(text, boundary);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 pub mod compose;
 pub mod keys;
 pub mod safe;
+pub(crate) mod scan;
 mod segment;
 pub mod site;
 pub use compose::{compose, set_order};

@@ -219,6 +219,7 @@ impl Builder {
                 self.site.programs[at].again = self.words(woken);
             }
         }
+        self.site.fill_wakers();
         self.site.fill_indices();
         self.site.shrink();
         self.site
@@ -268,6 +269,24 @@ impl CompiledSite {
         self.codes = Index::new(self.values[2..].iter().map(|v| v.hash), 2);
     }
 
+    /// Which programs a present slot can set to work.
+    pub(super) fn fill_wakers(&mut self) {
+        let slots = self.first_slots();
+        for programs in self.programs.chunks(64) {
+            let with = |bits: u64| {
+                let woken = |(i, p): (u32, &Program)| u64::from(p.gate.any & bits != 0) << i;
+                (0..).zip(programs).map(woken).fold(0, |all, bit| all | bit)
+            };
+            self.wakers.push(with(EVER));
+            self.wakers.extend((0..slots).map(|slot| with(bit(slot))));
+        }
+    }
+
+    /// Slots that have a bit.
+    pub(super) fn first_slots(&self) -> Slot {
+        self.slots.min(63)
+    }
+
     /// Gives back what the lists do not fill.
     fn shrink(&mut self) {
         self.fixed.shrink_to_fit();
@@ -279,6 +298,7 @@ impl CompiledSite {
         self.steps.shrink_to_fit();
         self.fills.shrink_to_fit();
         self.words.shrink_to_fit();
+        self.wakers.shrink_to_fit();
     }
 
     /// Programs that may fire anew after the program at `at` fired: those before it that look at what it writes, and

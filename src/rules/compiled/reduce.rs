@@ -37,13 +37,35 @@ impl CompiledSite {
         cells.cut(split, self.cut);
         self.code_cells(cells, state);
         if without != ALL {
-            for (program, i) in self.programs.iter().zip(0u16..) {
-                if program.gate.opens(state.present)
-                    && i != without
-                    && self.stopped(program, &state.slots).is_none()
-                    && self.run(program, cells, state)
-                {
-                    fired.push(i);
+            let stride = usize::from(self.first_slots()) + 1;
+            for (programs, (wakers, first)) in
+                self.programs.chunks(64).zip(self.wakers.chunks(stride).zip((0u16..).step_by(64)))
+            {
+                let mut known = 0;
+                let mut waiting = wakers[0];
+                let mut below = 0;
+                loop {
+                    // Slots that came since the last look.
+                    let mut new = state.present & !EVER & !known;
+                    known |= new;
+                    while new != 0 {
+                        waiting |= wakers[1 + new.trailing_zeros() as usize] & !below;
+                        new &= new - 1;
+                    }
+                    if waiting == 0 {
+                        break;
+                    }
+                    let at = waiting.trailing_zeros();
+                    waiting &= waiting - 1;
+                    below = u64::MAX >> (63 - at);
+                    let (program, rule) = (&programs[at as usize], first + at as u16);
+                    if program.gate.opens(state.present)
+                        && rule != without
+                        && self.stopped(program, &state.slots).is_none()
+                        && self.run(program, cells, state)
+                    {
+                        fired.push(rule);
+                    }
                 }
             }
         }
@@ -95,13 +117,15 @@ impl CompiledSite {
     #[inline]
     fn named(&self, seed: u64) -> (u64, Slot, u32) {
         match self.named.find(seed, |at| self.columns[at as usize].seed) {
-            Some(at) => (seed, if at < u32::from(self.slots) { at as Slot } else { NO_SLOT }, self.columns[at as usize].rank),
+            Some(at) => {
+                (seed, if at < u32::from(self.slots) { at as Slot } else { NO_SLOT }, self.columns[at as usize].rank)
+            }
             None => (seed, NO_SLOT, u32::MAX),
         }
     }
 
     /// Notes the value of the cell at `at` under its slot; gives its hash.
-    #[inline]
+    #[inline(always)]
     fn place(&self, state: &mut State, slot: Slot, at: u16, value: &[u8], seed: u64) -> u64 {
         let coded = slot != NO_SLOT && self.columns[usize::from(slot)].coded;
         let hash = if coded || self.identified { hash(value, seed) } else { 0 };

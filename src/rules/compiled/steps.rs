@@ -163,9 +163,8 @@ impl CompiledSite {
         for &(to, fill) in target {
             let class = self.columns[usize::from(to)].class;
             // A key that the scope does not name is not there: a rule file made by hand.
-            let of = |slot: Slot, state: &State| {
-                cells.list.get(usize::from(state.slots[usize::from(slot)].cell)).copied()
-            };
+            let of =
+                |slot: Slot, state: &State| cells.list.get(usize::from(state.slots[usize::from(slot)].cell)).copied();
             let (start, end) = match fill {
                 Fill::Constant(code) => self.constant(code, cells),
                 Fill::From(slot) => {
