@@ -9,15 +9,17 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::Summary;
-use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError};
+use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError, Withdrawn};
 use undust::io::output::Existing;
 use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
+use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
 use undust::io::shards::{self, Options};
 use undust::io::{IoError, OutputDir, Reason, Rejects, Shard, ShardReader};
 use undust::model::{RecordBatch, SiteBy};
+use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
-use undust::rules::file::{self, Header, InputCounts};
+use undust::rules::file::{self, Header, InputCounts, Learned as Dates};
 use undust::rules::types::Evidence;
 use undust::runtime::memory::parse_size;
 use undust::runtime::progress::{Progress, Reporter};
@@ -60,6 +62,13 @@ pub struct LearnArgs {
     /// How the published method selects rules (default: graph).
     #[arg(long, value_enum, value_name = "SELECTION")]
     selection: Option<Selection>,
+    /// Day of the data, or the first and the last as FROM..TO (2024-05-31): written into the rule file, for --max-age.
+    #[arg(long, value_name = "DATE", value_parser = data_date)]
+    data_date: Option<DataDate>,
+    /// Rules that stay disabled: copied into the folder as overrides.jsonl. Without it, an overrides file that the folder
+    /// holds already (--overwrite) is kept.
+    #[arg(long, value_name = "FILE")]
+    overrides: Option<PathBuf>,
     /// Memory of all workers together; what does not fit is kept in scratch.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     memory: usize,
@@ -168,6 +177,9 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let options = Options { format, stdin: spooled.as_ref().map(|file| file.path().to_owned()), ..Options::default() };
     let shards = shards::find(&args.inputs, &options)?;
     let existing = if args.overwrite { Existing::Overwrite } else { Existing::Refuse };
+    if let Some(path) = args.overrides.as_ref().filter(|path| !path.is_file()) {
+        return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
+    }
     let out = OutputDir::create(&args.out, existing)?;
 
     let source = Arc::new(Shards { shards, line_limit: args.line_limit, rejects: Arc::default() });
@@ -183,7 +195,7 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     (0..learned.invalid).for_each(|_| rejects.add_unplaced(Reason::InvalidUrl));
     let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
     let summary = Summary::new(&plan, &learned, counts);
-    write(&out, &plan, &learned, &summary, &rejects)?;
+    write(&out, &plan, &args, &learned, &summary, &rejects)?;
     report(&learned, &summary)?;
     if rejects.exceeds(args.max_rejects) {
         return Err(LearnError::Rejects { rejected: rejects.total(), lines: rejects.lines(), out: args.out });
@@ -283,10 +295,22 @@ impl Batches for Part {
 }
 
 /// Writes the files of the result; `_SUCCESS` is for later.
-fn write(out: &OutputDir, plan: &Plan, learned: &Learned, summary: &Summary, rejects: &Rejects) -> Result<(), IoError> {
+fn write(
+    out: &OutputDir,
+    plan: &Plan,
+    args: &LearnArgs,
+    learned: &Learned,
+    summary: &Summary,
+    rejects: &Rejects,
+) -> Result<(), LearnError> {
     let input =
         InputCounts { records: summary.total.records, urls: summary.total.urls, sites: learned.sites.len() as u64 };
-    let header = Header::new(plan.params.clone(), input);
+    let dates = args.data_date.map(|DataDate(from, to)| Dates { from: from.to_string(), to: to.to_string() });
+    let header = Header { learned: dates, ..Header::new(plan.params.clone(), input) };
+    if let Some(overrides) = &args.overrides {
+        let overrides = read_overrides(overrides).map_err(|error| LearnError::Failed(Box::new(error)))?;
+        write_overrides(&out.path().join(OVERRIDES_FILE), &overrides)?;
+    }
     out.write("rules.jsonl", |mut file| {
         file::write(&header, learned.sites.iter().map(|site| &site.rules), &mut file).map_err(io::Error::other)
     })?;
@@ -294,7 +318,18 @@ fn write(out: &OutputDir, plan: &Plan, learned: &Learned, summary: &Summary, rej
         serde_json::to_writer_pretty(&mut file, summary)?;
         file.write_all(b"\n")
     })?;
-    out.write("rejects.jsonl", |file| rejects.write_jsonl(file))
+    Ok(out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?)
+}
+
+/// First and last day of the data.
+#[derive(Clone, Copy, Debug)]
+struct DataDate(Day, Day);
+
+fn data_date(text: &str) -> Result<DataDate, String> {
+    let day = |text: &str| text.parse::<Day>().map_err(|error| error.to_string());
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let (from, to) = (day(from)?, day(to)?);
+    if to < from { Err(format!("{to} is before {from}")) } else { Ok(DataDate(from, to)) }
 }
 
 /// Sites that the report shows.
@@ -316,10 +351,15 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
-        for rule in site.withdrawn.iter().take(SHOWN_RULES) {
+        for Withdrawn { rule, reason, .. } in site.withdrawn.iter().take(SHOWN_RULES) {
             let Evidence { good, bad, support_pairs, false_positive_pairs, .. } = rule.evidence;
             let rate = false_positive_pairs as f64 / support_pairs.max(1) as f64;
-            let _ = writeln!(text, "    withdrawn: {}  ({good} good, {bad} bad, fpr {rate:.4})", pattern_text(rule));
+            let _ = writeln!(
+                text,
+                "    withdrawn: {}  ({}: {good} good, {bad} bad, fpr {rate:.4})",
+                pattern_text(rule),
+                reason.words()
+            );
         }
     }
     if order.len() > SHOWN_SITES {

@@ -3,10 +3,12 @@
 
 mod evaluate;
 mod explain;
+mod export;
 mod learn;
 mod normalize;
 mod pipeline;
 mod report;
+mod rules;
 mod rules_dir;
 mod synth;
 
@@ -32,6 +34,8 @@ enum Job {
     Normalize(normalize::NormalizeArgs),
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
+    Rules(rules::RulesArgs),
+    Export(export::ExportArgs),
     Synth(synth::SynthArgs),
 }
 
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Job::Normalize(args) => normalize::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
+        Job::Rules(args) => rules::run(args),
+        Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

@@ -1,11 +1,14 @@
-//! The rules that a job reads: `--rules DIR`.
+//! The rules that a job reads: `--rules DIR`, what is disabled of them, and how old they may be.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use undust::io::rules::{RuleFile, read_overrides};
 use undust::rules::RuleSet;
+use undust::rules::age::{Day, parse_span};
 
-use crate::report::Failure;
+use crate::report::{Failure, say};
 
 /// Where the rules are.
 #[derive(Args, Debug)]
@@ -16,11 +19,62 @@ pub struct RulesDir {
     /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
     #[arg(long)]
     allow_partial: bool,
+    /// Disables the rules that this file names, instead of those in overrides.jsonl beside the rules.
+    #[arg(long, value_name = "FILE")]
+    overrides: Option<PathBuf>,
+    /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get safe syntax only. The date is
+    /// that of the newest data, as `learn` recorded it.
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    max_age: Option<i64>,
+    /// The day that --max-age counts from, instead of today's.
+    #[arg(long, value_name = "DATE", requires = "max_age")]
+    today: Option<Day>,
 }
 
 impl RulesDir {
-    /// Opens them.
+    /// The folder or file.
+    pub fn path(&self) -> &Path {
+        &self.rules
+    }
+
+    /// Reads them; nothing is taken out yet but what is too old.
+    pub fn read(&self) -> Result<RuleFile, Failure> {
+        let mut file = RuleFile::open(&self.rules, self.allow_partial)?;
+        if let Some(path) = &self.overrides {
+            if !path.exists() {
+                return Err(Failure::usage(format!("{}: no such file; --overrides names one", path.display())));
+            }
+            file.overrides = read_overrides(path)?;
+        }
+        self.age(&mut file)?;
+        Ok(file)
+    }
+
+    /// Opens them, less what is disabled or too old.
     pub fn open(&self) -> Result<RuleSet, Failure> {
-        Ok(if self.allow_partial { RuleSet::open_partial(&self.rules) } else { RuleSet::open(&self.rules) }?)
+        Ok(self.read()?.compile())
+    }
+
+    fn age(&self, file: &mut RuleFile) -> Result<(), Failure> {
+        let Some(most) = self.max_age else { return Ok(()) };
+        let Some(learned) = &file.header.learned else {
+            return Err(Failure::usage(format!(
+                "{}: these rules do not say how old their data are; learn them with --data-date, or go without --max-age",
+                self.rules.display()
+            )));
+        };
+        let newest: Day = learned.to.parse()?;
+        let today = self.today.unwrap_or_else(|| {
+            Day::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+        });
+        let age = today.since(newest);
+        if age > most {
+            say(format!(
+                "{}: learned from data up to {newest}, {age} days old, and --max-age allows {most}: no rule is applied",
+                self.rules.display()
+            ));
+            file.sites.clear();
+        }
+        Ok(())
     }
 }

@@ -27,6 +27,8 @@ mod jobs_evaluate;
 mod jobs_explain;
 #[path = "it/jobs_help.rs"]
 mod jobs_help;
+#[path = "it/jobs_learn_faults.rs"]
+mod jobs_learn_faults;
 #[path = "it/jobs_normalize.rs"]
 mod jobs_normalize;
 #[path = "it/jobs_run.rs"]

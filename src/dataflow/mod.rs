@@ -20,6 +20,6 @@ pub mod tally;
 pub mod types;
 pub mod verdict;
 pub mod walk;
-pub use run::{Learned, ProvenSite, run};
+pub use run::{Learned, ProvenSite, Withdrawn, run};
 pub use types::{Batches, Plan, RunError, Source, SourceError};
 pub mod summary;

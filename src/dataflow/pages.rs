@@ -5,7 +5,7 @@
 //! are few firings, so they travel once, beside the rows. Within one canonical URL of a site, 64 bits tell URLs and
 //! clusters apart (10^6 URLs of one canonical URL: a mix-up in 4 * 10^7 such groups).
 
-use super::locate::Locator;
+use super::locate::{Finder, Found, Locator};
 use super::sample::Lots;
 use super::table::Table;
 use crate::model::{Record, hash64, hash128};
@@ -71,7 +71,7 @@ const BATCH_ROWS: usize = 1 << 15;
 #[derive(Debug)]
 pub struct Canonicalizer {
     table: Arc<Table>,
-    locator: Locator,
+    finder: Finder,
     lots: Lots,
     scratch: Scratch,
     key: Vec<u8>,
@@ -80,11 +80,8 @@ pub struct Canonicalizer {
     /// Firings each worker has been told of.
     told: Vec<usize>,
     open: Vec<Pages>,
-    last: Option<u32>,
     /// Records of each counted site.
     pub records: Vec<u64>,
-    /// Records that are not absolute http or https URLs with a host.
-    pub invalid: u64,
     /// A site that is not in the table.
     pub unknown: Option<String>,
 }
@@ -95,7 +92,7 @@ impl Canonicalizer {
         Canonicalizer {
             records: vec![0; table.len()],
             table,
-            locator,
+            finder: Finder::new(locator),
             lots,
             scratch: Scratch::default(),
             key: Vec::new(),
@@ -103,38 +100,32 @@ impl Canonicalizer {
             firings: Vec::new(),
             told: vec![0; peers],
             open: vec![Pages::default(); peers],
-            last: None,
-            invalid: 0,
             unknown: None,
         }
     }
 
     /// Takes a record; gives a shipment that is full: `(worker, rows)`.
     pub fn offer(&mut self, record: Record<'_>) -> Option<(u64, Pages)> {
-        let Some((name, url)) = self.locator.locate(record) else {
-            self.invalid += 1;
-            return None;
-        };
-        let sites = self.table.rules.sites();
-        let site = match self.last {
-            Some(site) if sites[site as usize].site.as_bytes() == name => site,
-            _ => match self.table.site(name) {
-                Some(site) => site,
-                None => {
-                    self.unknown.get_or_insert_with(|| String::from_utf8_lossy(name).into_owned());
-                    return None;
+        let site = match self.finder.find(record, &self.table) {
+            Found::Site(site) => site,
+            Found::Invalid => return None,
+            Found::Unknown => {
+                if self.unknown.is_none() {
+                    self.unknown = self.finder.name(record);
                 }
-            },
+                return None;
+            }
         };
-        self.last = Some(site);
+        // Before anything is done to the URL: a later pass counts few sites.
         if !self.table.counted[site as usize] {
             return None;
         }
+        let split = self.scratch.normalize(record.url).ok()?;
         self.records[site as usize] += 1;
 
-        let lot = self.lots.draw(url, record.cluster);
+        let lot = self.lots.draw(self.scratch.normal(), record.cluster);
         let trained = lot.candidate && self.table.cuts[site as usize].is_none_or(|cut| cut.admits(&lot));
-        let applied = self.table.rules.apply(url, Some(site), &mut self.scratch);
+        let applied = self.table.rules.apply_normal(&split, Some(site), &mut self.scratch);
         let canonical = hash128(applied.url);
         self.key.clear();
         self.key.extend_from_slice(&site.to_le_bytes());

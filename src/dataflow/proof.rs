@@ -6,8 +6,8 @@
 //!      -> counts, at one worker of each process
 //! ```
 //!
-//! Memory of a worker: the rows up to two thirds of its share, then sorted runs ([`super::sorted`]); pairs of cluster
-//! and site up to a sixth; counts of all sites and rules, about 100 bytes each.
+//! Memory of a worker: its share less what the rules take ([`share`]); of that, the rows up to two thirds, then sorted
+//! runs ([`super::sorted`]); pairs of cluster and site up to a sixth; counts of all sites and rules, about 100 bytes each.
 
 use super::learn::Gather;
 use super::locate::Locator;
@@ -59,10 +59,20 @@ pub fn prove<'scope>(
 
     let (pages, records) =
         read(scope, records, pass, pace.clone(), pool.clone(), shared.clone()).canonicalize(plan, table, pool, shared);
-    let (counts, clusters) = pages.exchange(|(to, _)| *to).probe_with(&pace).tally_pages(plan, table.len(), shared);
-    let clusters = clusters.exchange(|(to, _)| *to).count_distinct(plan, shared);
+    let memory = share(plan, table);
+    let (counts, clusters) = pages.exchange(|(to, _)| *to).probe_with(&pace).tally_pages(memory, table.len(), shared);
+    let clusters = clusters.exchange(|(to, _)| *to).count_distinct(memory, shared);
     records.concat(counts).concat(clusters).gather(plan.workers, evidence.counts.clone()).probe_with(end);
     evidence
+}
+
+/// Least part of a worker's memory that rows may take, however much the rules take.
+const LEAST_SHARE: usize = 8;
+
+/// Memory of a worker for what it counts: what the rules leave.
+fn share(plan: &Plan, table: &Table) -> usize {
+    let whole = plan.memory / plan.workers;
+    whole.saturating_sub(table.memory() / plan.workers).max(whole / LEAST_SHARE)
 }
 
 /// Rules on records.
@@ -137,7 +147,7 @@ trait TallyPages<'scope> {
     /// Groups rows by canonical URL; gives counts per site, and the distinct clusters of each canonical URL.
     fn tally_pages(
         self,
-        plan: &Plan,
+        memory: usize,
         sites: usize,
         shared: &Arc<Shared>,
     ) -> (Flow<'scope, Counts>, Flow<'scope, (u64, Clusters)>);
@@ -155,14 +165,14 @@ enum Stage {
 impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
     fn tally_pages(
         self,
-        plan: &Plan,
+        memory: usize,
         sites: usize,
         shared: &Arc<Shared>,
     ) -> (Flow<'scope, Counts>, Flow<'scope, (u64, Clusters)>) {
         let scope = self.scope();
         let peers = scope.peers() as u64;
         let shared = shared.clone();
-        let budget = plan.memory / plan.workers * 2 / 3;
+        let budget = memory * 2 / 3;
         let mut builder = OperatorBuilder::new("TallyPages".to_owned(), scope);
         let activator = scope.activator_for(builder.operator_info().address);
         let mut input = builder.new_input(self, Pipeline);
@@ -251,13 +261,13 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
 /// Distinct clusters.
 trait CountDistinct<'scope> {
     /// How many distinct clusters each site has.
-    fn count_distinct(self, plan: &Plan, shared: &Arc<Shared>) -> Flow<'scope, Counts>;
+    fn count_distinct(self, memory: usize, shared: &Arc<Shared>) -> Flow<'scope, Counts>;
 }
 
 impl<'scope> CountDistinct<'scope> for Flow<'scope, (u64, Clusters)> {
-    fn count_distinct(self, plan: &Plan, shared: &Arc<Shared>) -> Flow<'scope, Counts> {
+    fn count_distinct(self, memory: usize, shared: &Arc<Shared>) -> Flow<'scope, Counts> {
         let shared = shared.clone();
-        let mut sorter = Some(Sorter::<2>::new(plan.memory / plan.workers / 6, shared.scratch.clone()));
+        let mut sorter = Some(Sorter::<2>::new(memory / 6, shared.scratch.clone()));
         self.unary_frontier(Pipeline, "CountDistinct", move |capability, _| {
             let mut capability = Some(capability);
             move |(input, frontier), output| {

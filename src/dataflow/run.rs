@@ -8,7 +8,7 @@ use super::proof::{Counts, prove};
 use super::table::Table;
 use super::tally::SiteCounts;
 use super::types::{Epoch, LearnedSite, Plan, RunError, Shared, Source};
-use super::verdict::{Verdict, judge, overwrite};
+use super::verdict::{Reason, Verdict, judge, overwrite};
 use crate::rules::Urls;
 use crate::rules::types::{Rule, SiteRules};
 use crate::runtime::progress::Progress;
@@ -27,19 +27,46 @@ pub struct ProvenSite {
     pub learned: LearnedSite,
     /// Counts of all records under the rules that hold.
     pub counts: SiteCounts,
-    /// Rules that the proof withdrew, with the evidence against them, in the order in which they went.
-    pub withdrawn: Vec<Rule>,
+    /// Rules that the proof withdrew, in the order in which they went.
+    pub withdrawn: Vec<Withdrawn>,
+    /// The proof withdrew the look-ups and seen members.
+    pub without_lookups: bool,
     /// The site fell back to stage 1.
     pub fell_back: bool,
 }
 
+/// A rule that the proof withdrew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Withdrawn {
+    /// The rule, with the whole-corpus evidence against it.
+    pub rule: Rule,
+    /// Why.
+    pub reason: Reason,
+    /// Good and bad among the records that did not train.
+    pub apart: (u64, u64),
+}
+
 impl ProvenSite {
-    /// Writes the counts of the last pass into the evidence of the rules, and takes away those that `go` names by index.
-    fn withdraw(&mut self, go: impl Fn(usize) -> bool) {
+    /// Writes the counts of the last pass into the evidence of the rules, and takes away those that `go` has a reason
+    /// against, by index.
+    fn withdraw(&mut self, go: impl Fn(usize) -> Option<Reason>) {
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
-            overwrite(&mut rule.evidence, &self.counts.rules.get(at).copied().unwrap_or_default());
-            if go(at) { &mut self.withdrawn } else { &mut self.rules.rules }.push(rule);
+            let counts = self.counts.rules.get(at).copied().unwrap_or_default();
+            overwrite(&mut rule.evidence, &counts);
+            match go(at) {
+                Some(reason) => {
+                    let apart = (counts.apart_good, counts.apart_bad);
+                    self.withdrawn.push(Withdrawn { rule, reason, apart });
+                }
+                None => self.rules.rules.push(rule),
+            }
         }
+    }
+
+    fn withdraw_lookups(&mut self) {
+        self.without_lookups |= !self.rules.aliases.is_empty() || !self.rules.seen.is_empty();
+        self.rules.aliases.clear();
+        self.rules.seen = Urls::default();
     }
 }
 
@@ -81,6 +108,8 @@ struct Desk(Mutex<Option<Case>>);
 #[derive(Clone, Debug)]
 struct Case {
     passes: usize,
+    /// On which rules are compiled.
+    threads: usize,
     table: Arc<Table>,
     sites: Vec<ProvenSite>,
     /// Nothing is left to count.
@@ -106,7 +135,7 @@ fn work(
     // A failure is seen by all workers at one point, or some would wait in a dataflow that others never build: the
     // leader looks once all workers are through, and closes the case.
     if leads {
-        let case = Case::open(harvest.sites.take());
+        let case = Case::open(harvest.sites.take(), plan.workers);
         desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
     }
     for pass in 0.. {
@@ -156,13 +185,13 @@ impl Desk {
 
 impl Case {
     /// Before the first pass.
-    fn open(learned: Vec<LearnedSite>) -> Case {
-        let (table, learned) = Table::new(learned);
+    fn open(learned: Vec<LearnedSite>, threads: usize) -> Case {
+        let (table, learned) = Table::new(learned, threads);
         let sites: Vec<ProvenSite> = learned
             .into_iter()
             .map(|learned| ProvenSite { rules: learned.rules.clone(), learned, ..ProvenSite::default() })
             .collect();
-        Case { passes: 0, closed: sites.is_empty(), table: Arc::new(table), sites }
+        Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites }
     }
 
     /// Takes the counts of a pass, withdraws what does not hold, and says which sites are counted again.
@@ -185,27 +214,23 @@ impl Case {
             match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes) {
                 Verdict::Holds => again[index] = false,
                 Verdict::Withdraw(rules) => {
-                    site.withdraw(|at| rules.binary_search(&at).is_ok());
+                    site.withdraw(|at| rules.binary_search_by_key(&at, |r| r.0).ok().map(|found| rules[found].1));
                 }
-                Verdict::WithdrawLookups => {
-                    site.rules.aliases.clear();
-                    site.rules.seen = Urls::default();
-                }
+                Verdict::WithdrawLookups => site.withdraw_lookups(),
                 Verdict::FallBack => {
                     site.fell_back = true;
-                    site.withdraw(|_| true);
-                    site.rules.aliases.clear();
-                    site.rules.seen = Urls::default();
+                    site.withdraw(|_| Some(Reason::FellBack));
+                    site.withdraw_lookups();
                 }
             }
             if !again[index] {
-                site.withdraw(|_| false);
+                site.withdraw(|_| None);
             }
         }
         self.closed = !again.contains(&true);
         if !self.closed {
             let rules = self.sites.iter().map(|site| site.rules.clone()).collect();
-            self.table = Arc::new(self.table.again(rules, again));
+            self.table = Arc::new(self.table.again(rules, again, self.threads));
         }
         self.passes += 1;
     }

@@ -17,10 +17,27 @@ const BLOCK_ROWS: usize = 1 << 12;
 /// Read buffer of a run, in bytes.
 const READ_BUFFER: usize = 1 << 17;
 
+/// Rows of a bucket in pieces that stay where they are: vectors that grow leave holes of every size behind, which cost
+/// as much memory again.
+type Bucket<const W: usize> = Vec<Vec<[u64; W]>>;
+
+/// Rows of the first piece of a bucket, and of the others.
+const PIECES: (usize, usize) = (64, 1024);
+
+/// The rows of a bucket in order, in `rows` (cleared first).
+fn sort<const W: usize>(bucket: &mut Bucket<W>, rows: &mut Vec<[u64; W]>) {
+    rows.clear();
+    rows.reserve(bucket.iter().map(Vec::len).sum());
+    for piece in std::mem::take(bucket) {
+        rows.extend_from_slice(&piece);
+    }
+    rows.sort_unstable();
+}
+
 /// Rows of `W` words on their way to [`Sorted`].
 #[derive(Debug)]
 pub struct Sorter<const W: usize> {
-    buckets: Vec<Vec<[u64; W]>>,
+    buckets: Vec<Bucket<W>>,
     held_bytes: usize,
     budget: usize,
     runs: Vec<Run>,
@@ -36,13 +53,15 @@ impl<const W: usize> Sorter<W> {
     /// Takes a row.
     pub fn push(&mut self, row: [u64; W]) {
         let bucket = &mut self.buckets[(row[0] >> 56) as usize];
-        if bucket.len() == bucket.capacity() {
-            // By half, not by doubling: what is reserved counts against the budget.
-            let more = (bucket.len() / 2).max(64);
-            bucket.reserve_exact(more);
-            self.held_bytes += more * size_of::<[u64; W]>();
+        match bucket.last_mut() {
+            Some(piece) if piece.len() < piece.capacity() => piece.push(row),
+            last => {
+                let mut piece = Vec::with_capacity(if last.is_none() { PIECES.0 } else { PIECES.1 });
+                piece.push(row);
+                self.held_bytes += piece.capacity() * size_of::<[u64; W]>();
+                bucket.push(piece);
+            }
         }
-        bucket.push(row);
     }
 
     /// True when the sorter holds more than its budget and wants to be spilled.
@@ -56,10 +75,9 @@ impl<const W: usize> Sorter<W> {
     /// [`SpillError`] when it cannot be written.
     pub fn spill(&mut self) -> Result<(), SpillError> {
         let mut run = self.scratch.run()?;
-        let mut columns = Columns::default();
+        let (mut columns, mut rows) = (Columns::default(), Vec::new());
         for bucket in &mut self.buckets {
-            let mut rows = std::mem::take(bucket);
-            rows.sort_unstable();
+            sort(bucket, &mut rows);
             for block in rows.chunks(BLOCK_ROWS) {
                 columns.clear();
                 for word in 0..W {
@@ -79,7 +97,7 @@ impl<const W: usize> Sorter<W> {
     /// [`SpillError`] when the last run cannot be written or the runs cannot be read.
     pub fn finish(mut self) -> Result<Sorted<W>, SpillError> {
         if self.runs.is_empty() {
-            return Ok(Sorted { next: 0, from: From::Memory(self.buckets) });
+            return Ok(Sorted { next: 0, from: From::Memory(self.buckets, Vec::new()) });
         }
         self.spill()?;
         let mut heads = BinaryHeap::new();
@@ -122,8 +140,13 @@ impl<const W: usize> Cursor<W> {
 
 #[derive(Debug)]
 enum From<const W: usize> {
-    Memory(Vec<Vec<[u64; W]>>),
-    Runs { heads: BinaryHeap<Reverse<([u64; W], usize)>>, cursors: Vec<Cursor<W>>, _scratch: Arc<Scratch> },
+    /// The buckets, and room for the rows of one.
+    Memory(Vec<Bucket<W>>, Vec<[u64; W]>),
+    Runs {
+        heads: BinaryHeap<Reverse<([u64; W], usize)>>,
+        cursors: Vec<Cursor<W>>,
+        _scratch: Arc<Scratch>,
+    },
 }
 
 /// The rows in order, a bucket at a time so that an operator can yield in between.
@@ -145,9 +168,8 @@ impl<const W: usize> Sorted<W> {
         let bucket = self.next;
         self.next += 1;
         match &mut self.from {
-            From::Memory(buckets) => {
-                let mut rows = std::mem::take(&mut buckets[bucket]);
-                rows.sort_unstable();
+            From::Memory(buckets, rows) => {
+                sort(&mut buckets[bucket], rows);
                 rows.iter().for_each(take);
             }
             From::Runs { heads, cursors, .. } => {

@@ -3,10 +3,12 @@
 //! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts, no run times.
 //! Integers and sorted maps only, so that the same run gives the same bytes.
 
-use super::run::{Learned, ProvenSite};
+use super::run::{Learned, ProvenSite, Withdrawn};
 use super::sample::SampleParams;
 use super::types::Plan;
+use super::verdict::Reason;
 use crate::model::SiteBy;
+use crate::rules::explain::pattern_text;
 use crate::site::Params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +33,49 @@ pub struct Summary {
     pub total: Figures,
     /// By site.
     pub sites: BTreeMap<String, Figures>,
+    /// What the proof over everything withdrew, by site, in the order in which it went.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub withdrawn: BTreeMap<String, Vec<Gone>>,
+}
+
+/// A rule that the proof withdrew, and what spoke against it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// Id of the rule.
+    pub id: String,
+    /// Its pattern, in words.
+    pub rule: String,
+    /// Why it went.
+    pub reason: Reason,
+    /// Good URLs among all records.
+    pub good: u64,
+    /// Bad ones.
+    pub bad: u64,
+    /// Good URLs among the records that did not train.
+    pub apart_good: u64,
+    /// Bad ones.
+    pub apart_bad: u64,
+    /// Pairs on one page (WWW10 eq. 3).
+    pub support_pairs: u64,
+    /// Those from different clusters (WWW10 eq. 3).
+    pub false_positive_pairs: u64,
+}
+
+impl Gone {
+    fn of(withdrawn: &Withdrawn) -> Gone {
+        let Withdrawn { rule, reason, apart: (apart_good, apart_bad) } = withdrawn;
+        Gone {
+            id: rule.id.clone(),
+            rule: pattern_text(rule),
+            reason: *reason,
+            good: rule.evidence.good,
+            bad: rule.evidence.bad,
+            apart_good: *apart_good,
+            apart_bad: *apart_bad,
+            support_pairs: rule.evidence.support_pairs,
+            false_positive_pairs: rule.evidence.false_positive_pairs,
+        }
+    }
 }
 
 /// Learning parameters.
@@ -67,6 +112,8 @@ pub struct Figures {
     pub withdrawn: u64,
     /// Sites that fell back to stage 1.
     pub fell_back: u64,
+    /// Sites whose look-ups and seen members the proof withdrew.
+    pub without_lookups: u64,
     /// Labelled URLs on the page of their cluster, less one a page.
     pub good: u64,
     /// Labelled URLs on the page of another cluster.
@@ -95,6 +142,7 @@ impl Figures {
             rules: site.rules.rules.len() as u64,
             withdrawn: site.withdrawn.len() as u64,
             fell_back: u64::from(site.fell_back),
+            without_lookups: u64::from(site.without_lookups),
             good: counts.good,
             bad: counts.bad,
             support_pairs: counts.support_pairs,
@@ -123,6 +171,7 @@ impl Figures {
         self.rules += other.rules;
         self.withdrawn += other.withdrawn;
         self.fell_back += other.fell_back;
+        self.without_lookups += other.without_lookups;
         self.good += other.good;
         self.bad += other.bad;
         self.support_pairs = self.support_pairs.saturating_add(other.support_pairs);
@@ -135,6 +184,8 @@ impl Summary {
     pub fn new(plan: &Plan, learned: &Learned, rejects: BTreeMap<String, u64>) -> Summary {
         let sites: BTreeMap<String, Figures> =
             learned.sites.iter().map(|site| (site.rules.site.clone(), Figures::of(site))).collect();
+        let gone = |site: &ProvenSite| (site.rules.site.clone(), site.withdrawn.iter().map(Gone::of).collect());
+        let withdrawn = learned.sites.iter().filter(|site| !site.withdrawn.is_empty()).map(gone).collect();
         let mut total = Figures::default();
         sites.values().for_each(|site| total.add(site));
         let mut stages: BTreeMap<String, u64> = BTreeMap::new();
@@ -163,6 +214,7 @@ impl Summary {
             rejects,
             total: total.with_rates(),
             sites,
+            withdrawn,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The rule sets of a pass, shared by all workers of a process.
 use super::sample::Cut;
 use super::types::LearnedSite;
-use crate::rules::apply::RuleSet;
+use crate::rules::apply::{Compiled, RuleSet, Scratch};
 use crate::rules::types::SiteRules;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sites by index (sorted by name), their compiled rules, and which of them this pass counts.
 #[derive(Debug, Default)]
@@ -18,18 +19,37 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table of the first pass: all sites. `sites` may come in any order, each at most once.
-    pub fn new(mut sites: Vec<LearnedSite>) -> (Table, Vec<LearnedSite>) {
+    /// The table of the first pass: all sites, compiled on so many threads. `sites` may come in any order, each at most
+    /// once.
+    pub fn new(mut sites: Vec<LearnedSite>, threads: usize) -> (Table, Vec<LearnedSite>) {
         sites.sort_unstable_by(|a, b| a.rules.site.cmp(&b.rules.site));
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
         let cuts = sites.iter().map(|site| site.cut).collect();
-        let rules = RuleSet::new(sites.iter().map(|site| site.rules.clone()).collect());
+        let rules = compile(sites.iter().map(|site| site.rules.clone()).collect(), threads);
         (Table { rules, cuts, counted: vec![true; sites.len()], index }, sites)
     }
 
     /// The table of a later pass: other rules, and only some sites counted.
-    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>) -> Table {
-        Table { rules: RuleSet::new(sites), cuts: self.cuts.clone(), counted, index: self.index.clone() }
+    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, threads: usize) -> Table {
+        // What is not counted is not applied either.
+        let applied = |(site, &counted): (SiteRules, &bool)| match counted {
+            true => site,
+            false => SiteRules { site: site.site, hosts: site.hosts, ..SiteRules::default() },
+        };
+        let sites = sites.into_iter().zip(&counted).map(applied).collect();
+        Table { rules: compile(sites, threads), cuts: self.cuts.clone(), counted, index: self.index.clone() }
+    }
+
+    /// Bytes that seen members and look-ups take, which are nearly all that rules take: an estimate from above.
+    pub fn memory(&self) -> usize {
+        /// Of a look-up in a hash map that has just grown, and of a pair of strings.
+        const LOOK_UP: usize = 34;
+        const PAIR: usize = 2 * size_of::<String>() + 32;
+        let of = |site: &SiteRules| {
+            let aliases: usize = site.aliases.iter().map(|[a, b]| a.len() + b.len() + PAIR + LOOK_UP).sum();
+            site.seen.memory() + site.seen.len() * LOOK_UP + aliases
+        };
+        self.rules.sites().iter().map(of).sum()
     }
 
     /// Index of a site.
@@ -46,4 +66,29 @@ impl Table {
     pub fn is_empty(&self) -> bool {
         self.counted.is_empty()
     }
+}
+
+/// Compiles the rules of sites sorted by name: seen members and look-ups are reduced by the rules, which takes its time.
+fn compile(sites: Vec<SiteRules>, threads: usize) -> RuleSet {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut scratch = Scratch::default();
+        let mut done: Vec<(usize, Compiled)> = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(site) = sites.get(at) else { return done };
+            done.push((at, Compiled::new(site, &mut scratch)));
+        }
+    };
+    let mut compiled: Vec<(usize, Compiled)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for other in others {
+            // A panic there is one here: it ends the run as that of any worker does.
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    compiled.sort_unstable_by_key(|(at, _)| *at);
+    RuleSet::of(sites, compiled.into_iter().map(|(_, compiled)| compiled).collect())
 }

@@ -16,7 +16,9 @@ pub const SUCCESS: &str = "_SUCCESS";
 /// The sub-folder for what `--resume` takes up.
 pub const WORK: &str = ".work";
 /// The files of a result.
-pub const FILES: [&str; 3] = ["rules.jsonl", "summary.json", "rejects.jsonl"];
+pub const FILES: [&str; 4] = ["rules.jsonl", "summary.json", "rejects.jsonl", "seen.bin"];
+/// What people put beside a result: it stays when the result is replaced.
+pub const KEPT: [&str; 1] = ["overrides.jsonl"];
 /// Follows the name of a file that is being written; a dot goes before it.
 const PARTIAL: &str = ".partial";
 
@@ -42,7 +44,7 @@ pub struct OutputDir {
 impl OutputDir {
     /// Makes the folder ready, parents included. Of an earlier result `_SUCCESS` goes first, so that at no moment a
     /// mixture of two results looks whole. Only files named in [`FILES`], [`SUCCESS`], [`WORK`] and their temporary
-    /// names are ever removed.
+    /// names are ever removed; those named in [`KEPT`] stay.
     ///
     /// # Errors
     /// [`IoError::NotAFolder`], [`IoError::NotEmpty`], [`IoError::Foreign`], [`IoError::Complete`], or what the system
@@ -197,6 +199,10 @@ fn clear(path: &Path, existing: Existing) -> Result<(), IoError> {
         entries.push(entry.map_err(IoError::read(path))?.file_name());
     }
     entries.sort_unstable();
+    let kept = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| KEPT.contains(&name));
+    if existing != Existing::Refuse {
+        entries.retain(|name| !kept(name));
+    }
     let Some(first) = entries.first() else { return Ok(()) };
     let not_empty = |entry: &std::ffi::OsString| (path.to_owned(), entry.to_string_lossy().into_owned());
     if existing == Existing::Refuse {

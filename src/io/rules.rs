@@ -1,16 +1,23 @@
-//! Opening the rules that a run of `learn` wrote.
+//! Opening the rules that a run of `learn` wrote, with what lies beside them: what people disabled, and which canonical
+//! URLs were seen.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::error::IoError;
-use super::output::require_success;
-use crate::rules::RuleSet;
-use crate::rules::file::{self, RuleFileError};
+use super::output::{atomic_write, require_success};
+use crate::rules::file::{self, Header, RuleFileError};
+use crate::rules::filter::{FilterError, SeenFilter};
+use crate::rules::overrides::{Overrides, OverridesError};
+use crate::rules::{RuleSet, SharedRules, SiteRules};
 
 /// Name of the rule file in the folder of a result.
 pub const RULES_FILE: &str = "rules.jsonl";
+/// Name of the overrides file beside it.
+pub const OVERRIDES_FILE: &str = "overrides.jsonl";
+/// Name of the set of seen canonical URLs beside it.
+pub const SEEN_FILE: &str = "seen.bin";
 
 /// Why rules cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -32,21 +39,69 @@ pub enum OpenError {
         /// What is wrong with it, with the line and a way out.
         source: RuleFileError,
     },
+    /// The overrides file is faulty. Rules that someone disabled must not act because of that.
+    #[error("{path}: {source}")]
+    Overrides {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with the line and a way out.
+        source: OverridesError,
+    },
+    /// The set of seen URLs is damaged.
+    #[error("{path}: {source}")]
+    Seen {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and a way out.
+        source: FilterError,
+    },
+}
+
+/// A rule file as it was read, before it is compiled.
+#[derive(Clone, Debug)]
+pub struct RuleFile {
+    /// Its first line.
+    pub header: Header,
+    /// All sites, with disabled rules.
+    pub sites: Vec<SiteRules>,
+    /// What is disabled, from the file beside it; empty without one.
+    pub overrides: Overrides,
+}
+
+impl RuleFile {
+    /// Reads the rules in the folder `path`, which must hold `_SUCCESS` unless `allow_partial`, or in the rule file
+    /// `path` itself, and the overrides beside them.
+    ///
+    /// # Errors
+    /// [`OpenError`] with the path and a way out.
+    pub fn open(path: &Path, allow_partial: bool) -> Result<RuleFile, OpenError> {
+        // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
+        let file = rule_file(path)?;
+        if path.is_dir() {
+            require_success(path, allow_partial)?;
+        }
+        let overrides = read_overrides(&file.with_file_name(OVERRIDES_FILE))?;
+        let reader = File::open(&file).map_err(IoError::read(&file))?;
+        let (header, sites) = file::read(&mut BufReader::with_capacity(256 << 10, reader))
+            .map_err(|source| OpenError::File { path: file, source })?;
+        Ok(RuleFile { header, sites, overrides })
+    }
+
+    /// Compiles what is not disabled.
+    pub fn compile(mut self) -> RuleSet {
+        self.overrides.apply(&mut self.sites);
+        RuleSet::new(self.sites)
+    }
 }
 
 impl RuleSet {
-    /// Opens the rules in the folder `path`, which must hold `_SUCCESS`, or in the rule file `path` itself.
+    /// Opens the rules in the folder `path`, which must hold `_SUCCESS`, or in the rule file `path` itself. What the
+    /// overrides file beside them disables is left out.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
-        let path = path.as_ref();
-        // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
-        let file = rule_file(path)?;
-        if path.is_dir() {
-            require_success(path, false)?;
-        }
-        read(&file)
+        Ok(RuleFile::open(path.as_ref(), false)?.compile())
     }
 
     /// [`open`](Self::open) for the result of a run that failed or is still going.
@@ -54,8 +109,70 @@ impl RuleSet {
     /// # Errors
     /// As there, a missing `_SUCCESS` excepted.
     pub fn open_partial(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
-        read(&rule_file(path.as_ref())?)
+        Ok(RuleFile::open(path.as_ref(), true)?.compile())
     }
+}
+
+impl SharedRules {
+    /// Opens the rules at `path` and puts them in the place of the current ones, in one step.
+    ///
+    /// # Errors
+    /// As [`RuleSet::open`]; the current rules then stay.
+    pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), OpenError> {
+        self.replace(RuleSet::open(path)?);
+        Ok(())
+    }
+}
+
+/// The overrides file that belongs to the rules at `path`.
+///
+/// # Errors
+/// [`OpenError::NoRules`] and what the system refuses.
+pub fn overrides_file(path: &Path) -> Result<PathBuf, OpenError> {
+    Ok(rule_file(path)?.with_file_name(OVERRIDES_FILE))
+}
+
+/// Reads an overrides file; none is an empty one.
+///
+/// # Errors
+/// [`OpenError::Overrides`] and what the system refuses.
+pub fn read_overrides(path: &Path) -> Result<Overrides, OpenError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Overrides::default()),
+        Err(error) => return Err(IoError::read(path)(error).into()),
+    };
+    Overrides::parse(&text).map_err(|source| OpenError::Overrides { path: path.to_owned(), source })
+}
+
+/// Writes an overrides file, whole or not at all.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn write_overrides(path: &Path, overrides: &Overrides) -> Result<(), IoError> {
+    atomic_write(path, |file| file.write_all(overrides.text().as_bytes()))
+}
+
+/// The set of seen canonical URLs beside the rules at `path`; `None` where there is none.
+///
+/// # Errors
+/// [`OpenError::Seen`] for a damaged file, and what the system refuses.
+pub fn open_seen(path: &Path) -> Result<Option<SeenFilter>, OpenError> {
+    let file = seen_file(path)?;
+    let bytes = match fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(IoError::read(&file)(error).into()),
+    };
+    SeenFilter::from_bytes(&bytes).map(Some).map_err(|source| OpenError::Seen { path: file, source })
+}
+
+/// Where the set of seen canonical URLs of the rules at `path` is.
+///
+/// # Errors
+/// [`OpenError::NoRules`] and what the system refuses.
+pub fn seen_file(path: &Path) -> Result<PathBuf, OpenError> {
+    Ok(rule_file(path)?.with_file_name(SEEN_FILE))
 }
 
 /// The rule file that `path` names.
@@ -66,11 +183,4 @@ fn rule_file(path: &Path) -> Result<PathBuf, OpenError> {
         true => Ok(file),
         false => Err(OpenError::NoRules { path: path.to_owned() }),
     }
-}
-
-fn read(path: &Path) -> Result<RuleSet, OpenError> {
-    let file = File::open(path).map_err(IoError::read(path))?;
-    let (_, sites) = file::read(&mut BufReader::with_capacity(256 << 10, file))
-        .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
-    Ok(RuleSet::new(sites))
 }

@@ -30,13 +30,14 @@ pub struct RuleSet {
 
 /// The program of one site, by the method that learned it.
 #[derive(Debug)]
-enum Compiled {
+pub(crate) enum Compiled {
     Undust(Box<CompiledSite>),
     Published(Box<PublishedSite>),
 }
 
 impl Compiled {
-    fn new(site: &SiteRules, scratch: &mut Scratch) -> Compiled {
+    /// Compiles the rules of one site.
+    pub(crate) fn new(site: &SiteRules, scratch: &mut Scratch) -> Compiled {
         if site.tokens.published {
             return Compiled::Published(Box::new(PublishedSite::new(site)));
         }
@@ -89,10 +90,33 @@ pub struct Scratch {
     pub(super) fired_again: Vec<u16>,
 }
 
+impl Scratch {
+    /// Stage 1 of a URL, for [`RuleSet::apply_normal`].
+    ///
+    /// # Errors
+    /// As [`url::normalize`].
+    pub fn normalize(&mut self, url: &[u8]) -> Result<url::Split, url::Invalid> {
+        url::normalize(url, &mut self.cells.text)
+    }
+
+    /// The URL in stage-1 normal form, behind [`normalize`](Self::normalize).
+    pub fn normal(&self) -> &[u8] {
+        &self.cells.text
+    }
+}
+
 impl RuleSet {
     /// Compiles the rules of `sites`; they are sorted by site here.
     pub fn new(mut sites: Vec<SiteRules>) -> RuleSet {
         sites.sort_by(|a, b| a.site.cmp(&b.site));
+        // Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
+        let mut scratch = Scratch::default();
+        let compiled = sites.iter().map(|site| Compiled::new(site, &mut scratch)).collect();
+        RuleSet::of(sites, compiled)
+    }
+
+    /// Of sites sorted by name, each compiled.
+    pub(crate) fn of(sites: Vec<SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
         let mut hosts: HashMap<u64, u32, FixedState> = HashMap::default();
         let mut domains: HashMap<u64, u32, FixedState> = HashMap::default();
         let mut refused_hosts = 0;
@@ -111,9 +135,6 @@ impl RuleSet {
                 }
             }
         }
-        // Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
-        let mut scratch = Scratch::default();
-        let compiled = sites.iter().map(|site| Compiled::new(site, &mut scratch)).collect();
         RuleSet { sites, compiled, hosts, domains, refused_hosts }
     }
 
@@ -143,19 +164,24 @@ impl RuleSet {
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
     /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
     pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
-        scratch.fired.clear();
-        let Ok(split) = url::normalize(url, &mut scratch.cells.text) else {
+        let Ok(split) = scratch.normalize(url) else {
             scratch.out.clear();
             scratch.out.extend_from_slice(url);
             return Applied { url: &scratch.out, site: None, fired: &[], looked_up: false, invalid: true };
         };
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
+        self.apply_normal(&split, site, scratch)
+    }
+
+    /// As [`apply`](Self::apply), for the URL that [`Scratch::normalize`] left with these parts.
+    pub fn apply_normal<'s>(&self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
+        scratch.fired.clear();
         let looked_up = match site.map(|s| &self.compiled[s as usize]) {
             Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
                 let length = scratch.cells.text.len();
-                let looked_up = compiled.apply(&split, scratch);
-                if (looked_up || !scratch.fired.is_empty()) && !self.keeps_site(site, &split, scratch) {
+                let looked_up = compiled.apply(split, scratch);
+                if (looked_up || !scratch.fired.is_empty()) && !self.keeps_site(site, split, scratch) {
                     scratch.fired.clear();
                     scratch.cells.text.truncate(length);
                     std::mem::swap(&mut scratch.cells.text, &mut scratch.out);

@@ -9,6 +9,7 @@ mod lookups;
 mod mirrors;
 mod reduce;
 mod settled;
+mod spans;
 mod steps;
 mod trace;
 
@@ -264,6 +265,7 @@ struct Pages {
     lookups: HashMap<u64, u32, AsIs>,
     /// Seen members, in the memory they have in the rule set.
     seen: Urls,
+    spans: spans::Spans,
 }
 
 impl CompiledSite {

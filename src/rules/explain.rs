@@ -3,7 +3,8 @@
 //! Pure text, for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
 //! quotes; an absent key is a value of its own and is called absent.
 
-use super::{Constraint, Evidence, Function, Operation, Representative, Rule, RuleSet, Scratch, Test};
+use super::stops::{bad_until_withdrawn, stops};
+use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, Test};
 use crate::url::normalize;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -301,6 +302,20 @@ fn render(step: &Step, text: &mut String) {
             put(text, &format!("rule {}", index + 1), &format!("{} {}", rule.id, rule_text(rule)));
             outcome_lines(outcome).iter().for_each(|line| put(text, "", line));
             if matches!(outcome, Outcome::Fired { .. }) {
+                let stops = stops(rule);
+                if !stops.is_empty() {
+                    put(text, "", &format!("stopped by: {}", stops.join("; ")));
+                }
+                let more = bad_until_withdrawn(&rule.evidence, matches!(rule.kind, Kind::Form | Kind::Mirror)).max(1);
+                let noun = if more == 1 { "URL" } else { "URLs" };
+                put(
+                    text,
+                    "",
+                    &format!(
+                        "or by {more} more {noun} of other clusters in the data, or `undust rules disable {}`",
+                        rule.id
+                    ),
+                );
                 for [one, other] in &rule.evidence.examples {
                     put(text, "", &format!("seen as one page: {one}"));
                     put(text, "", &format!("             and: {other}"));

@@ -135,6 +135,8 @@ fn a_trace_reads_from_top_to_bottom() {
                query sid= "7"
   rule 1       0123456789abcdef everywhere: ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]
                fired: query sid= "7" -> absent
+               stopped by: no query sid=
+               or by 10 more URLs of other clusters in the data, or `undust rules disable 0123456789abcdef`
                seen as one page: http://a.example/?sid=1
                             and: http://a.example/?sid=2
 "#;

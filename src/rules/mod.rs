@@ -1,15 +1,25 @@
-//! Rule sets: types, file format, compiled applier, explanations.
+//! Rule sets: types, file format, compiled applier, explanations, what people decide about rules, exports.
+pub mod age;
 pub mod apply;
 mod compiled;
+pub mod diff;
 pub mod explain;
+pub mod export;
 pub mod file;
+pub mod filter;
 pub mod functions;
 pub mod lines;
+pub mod overrides;
 mod params;
 pub mod published;
+pub mod shared;
+pub mod spans;
+pub mod stops;
 pub mod types;
 mod urls;
 pub use apply::{Applied, Canonical, RuleSet, Scratch};
+pub use overrides::Overrides;
 pub use params::{Method, Params};
+pub use shared::SharedRules;
 pub use types::*;
 pub use urls::Urls;

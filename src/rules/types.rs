@@ -6,6 +6,7 @@
 //! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
+use super::spans::Local;
 use super::urls::Urls;
 use crate::url::{Cut, DELIMITERS};
 use serde::{Deserialize, Serialize};
@@ -196,6 +197,9 @@ pub struct SiteRules {
     /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,
+    /// Keys whose values are known page by page, best proven first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local: Vec<Local>,
 }
 
 fn is_zero(number: &u32) -> bool {

@@ -5,15 +5,16 @@
 //! k' absent) without another sort (design, section 4.1, stage 4).
 
 use super::columns::Columns;
-use super::covering::{COST, Proposal, Table};
+use super::covering::{Action, COST, Proposal, Table};
 use super::evidence::{Bound, MIN_GOOD};
 use super::operations::is_number;
+use super::sinks::{self, Sinks};
 use crate::url::Fixed;
 
 /// Values of a key that are tried as conditions, at most.
 const VALUES: usize = 14;
 /// Rows a condition needs.
-const MIN_ROWS: u32 = 8;
+const MIN_ROWS: u32 = 5;
 /// Patterns of one operation that are proposed in one pass; the rest is tested again in the next.
 const TOP: usize = 4;
 
@@ -170,17 +171,26 @@ pub fn totals<'a>(
     found
 }
 
-/// Patterns of one constraint under which the operation of a table holds: the best few.
-pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
+/// Patterns of one constraint under which the operation of a table holds: the best few. Patterns under which all that is
+/// joined is one constant page need less where that page is a sink: see [`sinks`].
+pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices], noise: u64, sinks: &Sinks) -> Vec<Proposal> {
     let bound = Bound::OPERATION.allowing(noise);
     let mut out = Vec::new();
-    let enough = |good: u64| good >= MIN_GOOD && bound.holds(good, 0, table.prior);
+    let few = |good: u64| !sinks.is_empty() && table.action == Action::Ignore && good >= sinks::MIN_GOOD;
+    let enough = |good: u64| few(good) || good >= MIN_GOOD && bound.holds(good, 0, table.prior);
     if !enough(table.groups.totals().0) {
         return out;
     }
+    let sunk = |choices: &Choices, condition: &Condition| {
+        let codes = &columns.codes[choices.key];
+        let groups = &table.groups;
+        let of = |&&group: &&u32| condition.holds(codes[groups.first(group as usize) as usize]);
+        let mut pages = table.with_good.iter().filter(of).map(|&group| groups.majority[group as usize]);
+        pages.next().is_some_and(|page| sinks.holds(page, 0) && pages.all(|other| other == page))
+    };
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
         for (condition, good, bad) in totals(columns, table, choices, enough) {
-            if bound.holds(good, bad, table.prior) {
+            if bound.holds(good, bad, table.prior) || few(good) && bad == 0 && sunk(choices, condition) {
                 out.push(Proposal {
                     scope: vec![(choices.key, condition.clone())],
                     action: table.action,

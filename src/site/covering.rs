@@ -17,6 +17,7 @@ use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
 use super::joint;
 use super::noise;
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
+use super::sinks::{self, Sinks};
 use crate::url::Fixed;
 
 /// What bad rows cost when candidates are ranked.
@@ -92,7 +93,7 @@ pub struct Table {
 }
 
 impl Table {
-    fn new(groups: Groups, action: Action, keys: Vec<usize>, prior: u64) -> Table {
+    pub(super) fn new(groups: Groups, action: Action, keys: Vec<usize>, prior: u64) -> Table {
         let some = |counts: &[u32]| (0..).zip(counts).filter(|(_, n)| **n > 0).map(|(group, _)| group).collect();
         let (with_good, with_bad) = (some(&groups.good), some(&groups.bad));
         Table { groups, action, keys, prior, with_good, with_bad }
@@ -114,11 +115,13 @@ pub struct Covering {
     pub noise: u64,
     /// Good, bad and prior of the operations tested in the first pass.
     seen: Vec<(u64, u64, u64)>,
+    /// Constant pages.
+    pub(super) sinks: Sinks,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
-    counts: Vec<Vec<u32>>,
+    pub(super) counts: Vec<Vec<u32>>,
     /// What "ignore this key" is in the present state, where it was asked for.
-    ignores: Vec<Option<Map>>,
+    pub(super) ignores: Vec<Option<Map>>,
     functions: FunctionMaps,
     identities: Vec<u64>,
 }
@@ -128,6 +131,7 @@ impl Covering {
     pub fn new(columns: Columns) -> Covering {
         let alive = (0..columns.len() as u32).collect();
         let keys = columns.keys.len();
+        let sinks = Sinks::new(&columns.label);
         let mut out = Covering {
             columns,
             alive,
@@ -135,6 +139,7 @@ impl Covering {
             tests: 0,
             noise: 0,
             seen: Vec::new(),
+            sinks,
             sorter: Sorter::default(),
             counts: Vec::new(),
             ignores: vec![None; keys],
@@ -186,7 +191,10 @@ impl Covering {
             return true;
         }
         let conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
-        let found = tables.iter().flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise)).collect();
+        let found = tables
+            .iter()
+            .flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise, &self.sinks))
+            .collect();
         if self.adopt_all(found) {
             return true;
         }
@@ -281,7 +289,7 @@ impl Covering {
     }
 
     /// The maps of an operation in the rows it is to be tested on; keys it does not change are left out.
-    fn maps(&mut self, action: Action, keys: &[usize], rows: &[u32]) -> Vec<(usize, Map)> {
+    pub(super) fn maps(&mut self, action: Action, keys: &[usize], rows: &[u32]) -> Vec<(usize, Map)> {
         let whole = rows.len() == self.counts.first().map_or(0, |counts| counts.iter().sum::<u32>() as usize);
         match action {
             Action::Ignore => keys
@@ -304,7 +312,7 @@ impl Covering {
     }
 
     /// The evidence table of an operation over `rows`.
-    fn table(&mut self, rows: &[u32], maps: &[(usize, Map)]) -> Groups {
+    pub(super) fn table(&mut self, rows: &[u32], maps: &[(usize, Map)]) -> Groups {
         self.tests += 1;
         let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
         let mut identities = std::mem::take(&mut self.identities);
@@ -333,10 +341,23 @@ impl Covering {
     }
 
     /// The exact test of an operation (section 4.3), and the breadth test of ignored keys.
-    fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
+    pub(super) fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
         let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
-        groups.accepted(bound, prior)
-            && (action != Action::Ignore || prior > 0 || keys.iter().all(|&k| self.broad(groups, k, rows)))
+        self.ends_in_sink(groups, action, rows)
+            || groups.accepted(bound, prior)
+                && (action != Action::Ignore || prior > 0 || keys.iter().all(|&k| self.broad(groups, k, rows)))
+    }
+
+    /// True where all of `rows` lie in one constant page that is a sink: see [`sinks`].
+    fn ends_in_sink(&self, groups: &Groups, action: Action, rows: &[u32]) -> bool {
+        let Some(&label) = groups.majority.first().filter(|_| action == Action::Ignore && !self.sinks.is_empty())
+        else {
+            return false;
+        };
+        let own = || rows.iter().map(|&r| u64::from(self.columns.weight[r as usize])).sum();
+        groups.totals().0 >= sinks::MIN_GOOD
+            && rows.iter().all(|&r| self.columns.label[r as usize] == label)
+            && self.sinks.holds(label, own())
     }
 
     /// A key may be ignored only if each of its frequent values has merge evidence of its own: a functional key whose
@@ -369,132 +390,5 @@ impl Covering {
         (1..seen.len())
             .filter(|&c| u64::from(seen[c]) * 20 >= u64::from(total))
             .all(|c| same[c] >= 1.0 && met[c] - same[c] <= 0.2 * met[c])
-    }
-
-    /// Adopts proposals best first; true when at least one held.
-    fn adopt_all(&mut self, mut found: Vec<Proposal>) -> bool {
-        let size = |p: &Proposal| if p.action == Action::Ignore { p.keys.len() } else { 1 };
-        // Ties keep the order in which they were found, which follows the order of keys.
-        found.sort_by_key(|p| (size(p), std::cmp::Reverse(p.score)));
-        let before = self.rules.len();
-        found.into_iter().for_each(|p| self.adopt(p));
-        self.rules.len() > before
-    }
-
-    /// Tests a proposal in the present state; if it holds, rewrites the rows.
-    fn adopt(&mut self, proposal: Proposal) {
-        let rows = conditions::matching(&self.columns, &self.alive, &proposal.scope);
-        if rows.len() < 4 {
-            return;
-        }
-        let Proposal { scope, action, keys, classes, prior, .. } = proposal;
-        let maps = match classes {
-            Some(table) => vec![(keys[0], Map::Table(table))],
-            None => self.maps(action, &keys, &rows),
-        };
-        if maps.is_empty() {
-            return;
-        }
-        let groups = self.table(&rows, &maps);
-        if !self.accepts(&groups, action, &keys, prior, &rows) {
-            return;
-        }
-        let (good, bad) = groups.totals();
-        let table = Table::new(groups, action, keys, prior);
-        if bad >= 2
-            && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
-        {
-            // The rule holds, but not for these values: once more without them.
-            let Table { action, keys, prior, .. } = table;
-            let classes = match maps.into_iter().next() {
-                Some((_, Map::Table(table))) if action == Action::Classes => Some(table),
-                _ => None,
-            };
-            let mut scope = scope;
-            scope.push(exclusion);
-            return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
-        }
-        let groups = table.groups;
-        let examples = self.examples(&groups);
-        let clusters = groups.clusters();
-        let pairs = self.pairs(&groups);
-        for &row in &rows {
-            let r = row as usize;
-            for (k, map) in &maps {
-                let code = self.columns.codes[*k][r];
-                let to = map.get(code);
-                let values = &self.columns.values[*k].hash;
-                self.columns.hash[r] =
-                    self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);
-                self.columns.codes[*k][r] = to;
-                let counts = &mut self.counts[*k];
-                counts.resize(counts.len().max(values.len()), 0);
-                counts[code as usize] -= 1;
-                counts[to as usize] += 1;
-            }
-        }
-        self.join(&groups);
-        self.rules.push(Adopted { scope, action, maps, good, bad, prior, clusters, pairs, examples });
-    }
-
-    /// Pairs that fall together, and those of different clusters among them.
-    fn pairs(&self, groups: &Groups) -> (u64, u64) {
-        let mut labels = Vec::new();
-        (0..groups.len()).fold((0, 0), |(support, wrong), group| {
-            let members = groups.members(group);
-            labels.clear();
-            labels.extend(members.iter().map(|&r| self.columns.label[r as usize]));
-            labels.sort_unstable();
-            let choose = |n: usize| (n * (n - 1) / 2) as u64;
-            let same: u64 = labels.chunk_by(|a, b| a == b).map(|run| choose(run.len())).sum();
-            (support + choose(members.len()), wrong + choose(members.len()) - same)
-        })
-    }
-
-    fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
-        let origin = |r: u32| self.columns.origin[r as usize];
-        let pair = |group: usize| {
-            let mut of =
-                groups.members(group).iter().filter(|&&r| self.columns.label[r as usize] == groups.majority[group]);
-            Some([origin(*of.next()?), origin(*of.next()?)])
-        };
-        let mut out: Vec<[u32; 2]> = (0..groups.len()).filter_map(pair).take(64).collect();
-        out.sort_unstable();
-        out.truncate(3);
-        out
-    }
-
-    /// Joins the members of each group into its first row: the label with most URLs wins, ties by the smaller label.
-    fn join(&mut self, groups: &Groups) {
-        let mut dead = vec![false; self.columns.len()];
-        let mut gone = Vec::new();
-        let mut votes: Vec<(u32, u64)> = Vec::new();
-        for group in 0..groups.len() {
-            let members = groups.members(group);
-            votes.clear();
-            votes.extend(
-                members.iter().map(|&r| (self.columns.label[r as usize], u64::from(self.columns.weight[r as usize]))),
-            );
-            votes.sort_unstable();
-            let mut best = (0, 0);
-            let mut total = 0;
-            for vote in votes.chunk_by(|a, b| a.0 == b.0) {
-                let sum: u64 = vote.iter().map(|v| v.1).sum();
-                total += sum;
-                if sum > best.0 {
-                    best = (sum, vote[0].0);
-                }
-            }
-            let first = members[0] as usize;
-            self.columns.label[first] = best.1;
-            self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
-            members[1..].iter().for_each(|&r| dead[r as usize] = true);
-            gone.extend_from_slice(&members[1..]);
-        }
-        for (counts, codes) in self.counts.iter_mut().zip(&self.columns.codes) {
-            gone.iter().for_each(|&r| counts[codes[r as usize] as usize] -= 1);
-        }
-        self.alive.retain(|&r| !dead[r as usize]);
-        self.ignores.iter_mut().for_each(|map| *map = None);
     }
 }

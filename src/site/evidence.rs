@@ -36,13 +36,20 @@ impl Bound {
         Bound { raw_permille: self.raw_permille + 3 * noise, ..self }
     }
 
-    /// The test, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior.
+    /// The whole test: [`wilson`](Self::wilson), at least [`MIN_GOOD`] good, and the cap on the raw share of bad.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
-        let n = u128::from(good + bad + prior);
-        let (bad_m, np) = (u128::from(bad) * 1000, n * u128::from(self.permille));
         good >= MIN_GOOD
+            && u128::from(bad) * 1000 <= u128::from(self.raw_permille) * (u128::from(good) + u128::from(bad))
+            && self.wilson(good, bad, prior)
+    }
+
+    /// The Wilson bound alone, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior > 0.
+    /// For sums up to 2^50.
+    pub fn wilson(&self, good: u64, bad: u64, prior: u64) -> bool {
+        let n = u128::from(good) + u128::from(bad) + u128::from(prior);
+        let (bad_m, np) = (u128::from(bad) * 1000, n * u128::from(self.permille));
+        n > 0
             && bad_m <= np
-            && bad_m <= u128::from(self.raw_permille) * u128::from(good + bad)
             && 4 * (np - bad_m).pow(2) >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
     }
 }
@@ -215,6 +222,24 @@ mod tests {
         let least = |bad, prior| (0..).find(|&good| PLAIN.holds(good, bad, prior)).expect("some count passes");
         assert_eq!([least(0, 0), least(1, 0), least(2, 0)], [9, 24, 37]);
         assert_eq!([least(0, 8), least(1, 8)], [3, 16]);
+        assert!(!PLAIN.wilson(0, 0, 0));
+        assert!(PLAIN.wilson(1 << 50, 1 << 45, 0) && !PLAIN.wilson(1 << 45, 1 << 50, 0));
+    }
+
+    #[test]
+    fn the_integer_test_is_the_formula() {
+        for good in 0..400u64 {
+            for bad in 0..60u64 {
+                let n = (good + bad) as f64;
+                for (half_z, z) in [(2, 1.0f64), (1, 0.5)] {
+                    let (d, s) = (bad as f64 - n * 0.1, z * z * n * 0.09);
+                    if (d * d - s).abs() > 1e-6 {
+                        let bound = Bound { half_z, ..PLAIN };
+                        assert_eq!(bound.wilson(good, bad, 0), d <= 0.0 && d * d >= s, "{good} {bad} {z}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

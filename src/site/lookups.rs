@@ -7,8 +7,8 @@
 //! trusts single labels, so there are none where more than [`MAX_IMPURE_PERMILLE`] of the URLs contradict their
 //! identity's majority.
 
-use super::Training;
 use super::mirrors::Reduced;
+use super::{Training, spans};
 use crate::rules::{RuleSet, Scratch, SiteRules, Urls};
 use crate::url::normalize;
 use foldhash::fast::FixedState;
@@ -21,13 +21,13 @@ pub const MAX_IMPURE_PERMILLE: u64 = 10;
 #[derive(Debug)]
 pub struct Identity {
     /// The URL the rules compose.
-    composed: Vec<u8>,
+    pub(super) composed: Vec<u8>,
     /// Its members.
     rows: Vec<u32>,
     /// The largest cluster among them; ties go to the smaller id.
-    majority: u32,
+    pub(super) majority: u32,
     /// All members are of one cluster.
-    pure: bool,
+    pub(super) pure: bool,
     /// The canonical URL: a member, else what the rules compose.
     canonical: Option<Vec<u8>>,
 }
@@ -52,7 +52,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
             .map(<[u8]>::to_vec);
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut seen = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
     let mut look_ups = Vec::new();
     let mut target_of: Vec<Option<usize>> = vec![None; identities.len()];
     if !noisy {
@@ -86,7 +86,13 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
             None => {}
         }
     }
+    if !noisy {
+        let page = |n: usize| identities[target_of[n].unwrap_or(n)].canonical.as_deref().map(text);
+        rules.local = spans::learn(&identities, &rules.tokens, page);
+        seen.extend(rules.local.iter().flat_map(|local| local.pages.iter().map(|span| span.page.clone())));
+    }
     seen.sort_unstable();
+    seen.dedup();
     look_ups.sort_unstable();
     let counts = (seen.len() as u64, look_ups.len() as u64);
     rules.seen = seen.into();

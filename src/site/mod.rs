@@ -1,4 +1,5 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
+mod adopt;
 pub mod classes;
 mod clusters;
 pub mod columns;
@@ -15,8 +16,12 @@ pub mod noise;
 pub mod operations;
 pub mod published;
 pub mod select;
+mod sinks;
+mod spans;
+pub mod tokens;
 pub mod tree;
 
+use crate::rules::Tokens;
 use crate::rules::types::SiteRules;
 pub use crate::rules::{Method, Params};
 use columns::Columns;
@@ -105,6 +110,23 @@ impl Training {
         out
     }
 
+    /// The rows that `keeps` names, with their clusters numbered anew.
+    fn subset(&self, keeps: impl Fn(usize) -> bool) -> Training {
+        let mut out = Training { site: self.site.clone(), ..Training::default() };
+        let mut dense: std::collections::HashMap<u32, u32, FixedState> = Default::default();
+        for row in (0..self.len()).filter(|&row| keeps(row)) {
+            out.bytes.extend_from_slice(self.url(row));
+            out.ends.push(out.bytes.len() as u32);
+            let next = dense.len() as u32;
+            out.clusters.push(match self.clusters[row] {
+                u32::MAX => u32::MAX,
+                id => *dense.entry(id).or_insert(next),
+            });
+            out.elsewhere.push(self.elsewhere[row]);
+        }
+        out
+    }
+
     /// Number of distinct URLs.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -169,7 +191,13 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
         let (graph, state) = published::prepare(&training, params, &published::Switches::default());
         return Prepared { graph, stage: Stage::Published(Box::new(state)) };
     }
-    let columns = Columns::new(&training, crate::rules::Tokens::default());
+    let tokens = tokens::choose(&training);
+    prepare_cut(training, tokens)
+}
+
+/// Stages 1 to 6 of the undust method with the given cuts.
+fn prepare_cut(training: Training, tokens: Tokens) -> Prepared {
+    let columns = Columns::new(&training, tokens);
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
     let mut covering = Covering::new(columns);
@@ -246,6 +274,13 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let (seen, aliases) = lookups::learn(&mut rules, &training, found);
     counts.extend([("exceptions".to_owned(), exceptions), ("seen".to_owned(), seen), ("look-ups".to_owned(), aliases)]);
     Outcome { rules, counts }
+}
+
+/// The whole of learning one site with the given cuts.
+fn learn_cut(training: Training, tokens: Tokens) -> Outcome {
+    let prepared = prepare_cut(training, tokens);
+    let energy = energy::walk(prepared.graph());
+    finish(prepared, &energy)
 }
 
 /// The whole of learning one site in plain code: the oracle of the dataflow.

@@ -5,7 +5,8 @@
 //! whose parameters do not stand in the site's usual order carries them in the key
 //! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
 
-use super::keys::{Cell, Cells, Fixed, KeyRef, MAX_SEGMENTS};
+use super::cells::{Cell, Cells};
+use super::keys::{Fixed, KeyRef, MAX_SEGMENTS};
 
 /// Adds the key for an unusual order of parameters, before the first query cell; true where it did. `rank` tells the
 /// place of a query cell (by its index in the list) in the usual order; cells of the same rank order by name.

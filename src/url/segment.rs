@@ -15,14 +15,19 @@ pub struct Parts {
     pub tail: usize,
 }
 
-static EXTENSIONS: [u64; 42] = packed_all([
+/// Extensions that are a key of their own, in lower case; any case counts.
+pub const KNOWN_EXTENSIONS: [&str; 42] = [
     "html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "jspx", "cgi", "cfm", "shtml", "xhtml", "do",
     "action", "pl", "txt", "md", "rst", "pdf", "json", "xml", "rss", "atom", "png", "jpg", "jpeg", "gif", "svg", "css",
     "js", "zip", "gz", "bz2", "patch", "diff", "phtml", "webp", "ico", "mp3", "mp4",
-]);
-const INDEX_STEMS: [&str; 4] = ["index", "default", "home", "main"];
-static INDEX_EXTENSIONS: [u64; 13] =
-    packed_all(["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"]);
+];
+/// What a directory index is called, without its extension, in lower case; any case counts.
+pub const INDEX_STEMS: [&str; 4] = ["index", "default", "home", "main"];
+/// Extensions of directory indexes, in lower case; any case counts.
+pub const KNOWN_INDEX_EXTENSIONS: [&str; 13] =
+    ["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"];
+static EXTENSIONS: [u64; 42] = packed_all(KNOWN_EXTENSIONS);
+static INDEX_EXTENSIONS: [u64; 13] = packed_all(KNOWN_INDEX_EXTENSIONS);
 /// A head in front of a number is a word of at most this many bytes; longer ones must end in a separator.
 const MAX_WORD: usize = 21;
 
@@ -52,6 +57,11 @@ fn among(list: &[u64], word: &[u8]) -> bool {
     }
     let word = packed(word);
     list.iter().fold(false, |found, &e| found | (e == word))
+}
+
+/// The place of the last dot of a segment; 0 where there is none.
+pub fn last_dot(segment: &[u8]) -> usize {
+    memchr::memrchr(b'.', segment).unwrap_or(0)
 }
 
 /// True for a directory index such as `index.php` or `Default.asp`; `dot` is the place of the last dot, 0 where there is

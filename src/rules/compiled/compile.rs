@@ -35,7 +35,8 @@ impl CompiledSite {
         builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
         builder.site.values = vec![Constant::default(); 2];
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
-        let keys: BTreeSet<Key> = rules().flat_map(keys).collect();
+        let mut keys: BTreeSet<Key> = rules().flat_map(keys).collect();
+        keys.extend(site.local.iter().filter_map(|local| Key::parse(&local.key)));
         keys.into_iter().for_each(|key| builder.column(key));
         builder.site.slots = builder.site.columns.len() as Slot;
         for (name, rank) in site.tokens.query_order.iter().zip(0..) {

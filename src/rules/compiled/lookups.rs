@@ -11,7 +11,10 @@ impl CompiledSite {
     /// The seen member that stands for the reduced URL.
     pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
         let pages = self.pages.as_deref()?;
-        let &member = pages.lookups.get(&scratch.state.identity)?;
+        let member = match pages.lookups.get(&scratch.state.identity) {
+            Some(&member) => member,
+            None => pages.spans.find(scratch)?,
+        };
         pages.seen.get(member as usize).map(str::as_bytes)
     }
 
@@ -49,6 +52,7 @@ impl CompiledSite {
         // Only members that are their own canonical URL may be the target of a look-up.
         let mut targets: HashMap<&str, Option<u32>, FixedState> =
             site.aliases.iter().map(|[_, to]| (to.as_str(), None)).collect();
+        targets.extend(site.local.iter().flat_map(|l| &l.pages).map(|span| (span.page.as_str(), None)));
         for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
             if place(self, url, member)
@@ -62,5 +66,6 @@ impl CompiledSite {
                 place(self, from, member);
             }
         }
+        self.fill_spans(site, scratch, |page| targets.get(page).copied().flatten());
     }
 }

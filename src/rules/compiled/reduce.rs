@@ -115,7 +115,7 @@ impl CompiledSite {
 
     /// Seed, slot and rank of a named key.
     #[inline]
-    fn named(&self, seed: u64) -> (u64, Slot, u32) {
+    pub(super) fn named(&self, seed: u64) -> (u64, Slot, u32) {
         match self.named.find(seed, |at| self.columns[at as usize].seed) {
             Some(at) => {
                 (seed, if at < u32::from(self.slots) { at as Slot } else { NO_SLOT }, self.columns[at as usize].rank)

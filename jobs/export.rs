@@ -1,0 +1,103 @@
+//! `undust export`: rules for other systems.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use undust::io::output::atomic_write;
+use undust::io::rules::write_overrides;
+use undust::rules::Overrides;
+use undust::rules::export::{Export, Target, export};
+
+use crate::report::{Failure, say};
+use crate::rules_dir::RulesDir;
+
+/// Writes the rules for another system.
+///
+/// Each rule is anchored to the hosts of its site and carries its scope. A rule that the target cannot express is left
+/// out and listed on standard error with the reason; it is never widened. So are look-ups and seen members, which are
+/// tables of single URLs. Disabled rules are not exported. What was left out can be written as an overrides file: with
+/// it, `undust normalize --overrides FILE` does what the export says.
+///
+/// The targets expect URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3), which they make by themselves. See
+/// docs/exports.md for what each can express and where its file goes.
+#[derive(Args, Debug)]
+#[command(after_long_help = crate::report::EXIT_CODES)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    rules: RulesDir,
+    /// The system.
+    #[arg(long, value_enum, value_name = "TARGET")]
+    to: To,
+    /// Writes to this file instead of standard output.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Writes what was left out to this file, as overrides that disable it.
+    #[arg(long, value_name = "FILE")]
+    left_out: Option<PathBuf>,
+    /// Lists on standard error only how much was left out, not what.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The systems.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum To {
+    /// regex-normalize.xml of Apache Nutch and StormCrawler.
+    Nutch,
+    /// url_normalize of pywb's rules.yaml.
+    Pywb,
+    /// Provider JSON of ClearURLs.
+    Clearurls,
+    /// Clean-param lines of robots.txt.
+    YandexCleanParam,
+    /// map blocks of nginx.
+    Nginx,
+    /// RegexRule beans of Heritrix 3.
+    Heritrix,
+    /// A table of all rules with their evidence.
+    Csv,
+}
+
+impl From<To> for Target {
+    fn from(to: To) -> Target {
+        match to {
+            To::Nutch => Target::Nutch,
+            To::Pywb => Target::Pywb,
+            To::Clearurls => Target::ClearUrls,
+            To::YandexCleanParam => Target::YandexCleanParam,
+            To::Nginx => Target::Nginx,
+            To::Heritrix => Target::Heritrix,
+            To::Csv => Target::Csv,
+        }
+    }
+}
+
+/// Runs the job.
+pub fn run(args: ExportArgs) -> Result<(), Failure> {
+    let mut file = args.rules.read()?;
+    file.overrides.apply(&mut file.sites);
+    let Export { text, rules, left_out } = export(&file.sites, args.to.into());
+    if let Some(path) = &args.left_out {
+        // Those that were disabled before are in it too: the file stands for the whole export.
+        let mut overrides: Overrides = file.overrides.clone();
+        for entry in left_out.iter().map(undust::rules::export::LeftOut::as_override) {
+            overrides.disable(&entry.site, &entry.rule, &entry.reason);
+        }
+        write_overrides(path, &overrides)?;
+    }
+    match &args.out {
+        Some(path) => atomic_write(path, |file| file.write_all(text.as_bytes()))?,
+        None => {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)?;
+        }
+    }
+    if !args.quiet {
+        for entry in &left_out {
+            say(format!("left out: {} {} {}: {}", entry.site, entry.rule, entry.text, entry.reason));
+        }
+    }
+    say(format!("{rules} rules exported, {} entries left out", left_out.len()));
+    Ok(())
+}

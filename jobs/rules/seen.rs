@@ -1,0 +1,80 @@
+//! `undust rules seen`: the set of canonical URLs that a crawl met, beside the rules.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use clap::Args;
+use undust::io::output::atomic_write;
+use undust::io::reader::LINE_LIMIT;
+use undust::io::rules::seen_file;
+use undust::io::{Rejects, ShardReader, shards};
+use undust::model::{RecordBatch, hash64};
+use undust::rules::filter::SeenFilter;
+use undust::rules::{RuleSet, Scratch};
+
+use crate::report::{Failure, Pace, say};
+use crate::rules_dir::RulesDir;
+
+/// Writes the set of canonical URLs that were seen into seen.bin beside the rules.
+///
+/// A canonical URL was seen where a record has it for its own URL, is not an error and does not redirect or declare
+/// another canonical. With the set, `normalize` says of each canonical URL whether it was seen (`--output jsonl`), and
+/// `--only-seen` refuses the others. About 1.2 bytes a URL; a URL that was not seen passes for seen with a chance of
+/// 0.4 %. Memory: 50 bytes a canonical URL.
+#[derive(Args, Debug)]
+pub struct SeenArgs {
+    #[command(flatten)]
+    rules: RulesDir,
+    /// Records that were crawled: files, folders or globs, as for `learn`.
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Longest line of the input in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
+    line_limit: usize,
+    /// Says nothing on standard error but why it failed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the job.
+pub fn run(args: SeenArgs) -> Result<(), Failure> {
+    let rules = args.rules.open()?;
+    let shards = shards::find(&args.inputs, &shards::Options::default())?;
+    let mut pace = Pace::new("rules seen", "records", args.quiet);
+    let mut hashes = Vec::new();
+    let (mut records, mut rejects) = (0, Rejects::default());
+    let (mut batch, mut scratch) = (RecordBatch::default(), Scratch::default());
+    for shard in &shards {
+        let mut reader = ShardReader::open(shard, args.line_limit, Arc::new(AtomicU64::new(0)))?;
+        while reader.next_batch(&mut batch, &mut rejects)? {
+            records += batch.len() as u64;
+            gather(&rules, &batch, &mut scratch, &mut hashes);
+            pace.at(records);
+        }
+    }
+    let filter = SeenFilter::build(hashes)?;
+    let bytes = filter.to_bytes();
+    let path = seen_file(args.rules.path())?;
+    atomic_write(&path, |file| file.write_all(&bytes))?;
+    if !args.quiet {
+        let each = bytes.len() as f64 / filter.len().max(1) as f64;
+        say(format!(
+            "{} seen canonical URLs of {records} records, {each:.2} bytes each: {}",
+            filter.len(),
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Adds the URLs that are their own canonical URL. A record with a label or without an error status counts.
+fn gather(rules: &RuleSet, batch: &RecordBatch, scratch: &mut Scratch, hashes: &mut Vec<u64>) {
+    for record in batch.iter().filter(|record| !record.elsewhere) {
+        // A label is that of the site that the host decides where a canonical URL is asked for later.
+        let applied = rules.apply(record.url, None, scratch);
+        if !applied.invalid && applied.url == record.url {
+            hashes.push(hash64(record.url));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What changed from one rule file to another: rules gained, lost and changed, site by site.
+
+use super::apply::{RuleSet, Scratch};
+use super::types::{Rule, SiteRules};
+
+/// What became of one site.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteDiff {
+    /// The site.
+    pub site: String,
+    /// Rules that are new.
+    pub gained: Vec<Rule>,
+    /// Rules that are no longer there.
+    pub lost: Vec<Rule>,
+    /// Rules that are there in both, or that stand for each other (same scope, same keys, other operations): the old one
+    /// and the new one, where anything but the example pairs differs.
+    pub changed: Vec<(Rule, Rule)>,
+    /// Rules that are the same in both.
+    pub same: usize,
+    /// The rules common to both fire in another order.
+    pub reordered: bool,
+}
+
+impl SiteDiff {
+    /// Nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.gained.is_empty() && self.lost.is_empty() && self.changed.is_empty() && !self.reordered
+    }
+
+    /// URLs that the rules gained save, less those that the rules lost saved: by their good observations.
+    pub fn saved(&self) -> i64 {
+        let good = |rules: &[Rule]| rules.iter().map(|rule| rule.evidence.good as i64).sum::<i64>();
+        good(&self.gained) - good(&self.lost)
+    }
+}
+
+/// The sites that differ, those with the most saved fetches gained or lost first, ties by name. Both lists are sorted
+/// by site, as a rule file is.
+pub fn diff(old: &[SiteRules], new: &[SiteRules]) -> Vec<SiteDiff> {
+    let mut out = Vec::new();
+    let none = SiteRules::default();
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => break,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(a), Some(b)) => a.site.cmp(&b.site),
+        };
+        let before = if order.is_le() { old.next() } else { None };
+        let after = if order.is_ge() { new.next() } else { None };
+        let change = site(before.unwrap_or(&none), after.unwrap_or(&none));
+        if !change.is_empty() {
+            out.push(change);
+        }
+    }
+    let weight = |d: &SiteDiff| d.gained.iter().chain(&d.lost).map(|r| r.evidence.good).sum::<u64>();
+    out.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.site.cmp(&b.site)));
+    out
+}
+
+fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
+    let name = if new.site.is_empty() { &old.site } else { &new.site };
+    let mut out = SiteDiff { site: name.clone(), ..SiteDiff::default() };
+    let with_id = |rules: &[Rule], id: &str| rules.iter().position(|rule| rule.id == id);
+    let mut order = Vec::new();
+    for rule in &new.rules {
+        match with_id(&old.rules, &rule.id) {
+            None => out.gained.push(rule.clone()),
+            Some(at) => {
+                order.push(at);
+                let before = &old.rules[at];
+                let plain = |r: &Rule| Rule {
+                    evidence: super::Evidence { examples: Vec::new(), ..r.evidence.clone() },
+                    ..r.clone()
+                };
+                if plain(before) == plain(rule) {
+                    out.same += 1;
+                } else {
+                    out.changed.push((before.clone(), rule.clone()));
+                }
+            }
+        }
+    }
+    out.reordered = order.windows(2).any(|w| w[0] > w[1]);
+    let lost = old.rules.iter().filter(|rule| with_id(&new.rules, &rule.id).is_none());
+    for rule in lost {
+        // A rule that only its operations tell apart from a new one became that one.
+        let keys = |r: &Rule| r.operations.iter().map(|o| o.0.clone()).collect::<Vec<_>>();
+        let twin = |r: &Rule| r.scope == rule.scope && r.closed == rule.closed && keys(r) == keys(rule);
+        match out.gained.iter().position(twin) {
+            Some(at) => out.changed.push((rule.clone(), out.gained.remove(at))),
+            None => out.lost.push(rule.clone()),
+        }
+    }
+    out
+}
+
+/// What two rule sets make of a list of URLs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UrlChanges {
+    /// URLs asked.
+    pub urls: u64,
+    /// URLs whose canonical URL differs.
+    pub changed: u64,
+    /// The first few of them: URL, old and new canonical URL.
+    pub examples: Vec<[String; 3]>,
+}
+
+impl UrlChanges {
+    /// URLs that are kept as examples.
+    pub const EXAMPLES: usize = 10;
+
+    /// Asks both rule sets about one more URL.
+    pub fn add(&mut self, old: &RuleSet, new: &RuleSet, url: &[u8], scratch: &mut [Scratch; 2]) {
+        let [first, second] = scratch;
+        let before = old.apply(url, None, first);
+        let after = new.apply(url, None, second);
+        self.urls += 1;
+        if before.url != after.url {
+            self.changed += 1;
+            if self.examples.len() < Self::EXAMPLES {
+                self.examples.push([url, before.url, after.url].map(|t| String::from_utf8_lossy(t).into_owned()));
+            }
+        }
+    }
+}

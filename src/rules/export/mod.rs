@@ -1,0 +1,216 @@
+//! Rules for other systems.
+//!
+//! A rule becomes a short list of [`Rewrite`]s: a regular expression over the whole URL, and what it is replaced with. Each
+//! is anchored to the hosts of its site, carries the scope of its rule as look-aheads, and acts once; together, in
+//! order, they are the rule. They are written in the part of the language that Java, Python and PCRE share, and read the
+//! *safe syntax* of a URL (RFC 3986, sections 6.2.2 and 6.2.3), which every one of these systems makes by itself.
+//!
+//! What a target cannot express is left out and listed with its reason: never approximated into a wider rule. Narrower
+//! than undust, on purpose: only hosts that the rules name; URLs with more than 64 parameters, with a repeat of a
+//! parameter beyond the third, with 23 path segments or more, or, for rules on parts of the path, with path parameters
+//! are left as they are.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`pattern`] | constraints of a scope as look-aheads |
+//! | [`rewrite`] | operations of an open rule as rewrites |
+//! | [`closed`] | a rule between forms as one rewrite |
+//! | the others | one format each |
+
+mod clearurls;
+mod closed;
+mod csv;
+mod heritrix;
+mod nginx;
+mod nutch;
+mod pattern;
+mod pywb;
+mod rewrite;
+mod yandex;
+
+use super::explain::{constraint_text, pattern_text};
+use super::overrides::{LOOK_UPS, Override};
+use super::types::{Rule, SiteRules};
+use foldhash::fast::FixedState;
+pub use rewrite::{Piece, Rewrite};
+use std::collections::HashMap;
+
+/// A system that rules can be written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `regex-normalize.xml` of Apache Nutch, also read by StormCrawler.
+    Nutch,
+    /// `rules.yaml` of pywb: `url_normalize`, on keys in SURT form.
+    Pywb,
+    /// Provider JSON of ClearURLs.
+    ClearUrls,
+    /// `Clean-param` lines of robots.txt.
+    YandexCleanParam,
+    /// `map` blocks of nginx.
+    Nginx,
+    /// `RegexRule` beans of Heritrix 3.
+    Heritrix,
+    /// A table of all rules, for people and spreadsheets.
+    Csv,
+}
+
+/// A rule that the target cannot express.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The site.
+    pub site: String,
+    /// Id of the rule, or [`LOOK_UPS`].
+    pub rule: String,
+    /// The rule in readable form.
+    pub text: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl LeftOut {
+    /// As an override that disables it: a rule set with all of these is what the export says.
+    pub fn as_override(&self) -> Override {
+        Override { site: self.site.clone(), rule: self.rule.clone(), reason: format!("not exported: {}", self.reason) }
+    }
+}
+
+/// What an export gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Export {
+    /// The file.
+    pub text: String,
+    /// Rules in it.
+    pub rules: u64,
+    /// What is not in it, in the order of the rule file.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// One rule in the form of a target.
+#[derive(Debug)]
+struct Written<'a, T> {
+    rule: &'a Rule,
+    form: T,
+}
+
+/// A site with what of it was written.
+#[derive(Debug)]
+struct Site<'a, T> {
+    site: &'a SiteRules,
+    hosts: Vec<&'a str>,
+    rules: Vec<Written<'a, T>>,
+}
+
+/// Writes the rules of `sites` (sorted by site, as a rule file is) for `target`. Pure; the same rules give the same text.
+pub fn export(sites: &[SiteRules], target: Target) -> Export {
+    match target {
+        Target::Nutch => rewrites(sites, rewrite::of, nutch::text),
+        Target::Heritrix => rewrites(sites, rewrite::of, heritrix::text),
+        Target::Nginx => rewrites(sites, nginx::of, nginx::text),
+        Target::Pywb => rewrites(sites, pywb::of, pywb::text),
+        Target::ClearUrls => rewrites(sites, clearurls::of, clearurls::text),
+        Target::YandexCleanParam => rewrites(sites, yandex::of, yandex::text),
+        Target::Csv => csv::export(sites),
+    }
+}
+
+/// Writes each rule with `one` and the whole with `all`; what `one` refuses is left out.
+fn rewrites<'a, T>(
+    sites: &'a [SiteRules],
+    one: impl Fn(&Context<'a>, &'a Rule) -> Result<T, String>,
+    all: impl Fn(&[Site<'a, T>]) -> String,
+) -> Export {
+    let mut out = Export::default();
+    let mut written = Vec::new();
+    let claims = claims(sites);
+    for site in sites {
+        let hosts: Vec<&str> = site.hosts.iter().map(String::as_str).filter(|host| claims[host] == 1).collect();
+        let context = Context { site, hosts };
+        let mut rules = Vec::new();
+        for rule in &site.rules {
+            match context.refuses(rule).map_or_else(|| one(&context, rule), Err) {
+                Ok(form) => rules.push(Written { rule, form }),
+                Err(reason) => out.left_out.push(LeftOut {
+                    site: site.site.clone(),
+                    rule: rule.id.clone(),
+                    text: pattern_text(rule),
+                    reason,
+                }),
+            }
+        }
+        if !site.seen.is_empty() || !site.aliases.is_empty() {
+            let (seen, aliases) = (site.seen.len(), site.aliases.len());
+            out.left_out.push(LeftOut {
+                site: site.site.clone(),
+                rule: LOOK_UPS.to_owned(),
+                text: format!("{seen} seen members and {aliases} look-ups"),
+                reason: "tables of single URLs, not rules".to_owned(),
+            });
+        }
+        out.rules += rules.len() as u64;
+        if !rules.is_empty() {
+            written.push(Site { site, hosts: context.hosts, rules });
+        }
+    }
+    out.text = all(&written);
+    out
+}
+
+/// How many sites claim each host: what two claim, undust leaves alone.
+fn claims(sites: &[SiteRules]) -> HashMap<&str, usize, FixedState> {
+    let mut claims: HashMap<&str, usize, FixedState> = HashMap::default();
+    for host in sites.iter().flat_map(|site| &site.hosts) {
+        *claims.entry(host.as_str()).or_default() += 1;
+    }
+    claims
+}
+
+/// What the rules of a site need to know of it.
+struct Context<'a> {
+    site: &'a SiteRules,
+    /// Hosts that this site alone claims.
+    hosts: Vec<&'a str>,
+}
+
+impl Context<'_> {
+    /// Why no target can express the rule.
+    fn refuses(&self, rule: &Rule) -> Option<String> {
+        let site = self.site;
+        if site.tokens.published {
+            return Some("a rule of the published method: it has keys of its own".to_owned());
+        }
+        if self.hosts.is_empty() {
+            return Some("no host belongs to this site alone".to_owned());
+        }
+        let excepted = site.exceptions.iter().filter(|e| e[1] == rule.id || e[1] == "*").count();
+        if excepted > 0 {
+            let noun = if excepted == 1 { "page" } else { "pages" };
+            return Some(format!("it does not hold for {excepted} {noun}, which no pattern tells apart"));
+        }
+        None
+    }
+}
+
+/// The comment every format starts with: what it is, and how to make it again.
+fn heading(sites: usize, rules: usize, format: &str) -> String {
+    let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
+    format!(
+        "{rules} rules of {sites}, written by undust {}: undust export --to {format}. Expects URLs in safe syntax (RFC \
+         3986, 6.2.2 and 6.2.3); order matters.",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// Rules written.
+fn count<T>(sites: &[Site<'_, T>]) -> usize {
+    sites.iter().map(|site| site.rules.len()).sum()
+}
+
+/// A readable line about a rule, for comments.
+fn about(site: &SiteRules, rule: &Rule) -> String {
+    format!("{} {} {}", site.site, rule.id, super::explain::rule_text(rule))
+}
+
+/// The reason for a constraint that a target cannot express.
+fn no_constraint(constraint: &super::types::Constraint) -> String {
+    format!("the condition that {}", constraint_text(constraint))
+}

@@ -1,0 +1,82 @@
+//! `map` blocks of nginx, chained: step n maps `$undust_{n-1}` to `$undust_n` by the n-th rewrite of every site (sites
+//! have hosts of their own, so that one pattern of a block matches at most), the last one to `$undust_canonical`.
+//! Needs nginx with PCRE. Variables are evaluated when they are asked for, so a request that does not ask pays nothing.
+
+use super::{Context, Piece, Rewrite, Site, about, count, heading, rewrite};
+use crate::rules::types::Rule;
+
+/// The rewrites of a rule.
+pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
+    if rule.operations.iter().map(|o| &o.0).chain(rule.scope.iter().map(|c| &c.key)).any(|key| key == "fragment") {
+        return Err("the fragment never reaches a server".to_owned());
+    }
+    let rewrites = rewrite::of(context, rule)?;
+    let dollar = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('$'));
+    match rewrites.iter().flat_map(|r| &r.pieces).any(dollar) {
+        true => Err("nginx cannot write a dollar sign".to_owned()),
+        false => Ok(rewrites),
+    }
+}
+
+/// The file.
+pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
+    let mut out = format!(
+        "# {}\n# Include it in http{{}}. In server{{}}: set $undust_url \"$scheme://$http_host$request_uri\";\n# then compare \
+         $undust_canonical with $undust_url, and redirect where they differ.\n",
+        comment(&heading(sites.len(), count(sites), "nginx"))
+    );
+    let chains: Vec<Vec<(String, &Rewrite)>> = sites
+        .iter()
+        .map(|site| {
+            let of_rule = site.rules.iter().map(|w| (about(site.site, w.rule), &w.form));
+            of_rule.flat_map(|(about, form)| form.iter().map(move |r| (about.clone(), r))).collect()
+        })
+        .collect();
+    let steps = chains.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    for step in 0..steps {
+        let from = if step == 0 { "undust_url".to_owned() } else { format!("undust_{step}") };
+        let to = if step + 1 == steps { "undust_canonical".to_owned() } else { format!("undust_{}", step + 1) };
+        out.push_str(&format!("map ${from} ${to} {{\n    default ${from};\n"));
+        for (about, rewrite) in chains.iter().filter_map(|chain| chain.get(step)) {
+            let replacement = rewrite.replacement(|n| format!("${n}"), str::to_owned);
+            out.push_str(&format!(
+                "    # {}\n    \"~{}\" \"{}\";\n",
+                comment(about),
+                quoted(&rewrite.pattern),
+                quoted(&replacement)
+            ));
+        }
+        out.push_str("}\n");
+    }
+    out
+}
+
+/// Inside double quotes: what nginx would take for an escape of its own or for the end. Patterns have neither.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => out.push_str("\\\""),
+            // These would become line ends, tabs or a single backslash.
+            '\\' if matches!(chars.peek(), Some('\\' | '"' | '\'' | 't' | 'r' | 'n') | None) => out.push_str("\\\\"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn comment(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn backslashes_survive_the_quotes() {
+        assert_eq!(quoted(r"a\.b\n"), r"a\.b\\n");
+        assert_eq!(quoted("a\"b\\"), "a\\\"b\\\\");
+    }
+}

@@ -1,0 +1,325 @@
+//! Constraints of a scope as look-aheads of a regular expression.
+//!
+//! Every look-ahead starts at the front of the URL, so they can be put together in any number behind `^`. Segments,
+//! heads and extensions are those of [`crate::url::segment`]; which forms a literal head can have is asked of the cutter
+//! itself, so that the two cannot part.
+
+use super::no_constraint;
+use crate::rules::types::{Constraint, Test};
+use crate::url::segment::{self, INDEX_STEMS, KNOWN_EXTENSIONS, KNOWN_INDEX_EXTENSIONS};
+use crate::url::{Fixed, Key, Part};
+use std::sync::LazyLock;
+
+/// A byte of a path segment.
+pub const SEG: &str = "[^/?#]";
+/// Behind the last segment.
+pub const END: &str = "(?=[?#]|$)";
+/// Behind any segment.
+pub const SEG_END: &str = "(?=[/?#]|$)";
+/// Anything to the end of the URL.
+pub const REST: &str = r"[^\n]*";
+/// Query and fragment.
+pub const QUERY_FRAGMENT: &str = r"(?:\?[^#]*)?(?:#[^\n]*)?";
+/// Known extension of a segment.
+pub static EXTENSION: LazyLock<String> = LazyLock::new(|| format!(r"\.(?i:{})", KNOWN_EXTENSIONS.join("|")));
+/// A directory index.
+pub static INDEX: LazyLock<String> =
+    LazyLock::new(|| format!(r"(?i:(?:{})\.(?:{}))", INDEX_STEMS.join("|"), KNOWN_INDEX_EXTENSIONS.join("|")));
+/// A word in front of a number.
+const WORD: &str = r"[A-Za-z][A-Za-z_.\-]{0,20}";
+
+/// The kind of text that the patterns read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// URLs.
+    Url,
+    /// Keys of an index in SURT form: `com,example)/path?query`, in lower case, without scheme, fragment, `www.` and
+    /// trailing slash.
+    Surt,
+}
+
+impl Space {
+    /// What stands before the path, on any host.
+    pub fn front(self) -> &'static str {
+        match self {
+            Space::Url => "https?://[^/?#]*",
+            Space::Surt => r"[^)]*\)",
+        }
+    }
+
+    /// What stands before the path, on these hosts.
+    pub fn front_of(self, hosts: &[&str]) -> String {
+        let hosts: Vec<String> = match self {
+            Space::Url => hosts.iter().map(|host| literal(host)).collect(),
+            Space::Surt => {
+                let mut keys: Vec<String> = hosts.iter().map(|host| literal(&surt_host(host))).collect();
+                keys.sort();
+                keys.dedup();
+                keys
+            }
+        };
+        let hosts = match hosts.as_slice() {
+            [host] => host.clone(),
+            _ => format!("(?:{})", hosts.join("|")),
+        };
+        match self {
+            Space::Url => format!(r"https?://(?:[^/?#]*@)?{hosts}(?::[0-9]+)?"),
+            Space::Surt => format!(r"{hosts}(?::[0-9]+)?\)"),
+        }
+    }
+
+    /// A literal of the rules in this space.
+    pub fn literal(self, text: &str) -> String {
+        match self {
+            Space::Url => literal(text),
+            Space::Surt => literal(&text.to_ascii_lowercase()),
+        }
+    }
+}
+
+/// Labels from the top-level domain inwards, without a leading `www`, as SURT writes a host.
+pub fn surt_host(host: &str) -> String {
+    let numbered = |label: &str| label.strip_prefix("www").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    let bare = match host.split_once('.') {
+        Some((first, rest)) if numbered(first) => rest,
+        _ => host,
+    };
+    bare.split('.').rev().collect::<Vec<_>>().join(",")
+}
+
+/// A text as a regular expression that matches it alone. What quoting in XML, YAML or nginx would get at is written as
+/// `\xHH`.
+pub fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '.' | '^' | '$' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\\' | '"' | '\'' | ' ' | '#' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The start of a query parameter of this key: name and `=`, or a name alone. `None` for the empty name.
+pub fn parameter(space: Space, name: &str) -> Option<String> {
+    match name.strip_suffix('=') {
+        Some("") => None,
+        Some(_) => Some(space.literal(name)),
+        None if name.is_empty() => None,
+        None => Some(format!("{}(?=[&#]|$)", space.literal(name))),
+    }
+}
+
+/// No URL with 64 separators in its query: undust takes such a query for one opaque value.
+pub const FEW_PARAMETERS: &str = r"(?![^?#]*\?(?:[^&#]*&){64})";
+
+/// No path parameters, and not so deep that undust takes the rest of the path for one segment.
+pub fn plain_path(space: Space) -> String {
+    format!(r"(?![^?#]*;)(?!{}(?:/+{SEG}+){{23}})", space.front())
+}
+
+/// At most one parameter of this key.
+pub fn single(parameter: &str) -> String {
+    format!(r"(?![^?#]*\?(?:[^#]*&)?{parameter}[^#]*&{parameter})")
+}
+
+/// The look-aheads of a scope.
+///
+/// # Errors
+/// The first constraint that they cannot express, in words.
+pub fn scope(space: Space, scope: &[Constraint], delimiters: bool) -> Result<String, String> {
+    let mut out = String::new();
+    let (mut query, mut path) = (false, false);
+    for constraint in scope {
+        let key = Key::parse(&constraint.key).ok_or_else(|| no_constraint(constraint))?;
+        query |= matches!(key, Key::Query(_));
+        path |= key.as_path().is_some() || matches!(&key, Key::Fixed(f) if IN_PATH.contains(f));
+        if delimiters && key.as_path().is_some() {
+            return Err("path segments of this site are cut at delimiters".to_owned());
+        }
+        out.push_str(&one(space, &key, &constraint.test).ok_or_else(|| no_constraint(constraint))?);
+    }
+    let mut guards = String::new();
+    if query {
+        guards.push_str(FEW_PARAMETERS);
+    }
+    if path {
+        guards.push_str(&plain_path(space));
+    }
+    Ok(guards + &out)
+}
+
+/// Keys whose presence depends on how the path is cut.
+pub const IN_PATH: [Fixed; 5] =
+    [Fixed::DEPTH, Fixed::EXTENSION, Fixed::INDEX, Fixed::TRAILING_SLASH, Fixed::DOUBLE_SLASH];
+
+/// One constraint; `None` where it cannot be expressed.
+fn one(space: Space, key: &Key, test: &Test) -> Option<String> {
+    let surt_knows = !matches!(
+        key,
+        Key::Fixed(Fixed::SCHEME | Fixed::FRAGMENT | Fixed::TRAILING_SLASH | Fixed::DOUBLE_SLASH | Fixed::EMPTY_QUERY)
+    );
+    if space == Space::Surt && !surt_knows {
+        return None;
+    }
+    Some(match test {
+        Test::Present => format!("(?={})", present(space, key)?),
+        Test::Absent => format!("(?!{})", present(space, key)?),
+        Test::Equals(value) => equals(space, key, value)?,
+        Test::OneOf(values) => {
+            let each: Option<Vec<String>> = values.iter().map(|value| equals(space, key, value)).collect();
+            format!("(?:{})", each?.join("|"))
+        }
+        Test::NoneOf(values) => {
+            let mut out = format!("(?={})", present(space, key)?);
+            for value in values {
+                out.push_str(&format!("(?!{})", equals(space, key, value)?));
+            }
+            out
+        }
+    })
+}
+
+/// A URL with this key, from its front.
+fn present(space: Space, key: &Key) -> Option<String> {
+    let front = space.front();
+    Some(match key {
+        Key::Query(name) => format!(r"[^?#]*\?(?:[^#]*&)?{}", parameter(space, name)?),
+        Key::Param(_) => return None,
+        Key::Fixed(fixed) => match *fixed {
+            Fixed::SCHEME | Fixed::HOST | Fixed::DEPTH => String::new(),
+            Fixed::FRAGMENT => "[^#]*#".to_owned(),
+            Fixed::EMPTY_QUERY => r"[^?#]*\?(?:#|$)".to_owned(),
+            Fixed::DOUBLE_SLASH => format!("{front}[^?#]*//"),
+            Fixed::TRAILING_SLASH => format!("{front}(?:/+{SEG}+)+/+(?:{})?{END}", *INDEX),
+            Fixed::INDEX => format!("{front}(?:/+{SEG}+)*/+{}{END}", *INDEX),
+            Fixed::EXTENSION => format!("{}{SEG}+{}{END}", last(space), *EXTENSION),
+            fixed => match fixed.as_path()? {
+                (segment, Part::Head) => format!("{}(?!{}){SEG}", at(space, segment), headless()),
+                (segment, Part::Number) => format!("{}{}", at(space, segment), numbered()),
+                _ => return None,
+            },
+        },
+    })
+}
+
+/// A URL with this value of this key: look-aheads.
+fn equals(space: Space, key: &Key, value: &str) -> Option<String> {
+    let front = space.front();
+    let text = space.literal(value);
+    let ahead = |pattern: String| Some(format!("(?={pattern})"));
+    match key {
+        Key::Query(name) => {
+            let parameter = parameter(space, name)?;
+            // A value with a separator is that of a repeated key.
+            if value.contains(['&', '#']) {
+                return None;
+            }
+            Some(format!(r"(?=[^?#]*\?(?:[^#]*&)?{parameter}{text}(?:[&#]|$)){}", single(&parameter)))
+        }
+        Key::Param(_) => None,
+        Key::Fixed(fixed) => match *fixed {
+            Fixed::SCHEME => ahead(format!("{text}:")),
+            Fixed::HOST if space == Space::Url => ahead(format!("https?://{text}/")),
+            Fixed::HOST => ahead(format!(r"{}\)", literal(&surt_host(value)))),
+            Fixed::DEPTH => ahead(depth(space, value.parse().ok().filter(|n| *n < 22)?)),
+            Fixed::TRAILING_SLASH if value == "/" => ahead(present(space, key)?),
+            Fixed::INDEX => ahead(format!("{front}(?:/+{SEG}+)*/+{text}{END}")),
+            Fixed::EXTENSION => ahead(format!("{}{SEG}+{text}{END}", last(space))),
+            fixed => match fixed.as_path()? {
+                (segment, Part::Head) => ahead(format!("{}{text}{}{SEG_END}", at(space, segment), behind_head(value)?)),
+                _ => None,
+            },
+        },
+    }
+}
+
+/// From the front to the start of path segment `segment`, which is no directory index.
+pub fn at(space: Space, segment: usize) -> String {
+    format!("{}(?:/+{SEG}+){{{segment}}}/+(?!{}{END})", space.front(), *INDEX)
+}
+
+/// From the front to the start of the last path segment, which is no directory index.
+fn last(space: Space) -> String {
+    format!("{}(?:/+{SEG}+)*/+(?!{}{END})", space.front(), *INDEX)
+}
+
+/// A URL with so many path segments.
+fn depth(space: Space, segments: usize) -> String {
+    let (front, index) = (space.front(), &*INDEX);
+    match segments {
+        0 => format!("{front}/+(?:{index})?{END}"),
+        n => format!("{front}(?:/+{SEG}+){{{}}}/+(?!{index}{END}){SEG}+(?:/+(?:{index})?)?{END}", n - 1),
+    }
+}
+
+/// The rest of a segment without a head, from its start.
+pub fn headless() -> String {
+    format!("[0-9]+(?:[-_]{SEG}*|{})?{SEG_END}", *EXTENSION)
+}
+
+/// The rest of a segment with a number, from its start.
+pub fn numbered() -> String {
+    let extension = &*EXTENSION;
+    let body = format!("(?:[0-9]+|{WORD}[0-9]+|[0-9]+[-_]{SEG}*|{SEG}*[-_][0-9]+)");
+    format!(
+        "(?:(?={SEG}+{extension}{SEG_END}){body}{extension}{SEG_END}|(?!{SEG}+{extension}{SEG_END}){body}{SEG_END})"
+    )
+}
+
+/// What may stand in a segment behind this head: a number, a known extension, both or neither, as the cutter has it.
+/// `None` for what is never a head.
+pub fn behind_head(head: &str) -> Option<String> {
+    let is_head = |behind: &str| {
+        let whole = format!("{head}{behind}");
+        segment::cut(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head == head.len()
+            && !head.is_empty()
+    };
+    // A head with a number behind it is told by what stands before the number, however long that is.
+    let extension = format!("(?:{})", *EXTENSION);
+    let forms = [
+        ("", String::new()),
+        ("7", "[0-9]+".to_owned()),
+        (".php", extension.clone()),
+        ("7.php", format!("[0-9]+{extension}")),
+    ];
+    let forms: Vec<String> = forms.into_iter().filter(|(probe, _)| is_head(probe)).map(|(_, form)| form).collect();
+    (!forms.is_empty() && !head.contains(['/', '?', '#', ';'])).then(|| format!("(?:{})", forms.join("|")))
+}
+
+/// The head of a segment, whatever it is, from its start.
+pub fn any_head() -> String {
+    let extension = &*EXTENSION;
+    let one = |ext: &str| {
+        let number = format!("(?:{WORD}|(?![0-9]+[-_]){SEG}*[-_])(?=[0-9]+{ext}{SEG_END})");
+        let body = format!("(?:[0-9]+|{WORD}[0-9]+|[0-9]+[-_]{SEG}*|{SEG}*[-_][0-9]+)");
+        format!("(?:{number}|(?!{body}{ext}{SEG_END}){SEG}+?(?={ext}{SEG_END}))")
+    };
+    format!("(?:(?={SEG}+{extension}{SEG_END}){}|(?!{SEG}+{extension}{SEG_END}){})", one(extension), one(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_match_themselves_alone() {
+        assert_eq!(literal("a.b?c[d]"), r"a\.b\?c\[d\]");
+        assert_eq!(literal("\"\\ '#"), r"\x22\x5c\x20\x27\x23");
+        assert_eq!(surt_host("www.docs.example.org"), "org,example,docs");
+        assert_eq!(surt_host("www2.example.org"), "org,example");
+        assert_eq!(surt_host("wwwx.example.org"), "org,example,wwwx");
+    }
+
+    #[test]
+    fn what_may_stand_behind_a_head_is_what_the_cutter_says() {
+        assert!(behind_head("privmsg").unwrap().starts_with("(?:|[0-9]+|"));
+        assert!(behind_head("os2").is_none());
+        assert!(behind_head("").is_none());
+        assert!(behind_head("python-3.").unwrap().starts_with("(?:|"), "no word, so no number behind it");
+    }
+}

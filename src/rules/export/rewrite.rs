@@ -1,0 +1,319 @@
+//! Operations of an open rule as rewrites of the URL.
+
+use super::pattern::{
+    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, behind_head, parameter,
+    plain_path, scope, single,
+};
+use super::{Context, closed};
+use crate::rules::explain::operation_text;
+use crate::rules::types::{Function, Operation, PREFIX, Representative, Rule, Test};
+use crate::url::site::registrable_domain;
+use crate::url::{Fixed, Key, Part};
+
+/// Repeats of a parameter, or runs of slashes, that a rule takes away; where there are more it does nothing.
+const REPEATS: usize = 3;
+
+/// A part of what a match is replaced with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// What this group of the pattern matched, from 1; nothing where it took no part.
+    Group(u8),
+    /// This text.
+    Text(String),
+}
+
+/// A regular expression over the whole URL, and what the URL becomes where it matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    /// Anchored at both ends.
+    pub pattern: String,
+    /// At most nine groups are used.
+    pub pieces: Vec<Piece>,
+}
+
+impl Rewrite {
+    /// The replacement as text, each part written by the target.
+    pub fn replacement(&self, group: impl Fn(u8) -> String, text: impl Fn(&str) -> String) -> String {
+        let one = |piece: &Piece| match piece {
+            Piece::Group(number) => group(*number),
+            Piece::Text(part) => text(part),
+        };
+        self.pieces.iter().map(one).collect()
+    }
+
+    /// With `$1` for groups and a backslash before `$` and `\`, as Java reads it.
+    pub fn java_replacement(&self) -> String {
+        self.replacement(|n| format!("${n}"), |text| text.replace('\\', "\\\\").replace('$', "\\$"))
+    }
+}
+
+/// The rewrites of a rule over URLs.
+///
+/// # Errors
+/// Why it cannot be expressed.
+pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
+    in_space(context, rule, Space::Url)
+}
+
+/// The rewrites of a rule over `space`.
+pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<Rewrite>, String> {
+    if rule.scope.iter().any(|constraint| constraint.key == PREFIX) {
+        return Err("what a mirrored directory becomes goes through all rules once more".to_owned());
+    }
+    if rule.closed {
+        return match space {
+            Space::Url => closed::rewrite(context, rule).map(|rewrite| vec![rewrite]),
+            Space::Surt => Err("a rule between forms: keys in SURT form have lost what tells them apart".to_owned()),
+        };
+    }
+    let tokens = &context.site.tokens;
+    let writer = Writer {
+        space,
+        hosts: &context.hosts,
+        front: space.front_of(&context.hosts),
+        ahead: scope(space, &rule.scope, !tokens.delimiters.is_empty())?,
+        delimiters: !tokens.delimiters.is_empty(),
+        semicolons: tokens.semicolons,
+    };
+    let touches_query = |key: &str| key.starts_with("query ");
+    let query = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|o| &o.0)).any(|k| touches_query(k));
+    if query && tokens.semicolons {
+        return Err("parameters of this site are separated by semicolons too".to_owned());
+    }
+    let mut out = Vec::new();
+    for (key, operation) in &rule.operations {
+        out.extend(writer.operation(key, operation)?);
+    }
+    // Look-aheads are asked again before each rewrite: what one changes, the scope must not ask.
+    let asked =
+        |key: &str| rule.scope.iter().any(|c| c.key == key && !(c.test == Test::Present && rule.operations.len() == 1));
+    if out.len() > 1 && rule.operations.iter().any(|(key, _)| asked(key)) {
+        return Err("its condition asks what it changes itself, in several steps".to_owned());
+    }
+    Ok(out)
+}
+
+/// What all rewrites of a rule share.
+struct Writer<'a> {
+    space: Space,
+    hosts: &'a [&'a str],
+    /// Everything before the path, on the hosts of the site.
+    front: String,
+    /// The scope.
+    ahead: String,
+    delimiters: bool,
+    semicolons: bool,
+}
+
+impl Writer<'_> {
+    /// `^`, the scope, `guard`, then `body`, to the end.
+    fn rewrite(&self, guard: &str, body: &str, pieces: Vec<Piece>) -> Rewrite {
+        Rewrite { pattern: format!("^{}{guard}{body}$", self.ahead), pieces }
+    }
+
+    fn operation(&self, key: &str, operation: &Operation) -> Result<Vec<Rewrite>, String> {
+        let refused = || format!("it does more than a pattern can: {}", operation_text(key, operation));
+        let key = Key::parse(key).ok_or_else(refused)?;
+        match &key {
+            Key::Query(name) => self.query(name, operation).ok_or_else(refused),
+            Key::Param(_) => Err(refused()),
+            Key::Fixed(fixed) => self.fixed(*fixed, operation).ok_or_else(refused)?,
+        }
+    }
+
+    fn query(&self, name: &str, operation: &Operation) -> Option<Vec<Rewrite>> {
+        debug_assert!(!self.semicolons, "refused before");
+        let parameter = parameter(self.space, name)?;
+        let bare = !name.ends_with('=');
+        match operation {
+            Operation::Ignore(Representative::LeftOut) => {
+                let more = format!(r"(?![^?#]*\?(?:(?:[^&#]*&)*?{parameter}[^&#]*(?:&|(?=#|$))){{{}}})", REPEATS + 1);
+                Some(self.leave_out(&parameter, if bare { "" } else { "[^&#]*" }, &more, REPEATS))
+            }
+            Operation::Apply(Function::DropEmpty) if !bare => {
+                Some(self.leave_out(&parameter, "", &single(&parameter), 1))
+            }
+            Operation::Ignore(Representative::WherePresent(value)) if !bare && !value.contains(['&', '#']) => {
+                let text = self.space.literal(value);
+                Some(vec![self.set(&parameter, &format!("(?!{text}(?:[&#]|$))[^&#]*"), name, value)])
+            }
+            Operation::Classes(pairs) if !bare => {
+                let chained = pairs.iter().any(|(_, to)| pairs.iter().any(|(from, then)| from == to && then != to));
+                let plain = |value: &str| !value.contains(['&', '#']);
+                if chained {
+                    return None;
+                }
+                let mut out = Vec::new();
+                for (from, to) in pairs {
+                    let from = from.as_deref().filter(|v| plain(v))?;
+                    let value = format!("{}(?=[&#]|$)", self.space.literal(from));
+                    match to.as_deref() {
+                        None => out.extend(self.leave_out(&parameter, &value, &single(&parameter), 1)),
+                        Some(to) if plain(to) => out.push(self.set(&parameter, &value, name, to)),
+                        Some(_) => return None,
+                    }
+                }
+                Some(out)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes away a parameter with a value that matches `value`, up to `times` times.
+    fn leave_out(&self, parameter: &str, value: &str, guard: &str, times: usize) -> Vec<Rewrite> {
+        let guard = format!("{FEW_PARAMETERS}{guard}");
+        let front = &self.front;
+        // One that others follow goes with the separator behind it, the last one with the separator before it.
+        let followed = self.rewrite(
+            &guard,
+            &format!(r"({front}[^?#]*\?(?:[^&#]*&)*?){parameter}{value}&({REST})"),
+            vec![Piece::Group(1), Piece::Group(2)],
+        );
+        let last = self.rewrite(
+            &guard,
+            &format!(r"({front}[^?#]*)(?:(\?[^#]*)&|\?){parameter}{value}(#{REST})?"),
+            vec![Piece::Group(1), Piece::Group(2), Piece::Group(3)],
+        );
+        let mut out = vec![followed; times];
+        out.push(last);
+        out
+    }
+
+    /// Gives a parameter that comes once another value.
+    fn set(&self, parameter: &str, value: &str, name: &str, to: &str) -> Rewrite {
+        let guard = format!("{FEW_PARAMETERS}{}", single(parameter));
+        let body = format!(r"({}[^?#]*\?(?:[^#]*&)?){parameter}{value}((?:&[^#]*)?(?:#{REST})?)", self.front);
+        self.rewrite(&guard, &body, vec![Piece::Group(1), Piece::Text(format!("{name}{to}")), Piece::Group(2)])
+    }
+
+    fn fixed(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Rewrite>, String>> {
+        use Representative::{Everywhere, LeftOut, WherePresent};
+        let front = &self.front;
+        let url = self.space == Space::Url;
+        let (one, two) = (Piece::Group(1), Piece::Group(2));
+        let both = || vec![one.clone(), two.clone()];
+        let path = plain_path(self.space);
+        let segments = format!("(?:/+{SEG}+)");
+        let tail = QUERY_FRAGMENT;
+        let rewrite = match (key, operation) {
+            // The target's own keys have none of these: nothing is left to do.
+            (Fixed::SCHEME | Fixed::FRAGMENT | Fixed::TRAILING_SLASH, Operation::Ignore(_)) if !url => {
+                return Some(Ok(Vec::new()));
+            }
+            (Fixed::SCHEME, Operation::Ignore(WherePresent(value) | Everywhere(value)) | Operation::Keep(value))
+                if matches!(value.as_str(), "http" | "https") =>
+            {
+                let rest = front.strip_prefix("https?")?;
+                let other = if value == "http" { "https" } else { "http" };
+                // A port may be the default one of the other scheme: undust then leaves the URL alone.
+                self.rewrite(
+                    r"(?!https?://[^/?#]*:[0-9]+/)",
+                    &format!("{other}({rest}/{REST})"),
+                    vec![Piece::Text(value.clone()), one],
+                )
+            }
+            (Fixed::HOST, Operation::Ignore(WherePresent(value) | Everywhere(value)) | Operation::Keep(value)) => {
+                return Some(self.host(value));
+            }
+            (Fixed::HOST, Operation::Apply(Function::DropWww)) if url => {
+                let hosts: Vec<&str> = self
+                    .hosts
+                    .iter()
+                    .filter_map(|host| host.strip_prefix("www."))
+                    .filter(|h| h.contains('.'))
+                    .collect();
+                if hosts.is_empty() {
+                    return Some(Ok(Vec::new()));
+                }
+                let rest = self.space.front_of(&hosts).replacen(r"https?://(?:[^/?#]*@)?", "", 1);
+                self.rewrite("", &format!(r"(https?://)www\.({rest}/{REST})"), both())
+            }
+            (Fixed::HOST, Operation::Apply(Function::DropWww)) => return Some(Ok(Vec::new())),
+            (Fixed::FRAGMENT, Operation::Ignore(LeftOut)) => {
+                self.rewrite("", &format!("({front}[^#]*)#{REST}"), vec![one])
+            }
+            (Fixed::EMPTY_QUERY, Operation::Ignore(LeftOut)) if url => {
+                self.rewrite("", &format!(r"({front}[^?#]*)\?(#{REST})?"), both())
+            }
+            (Fixed::EMPTY_QUERY, Operation::Ignore(LeftOut)) => return Some(Ok(Vec::new())),
+            (Fixed::TRAILING_SLASH, Operation::Ignore(LeftOut)) => {
+                self.rewrite(&path, &format!("({front}{segments}+)/+({tail})"), both())
+            }
+            (Fixed::TRAILING_SLASH, Operation::Ignore(Everywhere(value))) if value == "/" => {
+                let bare = format!("(?!{SEG}+{}{SEG_END})", *EXTENSION);
+                let body = format!("({front}{segments}*/+{bare}{SEG}+)({tail})");
+                self.rewrite(&path, &body, vec![one, Piece::Text("/".to_owned()), two])
+            }
+            (Fixed::INDEX, Operation::Ignore(LeftOut)) => {
+                self.rewrite(&path, &format!("({front}{segments}*/+){}{END}({tail})", *INDEX), both())
+            }
+            (Fixed::EXTENSION, Operation::Ignore(LeftOut)) => {
+                let last = format!("(?!{}{END}){SEG}+?", *INDEX);
+                self.rewrite(&path, &format!("({front}{segments}*/+{last}){}{END}({tail})", *EXTENSION), both())
+            }
+            (Fixed::DOUBLE_SLASH, Operation::Ignore(LeftOut)) if url => {
+                let runs = format!("(?!{}(?:[^?#]*?//+(?!/)){{{}}})", self.space.front(), REPEATS + 1);
+                let body = format!("({front}(?:/{SEG}+)*/)/+((?!/){REST})");
+                return Some(Ok(vec![self.rewrite(&format!("{path}{runs}"), &body, both()); REPEATS]));
+            }
+            (key, operation) => return self.head(key, operation),
+        };
+        Some(Ok(vec![rewrite]))
+    }
+
+    /// The whole authority becomes another one.
+    fn host(&self, value: &str) -> Result<Vec<Rewrite>, String> {
+        let domain = |host: &str| registrable_domain(host.as_bytes()).to_vec();
+        let own = self.hosts.contains(&value) || self.hosts.iter().any(|host| domain(host) == domain(value));
+        if !own {
+            return Err(format!("{value:?} is no host of this site alone"));
+        }
+        Ok(match self.space {
+            Space::Url => {
+                let front = &self.front["https?://".len()..];
+                let text = self.space.literal(value);
+                let body = format!("(https?://)(?!{text}/){front}(/{REST})");
+                vec![self.rewrite("", &body, vec![Piece::Group(1), Piece::Text(value.to_owned()), Piece::Group(2)])]
+            }
+            Space::Surt => {
+                let to = super::pattern::surt_host(value);
+                let body = format!("(?!{}\\)){}(/{REST})", self.space.literal(&to), self.front);
+                vec![self.rewrite("", &body, vec![Piece::Text(format!("{to})")), Piece::Group(1)])]
+            }
+        })
+    }
+
+    /// The head of a path segment becomes another one.
+    fn head(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Rewrite>, String>> {
+        let (segment, Part::Head) = key.as_path()? else { return None };
+        if self.delimiters {
+            return Some(Err("path segments of this site are cut at delimiters".to_owned()));
+        }
+        let before = format!("({}(?:/+{SEG}+){{{segment}}}/+)(?!{}{END})", self.front, *INDEX);
+        let guard = plain_path(self.space);
+        let fits = |value: &str| !value.is_empty() && !value.contains(['/', '?', '#', ';']);
+        let to = |pattern: String, value: &str| {
+            let pieces = vec![Piece::Group(1), Piece::Text(value.to_owned()), Piece::Group(2)];
+            self.rewrite(&guard, &format!("{before}{pattern}"), pieces)
+        };
+        match operation {
+            Operation::Ignore(Representative::WherePresent(value)) if fits(value) => {
+                let own = format!("(?!{}{}{SEG_END})", self.space.literal(value), behind_head(value)?);
+                Some(Ok(vec![to(format!("(?!{}){own}{}({REST})", super::pattern::headless(), any_head()), value)]))
+            }
+            Operation::Classes(pairs) => {
+                let mut out = Vec::new();
+                for (from, value) in pairs {
+                    let (from, value) = (from.as_deref()?, value.as_deref()?);
+                    if !fits(value) || pairs.iter().any(|(other, _)| other.as_deref() == Some(value)) {
+                        return None;
+                    }
+                    let behind = behind_head(from)?;
+                    out.push(to(format!("{}({behind}{SEG_END}{REST})", self.space.literal(from)), value));
+                }
+                Some(Ok(out))
+            }
+            _ => None,
+        }
+    }
+}

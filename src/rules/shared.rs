@@ -1,0 +1,30 @@
+//! A rule set that a long-running program replaces without stopping.
+//!
+//! [`SharedRules`] hands out the current set; a new one takes its place in one atomic step (crate `arc-swap`: readers
+//! take no lock, so that a reload never holds up a thread that applies). Who holds a set keeps it until it lets go:
+//! what one batch is made with is one set, never a mixture. The old set is freed with its last holder.
+
+use super::apply::RuleSet;
+use arc_swap::ArcSwap;
+use std::sync::Arc;
+
+/// The current rule set of a program. `Send + Sync`; share it behind an `Arc` or a `static`.
+#[derive(Debug)]
+pub struct SharedRules(ArcSwap<RuleSet>);
+
+impl SharedRules {
+    /// Starts with this set.
+    pub fn new(rules: RuleSet) -> SharedRules {
+        SharedRules(ArcSwap::from_pointee(rules))
+    }
+
+    /// The current set, for one URL or one batch of them.
+    pub fn current(&self) -> Arc<RuleSet> {
+        self.0.load_full()
+    }
+
+    /// Puts `rules` in the place of the current set, which is given back.
+    pub fn replace(&self, rules: RuleSet) -> Arc<RuleSet> {
+        self.0.swap(Arc::new(rules))
+    }
+}

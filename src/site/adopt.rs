@@ -1,0 +1,138 @@
+//! Adoption of proposals: each is tested again in the present state; if it holds, the rows are rewritten and joined.
+
+use super::conditions;
+use super::covering::{Action, Adopted, Covering, Proposal, Table};
+use super::evidence::{Groups, MIN_CONSTANT};
+use super::operations::Map;
+
+impl Covering {
+    /// Adopts proposals best first; true when at least one held.
+    pub(super) fn adopt_all(&mut self, mut found: Vec<Proposal>) -> bool {
+        let size = |p: &Proposal| if p.action == Action::Ignore { p.keys.len() } else { 1 };
+        // Ties keep the order in which they were found, which follows the order of keys.
+        found.sort_by_key(|p| (size(p), std::cmp::Reverse(p.score)));
+        let before = self.rules.len();
+        found.into_iter().for_each(|p| self.adopt(p));
+        self.rules.len() > before
+    }
+
+    /// Tests a proposal in the present state; if it holds, rewrites the rows.
+    fn adopt(&mut self, proposal: Proposal) {
+        let rows = conditions::matching(&self.columns, &self.alive, &proposal.scope);
+        if rows.len() < 4 {
+            return;
+        }
+        let Proposal { scope, action, keys, classes, prior, .. } = proposal;
+        let maps = match classes {
+            Some(table) => vec![(keys[0], Map::Table(table))],
+            None => self.maps(action, &keys, &rows),
+        };
+        if maps.is_empty() {
+            return;
+        }
+        let groups = self.table(&rows, &maps);
+        if !self.accepts(&groups, action, &keys, prior, &rows) {
+            return;
+        }
+        let (good, bad) = groups.totals();
+        let table = Table::new(groups, action, keys, prior);
+        if bad >= 2
+            && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
+        {
+            // The rule holds, but not for these values: once more without them.
+            let Table { action, keys, prior, .. } = table;
+            let classes = match maps.into_iter().next() {
+                Some((_, Map::Table(table))) if action == Action::Classes => Some(table),
+                _ => None,
+            };
+            let mut scope = scope;
+            scope.push(exclusion);
+            return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
+        }
+        let groups = table.groups;
+        let examples = self.examples(&groups);
+        let clusters = groups.clusters();
+        if clusters == 1 && good >= MIN_CONSTANT {
+            self.sinks.prove(groups.majority[0]);
+        }
+        let pairs = self.pairs(&groups);
+        for &row in &rows {
+            let r = row as usize;
+            for (k, map) in &maps {
+                let code = self.columns.codes[*k][r];
+                let to = map.get(code);
+                let values = &self.columns.values[*k].hash;
+                self.columns.hash[r] =
+                    self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);
+                self.columns.codes[*k][r] = to;
+                let counts = &mut self.counts[*k];
+                counts.resize(counts.len().max(values.len()), 0);
+                counts[code as usize] -= 1;
+                counts[to as usize] += 1;
+            }
+        }
+        self.join(&groups);
+        self.rules.push(Adopted { scope, action, maps, good, bad, prior, clusters, pairs, examples });
+    }
+
+    /// Pairs that fall together, and those of different clusters among them.
+    fn pairs(&self, groups: &Groups) -> (u64, u64) {
+        let mut labels = Vec::new();
+        (0..groups.len()).fold((0, 0), |(support, wrong), group| {
+            let members = groups.members(group);
+            labels.clear();
+            labels.extend(members.iter().map(|&r| self.columns.label[r as usize]));
+            labels.sort_unstable();
+            let choose = |n: usize| (n * (n - 1) / 2) as u64;
+            let same: u64 = labels.chunk_by(|a, b| a == b).map(|run| choose(run.len())).sum();
+            (support + choose(members.len()), wrong + choose(members.len()) - same)
+        })
+    }
+
+    fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
+        let origin = |r: u32| self.columns.origin[r as usize];
+        let pair = |group: usize| {
+            let mut of =
+                groups.members(group).iter().filter(|&&r| self.columns.label[r as usize] == groups.majority[group]);
+            Some([origin(*of.next()?), origin(*of.next()?)])
+        };
+        let mut out: Vec<[u32; 2]> = (0..groups.len()).filter_map(pair).take(64).collect();
+        out.sort_unstable();
+        out.truncate(3);
+        out
+    }
+
+    /// Joins the members of each group into its first row: the label with most URLs wins, ties by the smaller label.
+    pub(super) fn join(&mut self, groups: &Groups) {
+        let mut dead = vec![false; self.columns.len()];
+        let mut gone = Vec::new();
+        let mut votes: Vec<(u32, u64)> = Vec::new();
+        for group in 0..groups.len() {
+            let members = groups.members(group);
+            votes.clear();
+            votes.extend(
+                members.iter().map(|&r| (self.columns.label[r as usize], u64::from(self.columns.weight[r as usize]))),
+            );
+            votes.sort_unstable();
+            let mut best = (0, 0);
+            let mut total = 0;
+            for vote in votes.chunk_by(|a, b| a.0 == b.0) {
+                let sum: u64 = vote.iter().map(|v| v.1).sum();
+                total += sum;
+                if sum > best.0 {
+                    best = (sum, vote[0].0);
+                }
+            }
+            let first = members[0] as usize;
+            self.columns.label[first] = best.1;
+            self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
+            members[1..].iter().for_each(|&r| dead[r as usize] = true);
+            gone.extend_from_slice(&members[1..]);
+        }
+        for (counts, codes) in self.counts.iter_mut().zip(&self.columns.codes) {
+            gone.iter().for_each(|&r| counts[codes[r as usize] as usize] -= 1);
+        }
+        self.alive.retain(|&r| !dead[r as usize]);
+        self.ignores.iter_mut().for_each(|map| *map = None);
+    }
+}

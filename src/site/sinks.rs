@@ -1,0 +1,73 @@
+//! Constant pages that gather many forms of URL: login pages, soft 404s, "no such topic".
+//!
+//! One cluster is no support for an operation, for a cluster of its own may be all there is to see (design, section 4.3);
+//! nine good observations of it make a constant page. Where that page is known to hold a good part of the site already,
+//! less is needed to see that one more form of URL ends there, too: the form must lie in it as a whole.
+
+/// Share of a site's URLs that make a constant page a sink, in thousandths.
+const MIN_PERMILLE: u64 = 10;
+/// URLs of other forms that a sink holds.
+const MIN_OTHERS: u64 = 50;
+/// Good observations, none bad, of a form that ends in a sink.
+pub const MIN_GOOD: u64 = 4;
+
+/// The constant pages of a site.
+#[derive(Clone, Debug, Default)]
+pub struct Sinks {
+    /// URLs of each cluster.
+    size: Vec<u64>,
+    /// URLs of the site.
+    total: u64,
+    /// Clusters that an operation proved to be one page, sorted.
+    proven: Vec<u32>,
+}
+
+impl Sinks {
+    /// From the labels of the rows as they came.
+    pub fn new(labels: &[u32]) -> Sinks {
+        let mut size = vec![0; labels.iter().map(|&l| l as usize + 1).max().unwrap_or(0)];
+        labels.iter().for_each(|&l| size[l as usize] += 1);
+        Sinks { size, total: labels.len() as u64, proven: Vec::new() }
+    }
+
+    /// An operation that joins URLs of this cluster alone has passed the test of a constant page.
+    pub fn prove(&mut self, label: u32) {
+        if let Err(at) = self.proven.binary_search(&label) {
+            self.proven.insert(at, label);
+        }
+    }
+
+    /// True while no constant page is known.
+    pub fn is_empty(&self) -> bool {
+        self.proven.is_empty()
+    }
+
+    /// True where a constant page holds so many URLs besides the `own` of the form in question.
+    pub fn holds(&self, label: u32, own: u64) -> bool {
+        let size = self.size.get(label as usize).copied().unwrap_or(0);
+        self.proven.binary_search(&label).is_ok()
+            && size.saturating_sub(own) >= MIN_OTHERS
+            && size * 1000 >= MIN_PERMILLE * self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sink_is_proven_large_and_holds_other_forms() {
+        let mut labels = vec![0; 60];
+        labels.extend(1..1_000);
+        let mut sinks = Sinks::new(&labels);
+        assert!(!sinks.holds(0, 6));
+        sinks.prove(0);
+        sinks.prove(7);
+        assert!(sinks.holds(0, 6) && !sinks.holds(0, 11) && !sinks.holds(7, 0) && !sinks.holds(2_000, 0));
+        let mut labels = vec![0; 60];
+        labels.extend(1..9_000);
+        let mut sinks = Sinks::new(&labels);
+        sinks.prove(0);
+        assert!(!sinks.holds(0, 6));
+    }
+}

@@ -1,0 +1,365 @@
+//! What one key says on one page: `post=17` and `post=29` of a topic are its second page, so `post=21` is, too.
+//!
+//! A rule speaks of all pages of a site; where only the training data can tell which values of a key mean one page, the
+//! pages are listed. The URLs that the rules make are grouped by all their keys but one; a group whose values are of one
+//! cluster says that other values are of it, too, and between two numbers of one cluster lie numbers of it. This is the
+//! look-up of [`super::lookups`] taken one step beyond the URLs seen, so it is proven on URLs not seen: each value is hidden
+//! in turn and predicted from the others of its group (leave one out), and a key is believed only where that goes right.
+//! What has a parameter (how many values make a group, how far a number reaches) is chosen on four fifths of the groups
+//! and must hold on the other fifth, too.
+
+use super::columns::Ranks;
+use super::evidence::{Bound, MIN_CLUSTERS, MIN_CONSTANT};
+use super::lookups::Identity;
+use crate::model::hash64_seeded;
+use crate::rules::Tokens;
+use crate::rules::spans::{Local, Span, number, span_group};
+use crate::url::{Cells, Cut, Fixed, Key, normalize, set_order};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Bound on predictions that go wrong: p = 0.05, z = 1, at most 2 % seen. A wrong one is a page lost.
+const BOUND: Bound = Bound { permille: 50, half_z: 2, raw_permille: 20 };
+/// Predictions of one group that count, so that no page speaks for the site.
+const MAX_TRIALS: u64 = 4;
+/// Numbers of known values from which others are predicted.
+const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
+/// Farthest a number reaches.
+const MAX_DISTANCE: u64 = 1 << 20;
+/// Weight of one prediction; parts of it are counted.
+const ONE: u64 = 1000;
+
+/// The value of the key under trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Value {
+    Absent,
+    Number(u64),
+    Text(u64),
+}
+
+/// One reduced URL in one group: all of it but one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    group: u64,
+    value: Value,
+    /// Its cluster; `None` for a page of several.
+    label: Option<u32>,
+    identity: u32,
+}
+
+/// Predictions of one kind.
+#[derive(Clone, Debug, Default)]
+struct Trials {
+    bad: u64,
+    /// Right ones by cluster.
+    good: Vec<(u32, u64)>,
+}
+
+impl Trials {
+    fn add(&mut self, label: Option<u32>, good: u64, bad: u64) {
+        self.bad += bad;
+        if let Some(label) = label.filter(|_| good > 0) {
+            self.good.push((label, good));
+        }
+    }
+
+    /// Right and wrong predictions and clusters; `None` where they do not hold.
+    fn holds(&mut self, least: u64) -> Option<(u64, u64, u64)> {
+        self.good.sort_unstable();
+        let by_cluster: Vec<u64> =
+            self.good.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|g| g.1).sum()).collect();
+        let sum: u64 = by_cluster.iter().sum();
+        let capped: u64 = by_cluster.iter().map(|&c| c.min(sum.div_ceil(3))).sum();
+        let bad = self.bad.div_ceil(ONE);
+        let good = capped / ONE;
+        (good >= least && by_cluster.len() >= MIN_CLUSTERS && BOUND.holds(good, bad, 0)).then_some((
+            sum / ONE,
+            bad,
+            by_cluster.len() as u64,
+        ))
+    }
+
+    /// As [`Trials::holds`] on the fifth that took no part in a choice.
+    fn confirmed(&mut self) -> bool {
+        let good: u64 = self.good.iter().map(|g| g.1).sum::<u64>() / ONE;
+        let few = self.bad.div_ceil(ONE) * 1000 <= BOUND.raw_permille.max(1) * (good + self.bad / ONE);
+        good >= MIN_CONSTANT && (few || self.bad == 0)
+    }
+}
+
+/// What holds for the values of one key.
+struct Belief {
+    /// Values of one cluster that speak for all others of their group.
+    values: Option<usize>,
+    /// A URL of the group without the key is one of them.
+    absent: bool,
+    /// Between two numbers of one cluster lie numbers of it, and this far beyond.
+    between: Option<u64>,
+    evidence: (u64, u64, u64),
+}
+
+/// Finds the keys that say something on single pages. `page` is the identity whose canonical URL stands for the cluster
+/// of an identity; it is asked for the identities that spans lead to.
+pub fn learn(identities: &[Identity], tokens: &Tokens, page: impl Fn(usize) -> Option<String>) -> Vec<Local> {
+    let reader = Reader { cut: tokens.cut(), ranks: Ranks::new(tokens) };
+    let keys = reader.repeating(identities);
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for (key, points) in keys.iter().zip(reader.points(identities, &keys)) {
+        let groups: Vec<&[Point]> = points.chunk_by(|a, b| a.group == b.group).filter(|g| g.len() > 1).collect();
+        let Some(belief) = believe(&groups) else { continue };
+        let mut pages = Vec::new();
+        for group in groups {
+            spans(group, &belief, |like, range, target| {
+                if let Some(page) = page(target as usize) {
+                    let like = String::from_utf8_lossy(&identities[like as usize].composed).into_owned();
+                    pages.push(Span { like, range, page });
+                }
+            });
+        }
+        pages.sort();
+        let (good, bad, clusters) = belief.evidence;
+        out.push(Local { key: key.to_string(), absent: belief.absent, good, bad, clusters, pages });
+    }
+    out.retain(|local| !local.pages.is_empty());
+    // Best proven first; ties by key.
+    out.sort_by(|a, b| b.good.cmp(&a.good).then_with(|| a.key.cmp(&b.key)));
+    out
+}
+
+/// Cuts reduced URLs.
+struct Reader {
+    cut: Cut,
+    ranks: Ranks,
+}
+
+impl Reader {
+    fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
+        let Ok(split) = normalize(url, &mut cells.text) else { return false };
+        cells.cut(&split, self.cut);
+        set_order(cells, |cells, at| self.ranks.of(cells.seed(cells.list[at].key)));
+        true
+    }
+
+    /// Keys in which enough identities of one cluster differ alone; sorted.
+    fn repeating(&self, identities: &[Identity]) -> Vec<Key> {
+        let mut by_cluster: Vec<(u32, u32)> =
+            (0..).zip(identities).filter(|(_, i)| i.pure).map(|(at, i)| (i.majority, at)).collect();
+        by_cluster.sort_unstable();
+        let mut cells = Cells::default();
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        let mut repeats: HashMap<u64, (Key, u64), FixedState> = HashMap::default();
+        let mut names: HashMap<u64, Key, FixedState> = HashMap::default();
+        for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
+            found.clear();
+            for &(_, at) in cluster {
+                if !self.read(&identities[at as usize].composed, &mut cells) {
+                    continue;
+                }
+                let hashes: Vec<(u64, u64)> = hashes(&cells);
+                let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
+                for (cell, &(seed, hash)) in cells.list.iter().zip(&hashes) {
+                    found.push((seed, span_group(identity, hash, seed)));
+                    names.entry(seed).or_insert_with(|| cells.key(cell));
+                }
+            }
+            found.sort_unstable();
+            for same in found.chunk_by(|a, b| a == b).filter(|s| s.len() > 1) {
+                let seed = same[0].0;
+                repeats.entry(seed).or_insert_with(|| (names[&seed].clone(), 0)).1 += same.len() as u64 - 1;
+            }
+        }
+        let mut keys: Vec<Key> =
+            repeats.into_values().filter(|(key, n)| eligible(key) && *n >= MIN_CONSTANT).map(|r| r.0).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The points of each key, sorted; groups that only URLs without the key are in have one.
+    fn points(&self, identities: &[Identity], keys: &[Key]) -> Vec<Vec<Point>> {
+        let seeds: Vec<u64> = keys.iter().map(Key::seed).collect();
+        let mut out: Vec<Vec<Point>> = vec![Vec::new(); keys.len()];
+        let mut cells = Cells::default();
+        for (at, identity) in (0..).zip(identities) {
+            if !self.read(&identity.composed, &mut cells) {
+                continue;
+            }
+            let hashes = hashes(&cells);
+            let sum = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
+            let label = identity.pure.then_some(identity.majority);
+            for (k, &seed) in seeds.iter().enumerate() {
+                let (group, value) = match hashes.iter().position(|h| h.0 == seed) {
+                    Some(i) => {
+                        let text = cells.value(&cells.list[i]);
+                        let text_hash = Value::Text(hashes[i].1);
+                        (span_group(sum, hashes[i].1, seed), number(text).map_or(text_hash, Value::Number))
+                    }
+                    None if keys[k].optional() => (span_group(sum, 0, seed), Value::Absent),
+                    None => continue,
+                };
+                out[k].push(Point { group, value, label, identity: at });
+            }
+        }
+        out.iter_mut().for_each(|points| points.sort_unstable());
+        out
+    }
+}
+
+fn hashes(cells: &Cells) -> Vec<(u64, u64)> {
+    let pair = |cell: &crate::url::Cell| {
+        let seed = cells.seed(cell.key);
+        (seed, hash64_seeded(cells.value(cell), seed))
+    };
+    cells.list.iter().map(pair).collect()
+}
+
+/// Keys whose values may mean one page here and several there.
+fn eligible(key: &Key) -> bool {
+    key.optional() || key.as_path().is_some() || key.is(Fixed::EXTENSION) || key.is(Fixed::FRAGMENT)
+}
+
+fn is_fifth(group: u64) -> bool {
+    hash64_seeded(&group.to_le_bytes(), 5).is_multiple_of(5)
+}
+
+fn believe(groups: &[&[Point]]) -> Option<Belief> {
+    let mut belief = Belief { values: None, absent: false, between: None, evidence: (0, 0, 0) };
+    for least in LEAST_VALUES {
+        let mut sides = [Trials::default(), Trials::default()];
+        let mut absent = Trials::default();
+        for group in groups {
+            all_alike(group, least, &mut sides[usize::from(is_fifth(group[0].group))], &mut absent);
+        }
+        let [mut chosen, mut fifth] = sides;
+        if let Some(evidence) = chosen.holds(MIN_CONSTANT).filter(|_| fifth.confirmed()) {
+            belief.values = Some(least);
+            belief.absent = absent.holds(MIN_CONSTANT).is_some();
+            belief.evidence = evidence;
+            break;
+        }
+    }
+    let mut between = Trials::default();
+    groups.iter().for_each(|group| in_between(group, &mut between));
+    if let Some(evidence) = between.holds(MIN_CONSTANT) {
+        belief.between = Some(distance(groups));
+        let of = belief.evidence;
+        belief.evidence = (of.0 + evidence.0, of.1 + evidence.1, of.2.max(evidence.2));
+    }
+    (belief.values.is_some() || belief.between.is_some()).then_some(belief)
+}
+
+/// Each value predicted from the others, where these are at least `least` and of one cluster.
+fn all_alike(group: &[Point], least: usize, trials: &mut Trials, absent: &mut Trials) {
+    if group.len() <= least {
+        return;
+    }
+    let first = group[0].label;
+    let same = group.iter().filter(|p| p.label == first).count();
+    let weight = ONE * (group.len() as u64).min(MAX_TRIALS) / group.len() as u64;
+    let has_absent = group[0].value == Value::Absent;
+    if same == group.len() && first.is_some() {
+        trials.add(first, weight * group.len() as u64, 0);
+        absent.add(first, if has_absent { ONE } else { 0 }, 0);
+    } else if same == 1 && group[1..].iter().all(|p| p.label.is_some() && p.label == group[1].label) {
+        trials.add(None, 0, weight);
+        absent.add(None, 0, if has_absent { ONE } else { 0 });
+    } else if same + 1 == group.len() && first.is_some() {
+        trials.add(None, 0, weight);
+    }
+}
+
+/// The points of a group that are numbers.
+fn numbers(group: &[Point]) -> Vec<(u64, Option<u32>, u32)> {
+    let number = |p: &Point| match p.value {
+        Value::Number(n) => Some((n, p.label, p.identity)),
+        _ => None,
+    };
+    group.iter().filter_map(number).collect()
+}
+
+/// Each number between two of one cluster.
+fn in_between(group: &[Point], trials: &mut Trials) {
+    let numbers = numbers(group);
+    let tried = || numbers.windows(3).filter(|w| w[0].1.is_some() && w[0].1 == w[2].1);
+    let count = tried().count() as u64;
+    if count == 0 {
+        return;
+    }
+    let weight = ONE * count.min(MAX_TRIALS) / count;
+    for window in tried() {
+        let right = window[1].1 == window[0].1;
+        trials.add(window[0].1, if right { weight } else { 0 }, if right { 0 } else { weight });
+    }
+}
+
+/// How far beyond a known number its cluster reaches, judged by the numbers that no two neighbours agree on.
+fn distance(groups: &[&[Point]]) -> u64 {
+    // Distance, in the fifth, right, weight, cluster.
+    let mut trials: Vec<(u64, bool, bool, u64, Option<u32>)> = Vec::new();
+    for group in groups {
+        let numbers = numbers(group);
+        let apart = |i: usize| i == 0 || i + 1 == numbers.len() || numbers[i - 1].1 != numbers[i + 1].1;
+        let near = |i: usize| {
+            let before = i.checked_sub(1).map(|j| (numbers[i].0 - numbers[j].0, numbers[j].1));
+            let after = numbers.get(i + 1).map(|n| (n.0 - numbers[i].0, n.1));
+            match (before, after) {
+                (Some(a), Some(b)) if a.0 == b.0 && a.1 != b.1 => None,
+                (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
+                (a, b) => a.or(b),
+            }
+        };
+        let tried: Vec<(u64, bool, Option<u32>)> = (0..numbers.len())
+            .filter(|&i| apart(i))
+            .filter_map(|i| {
+                near(i).map(|(distance, label)| (distance, label.is_some() && label == numbers[i].1, label))
+            })
+            .collect();
+        let weight = ONE * (tried.len() as u64).min(MAX_TRIALS) / (tried.len() as u64).max(1);
+        let fifth = is_fifth(group[0].group);
+        trials.extend(tried.into_iter().map(|(distance, right, label)| (distance, fifth, right, weight, label)));
+    }
+    trials.sort_unstable();
+    let mut sides = [Trials::default(), Trials::default()];
+    let mut best = 0;
+    for same in trials.chunk_by(|a, b| a.0 == b.0) {
+        if same[0].0 > MAX_DISTANCE {
+            break;
+        }
+        for &(_, fifth, right, weight, label) in same {
+            sides[usize::from(fifth)].add(label, if right { weight } else { 0 }, if right { 0 } else { weight });
+        }
+        if sides[0].holds(MIN_CONSTANT).is_some() && sides[1].confirmed() {
+            best = same[0].0;
+        }
+    }
+    best
+}
+
+/// The spans of a group: a URL of the group, the numbers (`None`: any value), an identity of the page.
+fn spans(group: &[Point], belief: &Belief, mut out: impl FnMut(u32, Option<[u64; 2]>, u32)) {
+    let Some(like) = group.iter().find(|p| p.value != Value::Absent) else { return };
+    let label = group[0].label;
+    if belief.values.is_some_and(|least| group.len() >= least)
+        && label.is_some()
+        && group.iter().all(|p| p.label == label)
+    {
+        return out(like.identity, None, like.identity);
+    }
+    let Some(reach) = belief.between else { return };
+    let numbers = numbers(group);
+    let runs: Vec<&[(u64, Option<u32>, u32)]> = numbers.chunk_by(|a, b| a.1 == b.1 && a.1.is_some()).collect();
+    let ends = |run: &[(u64, Option<u32>, u32)]| (run[0].0, run[run.len() - 1].0);
+    for (i, run) in runs.iter().enumerate().filter(|(_, run)| run[0].1.is_some()) {
+        let (low, high) = ends(run);
+        // A number in the middle between two pages is of neither.
+        let half = |gap: u64| reach.min((gap - 1) / 2);
+        let below = i.checked_sub(1).map_or(reach, |j| half(low - ends(runs[j]).1));
+        let above = runs.get(i + 1).map_or(reach, |next| half(ends(next).0 - high));
+        let range = [low.saturating_sub(below), high.saturating_add(above)];
+        if range[0] < range[1] {
+            out(run[0].2, Some(range), run[0].2);
+        }
+    }
+}
