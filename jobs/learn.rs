@@ -1,5 +1,6 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
-use super::report::{Exit, Failure};
+use super::cluster::{ClusterArgs, ClusterError, LearnedSites, digest_of};
+use super::report::{Exit, Failure, chain, say};
 use clap::{Args, ValueEnum};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -8,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use undust::dataflow::sample::SampleParams;
-use undust::dataflow::summary::Summary;
-use undust::dataflow::{Batches, Learned, Plan, RunError, Source, SourceError, Withdrawn};
+use undust::dataflow::summary::{Parameters, Summary};
+use undust::dataflow::{Batches, Journal, Learned, Plan, RunError, Source, SourceError, Withdrawn};
 use undust::io::output::Existing;
 use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
@@ -21,8 +22,11 @@ use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::file::{self, Header, InputCounts, Learned as Dates};
 use undust::rules::types::Evidence;
+use undust::runtime::hosts::Cluster;
 use undust::runtime::memory::parse_size;
+use undust::runtime::mesh::{Mesh, Traffic};
 use undust::runtime::progress::{Progress, Reporter};
+use undust::runtime::workers::WorkersError;
 use undust::site::{Method, Params};
 
 /// Learns rules from records labelled with duplicate clusters, proves them on all records, and writes them.
@@ -38,9 +42,9 @@ pub struct LearnArgs {
     /// Folder for the results; must be empty or absent.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: u16,
+    /// Worker threads of each process (default: 1).
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
     /// The site of a record without a label: the registrable domain of its host, or the host.
     #[arg(long, value_enum, default_value_t = By::Domain)]
     site_by: By,
@@ -69,9 +73,9 @@ pub struct LearnArgs {
     /// holds already (--overwrite) is kept.
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
-    /// Memory of all workers together; what does not fit is kept in scratch.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
-    memory: usize,
+    /// Memory of all workers of a process together; what does not fit is kept in scratch (default: 1GiB).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
     /// Folder for scratch files (default: that of the system, TMPDIR).
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -90,6 +94,8 @@ pub struct LearnArgs {
     /// Says nothing on standard error but why it failed.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -137,6 +143,9 @@ pub enum LearnError {
         /// Where the sample is.
         out: PathBuf,
     },
+    /// The processes of the run did not come together, or did not stay so.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The run failed.
     #[error(transparent)]
     Failed(Box<dyn Error + Send + Sync>),
@@ -145,9 +154,10 @@ pub enum LearnError {
 impl LearnError {
     /// How the job ends (design, section 3).
     pub fn into_failure(self) -> Failure {
-        let exit = match self {
+        let exit = match &self {
             LearnError::Failed(_) => Exit::Failed,
             LearnError::Usage(_) => Exit::Usage,
+            LearnError::Cluster(error) => error.exit(),
             LearnError::Rejects { .. } => Exit::TooManyRejects,
         };
         Failure::new(exit, self)
@@ -165,8 +175,12 @@ impl From<IoError> for LearnError {
 /// # Errors
 /// [`LearnError`], which knows its exit code.
 pub fn run(args: LearnArgs) -> Result<(), LearnError> {
-    let plan = plan(&args)?;
+    let cluster = args.cluster.read()?;
+    let plan = plan(&args, cluster.as_ref())?;
     let spooled = match args.inputs.iter().any(|input| input.as_os_str() == "-") {
+        true if cluster.is_some() || args.cluster.resume => {
+            return Err(LearnError::Usage("standard input goes with one process and without --resume only".to_owned()));
+        }
         true => Some(shards::spool_stdin(&plan.scratch)?),
         false => None,
     };
@@ -176,35 +190,111 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     });
     let options = Options { format, stdin: spooled.as_ref().map(|file| file.path().to_owned()), ..Options::default() };
     let shards = shards::find(&args.inputs, &options)?;
-    let existing = if args.overwrite { Existing::Overwrite } else { Existing::Refuse };
     if let Some(path) = args.overrides.as_ref().filter(|path| !path.is_file()) {
         return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
     }
-    let out = OutputDir::create(&args.out, existing)?;
+    let parameters = digest_of(&(Parameters::of(&plan), args.line_limit));
+    let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &shards)?;
+    let done = learn(&args, &plan, &parameters, shards, mesh.as_ref());
+    if let Some(mesh) = &mesh {
+        match &done {
+            Ok(()) | Err(LearnError::Rejects { .. }) => mesh.farewell(),
+            Err(error) => mesh.give_up(&chain(error)),
+        }
+    }
+    done
+}
 
-    let source = Arc::new(Shards { shards, line_limit: args.line_limit, rejects: Arc::default() });
+/// Learns with those who are there.
+fn learn(
+    args: &LearnArgs,
+    plan: &Plan,
+    parameters: &str,
+    shards: Vec<Shard>,
+    mesh: Option<&Arc<Mesh>>,
+) -> Result<(), LearnError> {
+    let existing = match (args.overwrite, args.cluster.resume) {
+        (true, _) => Existing::Overwrite,
+        (_, true) => Existing::Resume,
+        _ => Existing::Refuse,
+    };
+    let writes = mesh.is_none_or(|mesh| mesh.process() == 0);
+    let out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
+    // Waits for process 0, which has made the folder ready.
+    let journal = match mesh.is_some() || args.cluster.resume {
+        true => Some(args.cluster.journal(mesh.map(Arc::as_ref), &args.out, parameters, &shards)?),
+        false => None,
+    };
+
+    let local = mesh.filter(|_| args.cluster.local_shards).map(|mesh| mesh.process() * plan.workers);
+    let source = Shards { shards, line_limit: args.line_limit, rejects: Arc::default(), local, workers: plan.workers };
+    let source = Arc::new(source);
     let progress = Arc::new(Progress::default());
     let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
-    let learned = undust::dataflow::run(&plan, source.clone(), progress).map_err(|error| match error {
+    let kept = journal.clone().map(|journal| journal as Arc<dyn Journal>);
+    let learned = undust::dataflow::run_on(plan, source.clone(), progress, mesh, kept);
+    drop(reporter);
+    let learned = learned.map_err(|error| match error {
         RunError::Source(error) => LearnError::Failed(error),
+        RunError::Workers(WorkersError::Peer(error)) => ClusterError::Mesh(error).into(),
         error => LearnError::Failed(Box::new(error)),
     })?;
-    drop(reporter);
+    tell(args, mesh.map(Arc::as_ref), journal.as_deref());
 
     let mut rejects = std::mem::take(&mut *source.rejects.lock().unwrap_or_else(PoisonError::into_inner));
     (0..learned.invalid).for_each(|_| rejects.add_unplaced(Reason::InvalidUrl));
-    let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
-    let summary = Summary::new(&plan, &learned, counts);
-    write(&out, &plan, &args, &learned, &summary, &rejects)?;
-    report(&learned, &summary)?;
-    if rejects.exceeds(args.max_rejects) {
-        return Err(LearnError::Rejects { rejected: rejects.total(), lines: rejects.lines(), out: args.out });
+    if let Some(mesh) = mesh {
+        let failed = |error: serde_json::Error| LearnError::Failed(Box::new(error));
+        let parts = mesh.gather(serde_json::to_vec(&rejects).map_err(failed)?).map_err(ClusterError::Mesh)?;
+        for part in parts.iter().flatten().skip(1) {
+            rejects.merge(serde_json::from_slice(part).map_err(failed)?);
+        }
     }
-    Ok(out.finish()?)
+    if let Some(out) = &out {
+        let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
+        let summary = Summary::new(plan, &learned, counts);
+        write(out, plan, args, &learned, &summary, &rejects)?;
+        report(&learned, &summary)?;
+    }
+    let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
+    if let Some(out) = out.filter(|_| refused.is_none()) {
+        out.finish()?;
+    }
+    if let Some(mesh) = mesh {
+        // The result is there, and whole or not for all alike.
+        let failed = |error: serde_json::Error| LearnError::Failed(Box::new(error));
+        let note = serde_json::to_vec(&refused).map_err(failed)?;
+        refused = serde_json::from_slice(&mesh.broadcast(note).map_err(ClusterError::Mesh)?).map_err(failed)?;
+        if mesh.process() > 0 {
+            drop(source);
+            journal.into_iter().for_each(LearnedSites::remove);
+        }
+    }
+    match refused {
+        Some((rejected, lines)) => Err(LearnError::Rejects { rejected, lines, out: args.out.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// What this process did, where there is more to say than that it is done.
+fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
+    let Some((taken, learned)) = journal.map(LearnedSites::counts) else { return };
+    if args.cluster.resume && !args.quiet {
+        say(format!("{taken} sites were learned before, {learned} are new"));
+    }
+    if let Some(mesh) = mesh.filter(|_| !args.quiet) {
+        let Traffic { sent, received } = mesh.traffic();
+        let how = if mesh.encrypts() { "encrypted" } else { "in the clear" };
+        say(format!(
+            "process {} of job {}: {learned} sites learned, {sent} bytes sent, {received} received, {how}",
+            mesh.process(),
+            mesh.job()
+        ));
+    }
 }
 
 /// Checked options.
-fn plan(args: &LearnArgs) -> Result<Plan, LearnError> {
+fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError> {
     let usage = |text: String| Err(LearnError::Usage(text));
     if !(0.0..1.0).contains(&args.held_back) {
         return usage(format!("--held-back {}: a share of at least 0, under 1", args.held_back));
@@ -236,9 +326,9 @@ fn plan(args: &LearnArgs) -> Result<Plan, LearnError> {
             ..SampleParams::default()
         },
         site_by,
-        workers: args.workers.into(),
-        memory: args.memory,
-        scratch: args.scratch.clone().unwrap_or_else(std::env::temp_dir),
+        workers: args.workers.or(cluster.and_then(|c| c.workers)).unwrap_or(1).into(),
+        memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
+        scratch: args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir),
     })
 }
 
@@ -248,6 +338,10 @@ struct Shards {
     line_limit: usize,
     /// Those of the first pass.
     rejects: Arc<Mutex<Rejects>>,
+    /// Where the shards are this host's own, its first worker.
+    local: Option<usize>,
+    /// Workers of this process.
+    workers: usize,
 }
 
 /// The shards of one worker, one after the other.
@@ -262,6 +356,7 @@ struct Part {
 
 impl Source for Shards {
     fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError> {
+        let (index, peers) = self.local.map_or((index, peers), |first| (index - first, self.workers));
         let shards: Vec<Shard> = self.shards.iter().skip(index).step_by(peers).cloned().collect();
         Ok(Box::new(Part {
             shards: shards.into_iter(),

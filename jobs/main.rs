@@ -1,6 +1,7 @@
 //! The binary: one small file a job turns arguments into checked options and calls the library. clap lives here and
 //! nowhere else.
 
+mod cluster;
 mod evaluate;
 mod explain;
 mod export;

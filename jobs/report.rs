@@ -25,7 +25,6 @@ pub enum Exit {
     /// Usage or configuration.
     Usage = 2,
     /// A peer was lost or never came.
-    #[expect(dead_code, reason = "runs across machines come next; the code is part of the contract")]
     PeerLost = 3,
     /// More records were rejected than allowed.
     TooManyRejects = 4,

@@ -5,6 +5,12 @@ mod apply_cases;
 mod apply_laws;
 #[path = "it/apply_rules.rs"]
 mod apply_rules;
+#[path = "it/cluster_learn.rs"]
+mod cluster_learn;
+#[path = "it/cluster_mesh.rs"]
+mod cluster_mesh;
+#[path = "it/cluster_support.rs"]
+mod cluster_support;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]

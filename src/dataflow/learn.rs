@@ -6,6 +6,7 @@
 //! ```
 
 use super::group::{Grouper, Sites};
+use super::journal::{Keep, TakeUp};
 use super::locate::Locator;
 use super::read::{Pool, read};
 use super::rows::Rows;
@@ -24,7 +25,7 @@ use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::core::{Exchange, Map};
 use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
-use timely::dataflow::operators::{Capability, Operator};
+use timely::dataflow::operators::{Capability, Concat, Operator};
 
 /// What the first dataflow leaves at a worker when it is done.
 #[derive(Clone, Debug, Default)]
@@ -46,14 +47,17 @@ pub fn learn<'scope>(
     let harvest = Harvest::default();
     let (pace, learned, pool) = (Handle::new(), Handle::new(), Pool::default());
 
-    read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
+    let (open, finished) = read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
         .sample(plan, pool, harvest.invalid.clone())
         .exchange(|(owner, _)| *owner)
         .probe_with(&pace)
         .group_by_site(plan, learned.clone(), shared.clone())
-        .learn_site(&plan.params)
+        .take_up(shared);
+    open.learn_site(&plan.params)
         .energy_walk()
         .select_rules()
+        .keep_learned(shared)
+        .concat(finished)
         .probe_with(&learned)
         .gather(plan.workers, harvest.sites.clone())
         .probe_with(end);

@@ -6,6 +6,7 @@
 //!
 //! The module knows no files: records come from a [`types::Source`], results are values.
 pub mod group;
+pub mod journal;
 pub mod learn;
 pub mod locate;
 pub mod pages;
@@ -20,6 +21,7 @@ pub mod tally;
 pub mod types;
 pub mod verdict;
 pub mod walk;
-pub use run::{Learned, ProvenSite, Withdrawn, run};
+pub use journal::Journal;
+pub use run::{Learned, ProvenSite, Withdrawn, run, run_on};
 pub use types::{Batches, Plan, RunError, Source, SourceError};
 pub mod summary;

@@ -3,6 +3,7 @@
 //! Every process comes to the same verdicts from the same counts, so nothing but counts and rules travels. Within a
 //! process the first worker decides and the others wait for its table.
 
+use super::journal::Journal;
 use super::learn::learn;
 use super::proof::{Counts, prove};
 use super::table::Table;
@@ -11,8 +12,9 @@ use super::types::{Epoch, LearnedSite, Plan, RunError, Shared, Source};
 use super::verdict::{Reason, Verdict, judge, overwrite};
 use crate::rules::Urls;
 use crate::rules::types::{Rule, SiteRules};
+use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
-use crate::runtime::workers::{self, Alarm};
+use crate::runtime::workers::{self, Alarm, Crew};
 use crate::spill::Scratch;
 use std::sync::{Arc, Mutex, PoisonError};
 use timely::dataflow::operators::probe::Handle;
@@ -86,15 +88,40 @@ pub struct Learned {
 /// # Errors
 /// [`RunError`] when records cannot be read, scratch cannot be used, or a worker is lost.
 pub fn run(plan: &Plan, records: Arc<dyn Source>, progress: Arc<Progress>) -> Result<Learned, RunError> {
-    let shared = Arc::new(Shared::new(Scratch::new(&plan.scratch)?, progress));
+    run_on(plan, records, progress, None, None)
+}
+
+/// [`run`] together with the processes of `mesh`, each with as many workers as `plan` has; sites that `journal` knows are
+/// not learned again, the others are kept in it. Every process ends with the same sites; what is counted per record
+/// that did not come so far ([`Learned::invalid`]) is each process's own.
+///
+/// # Errors
+/// As there, and when another process is lost or fails.
+pub fn run_on(
+    plan: &Plan,
+    records: Arc<dyn Source>,
+    progress: Arc<Progress>,
+    mesh: Option<&Arc<Mesh>>,
+    journal: Option<Arc<dyn Journal>>,
+) -> Result<Learned, RunError> {
+    let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
+    let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
+    (shared.journal, shared.fate) = (journal, fate);
+    let shared = Arc::new(shared);
     let desk = Arc::new(Desk::default());
     let plan = Plan { workers: plan.workers.max(1), ..plan.clone() };
+    let crew = Crew { workers: plan.workers, mesh: mesh.cloned() };
     let (ours, theirs) = (shared.clone(), desk.clone());
-    let invalid =
-        workers::run(plan.workers, move |worker, alarm| work(worker, alarm, &plan, records.as_ref(), &ours, &theirs))?;
+    let worked =
+        workers::run_on(&crew, move |worker, alarm| work(worker, alarm, &plan, records.as_ref(), &ours, &theirs));
+    if worked.is_err() && mesh.is_some() {
+        // The workers rest and never let go of it.
+        shared.scratch.discard();
+    }
     if let Some(failure) = shared.take_failure() {
         return Err(failure);
     }
+    let invalid = worked?;
     let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     let case = case.expect("the first worker leaves the result");
     Ok(Learned { sites: case.sites, invalid: invalid.into_iter().sum(), proof_passes: case.passes as u64 })

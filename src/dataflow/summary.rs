@@ -89,6 +89,17 @@ pub struct Parameters {
     pub site_by: String,
 }
 
+impl Parameters {
+    /// Those of a plan.
+    pub fn of(plan: &Plan) -> Parameters {
+        let site_by = match plan.site_by {
+            SiteBy::Domain => "domain",
+            SiteBy::Host => "host",
+        };
+        Parameters { learn: plan.params.clone(), sample: plan.sample, site_by: site_by.to_owned() }
+    }
+}
+
 /// Figures over distinct URLs of all records, under the rules that hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
@@ -202,14 +213,10 @@ impl Summary {
             ("proof: rules withdrawn".to_owned(), total.withdrawn),
             ("proof: sites fallen back".to_owned(), total.fell_back),
         ]);
-        let site_by = match plan.site_by {
-            SiteBy::Domain => "domain",
-            SiteBy::Host => "host",
-        };
         Summary {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            parameters: Parameters { learn: plan.params.clone(), sample: plan.sample, site_by: site_by.to_owned() },
+            parameters: Parameters::of(plan),
             stages,
             rejects,
             total: total.with_rates(),

@@ -1,6 +1,7 @@
 //! What the dataflows are given and what they share; short names for their streams.
 use crate::model::{RecordBatch, SiteBy};
 use crate::rules::types::SiteRules;
+use crate::runtime::mesh::{Cause, Fate};
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::WorkersError;
 use crate::site::Params;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::journal::Journal;
 use super::sample::{Cut, SampleParams};
 
 /// Times of the dataflows: epochs, counted from 0. A source makes an epoch of each batch.
@@ -66,6 +68,9 @@ pub enum RunError {
     /// The records could not be read.
     #[error("{0}")]
     Source(SourceError),
+    /// A learned site could not be kept for `--resume`.
+    #[error("{0}")]
+    Journal(SourceError),
     /// What did not fit the memory could not be kept on disk.
     #[error(transparent)]
     Spill(#[from] SpillError),
@@ -87,6 +92,10 @@ pub struct Shared {
     pub scratch: Arc<Scratch>,
     /// Counters for the progress line.
     pub progress: Arc<Progress>,
+    /// Sites that an earlier run of the same input and parameters has learned, and where those of this run are kept.
+    pub journal: Option<Arc<dyn Journal>>,
+    /// On several processes: this one's index, and what becomes of the run.
+    pub fate: Option<(usize, Arc<Fate>)>,
     failed: AtomicBool,
     failure: Mutex<Option<RunError>>,
 }
@@ -94,14 +103,26 @@ pub struct Shared {
 impl Shared {
     /// For a run that spills to `scratch`.
     pub fn new(scratch: Scratch, progress: Arc<Progress>) -> Shared {
-        Shared { scratch: Arc::new(scratch), progress, failed: AtomicBool::new(false), failure: Mutex::new(None) }
+        Shared {
+            scratch: Arc::new(scratch),
+            progress,
+            journal: None,
+            fate: None,
+            failed: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        }
     }
 
-    /// Keeps the first failure; sources stop at the next batch.
+    /// Keeps the first failure; sources stop at the next batch. On several processes the run ends here: the others
+    /// could not be told in time through the dataflow.
     pub fn fail(&self, error: impl Into<RunError>) {
         let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         failure.get_or_insert(error.into());
         self.failed.store(true, Ordering::Release);
+        drop(failure);
+        if let Some((process, fate)) = &self.fate {
+            fate.seal(Cause::Failed { process: *process, reason: String::new() });
+        }
     }
 
     /// True once something has failed.
@@ -118,7 +139,9 @@ impl Shared {
 /// What the first dataflow makes of one site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LearnedSite {
-    /// The rules that hold on the training records.
+    /// The rules that hold on the training records. They travel as the JSON of the rule file: their format leaves out
+    /// what is empty, which a format without names of fields cannot.
+    #[serde(with = "as_json")]
     pub rules: SiteRules,
     /// Figures of the learning itself, by name.
     pub counts: BTreeMap<String, u64>,
@@ -128,4 +151,18 @@ pub struct LearnedSite {
     pub trained: u64,
     /// Training URLs that came with two labels.
     pub conflicts: u64,
+}
+
+/// Rules inside another format.
+mod as_json {
+    use crate::rules::types::SiteRules;
+    use serde::{Deserialize, Deserializer, Serializer, de, ser};
+
+    pub(super) fn serialize<S: Serializer>(rules: &SiteRules, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&serde_json::to_string(rules).map_err(ser::Error::custom)?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SiteRules, D::Error> {
+        serde_json::from_str(&String::deserialize(from)?).map_err(de::Error::custom)
+    }
 }

@@ -97,7 +97,8 @@ pub enum IoError {
     },
     /// An output folder that holds something.
     #[error(
-        "{path}: not empty (it holds {entry}); name another folder, or give --overwrite to replace an earlier result"
+        "{path}: not empty (it holds {entry}); name another folder, give --overwrite to replace an \
+         earlier result, or --resume to go on with a run that ended early"
     )]
     NotEmpty {
         /// The folder.

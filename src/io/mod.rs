@@ -12,6 +12,7 @@
 //! | [`rejects`] | counts and a bounded sample of bad lines; merges the same over any split of the input |
 //! | [`output`] | the output folder and files that are whole or not there |
 //! | [`error`] | failures of the run, each with the path and a way out |
+//! | [`journal`] | finished pieces of work that outlive a run: what `--resume` takes up |
 //!
 //! A bad line is data: counted, sampled, never fatal. A bad file is a failure of the run. Nothing here prints; progress
 //! is a plain atomic that others read.
@@ -19,6 +20,7 @@
 pub mod blocks;
 pub mod compression;
 pub mod error;
+pub mod journal;
 pub mod jsonl;
 pub mod output;
 pub mod reader;

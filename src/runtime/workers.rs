@@ -1,13 +1,20 @@
 //! Worker threads: timely's, from a configuration made by hand, with panics caught at the edge of the run.
 //!
 //! timely's own option parser, hostfile and start-up messages stay out of it (design, section 11).
+//! On several processes the sockets are the mesh's; workers of a run that is lost neither go on nor unwind, since the
+//! engine's threads would panic on their way out: they rest until the process ends, and [`run_on`] returns at once.
+
+use super::mesh::{Cause, Fate, Mesh, MeshError, either, rest};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use timely::WorkerConfig;
-use timely::communication::Config as Threads;
-use timely::execute::Config;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
+use timely::communication::{Config as Threads, Hooks};
+use timely::execute::{Config, execute_from};
 use timely::worker::Worker;
 
 /// Why the workers did not all come to an end.
@@ -24,28 +31,47 @@ pub enum WorkersError {
     /// One panicked (and timely brought the others down).
     #[error("a worker panicked: {0} (a defect of undust; please report it)")]
     Panic(String),
+    /// Another process was lost or failed.
+    #[error(transparent)]
+    Peer(#[from] MeshError),
+}
+
+/// Who works: threads of this process, alone or with those of others.
+#[derive(Clone, Debug)]
+pub struct Crew {
+    /// Worker threads of each process.
+    pub workers: usize,
+    /// The other processes, if any.
+    pub mesh: Option<Arc<Mesh>>,
 }
 
 /// Tells the workers of a process that one of them is lost. In one process timely does not: the others would wait for
 /// ever for its progress.
 #[derive(Debug, Default)]
-pub struct Alarm(AtomicBool);
+pub struct Alarm {
+    rung: AtomicBool,
+    /// On several processes.
+    fate: Option<Arc<Fate>>,
+}
 
 /// What workers end with that are well themselves.
 const ANOTHER: &str = "another worker is lost";
 
 impl Alarm {
     fn ring(&self) {
-        self.0.store(true, Ordering::Release);
+        self.rung.store(true, Ordering::Release);
     }
 
-    /// Lets `worker` work while `going` holds.
+    /// Lets `worker` work while `going` holds. Where the run on several processes is lost it does not return.
     ///
     /// # Panics
     /// When another worker has panicked; [`run`] turns that into an error.
     pub fn work_while(&self, worker: &mut Worker, mut going: impl FnMut() -> bool) {
         while going() {
-            if self.0.load(Ordering::Acquire) {
+            if self.fate.as_ref().is_some_and(|fate| fate.is_sealed()) {
+                rest();
+            }
+            if self.rung.load(Ordering::Acquire) {
                 resume_unwind(Box::new(ANOTHER.to_owned()));
             }
             worker.step_or_park(Some(LOOK_UP));
@@ -71,8 +97,7 @@ pub fn run<T: Send + 'static>(
     let cause = first.clone();
     let started = timely::execute(config, move |worker| {
         catch_unwind(AssertUnwindSafe(|| work(worker, &alarm))).unwrap_or_else(|payload| {
-            let said = payload.downcast_ref::<String>().map(String::as_str);
-            let said = said.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            let said = said(payload.as_ref());
             if said != ANOTHER {
                 cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said.to_owned());
             }
@@ -86,6 +111,58 @@ pub fn run<T: Send + 'static>(
         let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         WorkersError::Panic(first.unwrap_or(said))
     })
+}
+
+/// What a panic said.
+fn said(payload: &(dyn Any + Send)) -> &str {
+    let said = payload.downcast_ref::<String>().map(String::as_str);
+    said.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// Runs `work` at each worker of this process, together with those of the others, and gives what those of this process
+/// return. After an error the threads of the run are left resting: the process should end.
+///
+/// # Errors
+/// [`WorkersError`] when the threads cannot be started, one panics, or another process is lost or fails.
+pub fn run_on<T: Send + 'static>(
+    crew: &Crew,
+    work: impl Fn(&mut Worker, &Alarm) -> T + Send + Sync + 'static,
+) -> Result<Vec<T>, WorkersError> {
+    let Some(mesh) = crew.mesh.as_ref().filter(|mesh| mesh.processes() > 1) else { return run(crew.workers, work) };
+    let failed = |reason: String| WorkersError::Start { workers: crew.workers, reason };
+    let hooks = Hooks::default();
+    let threads = ProcessBuilder::new_typed_vector(crew.workers, hooks.refill.clone(), None);
+    let (builders, network) =
+        initialize_networking_from_sockets(threads, mesh.wires(), mesh.process(), crew.workers, hooks)
+            .map_err(|error| failed(error.to_string()))?;
+    let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
+    let fate = mesh.fate().clone();
+    let alarm = Alarm { fate: Some(fate.clone()), ..Alarm::default() };
+    let told = fate.clone();
+    let guards = execute_from(builders, Box::new(network), WorkerConfig::default(), move |worker| {
+        catch_unwind(AssertUnwindSafe(|| work(worker, &alarm))).unwrap_or_else(|payload| {
+            told.seal(Cause::Panicked(said(payload.as_ref()).to_owned()));
+            rest()
+        })
+    })
+    .map_err(failed)?;
+    // Joining never ends when the run is lost, so it is done aside.
+    let answer = Arc::new(Mutex::new(None));
+    let (kept, bell) = (answer.clone(), fate.clone());
+    let joiner = std::thread::Builder::new().name("mesh:join".to_owned()).spawn(move || {
+        let results: Vec<Result<T, String>> = guards.join();
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(results);
+        bell.nudge();
+    });
+    joiner.map_err(|error| failed(error.to_string()))?;
+    match either(&fate, &answer) {
+        Some(results) => results.into_iter().collect::<Result<Vec<T>, String>>().map_err(WorkersError::Panic),
+        None => match (fate.cause(), mesh.error()) {
+            (Some(Cause::Panicked(said)), _) => Err(WorkersError::Panic(said)),
+            (_, Some(error)) => Err(WorkersError::Peer(error)),
+            (_, None) => Err(WorkersError::Panic("the run ended without a reason".to_owned())),
+        },
+    }
 }
 
 #[cfg(test)]

@@ -53,6 +53,12 @@ impl Scratch {
         self.folder.path()
     }
 
+    /// Removes the folder now: for a run that is lost, whose threads never let go of it. What fails is left to whoever
+    /// cleans the machine's temporary files.
+    pub fn discard(&self) {
+        let _ = std::fs::remove_dir_all(self.path());
+    }
+
     /// Begins a run.
     ///
     /// # Errors

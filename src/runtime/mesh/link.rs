@@ -1,0 +1,401 @@
+//! One authenticated connection to a peer: frames of data, notes, and signs of life.
+//!
+//! A frame is a length (two bytes, big-endian) and a body: one byte for its kind, and its payload; the whole body is
+//! sealed where traffic is encrypted (Noise transport, one counter a direction: a frame lost, repeated or out of order
+//! does not open). A thread a link reads all its life, so that silence is always seen; data goes on through a short
+//! queue, notes (the few words that processes exchange beside the dataflow) through another.
+
+use super::fate::{Cause, Fate, rest};
+use snow::StatelessTransportState;
+use std::io::{self, BufReader, Chain, Cursor, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// Most payload bytes of a frame: two of them take what timely's buffer holds.
+pub const FRAME: usize = 1 << 15;
+/// Bytes that sealing adds.
+const TAG: usize = 16;
+/// Frames of data that wait for timely's thread.
+const QUEUE: usize = 64;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A sign of life.
+    Beat = 0,
+    /// Bytes of the dataflow.
+    Data = 1,
+    /// No more data comes.
+    End = 2,
+    /// Part of a note; more follows.
+    NotePart = 3,
+    /// The last part of a note.
+    Note = 4,
+    /// The sender has lost the process named in the first four bytes; how it showed.
+    Lost = 5,
+    /// The sender gives up; why.
+    Failed = 6,
+    /// The sender is done and will close.
+    Bye = 7,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Kind> {
+        use Kind::{Beat, Bye, Data, End, Failed, Lost, Note, NotePart};
+        [Beat, Data, End, NotePart, Note, Lost, Failed, Bye].into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// A connection whose handshake is over.
+pub struct Joined {
+    /// Who is at the other end.
+    pub process: usize,
+    /// The connection, blocking.
+    pub socket: TcpStream,
+    /// Bytes of frames that were read with the handshake.
+    pub leftover: Vec<u8>,
+    /// Seals and opens; `None` in the clear.
+    pub cipher: Option<StatelessTransportState>,
+    /// Counters of the next frames out and in: the handshake may have used some.
+    pub nonces: (u64, u64),
+}
+
+/// Bytes over a link, frames and all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+}
+
+/// One peer, as this process sees it.
+pub struct Link {
+    /// Its index.
+    pub process: usize,
+    socket: TcpStream,
+    writer: Mutex<Sealer>,
+    fate: Arc<Fate>,
+    born: Instant,
+    /// When the last frame came, in milliseconds since `born`.
+    seen: AtomicU64,
+    received: AtomicU64,
+    /// The reader waits for timely to take data: that nothing is read then is not the peer's silence.
+    full: AtomicBool,
+    /// It said Bye: that it closes is no loss.
+    bye: AtomicBool,
+    data: Mutex<Receiver<Vec<u8>>>,
+    notes: Mutex<Receiver<Vec<u8>>>,
+}
+
+impl Link {
+    /// Starts to read and to give signs of life every `beat`.
+    ///
+    /// # Errors
+    /// What the system says when it cannot.
+    pub fn start(joined: Joined, fate: Arc<Fate>, beat: Duration) -> io::Result<Arc<Link>> {
+        let Joined { process, socket, leftover, cipher, nonces } = joined;
+        socket.set_nonblocking(false)?;
+        socket.set_read_timeout(None)?;
+        socket.set_write_timeout(None)?;
+        let cipher = cipher.map(Arc::new);
+        let (data_in, data) = sync_channel(QUEUE);
+        let (notes_in, notes) = channel();
+        let link = Arc::new(Link {
+            process,
+            writer: Mutex::new(Sealer {
+                socket: socket.try_clone()?,
+                cipher: cipher.clone(),
+                nonce: nonces.0,
+                plain: Vec::new(),
+                frame: Vec::new(),
+                sent: 0,
+            }),
+            fate,
+            born: Instant::now(),
+            seen: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            full: AtomicBool::new(false),
+            bye: AtomicBool::new(false),
+            data: Mutex::new(data),
+            notes: Mutex::new(notes),
+            socket: socket.try_clone()?,
+        });
+        let from = BufReader::with_capacity(1 << 17, Cursor::new(leftover).chain(socket));
+        let opener = Opener { from, cipher, nonce: nonces.1, body: Vec::new() };
+        let (reads, beats) = (link.clone(), Arc::downgrade(&link));
+        std::thread::Builder::new()
+            .name(format!("mesh:read-{process}"))
+            .spawn(move || reads.read(opener, &data_in, &notes_in))?;
+        std::thread::Builder::new().name(format!("mesh:beat-{process}")).spawn(move || {
+            // Ends with the link or with the connection.
+            while let Some(link) = beats.upgrade() {
+                if !link.beat() {
+                    break;
+                }
+                drop(link);
+                std::thread::sleep(beat);
+            }
+        })?;
+        Ok(link)
+    }
+
+    /// How long the peer has said nothing; `None` once it has said Bye, and while nobody listens here.
+    pub fn silence(&self) -> Option<Duration> {
+        let hears = !self.bye.load(Ordering::Acquire) && !self.full.load(Ordering::Acquire);
+        let seen = Duration::from_millis(self.seen.load(Ordering::Acquire));
+        hears.then(|| self.born.elapsed().saturating_sub(seen))
+    }
+
+    fn saw(&self) {
+        self.seen.store(self.born.elapsed().as_millis() as u64, Ordering::Release);
+    }
+
+    /// The peer has said Bye.
+    pub fn is_done(&self) -> bool {
+        self.bye.load(Ordering::Acquire)
+    }
+
+    /// Bytes so far.
+    pub fn traffic(&self) -> Traffic {
+        let sent = self.writer.lock().unwrap_or_else(PoisonError::into_inner).sent;
+        Traffic { sent, received: self.received.load(Ordering::Relaxed) }
+    }
+
+    fn send(&self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).write(kind, payload)
+    }
+
+    /// Sends, and turns a connection that is broken into the loss of the peer.
+    fn send_or_lose(&self, kind: Kind, payload: &[u8]) {
+        if let Err(error) = self.send(kind, payload) {
+            self.lose(&error);
+        }
+    }
+
+    fn lose(&self, error: &io::Error) {
+        let what = match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                "the connection was closed at its end".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        if !self.is_done() {
+            self.fate.seal(Cause::Lost { process: self.process, what });
+        }
+    }
+
+    /// A sign of life; `false` when the connection is broken.
+    fn beat(&self) -> bool {
+        match self.writer.try_lock() {
+            // Data is on its way, which is sign enough.
+            Err(TryLockError::WouldBlock) => true,
+            Err(TryLockError::Poisoned(_)) => false,
+            // The reader tells of a broken connection: it knows what came before the break.
+            Ok(mut writer) => writer.write(Kind::Beat, &[]).is_ok(),
+        }
+    }
+
+    /// Bytes of the dataflow.
+    pub(super) fn send_data(&self, bytes: &[u8]) {
+        bytes.chunks(FRAME).for_each(|chunk| self.send_or_lose(Kind::Data, chunk));
+    }
+
+    /// No more bytes of the dataflow.
+    pub(super) fn send_end(&self) {
+        self.send_or_lose(Kind::End, &[]);
+    }
+
+    /// The next frame of data, its kind byte first: a lone kind byte is the end. Never returns once the run is lost.
+    pub(super) fn next_data(&self) -> Vec<u8> {
+        match self.data.lock().unwrap_or_else(PoisonError::into_inner).recv() {
+            Ok(frame) => frame,
+            Err(_) => rest(),
+        }
+    }
+
+    /// Sends a note.
+    pub fn send_note(&self, note: &[u8]) {
+        let last = note.len().saturating_sub(1) / FRAME * FRAME;
+        note[..last].chunks(FRAME).for_each(|part| self.send_or_lose(Kind::NotePart, part));
+        self.send_or_lose(Kind::Note, &note[last..]);
+    }
+
+    /// The next note, if one comes within `time`.
+    pub fn next_note(&self, time: Duration) -> Option<Vec<u8>> {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        match notes.recv_timeout(time) {
+            Ok(note) => Some(note),
+            // The reader has ended; what it left is still taken, and why it ended is known to the fate.
+            Err(RecvTimeoutError::Disconnected) => {
+                self.fate.wait(time);
+                None
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+        }
+    }
+
+    /// Tells the peer, if it can be told quickly, why this process ends.
+    pub fn give_up(&self, cause: &Cause, reason: &str) {
+        let (kind, payload) = match cause {
+            Cause::Lost { process, what } => {
+                (Kind::Lost, [&(*process as u32).to_be_bytes()[..], what.as_bytes()].concat())
+            }
+            Cause::Failed { .. } | Cause::Panicked(_) => (Kind::Failed, reason.as_bytes().to_vec()),
+        };
+        for _ in 0..20 {
+            match self.writer.try_lock() {
+                Ok(mut writer) => {
+                    let _ = self.socket.set_write_timeout(Some(Duration::from_millis(200)));
+                    // Nobody to tell if this fails: the peer will see the connection close.
+                    let _ = writer.write(kind, &payload[..payload.len().min(FRAME)]);
+                    return;
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// Says that this process is done.
+    pub fn bye(&self) {
+        let _ = self.send(Kind::Bye, &[]);
+    }
+
+    /// Ends the connection.
+    pub fn close(&self) {
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    /// The reader's thread.
+    fn read(&self, mut opener: Opener, data: &SyncSender<Vec<u8>>, notes: &Sender<Vec<u8>>) {
+        let mut note = Vec::new();
+        loop {
+            let mut frame = Vec::new();
+            let kind = match opener.next(&mut frame) {
+                Ok(kind) => kind,
+                Err(error) => return self.lose(&error),
+            };
+            self.saw();
+            self.received.fetch_add(frame.len() as u64 + 2, Ordering::Relaxed);
+            match kind {
+                Kind::Beat => {}
+                Kind::Data | Kind::End => {
+                    if kind == Kind::End {
+                        frame.truncate(1);
+                    } else if frame.len() == 1 {
+                        continue;
+                    }
+                    self.full.store(true, Ordering::Release);
+                    let taken = data.send(frame);
+                    self.saw();
+                    self.full.store(false, Ordering::Release);
+                    if taken.is_err() {
+                        return;
+                    }
+                }
+                Kind::NotePart => note.extend_from_slice(&frame[1..]),
+                Kind::Note => {
+                    note.extend_from_slice(&frame[1..]);
+                    if notes.send(std::mem::take(&mut note)).is_err() {
+                        return;
+                    }
+                }
+                Kind::Lost => {
+                    let (process, what) = frame[1..].split_at_checked(4).unwrap_or_default();
+                    let process = process.try_into().map_or(self.process, |bytes| u32::from_be_bytes(bytes) as usize);
+                    self.fate.seal(Cause::Lost { process, what: String::from_utf8_lossy(what).into_owned() });
+                    return;
+                }
+                Kind::Failed => {
+                    let reason = String::from_utf8_lossy(&frame[1..]).into_owned();
+                    self.fate.seal(Cause::Failed { process: self.process, reason });
+                    return;
+                }
+                Kind::Bye => {
+                    self.bye.store(true, Ordering::Release);
+                    self.fate.nudge();
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("process", &self.process).finish_non_exhaustive()
+    }
+}
+
+/// The sending half.
+struct Sealer {
+    socket: TcpStream,
+    cipher: Option<Arc<StatelessTransportState>>,
+    nonce: u64,
+    plain: Vec<u8>,
+    frame: Vec<u8>,
+    sent: u64,
+}
+
+impl Sealer {
+    fn write(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+        debug_assert!(payload.len() <= FRAME, "the length has two bytes");
+        self.frame.clear();
+        match &self.cipher {
+            None => {
+                self.frame.extend_from_slice(&(payload.len() as u16 + 1).to_be_bytes());
+                self.frame.push(kind as u8);
+                self.frame.extend_from_slice(payload);
+            }
+            Some(cipher) => {
+                self.plain.clear();
+                self.plain.push(kind as u8);
+                self.plain.extend_from_slice(payload);
+                self.frame.resize(2 + self.plain.len() + TAG, 0);
+                let n =
+                    cipher.write_message(self.nonce, &self.plain, &mut self.frame[2..]).map_err(io::Error::other)?;
+                self.nonce += 1;
+                self.frame[..2].copy_from_slice(&(n as u16).to_be_bytes());
+            }
+        }
+        self.sent += self.frame.len() as u64;
+        self.socket.write_all(&self.frame)
+    }
+}
+
+/// The receiving half.
+struct Opener {
+    from: BufReader<Chain<Cursor<Vec<u8>>, TcpStream>>,
+    cipher: Option<Arc<StatelessTransportState>>,
+    nonce: u64,
+    body: Vec<u8>,
+}
+
+impl Opener {
+    /// Reads the next frame: kind byte and payload.
+    fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Kind> {
+        let damaged = |what: &'static str| io::Error::new(io::ErrorKind::InvalidData, what);
+        let mut length = [0; 2];
+        self.from.read_exact(&mut length)?;
+        let length = usize::from(u16::from_be_bytes(length));
+        match &self.cipher {
+            None => {
+                out.resize(length, 0);
+                self.from.read_exact(out)?;
+            }
+            Some(cipher) => {
+                self.body.resize(length, 0);
+                self.from.read_exact(&mut self.body)?;
+                out.resize(length.checked_sub(TAG).ok_or_else(|| damaged("a frame that is too short"))?, 0);
+                let n = cipher
+                    .read_message(self.nonce, &self.body, out)
+                    .map_err(|_| damaged("a frame was tampered with"))?;
+                self.nonce += 1;
+                out.truncate(n);
+            }
+        }
+        out.first().copied().and_then(Kind::of).ok_or_else(|| damaged("a frame of no known kind"))
+    }
+}

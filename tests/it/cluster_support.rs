@@ -1,0 +1,158 @@
+//! Several processes of the binary on this machine's loopback addresses.
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder with shards, a list of hosts, and what processes say.
+pub struct Cluster {
+    folder: TempDir,
+    pub ports: Vec<u16>,
+}
+
+impl Cluster {
+    /// For `processes` processes, with a small corpus in `in`.
+    pub fn new(processes: usize, urls: usize) -> Cluster {
+        let folder = TempDir::new().unwrap();
+        // Ports that were free a moment ago.
+        let open: Vec<TcpListener> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let ports = open.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+        let cluster = Cluster { folder, ports };
+        let urls = urls.to_string();
+        let made = cluster.undust(&[
+            "synth",
+            "--out",
+            "in",
+            "--sites",
+            "12",
+            "--urls-min",
+            "60",
+            "--urls-max",
+            &urls,
+            "--shards",
+            "7",
+            "--seed",
+            "3",
+        ]);
+        assert!(made.code == Some(0), "{}", made.err);
+        // What describes the shards is none of them.
+        for description in ["manifest.json", "truth_rules.json"] {
+            std::fs::remove_file(cluster.path("in").join(description)).unwrap();
+        }
+        cluster.hostfile("hosts");
+        cluster
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// A secret with mode 0600.
+    pub fn secret(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        self.write(name, text);
+        std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    fn hostfile(&self, name: &str) {
+        let lines: Vec<String> = self.ports.iter().map(|port| format!("127.0.0.1:{port}\n")).collect();
+        self.write(name, &format!("# this machine\n\n{}", lines.concat()));
+    }
+
+    /// `cluster.toml` with these keys under `[mesh]`.
+    pub fn toml(&self, name: &str, mesh: &str) {
+        let hosts: Vec<String> =
+            self.ports.iter().map(|port| format!("[[host]]\naddress = \"127.0.0.1:{port}\"\n")).collect();
+        self.write(name, &format!("[mesh]\n{mesh}\n{}", hosts.concat()));
+    }
+
+    /// Starts the binary in the folder.
+    pub fn start(&self, arguments: &[&str]) -> Process {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_undust"));
+        command.args(arguments).current_dir(self.folder.path()).env_remove("UNDUST_SECRET_FILE");
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Process { child: piped.spawn().unwrap(), since: Instant::now() }
+    }
+
+    /// `learn in` as process `process`.
+    pub fn learn(&self, process: usize, out: &str, arguments: &[&str]) -> Process {
+        let process = process.to_string();
+        let hosts: &[&str] = if arguments.contains(&"--cluster") { &[] } else { &["--hostfile", "hosts"] };
+        self.start(&[&["learn", "in", "--out", out, "--process", &process], hosts, arguments].concat())
+    }
+
+    pub fn undust(&self, arguments: &[&str]) -> Ended {
+        self.start(arguments).end(60)
+    }
+
+    /// The three files of a result.
+    pub fn result(&self, out: &str) -> Vec<Vec<u8>> {
+        ["rules.jsonl", "summary.json", "rejects.jsonl", "_SUCCESS"]
+            .iter()
+            .map(|name| std::fs::read(self.path(out).join(name)).unwrap_or_else(|e| panic!("{out}/{name}: {e}")))
+            .collect()
+    }
+
+    /// The names in a folder.
+    pub fn names(&self, out: &str) -> Vec<String> {
+        names(&self.path(out))
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A process that goes on.
+pub struct Process {
+    pub child: Child,
+    since: Instant,
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` when a signal ended it.
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+    pub after: Duration,
+}
+
+impl Process {
+    /// Waits for the end, at most so many seconds.
+    #[track_caller]
+    pub fn end(mut self, seconds: u64) -> Ended {
+        fn read(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                from.read_to_string(&mut text).map(|_| text).unwrap()
+            })
+        }
+        let out_text = read(self.child.stdout.take().unwrap());
+        let err_text = read(self.child.stderr.take().unwrap());
+        let until = Instant::now() + Duration::from_secs(seconds);
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if Instant::now() > until => {
+                    self.child.kill().unwrap();
+                    self.child.wait().unwrap();
+                    panic!("still going after {seconds} s: {}", err_text.join().unwrap());
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let after = self.since.elapsed();
+        Ended { code: status.code(), out: out_text.join().unwrap(), err: err_text.join().unwrap(), after }
+    }
+}
