@@ -16,7 +16,7 @@
 //! - `synth`: synthetic sites with known truth.
 //! - `io`: formats, shards, compression, rejects, output folders.
 //! - `spill`: batches on disk, written and read back in place: the one user of `abomonation` and of `unsafe`.
-//! - `runtime`: configuration, workers, progress: how a dataflow is started and watched.
+//! - `runtime`: configuration, workers, progress, the mesh of processes: how a dataflow is started and watched.
 //! - `dataflow`: the learner on many workers: sample, group by site, energy walk, proof over all records.
 //!
 //! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the oracle of the
