@@ -4,6 +4,7 @@
 //! few integer comparisons. Values stay ranges of the text of [`Cells`](crate::url::Cells); a constant is appended to it.
 
 mod compile;
+mod index;
 mod lookups;
 mod mirrors;
 mod reduce;
@@ -15,12 +16,15 @@ mod trace;
 use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
-use crate::url::{self, Cell, Cut, Fixed, Key, KeyRef, Split};
+use crate::url::{self, Cell, Cut, Fixed, KeyRef, Split};
+use index::Index;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 
 type Slot = u16;
 const NO_SLOT: Slot = Slot::MAX;
+/// No slot of a fixed key: those stand first, so that a byte counts them.
+const NO_FIXED: u8 = u8::MAX;
 const NO_CELL: u16 = u16::MAX;
 /// Exception to every rule.
 const ALL: u16 = u16::MAX;
@@ -36,19 +40,15 @@ const GONE: KeyRef = KeyRef::Fixed(Fixed(u8::MAX));
 /// What the rules see of one URL.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Code of each slot.
-    codes: Vec<u32>,
-    /// Cell of each slot.
-    cells: Vec<u16>,
-    /// Seed of the key of each cell.
-    seeds: Vec<u64>,
-    /// Hash of the value of each cell under its key, where the slot is coded or the site needs identities.
-    hashes: Vec<u64>,
-    /// Slot and rank of each cell as it was cut.
-    slots: Vec<Slot>,
-    ranks: Vec<u32>,
-    /// Presence of the first 64 slots.
+    slots: Vec<SlotState>,
+    /// One a cell.
+    marks: Vec<Mark>,
+    /// Presence of the first slots, and [`EVER`].
     present: u64,
+    /// Sum of the hashes of the pairs, where the site needs it.
+    identity: u64,
+    /// Cells that rules left out and that still stand in the list.
+    gone: usize,
     /// What the rules touched, for [`CompiledSite::settled`]: bits of [`touch`].
     touched: u8,
     /// Source cells of a rule between forms.
@@ -62,28 +62,52 @@ pub struct State {
     disordered: bool,
 }
 
-#[derive(Debug)]
+/// A slot in one URL.
+#[derive(Clone, Copy, Debug)]
+struct SlotState {
+    /// Code of its value.
+    code: u32,
+    /// Place of its cell.
+    cell: u16,
+}
+
+impl SlotState {
+    const EMPTY: SlotState = SlotState { code: ABSENT, cell: NO_CELL };
+}
+
+/// What is known of a cell beside its key and value.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Hash of the value under its key, where the slot is coded or the site needs identities.
+    hash: u64,
+    /// Place of its name in the usual order of query keys.
+    rank: u32,
+    slot: Slot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Is(u32),
-    OneOf(Vec<u32>),
-    NoneOf(Vec<u32>),
+    /// Codes: a range of the words.
+    OneOf(u32, u32),
+    NoneOf(u32, u32),
     Present,
     Absent,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The key is left out.
     Drop(Slot),
     /// The key gets a constant; where it was absent only if `.2`.
     Set(Slot, u32, bool),
-    /// Codes that become other codes, sorted.
-    Map(Slot, Vec<(u32, u32)>),
+    /// Codes that become other codes: a range of the words, pairs sorted by the first.
+    Map(Slot, u32, u32),
     Apply(Slot, Function),
 }
 
 /// Where a key of a target form gets its value.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     Constant(u32),
     From(Slot),
@@ -110,37 +134,69 @@ mod touch {
     pub(super) const HARMLESS: u8 = 32;
 }
 
-/// The bit of a slot; none for slots beyond 64.
+/// The bit that every URL has.
+const EVER: u64 = 1 << 63;
+
+/// The bit of a slot; none for slots beyond the first 63.
 fn bit(slot: Slot) -> u64 {
-    1u64.checked_shl(u32::from(slot)).unwrap_or(0)
+    if slot < 63 { 1 << slot } else { 0 }
 }
 
-/// What a program needs to do anything, as bits of the first 64 slots: asked before its checks.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a program needs to do anything, as bits of the first slots: asked before its checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Gate {
+    /// Slots that must be present or must be absent.
+    asked: u64,
+    /// Those of them that must be present.
     present: u64,
-    absent: u64,
-    /// One of these is present; 0 where the program may act without.
+    /// One of these is present; [`EVER`] where the program may act without.
     any: u64,
 }
 
-#[derive(Debug)]
+/// One rule; ranges are of the lists of the site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Program {
-    checks: Vec<(Slot, Check)>,
-    steps: Vec<Step>,
-    /// For a rule between forms: its keys and their values, path keys rising.
-    target: Option<Vec<(Key, u64, Fill)>>,
+    gate: Gate,
+    checks: (u32, u32),
+    steps: (u32, u32),
+    /// Programs up to this one that look at what it writes: after it fired they may fire anew.
+    again: (u32, u32),
+    /// For a rule between forms: its keys, path keys rising, and where their values come from.
+    target: Option<(u32, u32)>,
 }
 
 /// A value that rules write, as a range of the pool.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Constant {
-    start: u32,
-    end: u32,
     /// Hash under its key.
     hash: u64,
+    start: u32,
+    end: u32,
     /// Composed into a URL and cut again it is this value of this key and nothing else.
     plain: bool,
+}
+
+/// Kind of a key; fixed keys hold their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Fixed(u8),
+    Param,
+    Query,
+}
+
+/// A key that rules mention (it has a slot), or a query key that has a place in the usual order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    /// Seed of the hashes of its values; of a named key the hash of its name.
+    seed: u64,
+    /// Name: a range of the pool.
+    start: u32,
+    end: u32,
+    /// Place in the usual order of query keys.
+    rank: u32,
+    class: Class,
+    /// It has values that rules mention.
+    coded: bool,
 }
 
 /// Hasher for keys that are hashes already.
@@ -166,30 +222,43 @@ impl BuildHasher for AsIs {
     }
 }
 
-/// The rules of one site, compiled.
-#[derive(Debug)]
+/// The rules of one site, compiled: a few flat lists, so that a site of six rules takes little over a kilobyte.
+#[derive(Debug, Default)]
 pub struct CompiledSite {
     cut: Cut,
-    fixed: [Slot; 256],
-    /// Slot and rank of named keys, by seed.
-    named: HashMap<u64, (Slot, u32), AsIs>,
-    keys: Vec<Key>,
-    seeds: Vec<u64>,
-    /// The slot has values that rules mention.
-    coded: Vec<bool>,
-    codes: HashMap<u64, u32, AsIs>,
-    /// Value of each code.
-    values: Vec<Constant>,
-    pool: Vec<u8>,
     /// Exceptions or look-ups ask for the identity of a URL.
     identified: bool,
+    /// Columns that have slots; they stand first, those of fixed keys before the others.
+    slots: Slot,
+    /// Slot of each fixed key, up to the last one that has one.
+    fixed: Vec<u8>,
+    columns: Vec<Column>,
+    /// Columns of named keys by seed.
+    named: Index,
+    /// Value of each code.
+    values: Vec<Constant>,
+    /// Codes by hash.
+    codes: Index,
+    pool: Vec<u8>,
     programs: Vec<Program>,
+    checks: Vec<(Slot, Check)>,
+    steps: Vec<Step>,
+    fills: Vec<(Slot, Fill)>,
+    words: Vec<u32>,
+    /// For each 64 programs: those that may act on any URL, then those that act where a slot is present, a word for each
+    /// of the first slots. Bits are programs.
+    wakers: Vec<u64>,
+    /// The programs know which of them wake which.
+    woken: bool,
     /// Rule, directory and its mirror, longest directory first.
     mirrors: Vec<(u16, Vec<u8>, Vec<u8>)>,
-    /// One a program.
-    gates: Vec<Gate>,
-    /// For each program the programs up to it that look at what it writes: after it fired they may fire anew.
-    again: Vec<Vec<u16>>,
+    /// What is known of single pages.
+    pages: Option<Box<Pages>>,
+}
+
+/// Exceptions and look-ups of a site.
+#[derive(Debug, Default)]
+struct Pages {
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
     exceptions: HashMap<u64, u16, AsIs>,
     /// Canonical URL (index of a seen member) by the identity of the reduced URL.
@@ -202,7 +271,7 @@ pub struct CompiledSite {
 impl CompiledSite {
     /// Nothing to do beyond stage 1.
     pub fn is_trivial(&self) -> bool {
-        self.programs.is_empty() && self.lookups.is_empty()
+        self.programs.is_empty() && self.pages.is_none()
     }
 
     /// Reduces and composes the URL in `scratch.cells.text` into `scratch.out`; true where a look-up decided.
@@ -219,6 +288,7 @@ impl CompiledSite {
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
             return false;
         }
+        self.tidy(&mut scratch.cells, &mut scratch.state);
         url::compose(&scratch.cells, &mut scratch.out);
         let settled = self.settled(&scratch.cells, &scratch.state, &scratch.fired);
         debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));
@@ -246,6 +316,7 @@ impl CompiledSite {
                     // What was cut and is not changed composes to the same bytes.
                     None if scratch.fired.is_empty() && !self.cut.semicolons => true,
                     None => {
+                        self.tidy(&mut scratch.cells, &mut scratch.state);
                         url::compose(&scratch.cells, &mut scratch.state.value);
                         scratch.state.value == scratch.out
                     }
@@ -260,28 +331,30 @@ impl CompiledSite {
     }
 }
 
+/// A range of a list.
+fn part<T>(list: &[T], (from, to): (u32, u32)) -> &[T] {
+    &list[from as usize..to as usize]
+}
+
 impl Gate {
     fn opens(self, present: u64) -> bool {
-        present & self.present == self.present
-            && present & self.absent == 0
-            && (self.any == 0 || present & self.any != 0)
+        (present & self.asked == self.present) & (present & self.any != 0)
     }
 }
 
-impl Program {
-    fn holds(&self, codes: &[u32]) -> bool {
-        self.checks.iter().all(|(slot, check)| check.holds(codes[usize::from(*slot)]))
-    }
-}
-
-impl Check {
-    fn holds(&self, code: u32) -> bool {
-        match self {
-            Check::Is(value) => code == *value,
-            Check::OneOf(values) => values.contains(&code),
-            Check::NoneOf(values) => code != ABSENT && !values.contains(&code),
-            Check::Present => code != ABSENT,
-            Check::Absent => code == ABSENT,
-        }
+impl CompiledSite {
+    /// The first constraint of a program that does not hold.
+    fn stopped(&self, program: &Program, slots: &[SlotState]) -> Option<usize> {
+        let holds = |&(slot, check): &(Slot, Check)| {
+            let code = slots[usize::from(slot)].code;
+            match check {
+                Check::Is(value) => code == value,
+                Check::OneOf(from, to) => part(&self.words, (from, to)).contains(&code),
+                Check::NoneOf(from, to) => code != ABSENT && !part(&self.words, (from, to)).contains(&code),
+                Check::Present => code != ABSENT,
+                Check::Absent => code == ABSENT,
+            }
+        };
+        part(&self.checks, program.checks).iter().position(|check| !holds(check))
     }
 }

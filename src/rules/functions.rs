@@ -4,6 +4,7 @@
 //! has a meaning of its own in the place it stands.
 
 use super::types::Function;
+use crate::url::scan::has_capital;
 
 /// Writes the value after `function` to `out` (cleared first); false where the value does not change.
 pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
@@ -29,7 +30,7 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
             true
         }
         Function::LowerCase => {
-            if !value.iter().any(u8::is_ascii_uppercase) {
+            if !has_capital(value) {
                 return false;
             }
             let mut at = 0;

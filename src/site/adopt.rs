@@ -2,7 +2,7 @@
 
 use super::conditions;
 use super::covering::{Action, Adopted, Covering, Proposal, Table};
-use super::evidence::{Groups, MIN_CONSTANT};
+use super::evidence::{Groups, MIN_CLUSTERS_CHOSEN, MIN_CONSTANT};
 use super::operations::Map;
 
 impl Covering {
@@ -32,6 +32,10 @@ impl Covering {
         }
         let groups = self.table(&rows, &maps);
         if !self.accepts(&groups, action, &keys, prior, &rows) {
+            return;
+        }
+        // One constant page is not meant: it has its own bound.
+        if !scope.is_empty() && keys.len() > 1 && prior == 0 && (2..MIN_CLUSTERS_CHOSEN).contains(&groups.clusters()) {
             return;
         }
         let (good, bad) = groups.totals();

@@ -5,7 +5,8 @@
 //! whose parameters do not stand in the site's usual order carries them in the key
 //! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
 
-use super::keys::{Cell, Cells, Fixed, KeyRef, MAX_SEGMENTS};
+use super::cells::{Cell, Cells};
+use super::keys::{Fixed, KeyRef, MAX_SEGMENTS};
 
 /// Adds the key for an unusual order of parameters, before the first query cell; true where it did. `rank` tells the
 /// place of a query cell (by its index in the list) in the usual order; cells of the same rank order by name.
@@ -14,17 +15,20 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool
         return false;
     }
     let mut at = 0;
-    let mut previous: Option<(u32, &[u8])> = None;
+    let mut previous: Option<(u32, (u32, u32))> = None;
     let mut usual = true;
     // In the usual order, the cells stand by rising rank and each takes all its repeats in one run.
+    let repeats = cells.list.len() - cells.query_from != cells.names.len();
     for (i, cell) in cells.list.iter().enumerate().skip(cells.query_from) {
         let KeyRef::Query(a, b) = cell.key else { continue };
-        let name = cells.bytes(a, b);
-        let mine = (rank(cells, i), name);
-        usual &= previous.is_none_or(|p| p < mine);
+        let mine = (rank(cells, i), (a, b));
+        let name = |(a, b): (u32, u32)| cells.bytes(a, b);
+        usual &= previous.is_none_or(|p| p.0 < mine.0 || p.0 == mine.0 && name(p.1) < name(mine.1));
         previous = Some(mine);
         let from = at;
-        while at < cells.names.len() && cells.bytes(cells.names[at].0, cells.names[at].1) == name {
+        // Without repeats the names are those of the cells one by one.
+        at += usize::from(!repeats);
+        while repeats && at < cells.names.len() && name(cells.names[at]) == name((a, b)) {
             at += 1;
         }
         usual &= at > from;

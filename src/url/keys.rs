@@ -7,11 +7,8 @@
 //! "ignore this key". Repeats of a query key travel as one value; path parameters with a repeat are one value under the
 //! empty name. An absent key is a value of its own.
 //!
-//! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once the buffers
-//! have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was cut gives the same bytes.
+//! [`Cells`](super::Cells) holds the pairs of one URL.
 
-use super::safe::Split;
-use super::segment;
 use crate::model::hash64_seeded;
 
 /// Path segments that become keys; what follows stays in the head of the last one.
@@ -162,8 +159,8 @@ impl Key {
     }
 }
 
-const PARAM_SEED: u64 = 0x3b61_6d3b;
-const QUERY_SEED: u64 = 0x3f71_733f;
+pub(super) const PARAM_SEED: u64 = 0x3b61_6d3b;
+pub(super) const QUERY_SEED: u64 = 0x3f71_733f;
 const NAMES: [&str; 11] = [
     "scheme",
     "host",
@@ -179,7 +176,7 @@ const NAMES: [&str; 11] = [
 ];
 const PART_NAMES: [&str; 6] = ["groups", "group", "", "number", "tail", "ext"];
 
-fn fixed_seed(fixed: Fixed) -> u64 {
+pub(super) fn fixed_seed(fixed: Fixed) -> u64 {
     0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(fixed.0) + 1)
 }
 
@@ -194,252 +191,6 @@ impl std::fmt::Display for Key {
                 Some((segment, part)) => write!(f, "path{segment}.{}", PART_NAMES[part as usize]),
             },
         }
-    }
-}
-
-/// One key-value pair; the value is a range of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// The key.
-    pub key: KeyRef,
-    /// Start of the value in [`Cells::text`].
-    pub start: u32,
-    /// End of the value.
-    pub end: u32,
-}
-
-/// How a site's URLs are cut, compiled from [`Tokens`](crate::rules::Tokens).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
-    /// `:`, `,`, `=`, `!` that cut segments, as bits 0 to 3.
-    pub delimiters: u8,
-    /// `;` separates query parameters.
-    pub semicolons: bool,
-}
-
-/// The key-value pairs of one URL.
-#[derive(Clone, Debug, Default)]
-pub struct Cells {
-    /// The stage-1 normal URL, then values that do not stand in it in one piece.
-    pub text: Vec<u8>,
-    /// The pairs: fixed keys first, then parameters, then query keys in the order found, each key once.
-    pub list: Vec<Cell>,
-    /// First query key in `list`.
-    pub query_from: usize,
-    /// The names of the query, one range a parameter, in the order found, repeats included.
-    pub names: Vec<(u32, u32)>,
-}
-
-impl Cells {
-    /// The bytes of a range.
-    pub fn bytes(&self, start: u32, end: u32) -> &[u8] {
-        &self.text[start as usize..end as usize]
-    }
-
-    /// Value of a cell.
-    pub fn value(&self, cell: &Cell) -> &[u8] {
-        self.bytes(cell.start, cell.end)
-    }
-
-    /// The key of a cell, owned.
-    pub fn key(&self, cell: &Cell) -> Key {
-        let name = |(a, b): (u32, u32)| String::from_utf8_lossy(self.bytes(a, b)).into_owned();
-        match cell.key {
-            KeyRef::Fixed(fixed) => Key::Fixed(fixed),
-            KeyRef::Query(a, b) => Key::Query(name((a, b))),
-            KeyRef::Param(a, b) => Key::Param(name((a, b))),
-        }
-    }
-
-    /// The seed of the key of a cell; equals [`Key::seed`] of the same key.
-    pub fn seed(&self, key: KeyRef) -> u64 {
-        match key {
-            KeyRef::Fixed(fixed) => fixed_seed(fixed),
-            KeyRef::Query(a, b) => hash64_seeded(self.bytes(a, b), QUERY_SEED),
-            KeyRef::Param(a, b) => hash64_seeded(self.bytes(a, b), PARAM_SEED),
-        }
-    }
-
-    /// Cuts the stage-1 normal URL that already stands in [`text`](Self::text).
-    pub fn cut(&mut self, split: &Split, cut: Cut) {
-        self.list.clear();
-        self.names.clear();
-        let scheme_end = split.authority.0 - 3;
-        self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
-        self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
-        self.cut_path(split.path, cut);
-        if let Some((start, end)) = split.fragment {
-            self.fixed(Fixed::FRAGMENT, start, end);
-        }
-        self.query_from = self.list.len();
-        match split.query {
-            Some((start, end)) if start == end => {
-                self.fixed(Fixed::EMPTY_QUERY, start, end);
-                self.query_from = self.list.len();
-            }
-            Some((start, end)) => self.cut_query(start, end, cut.semicolons),
-            None => {}
-        }
-    }
-
-    fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
-        self.list.push(Cell { key: KeyRef::Fixed(key), start, end });
-    }
-
-    /// Appends a value that does not stand in the URL and adds its cell.
-    pub fn fixed_text(&mut self, key: Fixed, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.text.len() as u32;
-        write(&mut self.text);
-        self.fixed(key, start, self.text.len() as u32);
-    }
-
-    fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
-        let mut end = path_end;
-        // Path parameters of the last segment.
-        let params = {
-            let path = self.bytes(start, end);
-            let last = memchr::memrchr(b'/', path).map_or(0, |i| i + 1);
-            memchr::memchr(b';', &path[last..]).map(|i| start + (last + i) as u32)
-        };
-        if let Some(semicolon) = params {
-            end = semicolon;
-        }
-        let mut segments: [(u32, u32); MAX_SEGMENTS] = [(0, 0); MAX_SEGMENTS];
-        let mut depth = 0;
-        let mut at = start + 1;
-        let mut doubled: Option<(u32, u32)> = None;
-        // `last` is the boundary number an extra slash would stand at.
-        while at < end {
-            if self.text[at as usize] == b'/' {
-                let from = self.text.len() as u32;
-                let a = doubled.map_or(from, |d| d.0);
-                if doubled.is_some() {
-                    self.text.push(b'.');
-                }
-                push_number(&mut self.text, depth as u64);
-                doubled = Some((a, self.text.len() as u32));
-                at += 1;
-                continue;
-            }
-            let rest = self.bytes(at, end);
-            let stop = memchr::memchr(b'/', rest).map_or(end, |i| at + i as u32);
-            if depth + 1 == MAX_SEGMENTS && stop < end {
-                // Too deep: the rest is one opaque segment, slashes included.
-                segments[depth] = (at, end);
-                depth += 1;
-                break;
-            }
-            segments[depth] = (at, stop);
-            depth += 1;
-            at = stop + 1;
-        }
-        let trailing = depth > 0 && depth < MAX_SEGMENTS && self.text[end as usize - 1] == b'/';
-        if let Some((a, b)) = doubled {
-            self.fixed(Fixed::DOUBLE_SLASH, a, b);
-        }
-        let mut slash = trailing;
-        if !trailing && depth > 0 && segment::is_index(self.bytes(segments[depth - 1].0, segments[depth - 1].1)) {
-            depth -= 1;
-            self.fixed(Fixed::INDEX, segments[depth].0, segments[depth].1);
-            slash = depth > 0;
-        }
-        if slash {
-            self.fixed(Fixed::TRAILING_SLASH, end - 1, end);
-            // With an index the last byte is not the slash; any one-byte slash serves as the value.
-            let cell = self.list.last_mut().expect("just pushed");
-            (cell.start, cell.end) = (start, start + 1);
-        }
-        self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
-        for (i, &(a, b)) in segments[..depth].iter().enumerate() {
-            self.cut_segment(i, (a, b), i + 1 == depth && !slash, cut);
-        }
-        if let Some(semicolon) = params {
-            self.cut_params(semicolon, path_end);
-        }
-    }
-
-    fn cut_segment(&mut self, i: usize, (a, b): (u32, u32), last: bool, cut: Cut) {
-        let bytes = &self.text[a as usize..b as usize];
-        let (groups, group, body) = segment::cut_groups(bytes, cut.delimiters);
-        let parts = segment::cut(&bytes[body..], groups + group > 0);
-        let mut at = a;
-        let ends = [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, bytes.len()];
-        for (part, end) in Part::ORDER.into_iter().zip(ends) {
-            let end = a + end as u32;
-            if end > at {
-                let key = if last && part == Part::Extension { Fixed::EXTENSION } else { Fixed::path(i, part) };
-                self.fixed(key, at, end);
-                at = end;
-            }
-        }
-    }
-
-    fn cut_params(&mut self, semicolon: u32, end: u32) {
-        let from = self.list.len();
-        let mut at = semicolon + 1;
-        loop {
-            let rest = self.bytes(at, end);
-            let stop = memchr::memchr(b';', rest).map_or(end, |i| at + i as u32);
-            let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
-            let same = |c: &Cell| matches!(c.key, KeyRef::Param(a, b) if self.bytes(a, b) == self.bytes(at, name));
-            // A value for all repeats would lose where they stand, so that composing gave another URL.
-            if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(same) {
-                self.list.truncate(from);
-                let first = semicolon + 1;
-                self.list.push(Cell { key: KeyRef::Param(first, first), start: first, end });
-                return;
-            }
-            self.list.push(Cell { key: KeyRef::Param(at, name), start: name, end: stop });
-            if stop == end {
-                return;
-            }
-            at = stop + 1;
-        }
-    }
-
-    fn cut_query(&mut self, start: u32, end: u32, semicolons: bool) {
-        let separator = |b: &u8| *b == b'&' || semicolons && *b == b';';
-        if self.bytes(start, end).iter().filter(|b| separator(b)).count() >= MAX_PARAMETERS {
-            self.fixed(Fixed::WHOLE_QUERY, start, end);
-            self.query_from = self.list.len();
-            return;
-        }
-        let from = self.list.len();
-        let mut at = start;
-        loop {
-            let rest = self.bytes(at, end);
-            let stop = if semicolons { memchr::memchr2(b'&', b';', rest) } else { memchr::memchr(b'&', rest) };
-            let stop = stop.map_or(end, |i| at + i as u32);
-            let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
-            self.names.push((at, name));
-            self.named(KeyRef::Query(at, name), name, stop, b'&', from);
-            if stop == end {
-                return;
-            }
-            at = stop + 1;
-        }
-    }
-
-    /// Adds a named pair, or joins its value to that of an earlier pair of the same name.
-    fn named(&mut self, key: KeyRef, start: u32, end: u32, joint: u8, from: usize) {
-        let (KeyRef::Query(a, b) | KeyRef::Param(a, b)) = key else { return };
-        let same = |cell: &Cell| match (cell.key, key) {
-            (KeyRef::Query(c, d), KeyRef::Query(..)) | (KeyRef::Param(c, d), KeyRef::Param(..)) => {
-                self.bytes(a, b) == self.bytes(c, d)
-            }
-            _ => false,
-        };
-        let Some(at) = self.list[from..].iter().position(same).map(|i| i + from) else {
-            self.list.push(Cell { key, start, end });
-            return;
-        };
-        let joined = self.text.len() as u32;
-        let old = self.list[at];
-        self.text.extend_from_within(old.start as usize..old.end as usize);
-        self.text.push(joint);
-        self.text.extend_from_within(a as usize..b as usize);
-        self.text.extend_from_within(start as usize..end as usize);
-        (self.list[at].start, self.list[at].end) = (joined, self.text.len() as u32);
     }
 }
 

@@ -1,10 +1,13 @@
 //! URLs as bytes: safe syntax (stage 1), keys and values, and back; the site of a host.
+pub mod cells;
 pub mod compose;
 pub mod keys;
 pub mod safe;
+pub(crate) mod scan;
 pub mod segment;
 pub mod site;
+pub use cells::{Cell, Cells, Cut};
 pub use compose::{compose, set_order};
-pub use keys::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part};
+pub use keys::{Fixed, Key, KeyRef, Part};
 pub use safe::{Invalid, Split, normalize};
 pub use segment::DELIMITERS;

@@ -59,23 +59,31 @@ fn among(list: &[u64], word: &[u8]) -> bool {
     list.iter().fold(false, |found, &e| found | (e == word))
 }
 
-/// True for a directory index such as `index.php` or `Default.asp`.
-pub fn is_index(segment: &[u8]) -> bool {
-    let Some(dot) = memchr::memrchr(b'.', segment) else { return false };
+/// The place of the last dot of a segment; 0 where there is none.
+pub fn last_dot(segment: &[u8]) -> usize {
+    memchr::memrchr(b'.', segment).unwrap_or(0)
+}
+
+/// True for a directory index such as `index.php` or `Default.asp`; `dot` is the place of the last dot, 0 where there is
+/// none.
+pub fn is_index(segment: &[u8], dot: usize) -> bool {
     (4..=7).contains(&dot)
         && INDEX_STEMS.iter().any(|s| segment[..dot].eq_ignore_ascii_case(s.as_bytes()))
         && among(&INDEX_EXTENSIONS, &segment[dot + 1..])
 }
 
-/// Cuts a segment (or what is left of it behind delimiters, then `grouped`).
-pub fn cut(segment: &[u8], grouped: bool) -> Parts {
+/// Cuts a segment (or what is left of it behind delimiters, then `grouped`); `dot` as in [`is_index`].
+pub fn cut(segment: &[u8], dot: usize, grouped: bool) -> Parts {
     let whole = segment.len();
-    let dot = if whole > 1 { memchr::memrchr(b'.', &segment[1..]).map(|i| i + 1) } else { None };
-    let body = match dot {
-        Some(dot) if among(&EXTENSIONS, &segment[dot + 1..]) => dot,
-        _ => whole,
-    };
+    let body = if dot > 0 && among(&EXTENSIONS, &segment[dot + 1..]) { dot } else { whole };
     let bytes = &segment[..body];
+    // Most segments: no number at either end.
+    if let (Some(first), Some(last)) = (bytes.first(), bytes.last())
+        && !first.is_ascii_digit()
+        && !last.is_ascii_digit()
+    {
+        return Parts { head: body, number: body, tail: body };
+    }
     // `12.0` behind a delimiter stays one value, as it is in `?topic=12.0`.
     if grouped && is_decimal(bytes) {
         return Parts { head: body, number: body, tail: body };
@@ -125,8 +133,12 @@ pub fn cut_groups(segment: &[u8], delimiters: u8) -> (usize, usize, usize) {
 mod tests {
     use super::*;
 
+    fn last_dot(segment: &str) -> usize {
+        segment.rfind('.').unwrap_or(0)
+    }
+
     fn parts(segment: &str) -> Vec<&str> {
-        let p = cut(segment.as_bytes(), false);
+        let p = cut(segment.as_bytes(), last_dot(segment), false);
         vec![&segment[..p.head], &segment[p.head..p.number], &segment[p.number..p.tail], &segment[p.tail..]]
     }
 
@@ -156,10 +168,10 @@ mod tests {
     #[test]
     fn directory_indexes_are_known() {
         for yes in ["index.html", "Default.asp", "HOME.PHP4", "main.cgi"] {
-            assert!(is_index(yes.as_bytes()), "{yes}");
+            assert!(is_index(yes.as_bytes(), last_dot(yes)), "{yes}");
         }
         for no in ["index", "indexes.html", "index.pdf", "myindex.html", ""] {
-            assert!(!is_index(no.as_bytes()), "{no}");
+            assert!(!is_index(no.as_bytes(), last_dot(no)), "{no}");
         }
     }
 

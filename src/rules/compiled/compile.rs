@@ -1,130 +1,200 @@
 //! Rules into programs: keys get slots, values get codes.
 
-use super::{ABSENT, Check, CompiledSite, Constant, Fill, Gate, NO_RULE, NO_SLOT, Program, Slot, Step, bit};
-use crate::model::hash64_seeded;
+use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
+use super::{
+    ABSENT, Check, Class, Column, CompiledSite, Constant, EVER, Fill, Gate, NO_FIXED, NO_RULE, NO_SLOT, Program, Slot,
+    Step, bit, part,
+};
 use crate::rules::types::Function;
 use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
 use crate::url::{Cell, Cells, Cut, Fixed, Key, Part, normalize};
-use std::collections::HashMap;
+use foldhash::fast::FixedState;
+use std::collections::{BTreeSet, HashMap};
 
 /// Rules of a site up to which it is worked out which of them wake which, at the cost of their square; the URLs of a
 /// site with more are all cut again.
 const MAX_WOKEN: usize = 512;
 
+/// A site while its rules are read.
+#[derive(Default)]
+struct Builder {
+    site: CompiledSite,
+    /// Column of each key.
+    keys: HashMap<Key, Slot, FixedState>,
+    /// Code of each value, by its hash.
+    codes: HashMap<u64, u32, FixedState>,
+}
+
 impl CompiledSite {
     /// Compiles. Total: a rule with a key that is none, or beyond the 65,534 rules and 65,535 keys that a site may have,
     /// never fires.
     pub fn new(site: &SiteRules) -> CompiledSite {
-        let rank = |(i, name): (usize, &String)| (Key::Query(name.clone()).seed(), (NO_SLOT, i as u32));
-        let mut out = CompiledSite {
-            cut: site.tokens.cut(),
-            fixed: [NO_SLOT; 256],
-            named: site.tokens.query_order.iter().enumerate().map(rank).collect(),
-            keys: Vec::new(),
-            seeds: Vec::new(),
-            coded: Vec::new(),
-            codes: HashMap::default(),
-            values: vec![Constant::default(); 2],
-            pool: Vec::new(),
-            identified: !site.exceptions.is_empty() || !site.seen.is_empty(),
-            programs: Vec::new(),
-            mirrors: Vec::new(),
-            gates: Vec::new(),
-            again: Vec::new(),
-            exceptions: HashMap::default(),
-            lookups: HashMap::default(),
-            seen: site.seen.clone(),
-            spans: Default::default(),
-        };
-        let rules = site.rules.iter().take(usize::from(NO_RULE));
-        out.programs = rules.map(|rule| out.program(rule).unwrap_or_else(Program::never)).collect();
-        out.gates = out.programs.iter().map(Program::gate).collect();
-        if out.programs.len() <= MAX_WOKEN {
-            out.again = (0..out.programs.len()).map(|at| out.woken(at)).collect();
+        let mut builder = Builder::default();
+        builder.site.cut = site.tokens.cut();
+        builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
+        builder.site.values = vec![Constant::default(); 2];
+        let rules = || site.rules.iter().take(usize::from(NO_RULE));
+        let mut keys: BTreeSet<Key> = rules().flat_map(keys).collect();
+        keys.extend(site.local.iter().filter_map(|local| Key::parse(&local.key)));
+        keys.into_iter().for_each(|key| builder.column(key));
+        builder.site.slots = builder.site.columns.len() as Slot;
+        for (name, rank) in site.tokens.query_order.iter().zip(0..) {
+            builder.rank(name, rank);
         }
-        out
+        builder.site.programs = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
+        builder.finish()
+    }
+}
+
+/// The keys that a rule mentions; a rule between forms may ask for the host.
+fn keys(rule: &Rule) -> impl Iterator<Item = Key> {
+    let scope = rule.scope.iter().map(|c| c.key.as_str());
+    let sources = rule.operations.iter().filter_map(|(_, operation)| match operation {
+        Operation::Replace(from) => Some(from.as_str()),
+        _ => None,
+    });
+    let touched = rule.operations.iter().map(|o| o.0.as_str());
+    let host = rule.closed.then_some(Key::Fixed(Fixed::HOST));
+    scope.chain(sources).chain(touched).filter_map(Key::parse).chain(host)
+}
+
+impl Builder {
+    /// Adds a column; keys come in their order, fixed ones first.
+    fn column(&mut self, key: Key) {
+        let site = &mut self.site;
+        let at = site.columns.len();
+        if at >= usize::from(NO_SLOT) {
+            return;
+        }
+        let start = site.pool.len() as u32;
+        let (class, seed) = match &key {
+            Key::Fixed(Fixed(number)) => {
+                let number = usize::from(*number);
+                site.fixed.resize(number + 1, NO_FIXED);
+                site.fixed[number] = at as u8;
+                (Class::Fixed(number as u8), fixed_seed(number as u8))
+            }
+            Key::Param(name) => {
+                site.pool.extend_from_slice(name.as_bytes());
+                (Class::Param, hash(name.as_bytes(), PARAM_SEED))
+            }
+            Key::Query(name) => {
+                site.pool.extend_from_slice(name.as_bytes());
+                (Class::Query, hash(name.as_bytes(), QUERY_SEED))
+            }
+        };
+        let end = site.pool.len() as u32;
+        site.columns.push(Column { seed, start, end, rank: u32::MAX, class, coded: false });
+        self.keys.insert(key, at as Slot);
+    }
+
+    /// Gives a query key its place in the usual order; of a name that comes twice the last place holds.
+    fn rank(&mut self, name: &str, rank: u32) {
+        let key = Key::Query(name.to_owned());
+        if !self.keys.contains_key(&key) {
+            self.column(key.clone());
+        }
+        if let Some(&at) = self.keys.get(&key) {
+            self.site.columns[usize::from(at)].rank = rank;
+        }
     }
 
     /// The slot of a key; `None` where a file names more keys than there are slots.
-    pub(super) fn slot(&mut self, key: &Key) -> Option<Slot> {
-        let seed = key.seed();
-        let known = match key {
-            Key::Fixed(fixed) => Some(self.fixed[usize::from(fixed.0)]).filter(|&s| s != NO_SLOT),
-            _ => self.named.get(&seed).map(|n| n.0).filter(|&s| s != NO_SLOT),
-        };
-        if known.is_some() || self.keys.len() >= usize::from(NO_SLOT) {
-            return known;
-        }
-        let slot = self.keys.len() as Slot;
-        self.keys.push(key.clone());
-        self.seeds.push(seed);
-        self.coded.push(false);
-        match key {
-            Key::Fixed(fixed) => self.fixed[usize::from(fixed.0)] = slot,
-            _ => self.named.entry(seed).or_insert((NO_SLOT, u32::MAX)).0 = slot,
-        }
-        Some(slot)
+    fn slot(&self, key: &Key) -> Option<Slot> {
+        self.keys.get(key).copied().filter(|&slot| slot < self.site.slots)
     }
 
-    pub(super) fn code(&mut self, slot: Slot, value: &str) -> u32 {
-        self.coded[usize::from(slot)] = true;
-        let hash = hash64_seeded(value.as_bytes(), self.seeds[usize::from(slot)]);
-        let cut = self.cut;
-        let (pool, values, key) = (&mut self.pool, &mut self.values, &self.keys[usize::from(slot)]);
+    fn code(&mut self, slot: Slot, value: &str) -> u32 {
+        let site = &mut self.site;
+        let column = &mut site.columns[usize::from(slot)];
+        column.coded = true;
+        let hash = hash(value.as_bytes(), column.seed);
+        let (pool, values, cut, column) = (&mut site.pool, &mut site.values, site.cut, *column);
         *self.codes.entry(hash).or_insert_with(|| {
+            let name = String::from_utf8_lossy(part(pool, (column.start, column.end))).into_owned();
+            let key = match column.class {
+                Class::Fixed(number) => Key::Fixed(Fixed(number)),
+                Class::Param => Key::Param(name),
+                Class::Query => Key::Query(name),
+            };
             let start = pool.len() as u32;
             pool.extend_from_slice(value.as_bytes());
-            values.push(Constant { start, end: pool.len() as u32, hash, plain: plain(key, value, cut) });
+            values.push(Constant { hash, start, end: pool.len() as u32, plain: plain(&key, value, cut) });
             values.len() as u32 - 1
         })
     }
 
-    pub(super) fn program(&mut self, rule: &Rule) -> Option<Program> {
+    fn words(&mut self, words: impl IntoIterator<Item = u32>) -> (u32, u32) {
+        let from = self.site.words.len() as u32;
+        self.site.words.extend(words);
+        (from, self.site.words.len() as u32)
+    }
+
+    fn codes(&mut self, slot: Slot, values: &[String]) -> (u32, u32) {
+        let codes: Vec<u32> = values.iter().map(|value| self.code(slot, value)).collect();
+        self.words(codes)
+    }
+
+    fn program(&mut self, rule: &Rule) -> Option<Program> {
         let mut checks = Vec::new();
         for Constraint { key, test } in &rule.scope {
             let slot = self.slot(&Key::parse(key)?)?;
             let check = match test {
                 Test::Equals(value) => Check::Is(self.code(slot, value)),
-                Test::OneOf(values) => Check::OneOf(values.iter().map(|v| self.code(slot, v)).collect()),
-                Test::NoneOf(values) => Check::NoneOf(values.iter().map(|v| self.code(slot, v)).collect()),
+                Test::OneOf(values) => {
+                    let (from, to) = self.codes(slot, values);
+                    Check::OneOf(from, to)
+                }
+                Test::NoneOf(values) => {
+                    let (from, to) = self.codes(slot, values);
+                    Check::NoneOf(from, to)
+                }
                 Test::Present => Check::Present,
                 Test::Absent => Check::Absent,
             };
             checks.push((slot, check));
         }
+        let mut program = Program::default();
         if rule.closed {
-            return self.form_program(rule, checks);
+            let mut fills = self.fills(rule)?;
+            // Columns stand in the order of their keys.
+            fills.sort_by_key(|fill| fill.0);
+            program.target = Some(append(&mut self.site.fills, fills));
+        } else {
+            let steps: Option<Vec<Step>> = rule.operations.iter().map(|(key, o)| self.step(key, o)).collect();
+            program.steps = append(&mut self.site.steps, steps?);
         }
-        let mut steps = Vec::new();
-        for (key, operation) in &rule.operations {
-            let slot = self.slot(&Key::parse(key)?)?;
-            steps.push(match operation {
-                Operation::Ignore(Representative::LeftOut) => Step::Drop(slot),
-                Operation::Ignore(Representative::WherePresent(v)) => Step::Set(slot, self.code(slot, v), false),
-                Operation::Ignore(Representative::Everywhere(v)) | Operation::Keep(v) => {
-                    Step::Set(slot, self.code(slot, v), true)
-                }
-                Operation::Classes(pairs) => {
-                    let mut code = |v: &Option<String>| v.as_ref().map_or(ABSENT, |v| self.code(slot, v));
-                    let mut map: Vec<(u32, u32)> = pairs.iter().map(|(a, b)| (code(a), code(b))).collect();
-                    map.sort_unstable();
-                    Step::Map(slot, map)
-                }
-                Operation::Apply(function) => Step::Apply(slot, *function),
-                Operation::Replace(_) => return None,
-            });
-        }
-        Some(Program { checks, steps, target: None })
+        program.checks = append(&mut self.site.checks, checks);
+        Some(program)
     }
 
-    pub(super) fn form_program(&mut self, rule: &Rule, checks: Vec<(Slot, Check)>) -> Option<Program> {
+    fn step(&mut self, key: &str, operation: &Operation) -> Option<Step> {
+        let slot = self.slot(&Key::parse(key)?)?;
+        Some(match operation {
+            Operation::Ignore(Representative::LeftOut) => Step::Drop(slot),
+            Operation::Ignore(Representative::WherePresent(v)) => Step::Set(slot, self.code(slot, v), false),
+            Operation::Ignore(Representative::Everywhere(v)) | Operation::Keep(v) => {
+                Step::Set(slot, self.code(slot, v), true)
+            }
+            Operation::Classes(pairs) => {
+                let mut code = |v: &Option<String>| v.as_ref().map_or(ABSENT, |v| self.code(slot, v));
+                let mut map: Vec<[u32; 2]> = pairs.iter().map(|(a, b)| [code(a), code(b)]).collect();
+                map.sort_unstable();
+                let (from, to) = self.words(map.into_iter().flatten());
+                Step::Map(slot, from, to)
+            }
+            Operation::Apply(function) => Step::Apply(slot, *function),
+            Operation::Replace(_) => return None,
+        })
+    }
+
+    fn fills(&mut self, rule: &Rule) -> Option<Vec<(Slot, Fill)>> {
         let host = self.slot(&Key::Fixed(Fixed::HOST))?;
-        let mut target = Vec::new();
+        let mut fills = Vec::new();
         for (key, operation) in &rule.operations {
-            let (key, to_sub) =
-                if key == HOST_SUB { (Key::Fixed(Fixed::HOST), true) } else { (Key::parse(key)?, false) };
-            let slot = self.slot(&key)?;
+            let to_sub = key == HOST_SUB;
+            let slot = if to_sub { host } else { self.slot(&Key::parse(key)?)? };
             let fill = match operation {
                 Operation::Keep(value) => Fill::Constant(self.code(slot, value)),
                 Operation::Replace(from) if from == HOST_SUB => Fill::FromSub(host),
@@ -134,11 +204,33 @@ impl CompiledSite {
                 }
                 _ => return None,
             };
-            target.push((key.clone(), key.seed(), fill));
+            fills.push((slot, fill));
         }
-        target.sort_by(|a, b| a.0.cmp(&b.0));
-        Some(Program { checks, steps: Vec::new(), target: Some(target) })
+        Some(fills)
     }
+
+    fn finish(mut self) -> CompiledSite {
+        for at in 0..self.site.programs.len() {
+            self.site.programs[at].gate = self.site.gate(&self.site.programs[at]);
+        }
+        self.site.woken = self.site.programs.len() <= MAX_WOKEN;
+        if self.site.woken {
+            for at in 0..self.site.programs.len() {
+                let woken = self.site.woken(at);
+                self.site.programs[at].again = self.words(woken);
+            }
+        }
+        self.site.fill_wakers();
+        self.site.fill_indices();
+        self.site.shrink();
+        self.site
+    }
+}
+
+fn append<T>(list: &mut Vec<T>, items: Vec<T>) -> (u32, u32) {
+    let from = list.len() as u32;
+    list.extend(items);
+    (from, list.len() as u32)
 }
 
 /// True when a URL with this value of this key, composed and cut again, has it back and nothing else: no separator, no
@@ -171,62 +263,93 @@ fn plain(key: &Key, value: &str, cut: Cut) -> bool {
 }
 
 impl CompiledSite {
+    /// Finds named keys and values by hash.
+    pub(super) fn fill_indices(&mut self) {
+        let fixed = self.columns.iter().take_while(|c| matches!(c.class, Class::Fixed(_))).count();
+        self.named = Index::new(self.columns[fixed..].iter().map(|c| c.seed), fixed as u32);
+        self.codes = Index::new(self.values[2..].iter().map(|v| v.hash), 2);
+    }
+
+    /// Which programs a present slot can set to work.
+    pub(super) fn fill_wakers(&mut self) {
+        let slots = self.first_slots();
+        for programs in self.programs.chunks(64) {
+            let with = |bits: u64| {
+                let woken = |(i, p): (u32, &Program)| u64::from(p.gate.any & bits != 0) << i;
+                (0..).zip(programs).map(woken).fold(0, |all, bit| all | bit)
+            };
+            self.wakers.push(with(EVER));
+            self.wakers.extend((0..slots).map(|slot| with(bit(slot))));
+        }
+    }
+
+    /// Slots that have a bit.
+    pub(super) fn first_slots(&self) -> Slot {
+        self.slots.min(63)
+    }
+
+    /// Gives back what the lists do not fill.
+    fn shrink(&mut self) {
+        self.fixed.shrink_to_fit();
+        self.columns.shrink_to_fit();
+        self.values.shrink_to_fit();
+        self.pool.shrink_to_fit();
+        self.programs.shrink_to_fit();
+        self.checks.shrink_to_fit();
+        self.steps.shrink_to_fit();
+        self.fills.shrink_to_fit();
+        self.words.shrink_to_fit();
+        self.wakers.shrink_to_fit();
+    }
+
     /// Programs that may fire anew after the program at `at` fired: those before it that look at what it writes, and
     /// itself where it may change what it wrote. Programs behind it come after it anyhow.
-    fn woken(&self, at: usize) -> Vec<u16> {
+    fn woken(&self, at: usize) -> Vec<u32> {
         let program = &self.programs[at];
-        let writes = |slot: Slot| program.target.is_some() || program.steps.iter().any(|s| s.slot() == slot);
+        let steps = part(&self.steps, program.steps);
+        let writes = |slot: Slot| program.target.is_some() || steps.iter().any(|s| s.slot() == slot);
         // A rule between forms counts the keys: it looks at all of them.
         let looks = |other: &Program| {
-            other.target.is_some()
-                || other.checks.iter().map(|c| c.0).chain(other.steps.iter().map(Step::slot)).any(writes)
+            let checked = part(&self.checks, other.checks).iter().map(|c| c.0);
+            other.target.is_some() || checked.chain(part(&self.steps, other.steps).iter().map(Step::slot)).any(writes)
         };
         let before = (0..at).filter(|&i| looks(&self.programs[i]));
-        let anew = |step: &Step| match step {
+        let anew = |step: &Step| match *step {
             Step::Drop(_) | Step::Set(..) => false,
-            Step::Map(_, map) => {
-                map.iter().any(|(_, to)| map.binary_search_by_key(to, |m| m.0).is_ok_and(|i| map[i].1 != *to))
+            Step::Map(_, from, to) => {
+                let (map, _) = part(&self.words, (from, to)).as_chunks::<2>();
+                map.iter().any(|[_, to]| map.binary_search_by_key(to, |m| m[0]).is_ok_and(|i| map[i][1] != *to))
             }
-            Step::Apply(_, function) => *function == Function::DropWww,
+            Step::Apply(_, function) => function == Function::DropWww,
         };
-        let itself = program.target.is_some() || program.steps.iter().any(anew);
-        before.chain(itself.then_some(at)).map(|i| i as u16).collect()
+        let itself = program.target.is_some() || steps.iter().any(anew);
+        before.chain(itself.then_some(at)).map(|i| i as u32).collect()
+    }
+
+    fn gate(&self, program: &Program) -> Gate {
+        let mut gate = Gate { any: EVER, ..Gate::default() };
+        for (slot, check) in part(&self.checks, program.checks) {
+            gate.asked |= bit(*slot);
+            if *check != Check::Absent {
+                gate.present |= bit(*slot);
+            }
+        }
+        let steps = part(&self.steps, program.steps);
+        let adds = |step: &Step| match *step {
+            Step::Set(_, _, everywhere) => everywhere,
+            Step::Map(_, from, to) => part(&self.words, (from, to)).first() == Some(&ABSENT),
+            Step::Drop(_) | Step::Apply(..) => false,
+        };
+        if program.target.is_none() && !steps.iter().any(|s| adds(s) || bit(s.slot()) == 0) {
+            gate.any = steps.iter().fold(0, |any, step| any | bit(step.slot()));
+        }
+        gate
     }
 }
 
 impl Step {
     pub(super) fn slot(&self) -> Slot {
-        let (Step::Drop(slot) | Step::Set(slot, ..) | Step::Map(slot, _) | Step::Apply(slot, _)) = self;
+        let (Step::Drop(slot) | Step::Set(slot, ..) | Step::Map(slot, ..) | Step::Apply(slot, _)) = self;
         *slot
-    }
-
-    /// The step may act on an absent key.
-    fn adds(&self) -> bool {
-        match self {
-            Step::Set(_, _, everywhere) => *everywhere,
-            Step::Map(_, map) => map.first().is_some_and(|m| m.0 == ABSENT),
-            Step::Drop(_) | Step::Apply(..) => false,
-        }
-    }
-}
-
-impl Program {
-    fn gate(&self) -> Gate {
-        let mut gate = Gate::default();
-        for (slot, check) in &self.checks {
-            match check {
-                Check::Absent => gate.absent |= bit(*slot),
-                _ => gate.present |= bit(*slot),
-            }
-        }
-        if self.target.is_none() && !self.steps.iter().any(|s| s.adds() || bit(s.slot()) == 0) {
-            gate.any = self.steps.iter().fold(0, |any, step| any | bit(step.slot()));
-        }
-        gate
-    }
-
-    /// Of a rule this version cannot read.
-    pub(super) fn never() -> Program {
-        Program { checks: Vec::new(), steps: Vec::new(), target: None }
     }
 }

@@ -1,6 +1,6 @@
 //! Exceptions and look-ups, keyed by what the rules reduce a URL to.
 
-use super::{ALL, CompiledSite, NO_RULE};
+use super::{ALL, CompiledSite, NO_RULE, Pages};
 use crate::rules::apply::Scratch;
 use crate::rules::types::SiteRules;
 use crate::url;
@@ -8,25 +8,27 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 impl CompiledSite {
-    /// Identity of the reduced URL: the hash of a training row, by the same sum.
-    pub(super) fn identity(&self, scratch: &Scratch) -> u64 {
-        scratch.state.hashes.iter().fold(0u64, |sum, &hash| sum.wrapping_add(hash))
+    /// The seen member that stands for the reduced URL.
+    pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
+        let pages = self.pages.as_deref()?;
+        let member = match pages.lookups.get(&scratch.state.identity) {
+            Some(&member) => member,
+            None => pages.spans.find(scratch)?,
+        };
+        pages.seen.get(member as usize).map(str::as_bytes)
     }
 
-    pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
-        if self.lookups.is_empty() {
-            return None;
-        }
-        let member = match self.lookups.get(&self.identity(scratch)) {
-            Some(&member) => member,
-            None if self.spans.is_empty() => return None,
-            None => self.in_span(scratch)?,
-        };
-        self.seen.get(member as usize).map(str::as_bytes)
+    /// The rule that is passed over for the page that the rules reduced the URL to.
+    pub(super) fn exception(&self, scratch: &Scratch) -> Option<u16> {
+        self.pages.as_deref()?.exceptions.get(&scratch.state.identity).copied()
     }
 
     /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
     pub fn fill_lookups(&mut self, site: &SiteRules, scratch: &mut Scratch) {
+        if site.exceptions.is_empty() && site.seen.is_empty() {
+            return;
+        }
+        self.pages = Some(Box::new(Pages { seen: site.seen.clone(), ..Pages::default() }));
         let index: HashMap<&str, u16, FixedState> =
             site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..).map(|(rule, i)| (rule.id.as_str(), i)).collect();
         for [url, rule] in &site.exceptions {
@@ -35,8 +37,8 @@ impl CompiledSite {
             if let (Some(rule), Ok(split)) = (rule, split) {
                 scratch.fired.clear();
                 self.reduce_without(&split, scratch, NO_RULE);
-                let identity = self.identity(scratch);
-                self.exceptions.insert(identity, rule);
+                let identity = scratch.state.identity;
+                self.pages.get_or_insert_default().exceptions.insert(identity, rule);
             }
         }
         let mut place = |out: &mut CompiledSite, from: &str, to: u32| {
@@ -44,8 +46,8 @@ impl CompiledSite {
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
             let normal = scratch.cells.text == from.as_bytes();
             out.reduce(&split, scratch);
-            let identity = out.identity(scratch);
-            normal && *out.lookups.entry(identity).or_insert(to) == to
+            let lookups = &mut out.pages.get_or_insert_default().lookups;
+            normal && *lookups.entry(scratch.state.identity).or_insert(to) == to
         };
         // Only members that are their own canonical URL may be the target of a look-up.
         let mut targets: HashMap<&str, Option<u32>, FixedState> =

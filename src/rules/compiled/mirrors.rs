@@ -6,7 +6,7 @@
 use super::{CompiledSite, NO_RULE, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::types::{Operation, PREFIX, SiteRules, Test};
-use crate::url;
+use crate::url::{self, Cells, Fixed, KeyRef};
 
 impl CompiledSite {
     /// Compiles the mirror rules of a site, longest directory first.
@@ -25,6 +25,10 @@ impl CompiledSite {
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.
     pub(super) fn reduce_twin(&self, scratch: &mut Scratch) {
+        self.tidy(&mut scratch.cells, &mut scratch.state);
+        if !self.mirrors.iter().any(|m| may_lie_below(&scratch.cells, &m.1)) {
+            return;
+        }
         let mut composed = std::mem::take(&mut scratch.state.composed);
         url::compose(&scratch.cells, &mut composed);
         let below =
@@ -45,4 +49,34 @@ impl CompiledSite {
         }
         scratch.state.composed = composed;
     }
+}
+
+/// False where the URL of the pairs cannot start with `directory`: most URLs need not be composed to know that.
+fn may_lie_below(cells: &Cells, mut directory: &[u8]) -> bool {
+    // What stands in the URL must be what is left of the directory, as far as both go.
+    let mut meets = |piece: &[u8]| {
+        let length = piece.len().min(directory.len());
+        let met = directory[..length] == piece[..length];
+        directory = &directory[length..];
+        met
+    };
+    for cell in &cells.list {
+        let met = match cell.key {
+            KeyRef::Fixed(Fixed::SCHEME) => meets(cells.value(cell)) && meets(b"://"),
+            KeyRef::Fixed(Fixed::HOST) => meets(cells.value(cell)) && meets(b"/"),
+            KeyRef::Fixed(Fixed::DOUBLE_SLASH) => return true,
+            KeyRef::Fixed(Fixed::DEPTH) if cells.value(cell) == b"0" => return true,
+            KeyRef::Fixed(fixed) => match fixed.as_path() {
+                // The first part of the first segment; what follows is compared in the composed URL.
+                Some((0, _)) => return meets(cells.value(cell)),
+                Some(_) => return true,
+                None => true,
+            },
+            _ => return true,
+        };
+        if !met {
+            return false;
+        }
+    }
+    true
 }

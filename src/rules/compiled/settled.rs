@@ -1,6 +1,6 @@
 //! Whether a URL that rules changed is known to canonicalize to itself without being cut again.
 
-use super::{CompiledSite, State, touch};
+use super::{CompiledSite, State, part, touch};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Cells, Fixed, KeyRef, Part};
 
@@ -12,7 +12,7 @@ impl CompiledSite {
     /// stands beside it; these places are asked one by one.
     pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &[u16]) -> bool {
         let touched = state.touched;
-        if touched & touch::SHAPE != 0 || self.cut.semicolons || self.again.len() < self.programs.len() {
+        if touched & touch::SHAPE != 0 || self.cut.semicolons || !self.woken {
             return false;
         }
         if touched & (touch::SLASH | touch::DOUBLED) != 0 && !bare_path(cells) {
@@ -28,9 +28,10 @@ impl CompiledSite {
         {
             return false;
         }
-        fired.iter().flat_map(|&rule| &self.again[usize::from(rule)]).all(|&rule| {
-            let rule = usize::from(rule);
-            !self.gates[rule].opens(state.present) || !self.programs[rule].holds(&state.codes)
+        let again = |&rule: &u16| part(&self.words, self.programs[usize::from(rule)].again);
+        fired.iter().flat_map(again).all(|&rule| {
+            let program = &self.programs[rule as usize];
+            !program.gate.opens(state.present) || self.stopped(program, &state.slots).is_some()
         })
     }
 }

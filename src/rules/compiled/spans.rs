@@ -1,10 +1,11 @@
 //! Spans: values of one key that mean one page, keyed by all other keys of the reduced URL.
 
-use super::{AsIs, CompiledSite};
+use super::index::{PARAM_SEED, QUERY_SEED, hash};
+use super::{AsIs, CompiledSite, GONE, NO_FIXED, NO_SLOT, Slot};
 use crate::rules::apply::Scratch;
 use crate::rules::spans::{number, span_group};
 use crate::rules::types::SiteRules;
-use crate::url::{self, Key};
+use crate::url::{self, Fixed, Key};
 use std::collections::HashMap;
 
 /// Numbers, both ends included, and the canonical URL as an index of the seen members; sorted within a group.
@@ -13,15 +14,9 @@ type Pages = Vec<(u64, u64, u32)>;
 /// The spans of a site.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
-    /// Seed of each key and whether its absence is a value, in the order in which they are asked.
-    keys: Vec<(u64, bool)>,
+    /// Slot of each key, its seed, and whether its absence is a value, in the order in which they are asked.
+    keys: Vec<(Slot, u64, bool)>,
     groups: HashMap<u64, Pages, AsIs>,
-}
-
-impl Spans {
-    pub(super) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
 }
 
 impl CompiledSite {
@@ -32,51 +27,68 @@ impl CompiledSite {
         scratch: &mut Scratch,
         member_of: impl Fn(&str) -> Option<u32>,
     ) {
+        let mut spans = Spans::default();
         for local in &site.local {
             let Some(key) = Key::parse(&local.key) else { continue };
-            let seed = key.seed();
-            self.spans.keys.push((seed, local.absent && key.optional()));
+            let Some(slot) = self.slot_of(&key) else { continue };
+            let seed = self.columns[usize::from(slot)].seed;
+            spans.keys.push((slot, seed, local.absent && key.optional()));
             for span in &local.pages {
                 let Some(page) = member_of(&span.page) else { continue };
                 let Ok(split) = url::normalize(span.like.as_bytes(), &mut scratch.cells.text) else { continue };
                 scratch.fired.clear();
                 self.reduce(&split, scratch);
-                let Some(at) = scratch.state.seeds.iter().position(|&s| s == seed) else { continue };
-                let group = span_group(self.identity(scratch), scratch.state.hashes[at], seed);
+                let Some((hash, _)) = pair(scratch, slot) else { continue };
                 let [low, high] = span.range.unwrap_or([0, u64::MAX]);
-                self.spans.groups.entry(group).or_default().push((low, high, page));
+                let group = span_group(scratch.state.identity, hash, seed);
+                spans.groups.entry(group).or_default().push((low, high, page));
             }
         }
         // Each group is sorted for itself: their order does not matter.
         #[allow(clippy::iter_over_hash_type)]
-        for pages in self.spans.groups.values_mut() {
+        for pages in spans.groups.values_mut() {
             pages.sort_unstable();
         }
-    }
-
-    /// The seen member that is canonical for the reduced URL in `scratch`, where one of its keys is in a span.
-    pub(super) fn in_span(&self, scratch: &Scratch) -> Option<u32> {
-        let identity = self.identity(scratch);
-        let state = &scratch.state;
-        for &(seed, absent) in &self.spans.keys {
-            let found = match state.seeds.iter().position(|&s| s == seed) {
-                Some(at) => {
-                    let pages = self.spans.groups.get(&span_group(identity, state.hashes[at], seed));
-                    let value = number(scratch.cells.value(&scratch.cells.list[at]));
-                    pages.and_then(|pages| {
-                        pages.iter().find(|p| p.1 == u64::MAX || value.is_some_and(|v| p.0 <= v && v <= p.1))
-                    })
-                }
-                None if absent => {
-                    let pages = self.spans.groups.get(&span_group(identity, 0, seed));
-                    pages.and_then(|pages| pages.iter().find(|p| p.1 == u64::MAX))
-                }
-                None => None,
-            };
-            if let Some(&(.., member)) = found {
-                return Some(member);
-            }
+        if !spans.keys.is_empty() {
+            self.pages.get_or_insert_default().spans = spans;
         }
-        None
     }
+}
+
+impl CompiledSite {
+    /// The slot of a key that rules or spans mention.
+    fn slot_of(&self, key: &Key) -> Option<Slot> {
+        let named = |name: &str, seed| Some(self.named(hash(name.as_bytes(), seed)).1).filter(|&slot| slot != NO_SLOT);
+        match key {
+            Key::Fixed(Fixed(number)) => {
+                self.fixed.get(usize::from(*number)).filter(|&&slot| slot != NO_FIXED).map(|&slot| Slot::from(slot))
+            }
+            Key::Param(name) => named(name, PARAM_SEED),
+            Key::Query(name) => named(name, QUERY_SEED),
+        }
+    }
+}
+
+impl Spans {
+    /// The seen member that is canonical for the reduced URL in `scratch`, where one of its keys is in a span.
+    pub(super) fn find(&self, scratch: &Scratch) -> Option<u32> {
+        let identity = scratch.state.identity;
+        self.keys.iter().find_map(|&(slot, seed, absent)| {
+            let (hash, value) = match pair(scratch, slot) {
+                Some((hash, value)) => (hash, number(value)),
+                None if absent => (0, None),
+                None => return None,
+            };
+            let pages = self.groups.get(&span_group(identity, hash, seed))?;
+            let within = |p: &&(u64, u64, u32)| p.1 == u64::MAX || value.is_some_and(|v| p.0 <= v && v <= p.1);
+            pages.iter().find(within).map(|&(.., member)| member)
+        })
+    }
+}
+
+/// Hash and value of a slot. Slots may not know their cells any more; the marks of the cells know their slots.
+fn pair(scratch: &Scratch, slot: Slot) -> Option<(u64, &[u8])> {
+    let (cells, marks) = (&scratch.cells, &scratch.state.marks);
+    let at = marks.iter().zip(&cells.list).position(|(mark, cell)| mark.slot == slot && cell.key != GONE)?;
+    Some((marks[at].hash, cells.value(&cells.list[at])))
 }

@@ -1,33 +1,35 @@
 //! What a program does to the pairs of one URL.
 
+use super::index::hash;
 use super::{
-    ABSENT, Check, CompiledSite, Constant, Fill, GONE, NO_CELL, OTHER, Program, Slot, State, Step, bit, touch,
+    ABSENT, Check, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, NO_CELL, OTHER, Program, Slot,
+    SlotState, State, Step, bit, part, touch,
 };
-use crate::model::hash64_seeded;
 use crate::rules::functions;
 use crate::rules::types::Function;
 use crate::url::keys::host_sub;
-use crate::url::{Cell, Cells, Fixed, Key, KeyRef};
+use crate::url::{Cell, Cells, Fixed, KeyRef};
 
 impl CompiledSite {
     /// Runs the steps of a program; true when it changed something.
     pub(super) fn run(&self, program: &Program, cells: &mut Cells, state: &mut State) -> bool {
-        if let Some(target) = &program.target {
-            return self.move_to(program, target, cells, state);
+        if let Some(target) = program.target {
+            return self.move_to(program, part(&self.fills, target), cells, state);
         }
         let mut changed = false;
-        for step in &program.steps {
+        for step in part(&self.steps, program.steps) {
             changed |= match *step {
                 Step::Drop(slot) => self.drop(slot, cells, state),
                 Step::Set(slot, code, everywhere) => {
-                    let now = state.codes[usize::from(slot)];
+                    let now = state.slots[usize::from(slot)].code;
                     now != code && (now != ABSENT || everywhere) && self.set(slot, code, cells, state)
                 }
-                Step::Map(slot, ref map) => {
-                    let now = state.codes[usize::from(slot)];
-                    match map.binary_search_by_key(&now, |m| m.0) {
-                        Ok(at) if map[at].1 == ABSENT => self.drop(slot, cells, state),
-                        Ok(at) => map[at].1 != now && self.set(slot, map[at].1, cells, state),
+                Step::Map(slot, from, to) => {
+                    let now = state.slots[usize::from(slot)].code;
+                    let (map, _) = part(&self.words, (from, to)).as_chunks::<2>();
+                    match map.binary_search_by_key(&now, |m| m[0]) {
+                        Ok(at) if map[at][1] == ABSENT => self.drop(slot, cells, state),
+                        Ok(at) => map[at][1] != now && self.set(slot, map[at][1], cells, state),
                         Err(_) => false,
                     }
                 }
@@ -38,7 +40,7 @@ impl CompiledSite {
     }
 
     pub(super) fn drop(&self, slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
-        let at = state.cells[usize::from(slot)];
+        let at = state.slots[usize::from(slot)].cell;
         if at == NO_CELL {
             return false;
         }
@@ -52,9 +54,10 @@ impl CompiledSite {
             KeyRef::Fixed(_) | KeyRef::Param(..) => touch::SHAPE,
         };
         cell.key = GONE;
+        state.gone += 1;
+        state.identity = state.identity.wrapping_sub(state.marks[usize::from(at)].hash);
         state.present &= !bit(slot);
-        state.cells[usize::from(slot)] = NO_CELL;
-        state.codes[usize::from(slot)] = ABSENT;
+        state.slots[usize::from(slot)] = SlotState::EMPTY;
         true
     }
 
@@ -62,11 +65,13 @@ impl CompiledSite {
         let Constant { hash, plain, .. } = self.values[code as usize];
         let (start, end) = self.constant(code, cells);
         let at = usize::from(slot);
-        if state.cells[at] == NO_CELL {
-            let key = key_ref(&self.keys[at], cells);
-            state.cells[at] = cells.list.len() as u16;
-            state.seeds.push(self.seeds[at]);
-            state.hashes.push(hash);
+        let place = state.slots[at].cell;
+        if place == NO_CELL {
+            let column = &self.columns[at];
+            let key = self.key_ref(column, cells);
+            state.slots[at].cell = cells.list.len() as u16;
+            state.marks.push(Mark { hash, rank: column.rank, slot });
+            state.identity = state.identity.wrapping_add(hash);
             state.present |= bit(slot);
             state.disordered = true;
             state.touched |= match key {
@@ -75,10 +80,10 @@ impl CompiledSite {
             };
             cells.list.push(Cell { key, start, end });
         } else {
-            let alone = plain && whole_segment(&cells.list, usize::from(state.cells[at]));
-            let cell = &mut cells.list[usize::from(state.cells[at])];
+            let alone = plain && whole_segment(&cells.list, usize::from(place));
+            let cell = &mut cells.list[usize::from(place)];
             (cell.start, cell.end) = (start, end);
-            state.hashes[usize::from(state.cells[at])] = hash;
+            self.rehash(place, hash, state);
             state.touched |= match cell.key {
                 KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
                 KeyRef::Fixed(Fixed::HOST) if plain => touch::HARMLESS,
@@ -87,8 +92,15 @@ impl CompiledSite {
                 _ => touch::SHAPE,
             };
         }
-        state.codes[at] = code;
+        state.slots[at].code = code;
         true
+    }
+
+    /// A cell has another value.
+    fn rehash(&self, at: u16, hash: u64, state: &mut State) {
+        let mark = &mut state.marks[usize::from(at)];
+        state.identity = state.identity.wrapping_sub(mark.hash).wrapping_add(hash);
+        mark.hash = hash;
     }
 
     /// Appends the value of a code to the text.
@@ -100,7 +112,7 @@ impl CompiledSite {
     }
 
     pub(super) fn function(&self, slot: Slot, function: Function, cells: &mut Cells, state: &mut State) -> bool {
-        let at = state.cells[usize::from(slot)];
+        let at = state.slots[usize::from(slot)].cell;
         if at == NO_CELL {
             return false;
         }
@@ -115,9 +127,10 @@ impl CompiledSite {
         cells.text.extend_from_slice(&state.value);
         let cell = &mut cells.list[usize::from(at)];
         (cell.start, cell.end) = (start, cells.text.len() as u32);
-        let hash = hash64_seeded(&state.value, self.seeds[usize::from(slot)]);
-        state.hashes[usize::from(at)] = hash;
-        state.codes[usize::from(slot)] = if self.coded[usize::from(slot)] { self.code_of_hash(hash) } else { OTHER };
+        let column = &self.columns[usize::from(slot)];
+        let hash = hash(&state.value, column.seed);
+        self.rehash(at, hash, state);
+        state.slots[usize::from(slot)].code = if column.coded { self.code_of_hash(hash) } else { OTHER };
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
             (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => {
@@ -138,24 +151,25 @@ impl CompiledSite {
     pub(super) fn move_to(
         &self,
         program: &Program,
-        target: &[(Key, u64, Fill)],
+        target: &[(Slot, Fill)],
         cells: &mut Cells,
         state: &mut State,
     ) -> bool {
-        let live = cells.list.iter().filter(|c| c.key != GONE).count();
-        if live != program.checks.iter().filter(|(_, check)| !matches!(check, Check::Absent)).count() {
+        let named = part(&self.checks, program.checks).iter().filter(|(_, check)| *check != Check::Absent).count();
+        if cells.list.len() - state.gone != named {
             return false;
         }
         state.source.clear();
-        for (key, _, fill) in target {
+        for &(to, fill) in target {
+            let class = self.columns[usize::from(to)].class;
             // A key that the scope does not name is not there: a rule file made by hand.
-            let of = |slot: Slot, state: &State| cells.list.get(usize::from(state.cells[usize::from(slot)])).copied();
-            let (start, end) = match *fill {
+            let of =
+                |slot: Slot, state: &State| cells.list.get(usize::from(state.slots[usize::from(slot)].cell)).copied();
+            let (start, end) = match fill {
                 Fill::Constant(code) => self.constant(code, cells),
                 Fill::From(slot) => {
                     let Some(cell) = of(slot, state) else { return false };
-                    let moved = self.keys[usize::from(slot)] != *key;
-                    if moved && !fits(cells.value(&cell), key) {
+                    if slot != to && !fits(cells.value(&cell), class) {
                         return false;
                     }
                     (cell.start, cell.end)
@@ -163,14 +177,14 @@ impl CompiledSite {
                 Fill::FromSub(slot) => {
                     let Some(cell) = of(slot, state) else { return false };
                     let sub = host_sub(cells.value(&cell));
-                    if sub == 0 || !fits(&cells.value(&cell)[..sub], key) {
+                    if sub == 0 || !fits(&cells.value(&cell)[..sub], class) {
                         return false;
                     }
                     (cell.start, cell.start + sub as u32)
                 }
                 Fill::ToSub { value, host } => {
                     let (Some(value), Some(host)) = (of(value, state), of(host, state)) else { return false };
-                    if !fits(cells.value(&value), key) || cells.value(&host).contains(&b'@') {
+                    if !fits(cells.value(&value), class) || cells.value(&host).contains(&b'@') {
                         return false;
                     }
                     let sub = host_sub(cells.value(&host));
@@ -184,32 +198,38 @@ impl CompiledSite {
             };
             state.source.push(Cell { key: GONE, start, end });
         }
-        for ((key, _, _), cell) in target.iter().zip(&mut state.source) {
-            cell.key = key_ref(key, cells);
+        for ((to, _), cell) in target.iter().zip(&mut state.source) {
+            cell.key = self.key_ref(&self.columns[usize::from(*to)], cells);
         }
         std::mem::swap(&mut cells.list, &mut state.source);
-        state.seeds.clear();
-        state.seeds.extend(target.iter().map(|t| t.1));
-        state.hashes.clear();
-        state.present = 0;
+        state.marks.clear();
+        state.slots.fill(SlotState::EMPTY);
+        (state.gone, state.identity, state.present) = (0, 0, EVER);
         state.touched |= touch::SHAPE;
         state.disordered = true;
-        state.codes.fill(ABSENT);
-        state.cells.fill(NO_CELL);
-        for (i, (key, seed, _)) in target.iter().enumerate() {
-            let key = match key {
-                Key::Fixed(fixed) => KeyRef::Fixed(*fixed),
-                _ => KeyRef::Query(0, 0),
-            };
-            let slot = self.slot_of(key, *seed);
-            state.cells[usize::from(slot)] = i as u16;
+        for (&(slot, _), at) in target.iter().zip(0u16..) {
+            let value = cells.value(&cells.list[usize::from(at)]);
+            let column = &self.columns[usize::from(slot)];
+            let hash = hash(value, column.seed);
+            let code = if column.coded { self.code_of_hash(hash) } else { OTHER };
+            state.slots[usize::from(slot)] = SlotState { code, cell: at };
             state.present |= bit(slot);
-            let hash = hash64_seeded(cells.value(&cells.list[i]), *seed);
-            state.hashes.push(hash);
-            state.codes[usize::from(slot)] =
-                if self.coded[usize::from(slot)] { self.code_of_hash(hash) } else { OTHER };
+            state.identity = state.identity.wrapping_add(hash);
+            state.marks.push(Mark { hash, rank: column.rank, slot });
         }
         true
+    }
+
+    /// The key of a column; its name is appended to the text.
+    fn key_ref(&self, column: &Column, cells: &mut Cells) -> KeyRef {
+        let start = cells.text.len() as u32;
+        cells.text.extend_from_slice(part(&self.pool, (column.start, column.end)));
+        let end = cells.text.len() as u32;
+        match column.class {
+            Class::Fixed(number) => KeyRef::Fixed(Fixed(number)),
+            Class::Param => KeyRef::Param(start, end),
+            Class::Query => KeyRef::Query(start, end),
+        }
     }
 }
 
@@ -226,33 +246,14 @@ fn whole_segment(list: &[Cell], at: usize) -> bool {
     own.is_some() && others.into_iter().flatten().all(|cell| segment(cell) != own && !extension(cell))
 }
 
-/// A key of a cell; the name is appended to the text.
-fn key_ref(key: &Key, cells: &mut Cells) -> KeyRef {
-    let name = |name: &str, cells: &mut Cells| {
-        let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(name.as_bytes());
-        (start, cells.text.len() as u32)
-    };
-    match key {
-        Key::Fixed(fixed) => KeyRef::Fixed(*fixed),
-        Key::Param(text) => {
-            let (a, b) = name(text, cells);
-            KeyRef::Param(a, b)
-        }
-        Key::Query(text) => {
-            let (a, b) = name(text, cells);
-            KeyRef::Query(a, b)
-        }
-    }
-}
-
 /// True when a value can be copied to `key` as it is: nothing that has a meaning of its own there is smuggled in.
-fn fits(value: &[u8], key: &Key) -> bool {
+fn fits(value: &[u8], key: Class) -> bool {
+    const HOST: u8 = Fixed::HOST.0;
     let free_of = |bytes: &[u8]| !value.iter().any(|b| bytes.contains(b));
     match key {
-        Key::Query(_) => free_of(b"&#+"),
-        Key::Param(_) => !value.is_empty() && free_of(b"/?#;"),
-        Key::Fixed(Fixed::HOST) => {
+        Class::Query => free_of(b"&#+"),
+        Class::Param => !value.is_empty() && free_of(b"/?#;"),
+        Class::Fixed(HOST) => {
             let label = |l: &[u8]| {
                 !l.is_empty()
                     && l.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
@@ -260,6 +261,6 @@ fn fits(value: &[u8], key: &Key) -> bool {
             };
             value.split(|&b| b == b'.').all(label)
         }
-        Key::Fixed(_) => !value.is_empty() && value != b"." && value != b".." && free_of(b"/?#;&+"),
+        Class::Fixed(_) => !value.is_empty() && value != b"." && value != b".." && free_of(b"/?#;&+"),
     }
 }

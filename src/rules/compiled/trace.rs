@@ -1,6 +1,6 @@
 //! The same run, written down step by step.
 
-use super::{ALL, Check, CompiledSite, GONE, NO_RULE, Program};
+use super::{ALL, Check, CompiledSite, GONE, NO_RULE, Program, part};
 use crate::rules::apply::Scratch;
 use crate::rules::explain::{Change, Outcome, Step};
 use crate::rules::types::{PREFIX, Rule, SiteRules};
@@ -19,7 +19,7 @@ impl CompiledSite {
         steps.push(Step::Keys { keys });
         let without = match scratch.fired.is_empty() {
             true => None,
-            false => self.exceptions.get(&self.identity(scratch)).copied(),
+            false => self.exception(scratch),
         };
         if let Some(rule) = without {
             let id = site.rules.get(usize::from(rule)).filter(|_| rule != ALL).map_or("*", |r| r.id.as_str());
@@ -33,6 +33,7 @@ impl CompiledSite {
             let before = composed(scratch);
             scratch.fired.clear();
             self.reduce_twin(scratch);
+            self.tidy(&mut scratch.cells, &mut scratch.state);
             let is_mirror = |&r: &usize| site.rules.get(r).is_some_and(mirrors);
             if let Some(index) = scratch.fired.iter().map(|&r| usize::from(r)).find(is_mirror) {
                 let changes = vec![Change { key: "url".into(), before: Some(before), after: Some(composed(scratch)) }];
@@ -43,11 +44,11 @@ impl CompiledSite {
         let from = composed(scratch);
         let Some(to) = self.look_up(scratch).map(|url| String::from_utf8_lossy(url).into_owned()) else { return from };
         // A member whose own look-up was claimed by its own pairs stands for them; another one is an alias.
-        let identity = self.identity(scratch);
+        let identity = scratch.state.identity;
         let mut other = Scratch::default();
         let own = url::normalize(to.as_bytes(), &mut other.cells.text).is_ok_and(|split| {
             self.reduce(&split, &mut other);
-            self.identity(&other) == identity
+            other.state.identity == identity
         });
         steps.push(match own {
             true => Step::Seen { from, to: to.clone() },
@@ -66,9 +67,7 @@ impl CompiledSite {
                 continue;
             }
             let before = pairs(scratch);
-            let codes = &scratch.state.codes;
-            let stopped = program.checks.iter().position(|(slot, check)| !check.holds(codes[usize::from(*slot)]));
-            let outcome = if let Some(at) = stopped {
+            let outcome = if let Some(at) = self.stopped(program, &scratch.state.slots) {
                 let constraint = rule.scope[at].clone();
                 let found = value(&before, &constraint.key);
                 Outcome::Stopped { constraint, found }
@@ -76,31 +75,31 @@ impl CompiledSite {
                 scratch.fired.push(index as u16);
                 Outcome::Fired { changes: changes(rule, &before, &pairs(scratch)) }
             } else {
-                idle(program, rule, &before)
+                self.idle(program, rule, &before)
             };
             steps.push(Step::Rule { index, rule: Box::new(rule.clone()), outcome });
         }
         self.tidy(&mut scratch.cells, &mut scratch.state);
         (keys, steps)
     }
+
+    /// Why a rule whose constraints hold changed nothing.
+    fn idle(&self, program: &Program, rule: &Rule, before: &Pairs) -> Outcome {
+        if program.target.is_none() {
+            return Outcome::NoChange;
+        }
+        let checked = || rule.scope.iter().zip(part(&self.checks, program.checks));
+        let is_named = |key: &str| checked().any(|(c, (_, check))| c.key == key && *check != Check::Absent);
+        match before.iter().find(|(key, _)| !is_named(key)) {
+            Some((key, _)) => Outcome::OtherKey { key: key.clone() },
+            None => Outcome::Unfit { reason: "a value cannot stand where the rule would put it".into() },
+        }
+    }
 }
 
 /// A rule on whole directories; those run behind the others.
 fn mirrors(rule: &Rule) -> bool {
     rule.scope.iter().any(|c| c.key == PREFIX)
-}
-
-/// Why a rule whose constraints hold changed nothing.
-fn idle(program: &Program, rule: &Rule, before: &Pairs) -> Outcome {
-    if program.target.is_none() {
-        return Outcome::NoChange;
-    }
-    let checked = || rule.scope.iter().zip(&program.checks);
-    let is_named = |key: &str| checked().any(|(c, (_, check))| c.key == key && !matches!(check, Check::Absent));
-    match before.iter().find(|(key, _)| !is_named(key)) {
-        Some((key, _)) => Outcome::OtherKey { key: key.clone() },
-        None => Outcome::Unfit { reason: "a value cannot stand where the rule would put it".into() },
-    }
 }
 
 /// The keys whose value changed: those that the rule names in its order, then the others.

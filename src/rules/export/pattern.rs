@@ -284,7 +284,8 @@ pub fn numbered() -> String {
 pub fn behind_head(head: &str) -> Option<String> {
     let is_head = |behind: &str| {
         let whole = format!("{head}{behind}");
-        segment::cut(whole.as_bytes(), false).head == head.len() && !head.is_empty()
+        segment::cut(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head == head.len()
+            && !head.is_empty()
     };
     // A head with a number behind it is told by what stands before the number, however long that is.
     let extension = format!("(?:{})", *EXTENSION);

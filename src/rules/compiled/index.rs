@@ -1,0 +1,130 @@
+//! Hashes of values and the small tables that find them: what a URL pays for every pair.
+
+/// Seed of the names of path parameters.
+pub(super) const PARAM_SEED: u64 = 0x9fb2_1c65_1e98_df25;
+/// Seed of the names of query keys.
+pub(super) const QUERY_SEED: u64 = 0xa076_1d64_78bd_642f;
+
+const MIX: u64 = 0xe703_7ed1_a0b4_28db;
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Seed of the values of a fixed key.
+pub(super) fn fixed_seed(key: u8) -> u64 {
+    STEP.wrapping_mul(u64::from(key) + 1)
+}
+
+/// 64-bit hash of a value under the seed of its key: two overlapping words and one folded multiplication up to 16
+/// bytes. The compiled file holds it, so it changes only with the version of that file; nothing else does.
+#[inline]
+pub(super) fn hash(bytes: &[u8], seed: u64) -> u64 {
+    let mut seed = seed.wrapping_add((bytes.len() as u64).wrapping_mul(STEP));
+    let length = bytes.len();
+    let (a, b) = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        if length > 16 {
+            seed = long(bytes, seed);
+        }
+        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
+    } else if length > 0 {
+        (u64::from(bytes[0]), u64::from(bytes[length / 2]) << 8 | u64::from(bytes[length - 1]))
+    } else {
+        (0, 0)
+    };
+    fold(a ^ seed, b ^ MIX)
+}
+
+/// The bytes before the last eight of a value of more than 16.
+fn long(bytes: &[u8], mut seed: u64) -> u64 {
+    for pair in bytes[..bytes.len() - 1].as_chunks::<16>().0 {
+        let (a, b) = pair.split_at(8);
+        let word = |half: &[u8]| u64::from_le_bytes(*half.first_chunk().expect("eight bytes"));
+        seed = fold(word(a) ^ seed, word(b) ^ MIX).wrapping_add(STEP);
+    }
+    // Up to 16 bytes are left; the last eight are hashed by the caller.
+    let tail = &bytes[bytes.len() - 16..];
+    fold(u64::from_le_bytes(*tail.first_chunk().expect("eight bytes")) ^ seed, MIX)
+}
+
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Places of items by their hashes: open addressing over four bytes a place, at most three quarters full. The hashes
+/// stand with the items.
+#[derive(Debug, Default)]
+pub(super) struct Index(Box<[u32]>);
+
+const FREE: u32 = u32::MAX;
+
+impl Index {
+    /// The index of the items from `from` on; of equal hashes the first one is found.
+    pub(super) fn new(hashes: impl ExactSizeIterator<Item = u64>, from: u32) -> Index {
+        if hashes.len() == 0 {
+            return Index::default();
+        }
+        let mut places = vec![FREE; (hashes.len() * 4 / 3 + 1).next_power_of_two()].into_boxed_slice();
+        let mask = places.len() - 1;
+        for (hash, item) in hashes.zip(from..) {
+            let mut at = hash as usize & mask;
+            while places[at] != FREE {
+                at = (at + 1) & mask;
+            }
+            places[at] = item;
+        }
+        Index(places)
+    }
+
+    /// The item of this hash.
+    #[inline]
+    pub(super) fn find(&self, hash: u64, hash_of: impl Fn(u32) -> u64) -> Option<u32> {
+        let mask = self.0.len().checked_sub(1)?;
+        let mut at = hash as usize & mask;
+        loop {
+            let item = self.0[at & mask];
+            if item == FREE {
+                return None;
+            }
+            if hash_of(item) == hash {
+                return Some(item);
+            }
+            at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_bit_of_a_value_counts() {
+        let mut seen = HashSet::new();
+        for length in 0..70 {
+            let value = vec![b'a'; length];
+            assert!(seen.insert(hash(&value, 7)), "{length}");
+            for bit in 0..length * 8 {
+                let mut other = value.clone();
+                other[bit / 8] ^= 1 << (bit % 8);
+                assert!(seen.insert(hash(&other, 7)), "{length} {bit}");
+            }
+        }
+        assert_ne!(hash(b"x", 1), hash(b"x", 2));
+        // Short numbers fill a small table evenly: the low bits are mixed.
+        let low: HashSet<u64> = (0..1000).map(|n: u32| hash(n.to_string().as_bytes(), 7) & 1023).collect();
+        assert!(low.len() > 580, "{}", low.len());
+    }
+
+    #[test]
+    fn an_index_finds_what_it_holds() {
+        let hashes: Vec<u64> = (0..100u64).map(|n| hash(&n.to_le_bytes(), 1)).collect();
+        let index = Index::new(hashes[3..].iter().copied(), 3);
+        let find = |hash| index.find(hash, |item| hashes[item as usize]);
+        for (i, &hash) in hashes.iter().enumerate() {
+            assert_eq!(find(hash), (i >= 3).then_some(i as u32));
+        }
+        assert_eq!(Index::default().find(1, |_| 1), None);
+    }
+}

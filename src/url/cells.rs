@@ -1,0 +1,316 @@
+//! A URL cut into its key-value pairs (WWW10 section 2, Figure 2); what the keys are: [`keys`](super::keys).
+//!
+//! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once the buffers
+//! have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was cut gives the same bytes.
+
+use super::keys::{
+    Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
+};
+use super::safe::Split;
+use super::{scan, segment};
+use crate::model::hash64_seeded;
+
+/// One key-value pair; the value is a range of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The key.
+    pub key: KeyRef,
+    /// Start of the value in [`Cells::text`].
+    pub start: u32,
+    /// End of the value.
+    pub end: u32,
+}
+
+/// How a site's URLs are cut, compiled from [`Tokens`](crate::rules::Tokens).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// `:`, `,`, `=`, `!` that cut segments, as bits 0 to 3.
+    pub delimiters: u8,
+    /// `;` separates query parameters.
+    pub semicolons: bool,
+}
+
+/// The key-value pairs of one URL.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    /// The stage-1 normal URL, then values that do not stand in it in one piece.
+    pub text: Vec<u8>,
+    /// The pairs: fixed keys first, then parameters, then query keys in the order found, each key once.
+    pub list: Vec<Cell>,
+    /// First query key in `list`.
+    pub query_from: usize,
+    /// The names of the query, one range a parameter, in the order found, repeats included.
+    pub names: Vec<(u32, u32)>,
+}
+
+impl Cells {
+    /// The bytes of a range.
+    pub fn bytes(&self, start: u32, end: u32) -> &[u8] {
+        &self.text[start as usize..end as usize]
+    }
+
+    /// Value of a cell.
+    pub fn value(&self, cell: &Cell) -> &[u8] {
+        self.bytes(cell.start, cell.end)
+    }
+
+    /// The key of a cell, owned.
+    pub fn key(&self, cell: &Cell) -> Key {
+        let name = |(a, b): (u32, u32)| String::from_utf8_lossy(self.bytes(a, b)).into_owned();
+        match cell.key {
+            KeyRef::Fixed(fixed) => Key::Fixed(fixed),
+            KeyRef::Query(a, b) => Key::Query(name((a, b))),
+            KeyRef::Param(a, b) => Key::Param(name((a, b))),
+        }
+    }
+
+    /// The seed of the key of a cell; equals [`Key::seed`] of the same key.
+    pub fn seed(&self, key: KeyRef) -> u64 {
+        match key {
+            KeyRef::Fixed(fixed) => fixed_seed(fixed),
+            KeyRef::Query(a, b) => hash64_seeded(self.bytes(a, b), QUERY_SEED),
+            KeyRef::Param(a, b) => hash64_seeded(self.bytes(a, b), PARAM_SEED),
+        }
+    }
+
+    /// Cuts the stage-1 normal URL that already stands in [`text`](Self::text).
+    pub fn cut(&mut self, split: &Split, cut: Cut) {
+        self.list.clear();
+        self.names.clear();
+        let scheme_end = split.authority.0 - 3;
+        self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
+        self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
+        self.cut_path(split.path, cut);
+        if let Some((start, end)) = split.fragment {
+            self.fixed(Fixed::FRAGMENT, start, end);
+        }
+        self.query_from = self.list.len();
+        match split.query {
+            Some((start, end)) if start == end => {
+                self.fixed(Fixed::EMPTY_QUERY, start, end);
+                self.query_from = self.list.len();
+            }
+            Some((start, end)) => self.cut_query(start, end, cut.semicolons),
+            None => {}
+        }
+    }
+
+    fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
+        self.list.push(Cell { key: KeyRef::Fixed(key), start, end });
+    }
+
+    /// Appends a value that does not stand in the URL and adds its cell.
+    pub fn fixed_text(&mut self, key: Fixed, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.text.len() as u32;
+        write(&mut self.text);
+        self.fixed(key, start, self.text.len() as u32);
+    }
+
+    fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
+        // Start, end and last dot (0 for none) of each segment.
+        let mut segments = [(0, 0, 0); MAX_SEGMENTS];
+        let mut depth = 0;
+        let first = start + 1;
+        let mut at = first;
+        // Boundaries where extra slashes stand; in the text they are joined by dots.
+        let mut doubled = Doubled::default();
+        let mut deep = false;
+        let (mut dot, mut semicolon) = (0, 0);
+        let path = &self.text[first.min(path_end) as usize..path_end as usize];
+        scan::each(path, [b'/', b'.', b';'], |place, mark| {
+            let here = first + place as u32;
+            match mark {
+                b'.' if semicolon == 0 => dot = here,
+                b';' if semicolon == 0 => semicolon = here,
+                b'/' => {
+                    semicolon = 0;
+                    if deep {
+                        return;
+                    }
+                    if here == at {
+                        doubled.push(depth);
+                    } else if depth + 1 == MAX_SEGMENTS {
+                        // Too deep: the rest is one opaque segment, slashes included.
+                        deep = true;
+                        return;
+                    } else {
+                        segments[depth] = (at, here, dot);
+                        depth += 1;
+                    }
+                    dot = 0;
+                    at = here + 1;
+                }
+                _ => {}
+            }
+        });
+        // Path parameters of the last segment.
+        let end = if semicolon == 0 { path_end } else { semicolon };
+        if at < end {
+            segments[depth] = (at, end, dot);
+            depth += 1;
+        }
+        let trailing = depth > 0 && depth < MAX_SEGMENTS && self.text[end as usize - 1] == b'/';
+        if doubled.count > 0 {
+            self.fixed_text(Fixed::DOUBLE_SLASH, |text| doubled.write(text));
+        }
+        let mut slash = trailing;
+        if !trailing && depth > 0 && {
+            let (a, b, dot) = segments[depth - 1];
+            segment::is_index(&self.text[a as usize..b as usize], dot.saturating_sub(a) as usize)
+        } {
+            depth -= 1;
+            self.fixed(Fixed::INDEX, segments[depth].0, segments[depth].1);
+            slash = depth > 0;
+        }
+        if slash {
+            // With an index the last byte is not the slash; any one-byte slash serves as the value.
+            self.fixed(Fixed::TRAILING_SLASH, start, first);
+        }
+        self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
+        for (i, &segment) in segments[..depth].iter().enumerate() {
+            self.cut_segment(i, segment, i + 1 == depth && !slash, cut);
+        }
+        if semicolon != 0 {
+            self.cut_params(semicolon, path_end);
+        }
+    }
+
+    fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, cut: Cut) {
+        let bytes = &self.text[a as usize..b as usize];
+        let (groups, group, body) = segment::cut_groups(bytes, cut.delimiters);
+        let dot = dot.saturating_sub(a + body as u32) as usize;
+        let parts = segment::cut(&bytes[body..], dot, groups + group > 0);
+        if body + parts.head == bytes.len() && body == 0 {
+            self.fixed(Fixed::path(i, Part::Head), a, b);
+            return;
+        }
+        let mut at = a;
+        let ends = [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, bytes.len()];
+        for (part, end) in Part::ORDER.into_iter().zip(ends) {
+            let end = a + end as u32;
+            if end > at {
+                let key = if last && part == Part::Extension { Fixed::EXTENSION } else { Fixed::path(i, part) };
+                self.fixed(key, at, end);
+                at = end;
+            }
+        }
+    }
+
+    fn cut_params(&mut self, semicolon: u32, end: u32) {
+        let from = self.list.len();
+        let mut at = semicolon + 1;
+        loop {
+            let rest = self.bytes(at, end);
+            let stop = memchr::memchr(b';', rest).map_or(end, |i| at + i as u32);
+            let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
+            let same = |c: &Cell| matches!(c.key, KeyRef::Param(a, b) if self.bytes(a, b) == self.bytes(at, name));
+            // A value for all repeats would lose where they stand, so that composing gave another URL.
+            if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(same) {
+                self.list.truncate(from);
+                let first = semicolon + 1;
+                self.list.push(Cell { key: KeyRef::Param(first, first), start: first, end });
+                return;
+            }
+            self.list.push(Cell { key: KeyRef::Param(at, name), start: name, end: stop });
+            if stop == end {
+                return;
+            }
+            at = stop + 1;
+        }
+    }
+
+    fn cut_query(&mut self, start: u32, end: u32, semicolons: bool) {
+        let separator = |b: &u8| *b == b'&' || semicolons && *b == b';';
+        if self.bytes(start, end).iter().filter(|b| separator(b)).count() >= MAX_PARAMETERS {
+            self.fixed(Fixed::WHOLE_QUERY, start, end);
+            self.query_from = self.list.len();
+            return;
+        }
+        let from = self.list.len();
+        let (mut at, mut name) = (start, start);
+        let Cells { text, list, names, .. } = self;
+        // Values that are joined are appended behind the URL, which stays as it is.
+        let query = &text[start as usize..end as usize];
+        let mut repeats = false;
+        let mut close = |at: u32, name: u32, stop: u32| {
+            let name = if name == at { stop } else { name };
+            names.push((at, name));
+            let own = &query[(at - start) as usize..(name - start) as usize];
+            let same = |cell: &Cell| match cell.key {
+                KeyRef::Query(a, b) => b - a == name - at && query[(a - start) as usize..(b - start) as usize] == *own,
+                _ => false,
+            };
+            repeats |= list[from..].iter().any(same);
+            list.push(Cell { key: KeyRef::Query(at, name), start: name, end: stop });
+        };
+        let split = if semicolons { b';' } else { b'&' };
+        scan::each(query, [b'=', b'&', split], |place, mark| {
+            let here = start + place as u32;
+            if mark != b'=' {
+                close(at, name, here);
+                (at, name) = (here + 1, here + 1);
+            } else if name == at {
+                name = here + 1;
+            }
+        });
+        close(at, name, end);
+        if repeats {
+            self.join_repeats(from);
+        }
+    }
+
+    /// Joins the values of repeated names to the first of them.
+    fn join_repeats(&mut self, from: usize) {
+        let pairs = self.list.split_off(from);
+        for Cell { key, start, end } in pairs {
+            self.named(key, start, end, b'&', from);
+        }
+    }
+
+    /// Adds a named pair, or joins its value to that of an earlier pair of the same name.
+    fn named(&mut self, key: KeyRef, start: u32, end: u32, joint: u8, from: usize) {
+        let (KeyRef::Query(a, b) | KeyRef::Param(a, b)) = key else { return };
+        let same = |cell: &Cell| match (cell.key, key) {
+            (KeyRef::Query(c, d), KeyRef::Query(..)) | (KeyRef::Param(c, d), KeyRef::Param(..)) => {
+                self.bytes(a, b) == self.bytes(c, d)
+            }
+            _ => false,
+        };
+        let Some(at) = self.list[from..].iter().position(same).map(|i| i + from) else {
+            self.list.push(Cell { key, start, end });
+            return;
+        };
+        let joined = self.text.len() as u32;
+        let old = self.list[at];
+        self.text.extend_from_within(old.start as usize..old.end as usize);
+        self.text.push(joint);
+        self.text.extend_from_within(a as usize..b as usize);
+        self.text.extend_from_within(start as usize..end as usize);
+        (self.list[at].start, self.list[at].end) = (joined, self.text.len() as u32);
+    }
+}
+
+/// Boundaries of a path where extra slashes stand, one number a slash.
+#[derive(Default)]
+struct Doubled {
+    count: usize,
+    /// The first of them; a boundary is below [`MAX_SEGMENTS`], and ever more slashes at the last one are counted.
+    runs: [usize; MAX_SEGMENTS],
+}
+
+impl Doubled {
+    fn push(&mut self, boundary: usize) {
+        self.count += 1;
+        self.runs[boundary] += 1;
+    }
+
+    fn write(&self, text: &mut Vec<u8>) {
+        let boundaries = self.runs.iter().zip(0u64..).flat_map(|(&slashes, at)| std::iter::repeat_n(at, slashes));
+        for (i, boundary) in boundaries.enumerate() {
+            if i > 0 {
+                text.push(b'.');
+            }
+            push_number(text, boundary);
+        }
+    }
+}
