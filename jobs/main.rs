@@ -2,6 +2,7 @@
 //! nowhere else.
 
 mod cluster;
+mod compare;
 mod evaluate;
 mod explain;
 mod export;
@@ -9,6 +10,7 @@ mod learn;
 mod normalize;
 mod pipeline;
 mod report;
+mod report_html;
 mod rules;
 mod rules_dir;
 mod synth;
@@ -38,6 +40,8 @@ enum Job {
     Rules(rules::RulesArgs),
     Export(export::ExportArgs),
     Synth(synth::SynthArgs),
+    Compare(compare::CompareArgs),
+    Report(report_html::ReportArgs),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +58,8 @@ fn main() -> ExitCode {
         Job::Normalize(args) => normalize::run(args),
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
+        Job::Compare(args) => compare::run(args),
+        Job::Report(args) => report_html::run(args),
         Job::Rules(args) => rules::run(args),
         Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),

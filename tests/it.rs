@@ -5,12 +5,18 @@ mod apply_cases;
 mod apply_laws;
 #[path = "it/apply_rules.rs"]
 mod apply_rules;
+#[path = "it/baselines_compare.rs"]
+mod baselines_compare;
+#[path = "it/baselines_figures.rs"]
+mod baselines_figures;
 #[path = "it/cluster_learn.rs"]
 mod cluster_learn;
 #[path = "it/cluster_mesh.rs"]
 mod cluster_mesh;
 #[path = "it/cluster_support.rs"]
 mod cluster_support;
+#[path = "it/dataflow_alone.rs"]
+mod dataflow_alone;
 #[path = "it/dataflow_learn.rs"]
 mod dataflow_learn;
 #[path = "it/dataflow_support.rs"]

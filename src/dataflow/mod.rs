@@ -4,7 +4,11 @@
 //! and fit on one screen each. Operators are extension traits and stay thin: what they decide is in plain functions
 //! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
 //!
+//! [`alone`] does both for one site in plain code: the oracle of the dataflows.
+//!
 //! The module knows no files: records come from a [`types::Source`], results are values.
+pub mod alone;
+pub mod compare;
 pub mod group;
 pub mod journal;
 pub mod learn;
@@ -19,6 +23,7 @@ pub mod sorted;
 pub mod table;
 pub mod tally;
 pub mod types;
+pub mod undust;
 pub mod verdict;
 pub mod walk;
 pub use journal::Journal;

@@ -133,14 +133,14 @@ struct Desk(Mutex<Option<Case>>);
 
 /// The state of affairs after some passes.
 #[derive(Clone, Debug)]
-struct Case {
+pub(super) struct Case {
     passes: usize,
     /// On which rules are compiled.
     threads: usize,
-    table: Arc<Table>,
-    sites: Vec<ProvenSite>,
+    pub(super) table: Arc<Table>,
+    pub(super) sites: Vec<ProvenSite>,
     /// Nothing is left to count.
-    closed: bool,
+    pub(super) closed: bool,
 }
 
 /// One worker's part; gives its number of invalid records.
@@ -212,7 +212,7 @@ impl Desk {
 
 impl Case {
     /// Before the first pass.
-    fn open(learned: Vec<LearnedSite>, threads: usize) -> Case {
+    pub(super) fn open(learned: Vec<LearnedSite>, threads: usize) -> Case {
         let (table, learned) = Table::new(learned, threads);
         let sites: Vec<ProvenSite> = learned
             .into_iter()
@@ -222,7 +222,7 @@ impl Case {
     }
 
     /// Takes the counts of a pass, withdraws what does not hold, and says which sites are counted again.
-    fn weigh(&mut self, parts: Vec<Counts>, fpr_max_ppm: u32) {
+    pub(super) fn weigh(&mut self, parts: Vec<Counts>, fpr_max_ppm: u32) {
         let mut again = vec![false; self.sites.len()];
         for (site, &counted) in self.sites.iter_mut().zip(&self.table.counted) {
             if counted {

@@ -20,7 +20,7 @@ impl Owned {
         Owned { url: url.into(), cluster: Some(cluster.into()), site: None, elsewhere: false }
     }
 
-    fn record(&self) -> Record<'_> {
+    pub fn record(&self) -> Record<'_> {
         Record {
             url: self.url.as_bytes(),
             cluster: self.cluster.as_deref().map(str::as_bytes),

@@ -78,10 +78,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("synth", &["model", "url"]),
     ("index", &["model", "url", "rules"]),
     ("baselines", &["model", "url", "rules", "site", "evaluate"]),
+    ("report", &["model", "url", "rules", "site", "evaluate", "baselines"]),
     ("io", &["model", "url", "rules", "site", "evaluate"]),
     ("spill", &["model"]),
     ("runtime", &["model", "spill"]),
-    ("dataflow", &["model", "url", "rules", "site", "evaluate", "spill", "runtime"]),
+    ("dataflow", &["model", "url", "rules", "site", "evaluate", "baselines", "spill", "runtime"]),
 ];
 
 /// Rows of the map whose code is being written.

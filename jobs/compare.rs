@@ -1,0 +1,319 @@
+//! `undust compare`: all methods under one protocol, to tables.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use undust::baselines::catalogue::{Row, Switches};
+use undust::baselines::protocol::Plan;
+use undust::baselines::results::Protocol;
+use undust::baselines::{Name, Setup};
+use undust::dataflow::compare::{self, Compared, Job};
+use undust::dataflow::{Batches, Source, SourceError};
+use undust::io::output::atomic_write;
+use undust::io::reader::LINE_LIMIT;
+use undust::io::{Rejects, Shard, ShardReader, shards};
+use undust::model::{RecordBatch, SiteBy};
+use undust::report::tables;
+use undust::runtime::memory::parse_size;
+
+use crate::report::{Failure, say};
+
+/// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
+///
+/// Reads labelled records (TSV or JSON lines), lets every method learn on a training sample of each site and scores it
+/// on all records. Writes comparison.json, a CSV a table, tables.txt, report.html and times.json; all but times.json and
+/// what of it is in the report are the same bytes for any number of workers.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Files, folders (their shards, by extension) or globs.
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Folder for the results; must be empty or absent.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Methods, by comma, in the order of the tables (default: all).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method)]
+    methods: Vec<Name>,
+    /// The protocol: www10 trains on a random share and tests on everything; sigir2017 trains on the first 15,000 URLs
+    /// of a site and tests on the next 5,000.
+    #[arg(long, value_enum, default_value_t)]
+    protocol: How,
+    /// Highest false-positive rates, by comma (default: those of WWW10, 0 to 0.1 by 0.01 and to 0.9 by 0.1).
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    fpr_max: Vec<f64>,
+    /// The rate of tables without such an axis: one of the list.
+    #[arg(long, value_name = "F", default_value_t = 0.01)]
+    headline: f64,
+    /// Seeds of the training samples, by comma.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1])]
+    seeds: Vec<u64>,
+    /// Share of the URLs of a site that train (www10).
+    #[arg(long, value_name = "F", default_value_t = 0.2)]
+    train_share: f64,
+    /// Most URLs of a site that train (www10).
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    train_max: usize,
+    /// Rows of the normalization catalogue that are on, by comma (default: all).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = row)]
+    catalogue: Vec<NamedRow>,
+    /// IP addresses and their hosts, for the catalogue: a line each, by tab.
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// Departures from WWW10 that the published methods take, by comma.
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
+    published: Vec<Departure>,
+    /// The site of a record without a label.
+    #[arg(long, value_enum, default_value_t)]
+    site_by: By,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+    /// Most memory for the records.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
+    memory: usize,
+    /// Format of the inputs, where the extension does not tell.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Longest line of the input in bytes; longer ones are rejected.
+    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
+    line_limit: usize,
+    /// Says nothing on standard error but why it failed.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum How {
+    #[default]
+    Www10,
+    Sigir2017,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum By {
+    #[default]
+    Domain,
+    Host,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Tsv,
+    Jsonl,
+}
+
+/// Departures of undust that the published method knows as switches (docs/method.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Departure {
+    /// Salient values by their number of clusters, not by eq. 5.
+    SalientByFrequency,
+    /// An absent key is no value.
+    AbsenceNoValue,
+    /// No pairs of a node and its ancestor.
+    NoNestedPairs,
+    /// Overlap among duplicated URLs only.
+    OverlapOfDuplicated,
+    /// Keys map by agreement within clusters.
+    MappingByAgreement,
+    /// False-positive rate of URLs, not of pairs.
+    FprPerUrl,
+    /// Upper Wilson bound of that rate.
+    FprWilson,
+    /// Rules of a destination to itself stay.
+    SelfRulesKept,
+    /// Concatenated rules must qualify again.
+    ChainsProvenAgain,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct NamedRow(Row);
+
+fn method(text: &str) -> Result<Name, String> {
+    let known = || Name::ALL.map(Name::text).join(", ");
+    Name::parse(text).ok_or_else(|| format!("no such method; there are {}", known()))
+}
+
+fn row(text: &str) -> Result<NamedRow, String> {
+    let known = || Row::ALL.map(|(_, name)| name).join(", ");
+    Row::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
+}
+
+/// WWW10, section 6.2.2.
+fn rates_of_the_paper() -> Vec<f64> {
+    let fine = (0..=10).map(|i| f64::from(i) / 100.0);
+    fine.chain((2..=9).map(|i| f64::from(i) / 10.0)).collect()
+}
+
+/// Runs the job.
+pub fn run(args: CompareArgs) -> Result<(), Failure> {
+    let plan = plan(&args)?;
+    let format = args.format.map(|format| match format {
+        Format::Tsv => shards::Format::Tsv,
+        Format::Jsonl => shards::Format::Jsonl,
+    });
+    let shards = shards::find(&args.inputs, &shards::Options { format, ..shards::Options::default() })?;
+    prepare(&args.out)?;
+    let began = Instant::now();
+    let job = Job {
+        plan,
+        site_by: match args.site_by {
+            By::Domain => SiteBy::Domain,
+            By::Host => SiteBy::Host,
+        },
+        shards: shards.len(),
+        workers: args.workers.into(),
+        memory: args.memory,
+        clock: Arc::new(move || began.elapsed().as_secs_f64()),
+    };
+    let source = Arc::new(Shards { shards, line_limit: args.line_limit, rejects: Arc::default() });
+    let compared = compare::run(&job, source.clone())?;
+    let rejected = source.rejects.lock().unwrap_or_else(PoisonError::into_inner).total();
+    let text = write(&args.out, &compared)?;
+    if !args.quiet {
+        let Compared { comparison, invalid, unlabelled, .. } = &compared;
+        let sites = comparison.sites.len();
+        let seconds = began.elapsed().as_secs_f64();
+        say(format!(
+            "{sites} sites, {unlabelled} records without a cluster, {invalid} no URLs, {rejected} lines rejected, {seconds:.1} s"
+        ));
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+}
+
+fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
+    let mut fpr_max = if args.fpr_max.is_empty() { rates_of_the_paper() } else { args.fpr_max.clone() };
+    fpr_max.sort_by(f64::total_cmp);
+    fpr_max.dedup();
+    if let Some(bad) = fpr_max.iter().find(|rate| !(0.0..=1.0).contains(*rate)) {
+        return Err(Failure::usage(format!("--fpr-max {bad}: a rate from 0 to 1")));
+    }
+    if !(args.train_share > 0.0 && args.train_share <= 1.0) {
+        return Err(Failure::usage(format!("--train-share {}: a share above 0, at most 1", args.train_share)));
+    }
+    let Some(headline) = fpr_max.iter().position(|rate| *rate == args.headline) else {
+        return Err(Failure::usage(format!("--headline {} is none of --fpr-max", args.headline)));
+    };
+    let catalogue = match args.catalogue.is_empty() {
+        true => Switches::default(),
+        false => args.catalogue.iter().fold(Switches::NONE, |switches, row| switches.with(row.0)),
+    };
+    let hosts = args.hosts.as_deref().map(read_hosts).transpose()?.unwrap_or_default();
+    Ok(Plan {
+        protocol: match args.protocol {
+            How::Www10 => Protocol::Www10,
+            How::Sigir2017 => Protocol::Sigir2017,
+        },
+        methods: if args.methods.is_empty() { Name::ALL.to_vec() } else { args.methods.clone() },
+        setup: Setup { catalogue, hosts, published: published(&args.published) },
+        fpr_max,
+        headline,
+        seeds: args.seeds.clone(),
+        train_share: args.train_share,
+        train_max: args.train_max,
+        crawl: (15_000, 5_000),
+    })
+}
+
+fn published(departures: &[Departure]) -> undust::site::published::Switches {
+    use undust::site::published::{Fpr, Overlap, Salient, Sigma, Switches};
+    let mut out = Switches::default();
+    for departure in departures {
+        match departure {
+            Departure::SalientByFrequency => out.salient = Salient::Frequency,
+            Departure::AbsenceNoValue => out.presence = false,
+            Departure::NoNestedPairs => out.nested = false,
+            Departure::OverlapOfDuplicated => out.overlap = Overlap::Duplicated,
+            Departure::MappingByAgreement => out.sigma = Sigma::Agreement,
+            Departure::FprPerUrl => out.fpr = Fpr::Url,
+            Departure::FprWilson => out.fpr = Fpr::Wilson,
+            Departure::SelfRulesKept => out.self_rules = true,
+            Departure::ChainsProvenAgain => out.revalidate = true,
+        }
+    }
+    out
+}
+
+fn read_hosts(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("--hosts {}: {error}", path.display())))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| match line.split_once('\t') {
+            Some((ip, host)) => Ok((ip.trim().to_owned(), host.trim().to_owned())),
+            None => Err(Failure::usage(format!("--hosts {}:{}: address, tab, host expected", path.display(), at + 1))),
+        })
+        .collect()
+}
+
+/// The folder, made where it is not there; refused where it holds anything.
+pub fn prepare(out: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::new(crate::report::Exit::Failed, format!("{}: {error}", out.display()));
+    std::fs::create_dir_all(out).map_err(failed)?;
+    if std::fs::read_dir(out).map_err(failed)?.next().is_some() {
+        return Err(Failure::usage(format!("{} is not empty: name another folder", out.display())));
+    }
+    Ok(())
+}
+
+/// Writes all files and gives the text of the tables.
+fn write(out: &Path, compared: &Compared) -> Result<String, Failure> {
+    let file = |name: &str, text: &str| atomic_write(&out.join(name), |file| file.write_all(text.as_bytes()));
+    let Compared { comparison, times, .. } = compared;
+    file("comparison.json", &(serde_json::to_string(comparison)? + "\n"))?;
+    file("times.json", &(serde_json::to_string(times)? + "\n"))?;
+    let tables = tables::all(comparison);
+    for table in &tables {
+        file(&format!("{}.csv", table.id), &table.csv())?;
+    }
+    let mut text: String = tables.iter().map(|table| table.text() + "\n").collect();
+    file("tables.txt", &text)?;
+    text.push_str(&tables::times(times, &comparison.methods).text());
+    crate::report_html::write(out)?;
+    file("_SUCCESS", "")?;
+    Ok(text)
+}
+
+/// The shards, a part each.
+struct Shards {
+    shards: Vec<Shard>,
+    line_limit: usize,
+    rejects: Arc<Mutex<Rejects>>,
+}
+
+impl Source for Shards {
+    /// Part `index` of `peers` is the shards at `index`, `index + peers`, ...
+    fn open(&self, index: usize, peers: usize, _: usize) -> Result<Box<dyn Batches>, SourceError> {
+        let open = |shard: &Shard| ShardReader::open(shard, self.line_limit, Arc::new(AtomicU64::new(0)));
+        let readers = self.shards.iter().skip(index).step_by(peers).map(open).collect::<Result<Vec<_>, _>>()?;
+        Ok(Box::new(Part { readers: readers.into_iter(), open: None, rejects: self.rejects.clone() }))
+    }
+}
+
+struct Part {
+    readers: std::vec::IntoIter<ShardReader>,
+    open: Option<ShardReader>,
+    rejects: Arc<Mutex<Rejects>>,
+}
+
+impl Batches for Part {
+    fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
+        let mut rejects = self.rejects.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(reader) = &mut self.open
+                && reader.next_batch(batch, &mut rejects)?
+            {
+                return Ok(true);
+            }
+            self.open = self.readers.next();
+            if self.open.is_none() {
+                return Ok(false);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Phase four: likely rules are validated by pages (section 5.3, Figures 3 and 4).
+
+use super::canonize::rewrite;
+use super::redundant::pair_refines;
+use super::{Detected, Likely, Parameters, Rule, UrlList};
+use crate::model::hash64_seeded;
+
+/// What comes of asking for a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// The sketch of the document.
+    Sketch(u64),
+    /// It could not be fetched.
+    Failed,
+    /// The oracle cannot tell.
+    Unknown,
+}
+
+/// Who knows pages: the fingerprints of a corpus, or a server.
+pub trait Oracle {
+    /// The page of a marked URL.
+    fn page(&mut self, url: &[u8]) -> Page;
+}
+
+/// The order in which URLs are drawn.
+fn draws(list: &UrlList) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..list.len() as u32).collect();
+    order.sort_by_key(|&at| hash64_seeded(&list.urls[at as usize], 0x6475_7374));
+    order
+}
+
+/// Figure 3: is a rule valid on the URLs of `list`, drawn in this order?
+fn holds(rule: &Rule, list: &UrlList, order: &[u32], oracle: &mut dyn Oracle, parameters: &Parameters) -> bool {
+    let n = parameters.validations as f64;
+    let refuted = parameters.refutation * n;
+    let (mut positive, mut negative) = (0.0, 0.0);
+    let mut to = Vec::new();
+    for &at in order {
+        let from = &list.urls[at as usize];
+        if !rewrite(rule, from, &mut to) {
+            continue;
+        }
+        let Page::Sketch(before) = oracle.page(from) else { continue };
+        match oracle.page(&to) {
+            Page::Sketch(after) if after == before => positive += 1.0,
+            Page::Unknown => continue,
+            _ => negative += 1.0,
+        }
+        if negative >= refuted {
+            return false;
+        }
+        if positive >= n - refuted {
+            return true;
+        }
+    }
+    positive > 0.0 && negative < parameters.refutation * (positive + negative)
+}
+
+/// Both directions of a pair; the shrinking one first.
+fn directions(rule: &Likely) -> [Rule; 2] {
+    let rule_of = |from: &Vec<u8>, to: &Vec<u8>| Rule::Substitution { from: from.clone(), to: to.clone() };
+    [rule_of(&rule.long, &rule.short), rule_of(&rule.short, &rule.long)]
+}
+
+/// Figure 4: the valid rules, parameter substitutions last. A pair that refines a valid one is not asked for.
+pub fn validate(detected: &Detected, list: &UrlList, oracle: &mut dyn Oracle, parameters: &Parameters) -> Vec<Rule> {
+    let order = draws(list);
+    let mut pairs: Vec<&Likely> = Vec::new();
+    let mut valid = Vec::new();
+    for rule in &detected.likely {
+        if pairs.iter().any(|broader| pair_refines(rule, broader)) {
+            continue;
+        }
+        if let Some(rule_valid) =
+            directions(rule).into_iter().find(|direction| holds(direction, list, &order, oracle, parameters))
+        {
+            pairs.push(rule);
+            valid.push(rule_valid);
+        }
+    }
+    let substitutions = detected.parameters.iter();
+    valid.extend(substitutions.filter(|rule| holds(rule, list, &order, oracle, parameters)).cloned());
+    valid
+}
+
+/// Figure 5: of the first k likely rules, the share that is valid in at least one direction, for k from 1 to `most`.
+pub fn precision_at(
+    detected: &Detected,
+    list: &UrlList,
+    oracle: &mut dyn Oracle,
+    parameters: &Parameters,
+    most: usize,
+) -> Vec<f64> {
+    let order = draws(list);
+    let mut valid = 0;
+    let rules = detected.likely.iter().take(most).enumerate();
+    rules
+        .map(|(at, rule)| {
+            valid += u64::from(directions(rule).iter().any(|d| holds(d, list, &order, oracle, parameters)));
+            valid as f64 / (at + 1) as f64
+        })
+        .collect()
+}

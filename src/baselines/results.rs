@@ -1,0 +1,181 @@
+//! What a comparison gives, as whole numbers: the one input of every table, chart and report.
+//!
+//! `comparison.json` holds a [`Comparison`]; the same records and plan give the same bytes on any number of workers.
+//! Times are kept apart in [`Times`], since no two runs agree on them.
+
+use super::{Figures, Name, RuleReport};
+use crate::evaluate::Counts;
+use serde::{Deserialize, Serialize};
+
+/// How records become training and test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// WWW10, section 6.1: a random share trains, at most so many URLs a site; all URLs test.
+    #[default]
+    Www10,
+    /// SIGIR 2017, section 3.1: the first 15,000 URLs of a site train, the next 5,000 test, in crawl order.
+    Sigir2017,
+}
+
+/// All sites under one plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Version of this format.
+    pub version: u32,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Methods in the order of the tables.
+    pub methods: Vec<Name>,
+    /// Highest false-positive rates, rising.
+    pub fpr_max: Vec<f64>,
+    /// The one that tables without such an axis show, by index.
+    pub headline: usize,
+    /// Seeds of the training samples.
+    pub seeds: Vec<u64>,
+    /// Share of the URLs that train (WWW10 protocol).
+    pub train_share: f64,
+    /// Most URLs of a site that train.
+    pub train_max: u64,
+    /// Sites by name.
+    pub sites: Vec<Site>,
+}
+
+impl Comparison {
+    /// The same plan without a site.
+    pub fn clone_plan(&self) -> Comparison {
+        Comparison {
+            version: self.version,
+            protocol: self.protocol,
+            methods: self.methods.clone(),
+            fpr_max: self.fpr_max.clone(),
+            headline: self.headline,
+            seeds: self.seeds.clone(),
+            train_share: self.train_share,
+            train_max: self.train_max,
+            sites: Vec::new(),
+        }
+    }
+}
+
+/// Version of [`Comparison`].
+pub const VERSION: u32 = 1;
+
+/// One site.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// Its name.
+    pub site: String,
+    /// Distinct labelled URLs that test.
+    pub urls: u64,
+    /// Their clusters.
+    pub clusters: u64,
+    /// URLs that trained, a number a seed.
+    pub trained: Vec<u64>,
+    /// A run a method and seed.
+    pub runs: Vec<Run>,
+    /// The pattern tree of the first seed (WWW10, Algorithm 1), root first.
+    pub tree: Vec<TreeNode>,
+    /// Nodes of that tree, those left out of `tree` included.
+    pub tree_nodes: u64,
+    /// What each method made of the first seed.
+    pub shown: Vec<Shown>,
+}
+
+/// One method on one site and seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The method.
+    pub method: Name,
+    /// Index of the seed.
+    pub seed: usize,
+    /// Figures of learning.
+    pub figures: Figures,
+    /// One a highest false-positive rate.
+    pub fits: Vec<Fit>,
+}
+
+/// The rules deployed at one highest false-positive rate, and what they do on the test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fit {
+    /// Candidates that qualify.
+    pub qualified: u64,
+    /// Rules deployed.
+    pub deployed: u64,
+    /// Counts on the test.
+    pub counts: Counts,
+}
+
+/// A node of the pattern tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeNode {
+    /// Parent in the list; the root names itself.
+    pub parent: usize,
+    /// The branch that leads here: key and value.
+    pub branch: String,
+    /// The pattern, as a URL.
+    pub pattern: String,
+    /// Training URLs of the node.
+    pub urls: u64,
+}
+
+/// What a method made of a site.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The method.
+    pub method: Name,
+    /// Rules, the first ones.
+    pub rules: Vec<RuleReport>,
+    /// Rules beyond those.
+    pub more_rules: u64,
+    /// Clusters that still cost most fetches.
+    pub split: Vec<Split>,
+    /// Canonical URLs that join clusters.
+    pub mixed: Vec<Mixed>,
+}
+
+/// A cluster whose URLs keep several canonical URLs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// Canonical URLs beyond the first.
+    pub extra: u64,
+    /// URLs with different canonical URLs.
+    pub urls: Vec<[String; 2]>,
+}
+
+/// A canonical URL of several clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mixed {
+    /// The canonical URL.
+    pub canonical: String,
+    /// URLs that are not of its largest cluster.
+    pub wrong: u64,
+    /// URLs of different clusters.
+    pub urls: Vec<String>,
+}
+
+/// Seconds a step took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Time {
+    /// The site.
+    pub site: String,
+    /// The method.
+    pub method: Name,
+    /// Index of the seed.
+    pub seed: usize,
+    /// Training URLs.
+    pub trained: u64,
+    /// Making candidates (WWW10 Figure 9).
+    pub learn: f64,
+    /// Selecting, at the headline rate.
+    pub select: f64,
+    /// Canonicalizing the test URLs, at the headline rate.
+    pub apply: f64,
+}
+
+/// Times of a run, by site, method and seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// All of them.
+    pub times: Vec<Time>,
+}

@@ -1,0 +1,82 @@
+//! One site through the whole of `undust learn` in plain code: the oracle of both dataflows, and what stands behind the
+//! rows of undust in a comparison. No worker, no scratch: all rows of the site are held, 40 bytes a record beside what
+//! learning takes.
+
+use super::locate::Locator;
+use super::pages::{Canonicalizer, Firing, Page, Pages};
+use super::run::{Case, ProvenSite};
+use super::sample::{Key, Lots, SampleParams, select};
+use super::table::Table;
+use super::tally::{SiteCounts, Tally};
+use super::types::LearnedSite;
+use crate::model::{Record, SiteBy};
+use crate::site::{self, Params, Training};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The first dataflow on the records of one site: sample, learn, walk, select. Records of URLs that are not absolute
+/// http or https URLs with a host are passed over.
+pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> LearnedSite {
+    let lots = Lots::new(sample);
+    let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+    let mut keys: Vec<Key> = Vec::new();
+    let mut url = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        let start = bytes.len();
+        if crate::url::normalize(record.url, &mut url).is_ok() {
+            let lot = lots.draw(&url, record.cluster);
+            if lot.candidate {
+                keys.push(Key { cluster: lot.cluster, url: lot.url, at: at as u64 });
+                bytes.extend_from_slice(&url);
+            }
+        }
+        ends.push((start, bytes.len()));
+    }
+    let row = |at: u64| {
+        let (start, end) = ends[at as usize];
+        let record = &records[at as usize];
+        (&bytes[start..end], record.cluster, record.elsewhere)
+    };
+    let cut = select(&mut keys, sample, |a, b| row(a).cmp(&row(b)));
+    let training = Training::new(site, keys.iter().map(|key| row(key.at)));
+    let (trained, conflicts) = (training.len() as u64, training.conflicts);
+    let outcome = site::learn(training, params);
+    LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts }
+}
+
+/// The second dataflow on the records of the site of `learned`, as often as it takes.
+pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams, fpr_max_ppm: u32) -> ProvenSite {
+    let name = learned.rules.site.clone();
+    let mut case = Case::open(vec![learned], 1);
+    while !case.closed {
+        let counts = count(&name, &case.table, records, sample);
+        case.weigh(vec![vec![(0, counts)]], fpr_max_ppm);
+    }
+    case.sites.pop().unwrap_or_default()
+}
+
+/// Counts of one pass.
+fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &SampleParams) -> SiteCounts {
+    let mut canonicalizer = Canonicalizer::new(table.clone(), Locator::new(SiteBy::Domain), Lots::new(sample), 1);
+    let (mut rows, mut firings): (Vec<Page>, Vec<(u64, Firing)>) = (Vec::new(), Vec::new());
+    let mut take = |mut pages: Pages| {
+        firings.append(&mut pages.firings);
+        rows.extend((0..pages.len()).map(|row| pages.get(row)));
+    };
+    for record in records {
+        if let Some((_, pages)) = canonicalizer.offer(Record { site: Some(site.as_bytes()), ..*record }) {
+            take(pages);
+        }
+    }
+    canonicalizer.flush().into_iter().for_each(|(_, pages)| take(pages));
+    rows.sort_unstable();
+    let mut tally = Tally::new(1, firings);
+    let mut labels: HashSet<u64, foldhash::fast::FixedState> = HashSet::default();
+    let mut distinct = |label: u64, _: u32| {
+        labels.insert(label);
+    };
+    rows.iter().for_each(|row| tally.row(row, &mut distinct));
+    tally.finish(&mut distinct);
+    let counts = tally.sites.pop().unwrap_or_default();
+    SiteCounts { records: canonicalizer.records[0], clusters: labels.len() as u64, ..counts }
+}

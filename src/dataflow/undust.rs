@@ -1,0 +1,102 @@
+//! This program among the methods of a comparison: [`super::alone`], which is `undust learn` on one site, byte for byte.
+//!
+//! - `undust` learns and proves on the training records alone, as `undust learn TRAINING` does: the labels of the test
+//!   stay unseen, as for every other method.
+//! - `undust-whole` is what users do: `undust learn CORPUS --train-share ...`, where a sample of undust's own trains and
+//!   the proof weighs the rules on all labelled records. Its proof sees the labels of the test (and can only withdraw
+//!   rules by them), so it is shown beside the others and not ranked. Seeds change nothing there.
+
+use super::alone;
+use super::run::ProvenSite;
+use super::sample::SampleParams;
+use super::types::LearnedSite;
+use crate::baselines::protocol::Records;
+use crate::baselines::rule_set::SiteRuleSet;
+use crate::baselines::{Canonicalizer, Figures, Learned, Method, RuleReport, Sample, Selected};
+use crate::model::Record;
+use crate::site::Params;
+
+/// The method.
+#[derive(Clone, Copy, Debug)]
+pub struct Undust {
+    /// Samples by itself and proves on all records.
+    pub whole: bool,
+}
+
+impl Method for Undust {
+    fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
+        let (rows, params) = match self.whole {
+            false => (sample.train, SampleParams::default()),
+            true => {
+                let max = u32::try_from(sample.max).unwrap_or(u32::MAX);
+                (sample.whole, SampleParams { share: sample.share, max, ..SampleParams::default() })
+            }
+        };
+        let records = rows_of(sample.records, rows);
+        let learned = alone::learn(&sample.records.site, &borrowed(&records), &params, &Params::default());
+        Box::new(Candidate { records, sample: params, learned })
+    }
+}
+
+/// What the proof weighs on.
+fn rows_of(records: &Records, rows: &[usize]) -> Records {
+    let mut out = Records::new(&records.site);
+    for &row in rows {
+        let (url, label) = records.get(row);
+        out.push(url, label, records.elsewhere(row));
+    }
+    out
+}
+
+fn borrowed(records: &Records) -> Vec<Record<'_>> {
+    let record = |row: usize| {
+        let (url, label) = records.get(row);
+        Record { url, cluster: Some(label), site: Some(records.site.as_bytes()), elsewhere: records.elsewhere(row) }
+    };
+    (0..records.len()).map(record).collect()
+}
+
+struct Candidate {
+    records: Records,
+    sample: SampleParams,
+    learned: LearnedSite,
+}
+
+impl Learned for Candidate {
+    fn figures(&self) -> Figures {
+        let count = |name: &str| self.learned.counts.get(name).copied().unwrap_or(0);
+        Figures { raw: count("evidence tables") + count("candidates"), nodes: count("tree nodes"), height: 0 }
+    }
+
+    fn select(&self, fpr_max: f64) -> Selected {
+        let ppm = (fpr_max * 1e6).round() as u32;
+        let learned = self.learned.rules.rules.len() as u64;
+        let proven = alone::prove(self.learned.clone(), &borrowed(&self.records), &self.sample, ppm);
+        let ProvenSite { rules, .. } = proven;
+        let look_ups = [rules.seen.len(), rules.aliases.len(), rules.exceptions.len()];
+        let selected = SiteRuleSet::selected(rules, learned);
+        Selected { rules: Box::new(WithLookUps { look_ups, rules: selected.rules }), ..selected }
+    }
+}
+
+/// Rules, and the look-ups that travel with them.
+struct WithLookUps {
+    look_ups: [usize; 3],
+    rules: Box<dyn Canonicalizer>,
+}
+
+impl Canonicalizer for WithLookUps {
+    fn canonicalize(&mut self, url: &[u8], out: &mut Vec<u8>) {
+        self.rules.canonicalize(url, out);
+    }
+
+    fn report(&self) -> Vec<RuleReport> {
+        let mut rules = self.rules.report();
+        let [seen, aliases, exceptions] = self.look_ups;
+        if seen + aliases + exceptions > 0 {
+            let text = format!("look-ups: {seen} seen members, {aliases} aliases, {exceptions} exceptions");
+            rules.push(RuleReport { text, evidence: None });
+        }
+        rules
+    }
+}

@@ -1,0 +1,272 @@
+//! The report as one HTML page: no network, no script, a policy that allows neither; every word that comes from records
+//! is escaped ([`super::escape`]). Trees, rules and misses open and close by `<details>`.
+
+use super::charts::{Series, lines};
+use super::escape::html as escaped;
+use super::figures::{RECALL, micro, summaries};
+use super::tables;
+use crate::baselines::Name;
+use crate::baselines::results::{Comparison, Protocol, Shown, Site, Times, TreeNode};
+use crate::evaluate::{Rates, Summary};
+use std::fmt::Write as _;
+
+/// Sites that are shown one by one, those with most URLs.
+const SHOWN_SITES: usize = 40;
+
+/// The page; the part with times only where there are any.
+pub fn html(comparison: &Comparison, times: Option<&Times>) -> String {
+    let mut out = String::from(
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\
+         <meta name=viewport content=\"width=device-width,initial-scale=1\"><meta name=color-scheme content=\"light dark\">\
+         <meta name=referrer content=no-referrer><title>undust: comparison of methods</title><style>",
+    );
+    out.push_str(include_str!("style.css"));
+    out.push_str("</style></head><body>");
+    head(&mut out, comparison);
+    out.push_str("<main>");
+    overview(&mut out, comparison);
+    if comparison.protocol == Protocol::Www10 {
+        charts(&mut out, comparison);
+    }
+    out.push_str("<h2 id=tables>Tables</h2>");
+    tables::all(comparison).iter().for_each(|table| out.push_str(&table.html()));
+    if let Some(times) = times {
+        out.push_str(&tables::times(times, &comparison.methods).html());
+    }
+    sites(&mut out, comparison);
+    out.push_str("</main><footer>Made by <code>undust report</code>. URLs are shown as text of the records, never as links.</footer></body></html>\n");
+    out
+}
+
+fn head(out: &mut String, comparison: &Comparison) {
+    let urls: u64 = comparison.sites.iter().map(|s| s.urls).sum();
+    let clusters: u64 = comparison.sites.iter().map(|s| s.clusters).sum();
+    let how = match comparison.protocol {
+        Protocol::Www10 => format!(
+            "Protocol of WWW 2010: {} % of the URLs of a site train, at most {}; all URLs test.",
+            comparison.train_share * 100.0,
+            comparison.train_max
+        ),
+        Protocol::Sigir2017 => {
+            "Protocol of SIGIR 2017: the first 15,000 URLs of a site train, the next 5,000 test.".to_owned()
+        }
+    };
+    let headline = comparison.fpr_max.get(comparison.headline).copied().unwrap_or(f64::NAN);
+    let _ = write!(
+        out,
+        "<header><h1>Learned URL normalization: methods compared</h1><p class=lead>{} sites, {urls} URLs of {clusters} pages. {} \
+         Where one figure stands for a method, the highest false-positive rate is {headline}.</p>\
+         <nav><a href=\"#overview\">Overview</a>{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
+        comparison.sites.len(),
+        escaped(&how),
+        if comparison.protocol == Protocol::Www10 { "<a href=\"#figures\">Figures</a>" } else { "" },
+    );
+}
+
+/// Bars of the saved share.
+fn overview(out: &mut String, comparison: &Comparison) {
+    out.push_str("<h2 id=overview>Fetches rightly saved</h2><p>Share of the duplicate fetches that a crawler is spared, less the pages it loses. \
+        A dashed bar: more than 0.5 % of the pages are lost, so the method is not ranked.</p><div class=bars>");
+    for &method in &comparison.methods {
+        let all = summaries(comparison, method, comparison.headline);
+        let (saved, recall) = (micro(&all, |r| r.saved_share).mean, micro(&all, |r| r.rec).mean);
+        let class = match () {
+            () if recall < RECALL => "low",
+            () if method == Name::Undust => "own",
+            () => "",
+        };
+        let width = if saved.is_nan() { 0.0 } else { saved.clamp(0.0, 1.0) * 100.0 };
+        let _ = write!(
+            out,
+            "<span>{method}</span><span><i class=\"{class}\" style=\"width:{width:.1}%\"></i></span><b>{}, recall {}</b>",
+            super::table::share(saved),
+            super::table::share(recall)
+        );
+    }
+    out.push_str("</div>");
+}
+
+fn charts(out: &mut String, comparison: &Comparison) {
+    out.push_str("<h2 id=figures>Figures of WWW 2010</h2><div class=charts>");
+    let style = |method: Name| Name::ALL.iter().position(|m| *m == method).unwrap_or(0);
+    let mut chart = |title: &str, y: &str, up_to: f64, figure: &dyn Fn(Name, usize) -> f64| {
+        let series: Vec<Series> = (comparison.methods.iter())
+            .map(|&method| {
+                let points = comparison.fpr_max.iter().enumerate().filter(|(_, fpr)| **fpr <= up_to);
+                let points = points.map(|(at, &fpr)| (fpr, figure(method, at))).collect();
+                Series { name: method.to_string(), style: style(method), points }
+            })
+            .collect();
+        let svg = lines(title, "highest false-positive rate", y, &series);
+        let _ = write!(out, "<figure><figcaption>{}</figcaption>{svg}</figure>", escaped(title));
+    };
+    let cached: Vec<Vec<Vec<Summary>>> = (comparison.methods.iter())
+        .map(|&m| (0..comparison.fpr_max.len()).map(|at| summaries(comparison, m, at)).collect())
+        .collect();
+    let of = |method: Name, at: usize, joined: bool, figure: fn(&Rates) -> f64| {
+        let index = comparison.methods.iter().position(|m| *m == method).unwrap_or(0);
+        tables::rate(&cached[index][at], joined, figure)
+    };
+    chart("Saved share (micro)", "saved share", 0.1, &|m, at| of(m, at, true, |r| r.saved_share));
+    chart("Recall (micro)", "recall", 0.1, &|m, at| of(m, at, true, |r| r.rec));
+    chart("Figure 11 (a): compression, micro", "compression rate", 0.1, &|m, at| of(m, at, true, |r| r.comp));
+    chart("Figure 11 (b): compression, macro", "compression rate", 0.1, &|m, at| of(m, at, false, |r| r.comp));
+    chart("Figure 12 (a): dup-reduction, micro", "dup-reduction rate", 0.1, &|m, at| of(m, at, true, |r| r.dupred));
+    chart("Figure 12 (b): dup-reduction, macro", "dup-reduction rate", 0.1, &|m, at| of(m, at, false, |r| r.dupred));
+    chart("Figure 10: qualified candidates", "qualified rate", 1.0, &|m, at| tables::qualified(comparison, m, at));
+    out.push_str("</div>");
+}
+
+fn sites(out: &mut String, comparison: &Comparison) {
+    let mut order: Vec<&Site> = comparison.sites.iter().collect();
+    order.sort_by_key(|site| (std::cmp::Reverse(site.urls), &site.site));
+    let more = order.len().saturating_sub(SHOWN_SITES);
+    order.truncate(SHOWN_SITES);
+    out.push_str("<h2 id=sites-detail>Sites</h2><p>For each site its pattern tree, and for each method its rules and what it misses.");
+    if more > 0 {
+        let _ = write!(out, " The {} sites with most URLs; {more} more are in the tables only.", order.len());
+    }
+    out.push_str("</p>");
+    for site in order {
+        let name = if site.site.is_empty() { "(no site)" } else { &site.site };
+        let _ = write!(
+            out,
+            "<details class=site><summary><span class=url>{}</span><span class=count>{} URLs, {} pages</span></summary>",
+            escaped(name),
+            site.urls,
+            site.clusters
+        );
+        tree(out, site);
+        for shown in &site.shown {
+            method(out, site, shown, comparison.headline);
+        }
+        out.push_str("</details>");
+    }
+}
+
+/// The pattern tree as nested details, the first levels open.
+fn tree(out: &mut String, site: &Site) {
+    if site.tree.is_empty() {
+        return;
+    }
+    let _ = write!(out, "<h4>Pattern tree (WWW10, Algorithm 1): {} nodes", site.tree_nodes);
+    if site.tree_nodes > site.tree.len() as u64 {
+        let _ = write!(out, ", the {} largest shown", site.tree.len());
+    }
+    out.push_str("</h4><div class=tree>");
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); site.tree.len()];
+    for (at, node) in site.tree.iter().enumerate().skip(1) {
+        // Parents come first: a tree that says otherwise is damaged and not drawn in circles.
+        if node.parent < at {
+            children[node.parent].push(at);
+        }
+    }
+    let all = site.tree[0].urls.max(1) as f64;
+    // Opened nodes and how to close them; no recursion, since the depth comes from a file.
+    let mut work: Vec<Result<(usize, usize), &str>> = vec![Ok((0, 0))];
+    while let Some(next) = work.pop() {
+        let (at, depth) = match next {
+            Ok(node) => node,
+            Err(close) => {
+                out.push_str(close);
+                continue;
+            }
+        };
+        let node = &site.tree[at];
+        if children[at].is_empty() {
+            out.push_str("<div class=leaf>");
+            label(out, node, all);
+            out.push_str("</div>");
+            continue;
+        }
+        out.push_str(if depth < 1 { "<details open><summary>" } else { "<details><summary>" });
+        label(out, node, all);
+        out.push_str("</summary>");
+        work.push(Err("</details>"));
+        work.extend(children[at].iter().rev().map(|&child| Ok((child, depth + 1))));
+    }
+    out.push_str("</div>");
+}
+
+fn label(out: &mut String, node: &TreeNode, all: f64) {
+    let _ = write!(
+        out,
+        "<code>{}</code><span class=count>{}</span><span class=bar style=\"width:{:.1}rem\"></span><span class=\"url pattern\">{}</span>",
+        escaped(&node.branch),
+        node.urls,
+        node.urls as f64 / all * 8.0,
+        escaped(&node.pattern)
+    );
+}
+
+/// Rules and misses of one method.
+fn method(out: &mut String, site: &Site, shown: &Shown, headline: usize) {
+    let run = site.runs.iter().find(|run| run.method == shown.method && run.seed == 0);
+    let rates = run.and_then(|run| run.fits.get(headline)).map(|fit| Rates::of(&fit.counts));
+    let _ = write!(out, "<details><summary>{}<span class=count>", shown.method);
+    if let Some(rates) = rates {
+        let share = super::table::share;
+        let _ = write!(
+            out,
+            "saved {}, recall {}, {} rules",
+            share(rates.saved_share),
+            share(rates.rec),
+            shown.rules.len() as u64 + shown.more_rules
+        );
+    }
+    out.push_str("</span></summary>");
+    if !shown.rules.is_empty() {
+        out.push_str("<h4>Rules</h4><ol class=rules>");
+        for rule in &shown.rules {
+            let _ = write!(out, "<li><code>{}</code>", escaped(&rule.text));
+            if let Some(evidence) = &rule.evidence {
+                let _ = write!(
+                    out,
+                    "<div class=evidence>{}</div>",
+                    escaped(&crate::rules::explain::evidence_text(evidence))
+                );
+                pairs(out, evidence.examples.iter().map(|[a, b]| (a.as_str(), b.as_str())), "and");
+            }
+            out.push_str("</li>");
+        }
+        out.push_str("</ol>");
+        if shown.more_rules > 0 {
+            let _ = write!(out, "<p class=note>and {} rules more</p>", shown.more_rules);
+        }
+    }
+    if !shown.split.is_empty() {
+        out.push_str("<h4>Missed: pages that still cost most fetches</h4>");
+        for split in &shown.split {
+            let _ = write!(out, "<p class=note>{} fetches too many for one page</p>", split.extra);
+            pairs(out, split.urls.iter().map(|[url, canonical]| (url.as_str(), canonical.as_str())), "→");
+        }
+    }
+    if !shown.mixed.is_empty() {
+        out.push_str("<h4 class=wrong>Wrong: different pages with one canonical URL</h4>");
+        for mixed in &shown.mixed {
+            let _ = write!(
+                out,
+                "<p class=note>{} URLs at <span class=url>{}</span></p>",
+                mixed.wrong,
+                escaped(&mixed.canonical)
+            );
+            pairs(out, mixed.urls.iter().map(|url| (url.as_str(), "")), "");
+        }
+    }
+    out.push_str("</details>");
+}
+
+fn pairs<'a>(out: &mut String, pairs: impl Iterator<Item = (&'a str, &'a str)>, between: &str) {
+    out.push_str("<ul class=pairs>");
+    for (a, b) in pairs {
+        let _ = write!(out, "<li><span class=url>{}</span>", escaped(a));
+        if a == b && !b.is_empty() {
+            out.push_str(" <span class=to>(as it is)</span>");
+        } else if !b.is_empty() {
+            let _ = write!(out, " <span class=to>{between}</span> <span class=url>{}</span>", escaped(b));
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ul>");
+}

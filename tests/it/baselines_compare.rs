@@ -1,0 +1,80 @@
+//! `undust compare` as a whole: the same bytes on any number of workers, and a page that hostile URLs cannot break.
+
+use std::process::Command;
+
+fn undust(args: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_undust")).args(args).output().expect("the binary runs")
+}
+
+/// Records of three sites, one URL of which carries a script.
+fn records() -> String {
+    let mut out = String::new();
+    for site in ["a.example.com", "b.example.org", "c.example.net"] {
+        for id in 0..60 {
+            for url in [format!("http://{site}/p?id={id}"), format!("http://{site}/p?id={id}&sid=x{}", id * 7)] {
+                out.push_str(&format!("{url}\t{site} {id}\n"));
+            }
+        }
+        out.push_str(&format!("http://{site}/\"><script>alert(1)</script>\tx\n"));
+        out.push_str(&format!("http://{site}/q?a=\"><script>alert(1)</script>\tx\n"));
+    }
+    out
+}
+
+#[test]
+fn results_do_not_depend_on_workers_and_the_page_shows_text_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let all = records();
+    let lines: Vec<&str> = all.lines().collect();
+    for (at, part) in lines.chunks(70).enumerate() {
+        std::fs::write(path(&format!("in-{at}.tsv")), part.join("\n") + "\n").expect("written");
+    }
+    let input = path("in-*.tsv");
+    let mut first: Option<Vec<Vec<u8>>> = None;
+    for workers in ["1", "2", "3"] {
+        let out = path(&format!("out-{workers}"));
+        let methods = "keep-all,rfc3986,catalogue,drop-query,tracking,fan-out-5,dustbuster,decision-tree,published-graph,undust,undust-whole";
+        let done = undust(&[
+            "compare",
+            &input,
+            "--out",
+            &out,
+            "-w",
+            workers,
+            "--methods",
+            methods,
+            "--train-share",
+            "0.7",
+            "--seeds",
+            "1,2",
+            "--fpr-max",
+            "0,0.01,0.1",
+        ]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let read = |name: &str| std::fs::read(format!("{out}/{name}")).expect(name);
+        let files = ["comparison.json", "methods.csv", "table-4.csv", "tables.txt"].map(read).to_vec();
+        assert_eq!(*first.get_or_insert_with(|| files.clone()), files, "{workers} workers");
+        let page = String::from_utf8(read("report.html")).expect("UTF-8");
+        assert!(page.contains("&quot;&gt;&lt;script&gt;alert(1)"), "the hostile URL is shown");
+        assert!(!page.contains("<script") && page.contains("default-src 'none'"));
+        assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "no network");
+        assert!(page.contains("<details open><summary>") && page.matches("<figure>").count() == 7);
+        // The page again, from the folder alone.
+        assert!(undust(&["report", &out]).status.success());
+        assert_eq!(read("report.html"), page.into_bytes());
+    }
+}
+
+#[test]
+fn a_folder_that_holds_something_and_a_folder_that_holds_nothing_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::write(path("in.tsv"), "http://a/\tx\n").expect("written");
+    let full = folder.path().to_string_lossy().into_owned();
+    let done = undust(&["compare", &path("in.tsv"), "--out", &full]);
+    assert_eq!(done.status.code(), Some(2), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = undust(&["report", &full]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("comparison.json"));
+}
