@@ -25,8 +25,8 @@ fn check(end: &Ended, code: i32, words: &[&str]) {
 
 #[test]
 fn those_who_do_not_agree_are_refused_with_the_reason() {
-    let mesh = "connect_deadline = \"3 s\"\nsecret_file = \"secret\"";
-    let never = ["process 1 (127.0.0.1:", "never came, within 3 s"];
+    let mesh = "connect_deadline = \"6 s\"\nsecret_file = \"secret\"";
+    let never = ["process 1 (127.0.0.1:", "never came, within 6 s"];
     let a = ["--cluster", "a.toml"];
     // What process 1 has beside a.toml, what it is told, and what process 0 says when its deadline is over.
     let cases: [(&[&str], &str, &str); 4] = [

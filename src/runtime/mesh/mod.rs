@@ -186,8 +186,14 @@ impl Mesh {
         watch(&links, &fate, &over, cluster.silence_deadline)?;
         let mesh = Mesh { cluster: cluster.clone(), place, job, links, fate, porch, over, _joined: Mutex::new(joined) };
         // Nobody begins before all have met all.
-        mesh.agree(b"ready", Some(deadline))?;
-        Ok(mesh)
+        match mesh.agree(b"ready", Some(deadline)) {
+            Ok(()) => Ok(mesh),
+            Err(error) => {
+                // Whoever noticed first tells the others whom they lost: else they would only see this process go.
+                mesh.give_up(&error.to_string());
+                Err(error)
+            }
+        }
     }
 
     /// This process's index.
