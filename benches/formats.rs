@@ -126,11 +126,17 @@ fn cdxj(folder: &Path) {
     packed.flush().expect("room");
     let megabytes = inflate(&path) as f64 / 1e6;
     assert_eq!(read(&path), (300_000, 0));
-    let floor = best(|| drop(black_box(inflate(&path))));
-    let ours = best(|| drop(black_box(read(&path))));
+    let floor = best(|| {
+        black_box(inflate(&path));
+    });
+    let ours = best(|| {
+        black_box(read(&path));
+    });
     told("cdxj gzip", "MB/s", megabytes, ours, floor, 300.0);
     let floor = best(|| drop(black_box(std::fs::read(&plain).expect("a file"))));
-    let ours = best(|| drop(black_box(read(&plain))));
+    let ours = best(|| {
+        black_box(read(&plain));
+    });
     told("cdxj plain", "MB/s", megabytes, ours, floor, 300.0);
 }
 
@@ -201,7 +207,12 @@ fn columnar(folder: &Path) {
         }
     };
     assert_eq!(read(&path), (8 * GROUP, 0));
-    let (floor, ours) = (best(pages), best(|| drop(black_box(read(&path)))));
+    let (floor, ours) = (
+        best(pages),
+        best(|| {
+            black_box(read(&path));
+        }),
+    );
     told("parquet", "M rows/s", 8.0 * GROUP as f64 / 1e6, ours, floor, 2.0);
 }
 
@@ -252,8 +263,12 @@ fn pages(folder: &Path) -> PathBuf {
 fn warc(path: &Path, name: &str) {
     let megabytes = inflate(path) as f64 / 1e6;
     let (records, rejected) = read(path);
-    let floor = best(|| drop(black_box(inflate(path))));
-    let ours = best(|| drop(black_box(read(path))));
+    let floor = best(|| {
+        black_box(inflate(path));
+    });
+    let ours = best(|| {
+        black_box(read(path));
+    });
     told("warc simhash", "MB/s", megabytes, ours, floor, 40.0);
     println!("{:<14} {name}: {records} records, {rejected} rejected, {megabytes:.1} MB", "");
 }
