@@ -97,11 +97,12 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldhash::fast::FixedState;
     use std::collections::HashSet;
 
     #[test]
     fn every_bit_of_a_value_counts() {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::<u64, FixedState>::default();
         for length in 0..70 {
             let value = vec![b'a'; length];
             assert!(seen.insert(hash(&value, 7)), "{length}");
@@ -113,7 +114,7 @@ mod tests {
         }
         assert_ne!(hash(b"x", 1), hash(b"x", 2));
         // Short numbers fill a small table evenly: the low bits are mixed.
-        let low: HashSet<u64> = (0..1000).map(|n: u32| hash(n.to_string().as_bytes(), 7) & 1023).collect();
+        let low: HashSet<u64, FixedState> = (0..1000).map(|n: u32| hash(n.to_string().as_bytes(), 7) & 1023).collect();
         assert!(low.len() > 580, "{}", low.len());
     }
 
