@@ -62,7 +62,7 @@ impl Random {
 /// The URL of a document: its topic, each fifth document that of another with a session id.
 fn url(doc: u32) -> String {
     let topic = doc - doc / 5;
-    if doc % 5 == 0 && doc > 0 {
+    if doc.is_multiple_of(5) && doc > 0 {
         format!("http://www.forum.example/viewtopic.php?t={}&sid={:08x}", topic - 1, doc.wrapping_mul(0x9e37_79b9))
     } else {
         format!("http://www.forum.example/viewtopic.php?t={topic}")

@@ -154,7 +154,10 @@ pub(super) fn has_scheme(url: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn one(legend: &str, line: &str) -> Result<Option<(String, u16, Option<String>, Option<String>, Kind)>, Reason> {
+    /// URL, status, digest, redirect and kind of a record.
+    type Row = (String, u16, Option<String>, Option<String>, Kind);
+
+    fn one(legend: &str, line: &str) -> Result<Option<Row>, Reason> {
         let mut batch = RecordBatch::default();
         let mut fields = Legend::default();
         assert_eq!(fields.read(legend.as_bytes()), !legend.is_empty());

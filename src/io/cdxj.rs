@@ -116,7 +116,10 @@ impl<'a> Row<'a> {
 mod tests {
     use super::*;
 
-    fn one(line: &str) -> Result<Option<(String, u16, Option<String>, Option<String>, Kind)>, Reason> {
+    /// URL, status, digest, redirect and kind of a record.
+    type Row = (String, u16, Option<String>, Option<String>, Kind);
+
+    fn one(line: &str) -> Result<Option<Row>, Reason> {
         let mut batch = RecordBatch::default();
         parse(line.as_bytes(), &mut batch)?;
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

@@ -28,7 +28,7 @@ pub struct ShardReader {
 }
 
 enum Kind {
-    Lines(LineReader),
+    Lines(Box<LineReader>),
     Warc(Box<WarcReader>),
     Parquet(Box<ParquetReader>),
 }
@@ -55,7 +55,7 @@ impl ShardReader {
         let kind = match shard.format {
             Format::Warc => Kind::Warc(Box::new(WarcReader::open(shard, line_limit, read)?)),
             Format::Parquet => Kind::Parquet(Box::new(ParquetReader::open(shard, read)?)),
-            _ => Kind::Lines(LineReader::open(shard, line_limit, facts, read)?),
+            _ => Kind::Lines(Box::new(LineReader::open(shard, line_limit, facts, read)?)),
         };
         Ok(Self { shard: shard.clone(), kind })
     }

@@ -116,25 +116,27 @@ impl Answers {
             facts.redirect = Some(&self.redirect);
         }
         let mut declared = link_header(&head.links).is_some_and(|link| target(url, link, &mut self.canonical));
-        if facts.kind == Document::Html && (200..300).contains(&facts.status) && !cut && kind != Kind::Revisit {
-            if let Some(body) = head.body(raw, &mut self.bodies) {
-                let text = charset::decode(body, head.content_type, &mut self.text);
-                let page = self.page.read(text);
-                if let Some(base) = page.base
-                    && target(url, base, &mut self.header)
-                {
-                    std::mem::swap(&mut self.base, &mut self.header);
-                }
-                if let Some(link) = page.canonical
-                    && target(&self.base, link, &mut self.header)
-                {
-                    // The page and its head that say two things say nothing.
-                    declared = !declared || self.canonical == self.header;
-                    std::mem::swap(&mut self.canonical, &mut self.header);
-                }
-                facts.title = Some(page.title.as_bytes());
-                facts.text = Some(page.text);
+        let whole = (200..300).contains(&facts.status) && !cut && kind != Kind::Revisit;
+        if facts.kind == Document::Html
+            && whole
+            && let Some(body) = head.body(raw, &mut self.bodies)
+        {
+            let text = charset::decode(body, head.content_type, &mut self.text);
+            let page = self.page.read(text);
+            if let Some(base) = page.base
+                && target(url, base, &mut self.header)
+            {
+                std::mem::swap(&mut self.base, &mut self.header);
             }
+            if let Some(link) = page.canonical
+                && target(&self.base, link, &mut self.header)
+            {
+                // The page and its head that say two things say nothing.
+                declared = !declared || self.canonical == self.header;
+                std::mem::swap(&mut self.canonical, &mut self.header);
+            }
+            facts.title = Some(page.title.as_bytes());
+            facts.text = Some(page.text);
         }
         facts.canonical = declared.then_some(&self.canonical[..]);
         let elsewhere = moved || facts.canonical.is_some_and(|canonical| canonical != url);
