@@ -295,9 +295,9 @@ impl Batches for Part {
         while self.next < self.end && batch.len() < 20_000 {
             let at = self.next;
             self.next += self.step;
-            let base = if at % 5 == 0 { at / 50 } else { self.end + at };
+            let base = if at.is_multiple_of(5) { at / 50 } else { self.end + at };
             let flips = hash64(&at.to_le_bytes());
-            let simhash = hash64(&base.to_le_bytes()) ^ 1 << (flips % 64) ^ 1 << (flips >> 6) % 64;
+            let simhash = hash64(&base.to_le_bytes()) ^ 1 << (flips % 64) ^ 1 << ((flips >> 6) % 64);
             url.clear();
             write!(url, "http://www.example.com/{at}").expect("a vector takes everything");
             let text = Fingerprint { simhash, text: flips, tokens: 500, edits: false };

@@ -123,8 +123,11 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
     let failed = |source| IoError::Write { path: out.to_owned(), source };
     let file = PendingFile::create(out)?;
     let parquet = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    let mut sink =
-        if parquet { Sink::Table(Box::new(TableWriter::new(file).map_err(failed)?)) } else { Sink::Lines(file) };
+    let mut sink = if parquet {
+        Sink::Table(Box::new(TableWriter::new(file).map_err(failed)?))
+    } else {
+        Sink::Lines(Box::new(file))
+    };
     let (mut batch, mut text, mut lines) = (RecordBatch::default(), Vec::new(), Vec::new());
     for shard in shards {
         // What was clustered may be longer than the line it came from: escapes, and the facts beside it.
@@ -148,7 +151,7 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
         }
     }
     let file = match sink {
-        Sink::Lines(file) => file,
+        Sink::Lines(file) => *file,
         Sink::Table(table) => table.finish().map_err(failed)?,
     };
     Ok(file.commit()?)
@@ -156,6 +159,6 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
 
 /// How records are written.
 enum Sink {
-    Lines(PendingFile),
+    Lines(Box<PendingFile>),
     Table(Box<TableWriter<PendingFile>>),
 }
