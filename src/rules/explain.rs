@@ -306,13 +306,14 @@ fn render(step: &Step, text: &mut String) {
                 if !stops.is_empty() {
                     put(text, "", &format!("stopped by: {}", stops.join("; ")));
                 }
+                let or = if stops.is_empty() { "stopped by:" } else { "or by" };
                 let more = bad_until_withdrawn(&rule.evidence, matches!(rule.kind, Kind::Form | Kind::Mirror)).max(1);
                 let noun = if more == 1 { "URL" } else { "URLs" };
                 put(
                     text,
                     "",
                     &format!(
-                        "or by {more} more {noun} of other clusters in the data, or `undust rules disable {}`",
+                        "{or} {more} more {noun} of other clusters in the data, or `undust rules disable {}`",
                         rule.id
                     ),
                 );

@@ -4,18 +4,19 @@
 //! What is done: lower case for scheme and host; upper case for the hex digits of escapes; escapes of unreserved
 //! characters decoded (`%7E` is `~`); dot segments removed (section 5.2.4, after decoding, so `%2E%2e` counts); the
 //! scheme's default port, an empty port and leading zeros of a port removed; the trailing dot of the host removed; an
-//! empty path becomes `/`.
+//! empty path becomes `/`; a space becomes `%20`, as every client sends it (in the authority it makes the URL invalid).
 //!
 //! What is not done, on purpose:
 //! - User information is kept byte for byte, an empty one too.
 //! - A malformed escape (`%zz`, `%4`) is data: its `%` stays, and an escape that would complete it when decoded
 //!   (`%4%31`) stays as well. Without that, a second normalization would see an escape (`%41`) that was never there.
-//! - Nothing is escaped and no name goes through IDNA: spaces, backslashes and bytes above 0x7F stay as they are. A
+//! - Nothing but a space is escaped and no name goes through IDNA: backslashes and bytes above 0x7F stay as they are. A
 //!   backslash is an ordinary character, not a separator (browsers differ here).
 //! - Addresses are not rewritten: `[0::1]` and `[::1]` stay two hosts.
 //!
 //! Laws, shown in `tests/it/url_safe.rs`: normalizing twice is once; the parts of [`Split`] put together again give
-//! the output; the output holds no dot segment and is at most one byte longer than the input; no input panics.
+//! the output; the output holds no dot segment, no byte below 0x21, and is longer than the input by two bytes a space and at
+//! most one more; no input panics.
 
 use memchr::{memchr, memchr2, memrchr};
 
@@ -154,7 +155,7 @@ const CONTROL: u8 = 1;
 const ESCAPE: u8 = 2;
 const SLASH_DOT: u8 = 4;
 
-/// Which of [`CONTROL`], [`ESCAPE`] (a `%`) and [`SLASH_DOT`] (a dot behind a slash) occur in `bytes` after the first.
+/// Which of [`CONTROL`], [`ESCAPE`] (a `%`, or a space, which becomes one) and [`SLASH_DOT`] (a dot behind a slash) occur in `bytes` after the first.
 ///
 /// Windows of one fixed length, the last one over the end of the one before it, and no branch inside: this becomes
 /// vector code without a loop over the odd bytes at the end.
@@ -162,7 +163,7 @@ fn scan(bytes: &[u8]) -> u8 {
     let look = |before: u8, b: u8| {
         u8::from(b < 0x20)
             | u8::from(b == 0x7f)
-            | (u8::from(b == b'%') << 1)
+            | ((u8::from(b == b'%') | u8::from(b == b' ')) << 1)
             | (u8::from(b == b'.') & u8::from(before == b'/')) << 2
     };
     let Some(last) = bytes.len().checked_sub(17) else {
@@ -258,6 +259,9 @@ impl Parts {
 
 /// Writes an authority that is more than a plain host; gives the place of the host.
 fn write_authority(authority: &[u8], https: bool, out: &mut Vec<u8>) -> Result<(u32, u32), Invalid> {
+    if memchr(b' ', authority).is_some() {
+        return Err(Invalid::Host);
+    }
     let host_start = memrchr(b'@', authority).map_or(0, |at| at + 1);
     let (user, rest) = authority.split_at(host_start);
     out.extend_from_slice(user);
@@ -364,13 +368,19 @@ fn write_path(path: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case.
+/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case; spaces, which no URL
+/// may hold, are escaped.
 ///
 /// `out` must not end in a malformed escape of another part; a delimiter stands between any two parts.
 fn write_decoded(mut part: &[u8], out: &mut Vec<u8>) {
-    while let Some(at) = memchr(b'%', part) {
+    while let Some(at) = memchr2(b'%', b' ', part) {
         out.extend_from_slice(&part[..at]);
         part = &part[at..];
+        if part[0] == b' ' {
+            out.extend_from_slice(b"%20");
+            part = &part[1..];
+            continue;
+        }
         let Some(byte) = escape_at(part) else {
             out.push(b'%');
             part = &part[1..];

@@ -375,12 +375,12 @@ fn a_trace_tells_what_each_rule_did() {
                or by 1 more URL of other clusters in the data, or `undust rules disable rule0`
   rule 2       rule1 everywhere: ignore scheme (becomes "https")EVIDENCE
                fired: scheme "http" -> "https"
-               or by 1 more URL of other clusters in the data, or `undust rules disable rule1`
+               stopped by: 1 more URL of other clusters in the data, or `undust rules disable rule1`
   rule 3       rule2 where query do= is "login": take host "b.a.example" for "a.example"EVIDENCE
                stopped: query do= is absent, the rule asks that query do= is "login"
   rule 4       rule3 everywhere: drop "www." from hostEVIDENCE
                fired: host "www.a.example" -> "a.example"
-               or by 1 more URL of other clusters in the data, or `undust rules disable rule3`
+               stopped by: 1 more URL of other clusters in the data, or `undust rules disable rule3`
   canonical    https://a.example/seen
 "#;
     assert_eq!(rules.trace("http://www.a.example/seen?sid=1").text(false), expected.replace("EVIDENCE", evidence));

@@ -39,7 +39,7 @@ fn normal_urls_come_back_unchanged() {
         "http://example.com//a//b//",
         "http://[::1]:8080/",
         "http://bücher.example/ü?ü",
-        "http://example.com/a b\\..\\c",
+        "http://example.com/a\\..\\c",
     ] {
         assert_eq!(normal(url), url);
     }
@@ -55,6 +55,8 @@ fn case_of_scheme_and_host_but_not_of_user_or_path() {
 
 #[test]
 fn escapes() {
+    assert_eq!(normal("http://a/b c/.?x=1 2#d  e"), "http://a/b%20c/?x=1%202#d%20%20e");
+    assert_eq!(normal("http://a/%2 0?% "), "http://a/%2%200?%%20");
     assert_eq!(normal("http://a/%7e%41%2f%c2%b5?%2D%3d#%5f%20"), "http://a/~A%2F%C2%B5?-%3D#_%20");
     assert_eq!(normal("http://a/%2541"), "http://a/%2541");
     // Malformed ones are kept, and nothing near them may complete them.
