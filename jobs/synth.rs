@@ -15,7 +15,7 @@ use undust::synth::{self, Counts, Layout, Options, SitePlan, Writer};
 ///
 /// Every kind of DUST that the papers name, at the scale of table 1 of WWW10: 24,147 to 3,000,000 URLs a site, 3.8 URLs
 /// a duplicate cluster in the mean, clusters of up to 314,465 URLs. The same seed and parameters give the same bytes
-/// with any number of workers; the same records with any number of shards. manifest.json is written last: a folder
+/// with any number of workers; the same records with any number of shards. _manifest.json is written last: a folder
 /// without it is not complete.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SynthArgs {
@@ -77,7 +77,7 @@ pub struct SynthArgs {
     /// Tell each record's site
     #[arg(long)]
     pub site_label: bool,
-    /// Write truth.tsv.gz: every record's URL and true cluster, in the order of the shards
+    /// Write _truth.tsv.gz: every record's URL and true cluster, in the order of the shards
     #[arg(long)]
     pub truth: bool,
     /// Worker threads
@@ -118,12 +118,12 @@ pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
     let units = if args.per_site { sites.len() } else { args.shards as usize };
     let done = job.all(units)?;
     if args.truth {
-        files::join(&args.out, units, "truth.tsv.gz")?;
+        files::join(&args.out, units, "_truth.tsv.gz")?;
     }
-    files::write_json(&args.out, "truth_rules.json", &job.truth_rules(&done))?;
+    files::write_json(&args.out, "_truth_rules.json", &job.truth_rules(&done))?;
     let mut total = Counts::default();
     done.iter().for_each(|unit| total.add(unit.counts));
-    files::write_json(&args.out, "manifest.json", &job.manifest(&options, &done, total))?;
+    files::write_json(&args.out, "_manifest.json", &job.manifest(&options, &done, total))?;
     let seconds = started.elapsed().as_secs_f64();
     super::report::say(format_args!(
         "synth: {} records of {} sites in {} files, {seconds:.1} s, {:.0} records/s: {}",
@@ -221,7 +221,7 @@ impl Job<'_> {
         let kind = if args.per_site { "site_" } else { "shard-" };
         let name = format!("{kind}{unit:04}.{extension}{}", args.compress.extension());
         let mut sink = Sink::create(&args.out, &name, args.compress)?;
-        let part = files::part("truth.tsv.gz", unit);
+        let part = files::part("_truth.tsv.gz", unit);
         let mut truth = match args.truth {
             true => Some(Sink::create(&args.out, &part, Compress::Gzip)?),
             false => None,

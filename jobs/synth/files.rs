@@ -81,7 +81,7 @@ pub fn prepare(folder: &Path, overwrite: bool) -> Result<(), Error> {
     if let Some(found) = names.first().filter(|_| !overwrite) {
         return Err(Error::NotEmpty { folder: folder_of(), found: found.clone() });
     }
-    names.sort_by_key(|name| name != "manifest.json");
+    names.sort_by_key(|name| name != "_manifest.json");
     for name in names {
         let path = folder.join(name);
         fs::remove_file(&path).map_err(because("remove", &path))?;
@@ -92,14 +92,14 @@ pub fn prepare(folder: &Path, overwrite: bool) -> Result<(), Error> {
 /// A name that this job writes.
 fn is_ours(name: &str) -> bool {
     let name = name.strip_suffix(PARTIAL).unwrap_or(name);
-    let fixed = ["manifest.json", "truth_rules.json", "truth.tsv.gz"];
+    let fixed = ["_manifest.json", "_truth_rules.json", "_truth.tsv.gz"];
     let numbered = |prefix: &str| {
         let tail = name.strip_prefix(prefix)?;
         let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
         let endings = ["", ".tsv", ".jsonl", ".tsv.gz", ".jsonl.gz", ".tsv.zst", ".jsonl.zst"];
         (digits >= 4 && endings.contains(&&tail[digits..])).then_some(())
     };
-    fixed.contains(&name) || ["shard-", "site_", "truth.tsv.gz-"].iter().any(|p| numbered(p).is_some())
+    fixed.contains(&name) || ["shard-", "site_", "_truth.tsv.gz-"].iter().any(|p| numbered(p).is_some())
 }
 
 /// Name of the `n`-th part of a file that several workers write.

@@ -37,10 +37,6 @@ impl Cluster {
             "3",
         ]);
         assert!(made.code == Some(0), "{}", made.err);
-        // What describes the shards is none of them.
-        for description in ["manifest.json", "truth_rules.json"] {
-            std::fs::remove_file(cluster.path("in").join(description)).unwrap();
-        }
         cluster.hostfile("hosts");
         cluster
     }

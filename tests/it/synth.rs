@@ -70,15 +70,15 @@ fn workers_change_no_byte_and_shards_no_record() {
 
     let other = made(&at("other"), &with(&[&noise[..], &["--shards", "2", "-w", "2"]].concat()));
     assert_eq!(lines(&one), lines(&other));
-    assert_eq!(one["truth_rules.json"], other["truth_rules.json"]);
+    assert_eq!(one["_truth_rules.json"], other["_truth_rules.json"]);
     let again = made(&at("again"), &["--sites", "5", "--urls-max", "3000", "--urls-min", "300", "--seed", "8"]);
     assert_ne!(lines(&one), lines(&again));
 
-    // truth.tsv.gz goes with the shards line by line.
+    // _truth.tsv.gz goes with the shards line by line.
     let shards = one.iter().filter(|(name, _)| name.starts_with("shard-"));
     let seen: Vec<String> =
         shards.flat_map(|(n, b)| text(n, b).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
-    let truth = text("truth.tsv.gz", &one["truth.tsv.gz"]);
+    let truth = text("_truth.tsv.gz", &one["_truth.tsv.gz"]);
     assert_eq!(seen.len(), truth.lines().count());
     let mut wrong = 0;
     for (a, b) in seen.iter().zip(truth.lines()) {
@@ -86,7 +86,7 @@ fn workers_change_no_byte_and_shards_no_record() {
         assert_eq!(a.0, b.0);
         wrong += usize::from(a.1 != b.1);
     }
-    let manifest: serde_json::Value = serde_json::from_slice(&one["manifest.json"]).expect("JSON");
+    let manifest: serde_json::Value = serde_json::from_slice(&one["_manifest.json"]).expect("JSON");
     assert_eq!(manifest["counts"]["urls"], seen.len());
     assert_eq!(manifest["counts"]["mislabelled"], wrong);
     assert!(wrong * 20 > seen.len(), "{wrong} of {} mislabelled", seen.len());
@@ -106,7 +106,7 @@ fn sites_are_spread_over_the_shards_and_labelled_on_request() {
             assert!(urls.insert(line.split('\t').next().expect("a URL").to_owned()), "{line} comes twice");
         }
     }
-    let truth: serde_json::Value = serde_json::from_slice(&files["truth_rules.json"]).expect("JSON");
+    let truth: serde_json::Value = serde_json::from_slice(&files["_truth_rules.json"]).expect("JSON");
     let total: u64 = truth.as_array().expect("sites").iter().filter_map(|site| site["urls"].as_u64()).sum();
     assert_eq!(total, urls.len() as u64);
 }
@@ -164,5 +164,5 @@ fn a_run_that_is_killed_leaves_no_shard_and_no_manifest() {
     let left: Vec<String> = files(&out).into_keys().collect();
     assert_eq!(left, ["shard-0000.tsv.partial"]);
     let whole = made(&out, &with(&["--shards", "1", "--overwrite"]));
-    assert_eq!(whole.keys().collect::<Vec<_>>(), ["manifest.json", "shard-0000.tsv", "truth_rules.json"]);
+    assert_eq!(whole.keys().collect::<Vec<_>>(), ["_manifest.json", "_truth_rules.json", "shard-0000.tsv"]);
 }
