@@ -21,7 +21,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use undust::dataflow::clusters::{By, ClusterPlan, LabelSink, Labels, cluster};
+use undust::dataflow::clusters::{By, ClusterPlan, Clustering, LabelSink, Labels, cluster};
 use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::compression::{Compression, Encoder};
 use undust::io::reader::LINE_LIMIT;
@@ -344,7 +344,8 @@ fn fingerprints(folder: &Path) {
         let (labels, began) = (Count::default(), Instant::now());
         let counted = labels.0.clone();
         let progress = Arc::new(Progress::default());
-        let figures = cluster(&plan, Arc::new(Prints(PRINTS)), Arc::new(labels), progress).expect("a run");
+        let run = Clustering::new(&plan, Arc::new(Prints(PRINTS)), Arc::new(labels), progress, None).expect("scratch");
+        let figures = cluster(&Arc::new(run), None).expect("a run");
         let seconds = began.elapsed().as_secs_f64();
         assert_eq!(counted.load(Ordering::Relaxed), PRINTS);
         println!(

@@ -1,20 +1,18 @@
 //! Runs on several processes: the arguments that name them, and how a job begins and ends among peers.
-use super::report::{Exit, say};
+use super::report::{Exit, Failure, chain, say};
 use clap::Args;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
-use undust::dataflow::types::LearnedSite;
-use undust::dataflow::{Journal, SourceError};
-use undust::io::Shard;
-use undust::io::journal::{self, Binding, JournalError};
+use undust::io::journal::JournalError;
+use undust::io::{Rejects, Shard};
 use undust::model::hash128;
 use undust::runtime::hosts::{Cluster, HostsError};
 use undust::runtime::mesh::hello::Terms;
 use undust::runtime::mesh::{Mesh, MeshError, Place};
 use undust::runtime::secret::{Secret, SecretError};
+use undust::runtime::workers::WorkersError;
 
 /// Names the file of the secret where `cluster.toml` does not.
 const SECRET_FILE: &str = "UNDUST_SECRET_FILE";
@@ -32,14 +30,23 @@ pub struct ClusterArgs {
     /// Which of the hosts this process is, from 0.
     #[arg(long, value_name = "I")]
     process: Option<usize>,
+}
+
+/// Whose disks the inputs of a run on several processes are on.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Several machines")]
+pub struct ShardArgs {
     /// The inputs are on this host's own disks: this process reads all of them. Else they are on a file system that all
     /// share, and each process reads its part.
-    #[arg(long)]
+    #[arg(long, requires = "process")]
     pub local_shards: bool,
-    /// Goes on with a run that ended early: sites that it learned are not learned again. They are kept in DIR/.work until
-    /// the run is whole, by runs on several processes, and by those on one with this option: give it from the start.
-    #[arg(long, conflicts_with = "overwrite")]
-    pub resume: bool,
+}
+
+impl ShardArgs {
+    /// What all processes must agree on of their shards.
+    pub fn digest(self, shards: &[Shard]) -> String {
+        if self.local_shards { "local".to_owned() } else { shard_digest(shards, false) }
+    }
 }
 
 /// Why a run on several processes does not begin.
@@ -74,6 +81,52 @@ impl ClusterError {
             ClusterError::Journal(_) => Exit::Failed,
         }
     }
+
+    /// The end of the job.
+    pub fn into_failure(self) -> Failure {
+        Failure::new(self.exit(), self)
+    }
+}
+
+/// The end of a job whose workers were lost: with the exit code of a lost peer where it was one.
+pub fn lost(error: WorkersError) -> Failure {
+    match error {
+        WorkersError::Peer(error) => ClusterError::Mesh(error).into_failure(),
+        error => Failure::new(Exit::Failed, error),
+    }
+}
+
+/// Does this process's part of a job that begins and ends with those of `mesh`: says farewell, or tells the others why it
+/// gives up.
+///
+/// # Errors
+/// Those of `part`.
+pub fn together(mesh: Option<&Mesh>, part: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let done = part();
+    if let Some(mesh) = mesh {
+        match &done {
+            Ok(()) => mesh.farewell(),
+            Err(failure) if matches!(failure.exit(), Exit::TooManyRejects | Exit::ReaderGone) => mesh.farewell(),
+            Err(failure) => mesh.give_up(&chain(failure.error())),
+        }
+    }
+    done
+}
+
+/// What all processes rejected, at each of them. Every process must call it.
+///
+/// # Errors
+/// [`ClusterError::Mesh`].
+pub fn all_rejects(mesh: &Mesh, mine: &Rejects) -> Result<Rejects, ClusterError> {
+    let note = |rejects: &Rejects| serde_json::to_vec(rejects).expect("counts are JSON");
+    let read = |note: &[u8]| {
+        serde_json::from_slice::<Rejects>(note).map_err(|error| MeshError::Config(format!("another build? {error}")))
+    };
+    let mut all = mine.clone();
+    for part in mesh.gather(note(mine))?.iter().flatten().skip(1) {
+        all.merge(read(part)?);
+    }
+    Ok(read(&mesh.broadcast(note(&all))?)?)
 }
 
 impl ClusterArgs {
@@ -93,6 +146,11 @@ impl ClusterArgs {
         Ok(Some(cluster))
     }
 
+    /// The index of this process.
+    pub fn process(&self) -> usize {
+        self.process.unwrap_or_default()
+    }
+
     /// Meets the other processes. `parameters` and `shards` are digests that all must agree on.
     ///
     /// # Errors
@@ -102,7 +160,7 @@ impl ClusterArgs {
         cluster: Option<&Cluster>,
         workers: usize,
         parameters: &str,
-        shards: &[Shard],
+        shards: &str,
     ) -> Result<Option<Arc<Mesh>>, ClusterError> {
         let Some(cluster) = cluster else { return Ok(None) };
         let file = cluster.secret_file.clone().or_else(|| std::env::var_os(SECRET_FILE).map(PathBuf::from));
@@ -121,36 +179,10 @@ impl ClusterArgs {
             workers,
             encrypt: cluster.encrypts(),
             parameters: parameters.to_owned(),
-            shards: if self.local_shards { "local".to_owned() } else { shard_digest(shards, false) },
+            shards: shards.to_owned(),
         };
-        let place = Place { process: self.process.unwrap_or_default(), secret, terms };
+        let place = Place { process: self.process(), secret, terms };
         Ok(Some(Arc::new(Mesh::join(cluster, place, Arc::new(|line: &str| say(line)))?)))
-    }
-
-    /// The journal of learned sites in the folder of the result: process 0 must have made that ready.
-    ///
-    /// # Errors
-    /// [`ClusterError::Journal`], [`ClusterError::Mesh`].
-    pub fn journal(
-        &self,
-        mesh: Option<&Mesh>,
-        out: &Path,
-        parameters: &str,
-        shards: &[Shard],
-    ) -> Result<Arc<LearnedSites>, ClusterError> {
-        let mut input = shard_digest(shards, true);
-        if let Some(mesh) = mesh {
-            // One digest for all, whoever sees which shards and with which times.
-            let all = mesh.gather(input.into_bytes())?;
-            let all = all.map_or_else(Vec::new, |all| if self.local_shards { all.concat() } else { all[0].clone() });
-            input = digest(&mesh.broadcast(all)?);
-        }
-        let binding = Binding::new(parameters.to_owned(), input);
-        let folder = out.join(undust::io::output::WORK);
-        let process = mesh.map_or(0, Mesh::process);
-        let open = if self.resume { journal::Journal::resume } else { journal::Journal::create };
-        let journal = open(&folder, process, &binding)?;
-        Ok(Arc::new(LearnedSites { journal, taken: AtomicUsize::new(0), kept: AtomicUsize::new(0) }))
     }
 }
 
@@ -159,13 +191,13 @@ pub fn digest_of(what: &impl Serialize) -> String {
     digest(&serde_json::to_vec(what).expect("parameters are JSON"))
 }
 
-fn digest(bytes: &[u8]) -> String {
+pub(super) fn digest(bytes: &[u8]) -> String {
     format!("{:032x}", hash128(bytes))
 }
 
 /// A digest of the shards: names, formats and sizes; not the folders they are in, which may differ between hosts. With
 /// `times` also when they were changed last.
-fn shard_digest(shards: &[Shard], times: bool) -> String {
+pub(super) fn shard_digest(shards: &[Shard], times: bool) -> String {
     let mut text = String::new();
     for shard in shards {
         let name = shard.path.file_name().unwrap_or_default();
@@ -174,40 +206,4 @@ fn shard_digest(shards: &[Shard], times: bool) -> String {
         text.push_str(&format!("{name:?} {:?} {:?} {} {changed:?}\n", shard.format, shard.range, shard.size));
     }
     digest(text.as_bytes())
-}
-
-/// Learned sites as pieces of a journal.
-#[derive(Debug)]
-pub struct LearnedSites {
-    journal: journal::Journal,
-    taken: AtomicUsize,
-    kept: AtomicUsize,
-}
-
-impl LearnedSites {
-    /// Sites that were taken from an earlier run, and sites that were learned, at this process.
-    pub fn counts(&self) -> (usize, usize) {
-        (self.taken.load(Ordering::Relaxed), self.kept.load(Ordering::Relaxed))
-    }
-
-    /// The run is whole: nothing is to be taken up. For a process that does not write the result.
-    pub fn remove(self: Arc<LearnedSites>) {
-        if let Ok(sites) = Arc::try_unwrap(self) {
-            sites.journal.remove();
-        }
-    }
-}
-
-impl Journal for LearnedSites {
-    fn finished(&self, site: &str) -> Result<Option<LearnedSite>, SourceError> {
-        let Some(content) = self.journal.get(site)? else { return Ok(None) };
-        let learned = serde_json::from_slice(&content)?;
-        self.taken.fetch_add(1, Ordering::Relaxed);
-        Ok(Some(learned))
-    }
-
-    fn keep(&self, site: &LearnedSite) -> Result<(), SourceError> {
-        self.kept.fetch_add(1, Ordering::Relaxed);
-        Ok(self.journal.put(&site.rules.site, &serde_json::to_vec(site)?)?)
-    }
 }

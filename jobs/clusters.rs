@@ -1,5 +1,7 @@
 //! `undust clusters`: records in, records with the labels of their duplicate clusters out.
 
+use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, together};
+use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
 use super::report::{Exit, Failure, say};
 use clap::{Args, ValueEnum};
@@ -7,20 +9,25 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use undust::dataflow::RunError;
 use undust::io::output::PendingFile;
 use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
-use undust::io::shards::{self, Options};
 use undust::io::table::{TableWriter, labelled, line};
 use undust::io::{IoError, Rejects, Shard, ShardReader};
 use undust::model::{RecordBatch, SiteBy};
+use undust::runtime::hosts::Cluster;
 use undust::runtime::memory::parse_size;
+use undust::runtime::mesh::Mesh;
 use undust::runtime::progress::{Progress, Reporter};
 
 /// Writes records with the labels of their duplicate clusters, for inspection and for other methods.
 ///
 /// Records come out in the order in which they came in, the same bytes with any number of workers. `learn` reads the
 /// output as labelled records.
+///
+/// On several processes each writes the records that it read, to FILE with its index before the extension
+/// (pages.0.jsonl.gz, pages.1.jsonl.gz, ...); together they are the records that one process writes, with the same labels.
 #[derive(Args, Debug)]
 pub struct ClustersArgs {
     /// Files, folders (their shards), globs, or - for standard input (spooled to scratch).
@@ -31,15 +38,15 @@ pub struct ClustersArgs {
     out: PathBuf,
     #[command(flatten)]
     records: RecordArgs,
-    /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: u16,
+    /// Worker threads of each process (default: 1).
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
     /// The site of a record without a label: the registrable domain of its host, or the host.
     #[arg(long, value_enum, default_value_t = By::Domain)]
     site_by: By,
-    /// Memory of all workers together; what does not fit is kept in scratch.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
-    memory: usize,
+    /// Memory of all workers of a process together; what does not fit is kept in scratch (default: 1GiB).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
     /// Folder for scratch files (default: that of the system, TMPDIR).
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
@@ -55,6 +62,10 @@ pub struct ClustersArgs {
     /// Says nothing on standard error but why it failed.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    place: ShardArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -68,23 +79,60 @@ enum By {
 /// # Errors
 /// [`Failure`], which knows its exit code.
 pub fn run(args: ClustersArgs) -> Result<(), Failure> {
-    if !args.overwrite && args.out.exists() {
-        let text =
-            format!("{}: there already; name another file, or give --overwrite to replace it", args.out.display());
+    let cluster = args.cluster.read().map_err(|error| error.into_failure())?;
+    let out = match cluster {
+        None => args.out.clone(),
+        Some(_) => part_of(&args.out, args.cluster.process()),
+    };
+    if !args.overwrite && out.exists() {
+        let text = format!("{}: there already; name another file, or give --overwrite to replace it", out.display());
         return Err(Failure::new(Exit::Failed, text));
     }
-    let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
-    let spooled = match args.inputs.iter().any(|input| input.as_os_str() == "-") {
-        true => Some(shards::spool_stdin(&scratch)?),
-        false => None,
-    };
-    let options = Options {
-        format: args.records.format.map(Into::into),
-        log_base: args.records.log_base.clone(),
-        stdin: spooled.as_ref().map(|file| file.path().to_owned()),
-        ..Options::default()
-    };
-    let shards = shards::find(&args.inputs, &options)?;
+    if cluster.is_some() && args.inputs.iter().any(|input| input.as_os_str() == "-") {
+        return Err(Failure::usage("standard input goes with one process only"));
+    }
+    let plan = Plan::of(&args, cluster.as_ref());
+    let shards = args.records.find(&args.inputs, &plan.scratch)?;
+    let parameters = digest_of(&("clusters", format!("{:?} {:?}", args.records, args.site_by), args.line_limit));
+    let agreed = args.place.digest(&shards.shards);
+    let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed);
+    let mesh = mesh.map_err(|error| error.into_failure())?;
+    together(mesh.as_deref(), || part(&args, &plan, &out, shards.shards.clone(), mesh.as_ref()))
+}
+
+/// What the run may use.
+struct Plan {
+    workers: usize,
+    memory: usize,
+    scratch: PathBuf,
+}
+
+impl Plan {
+    fn of(args: &ClustersArgs, cluster: Option<&Cluster>) -> Plan {
+        let scratch = args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone()));
+        Plan {
+            workers: args.workers.or(cluster.and_then(|c| c.workers)).unwrap_or(1).into(),
+            memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
+            scratch: scratch.unwrap_or_else(std::env::temp_dir),
+        }
+    }
+}
+
+/// `name.ext` with the index of the process that writes it: `name.INDEX.ext`.
+fn part_of(out: &Path, process: usize) -> PathBuf {
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, extension) = name.split_once('.').map_or((&*name, String::new()), |(a, b)| (a, format!(".{b}")));
+    out.with_file_name(format!("{stem}.{process}{extension}"))
+}
+
+/// This process's part.
+fn part(
+    args: &ClustersArgs,
+    plan: &Plan,
+    out: &Path,
+    shards: Vec<Shard>,
+    mesh: Option<&Arc<Mesh>>,
+) -> Result<(), Failure> {
     let progress = Arc::new(Progress::default());
     let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
     let site_by = match args.site_by {
@@ -93,19 +141,37 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     };
     let means = Means {
         site_by,
-        workers: args.workers.into(),
-        memory: args.memory,
-        scratch: &scratch,
+        workers: plan.workers,
+        memory: plan.memory,
+        scratch: &plan.scratch,
         line_limit: args.line_limit,
         quiet: args.quiet,
         progress,
+        mesh,
+        local: mesh.is_some() && args.place.local_shards,
     };
-    let found = args.records.label(shards, &means).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let found = args.records.label(shards, &means).map_err(|error| match error {
+        RunError::Source(error) => Failure::new(Exit::Failed, error),
+        RunError::Workers(error) => lost(error),
+        error => Failure::new(Exit::Failed, error),
+    })?;
     let mut rejects = Rejects::default();
-    write(&args.out, &found.shards, args.line_limit, &mut rejects)?;
+    let mine = match (found.rejects.is_none(), mesh) {
+        // They came with labels: nobody has dealt them yet.
+        (true, Some(mesh)) if !args.place.local_shards => {
+            found.shards.iter().skip(mesh.process()).step_by(mesh.processes()).cloned().collect()
+        }
+        _ => found.shards.clone(),
+    };
+    let file = write(out, &mine, args.line_limit, &mut rejects)?;
     drop(reporter);
-    let rejects = found.rejects.as_ref().unwrap_or(&rejects);
-    if !args.quiet {
+    let mut rejects = found.rejects.clone().unwrap_or(rejects);
+    if let Some(mesh) = mesh {
+        // All have written before any file has its name.
+        rejects = all_rejects(mesh, &rejects).map_err(|error| error.into_failure())?;
+    }
+    file.commit()?;
+    if !args.quiet && mesh.is_none_or(|mesh| mesh.process() == 0) {
         for (reason, count) in rejects.counts() {
             say(format!("rejected: {count} {reason}"));
         }
@@ -118,8 +184,8 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the records of labelled shards, in order.
-fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects) -> Result<(), Failure> {
+/// Writes the records of labelled shards, in order; the file has its name once it is committed.
+fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects) -> Result<PendingFile, Failure> {
     let failed = |source| IoError::Write { path: out.to_owned(), source };
     let file = PendingFile::create(out)?;
     let parquet = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
@@ -130,8 +196,7 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
     };
     let (mut batch, mut text, mut lines) = (RecordBatch::default(), Vec::new(), Vec::new());
     for shard in shards {
-        // What was clustered may be longer than the line it came from: escapes, and the facts beside it.
-        let limit = line_limit.saturating_mul(8).saturating_add(16 << 10);
+        let limit = labelled_limit(line_limit);
         let mut reader = ShardReader::open_with_facts(shard, limit, Arc::new(AtomicU64::new(0)))?;
         while reader.next_batch(&mut batch, rejects)? {
             let mut records = batch.iter().enumerate();
@@ -150,11 +215,10 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
             }
         }
     }
-    let file = match sink {
-        Sink::Lines(file) => *file,
-        Sink::Table(table) => table.finish().map_err(failed)?,
-    };
-    Ok(file.commit()?)
+    match sink {
+        Sink::Lines(file) => Ok(*file),
+        Sink::Table(table) => Ok(table.finish().map_err(failed)?),
+    }
 }
 
 /// How records are written.

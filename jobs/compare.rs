@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -12,22 +11,25 @@ use undust::baselines::catalogue::{Row, Switches};
 use undust::baselines::protocol::Plan;
 use undust::baselines::results::Protocol;
 use undust::baselines::{Name, Setup};
-use undust::dataflow::compare::{self, Compared, Job};
-use undust::dataflow::{Batches, Source, SourceError};
+use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::atomic_write;
 use undust::io::reader::LINE_LIMIT;
-use undust::io::{Rejects, Shard, ShardReader, shards};
-use undust::model::{RecordBatch, SiteBy};
+use undust::io::shards;
+use undust::model::SiteBy;
 use undust::report::tables;
 use undust::runtime::memory::parse_size;
+use undust::runtime::mesh::Mesh;
 
+use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of, lost, together};
 use crate::report::{Failure, say};
+use crate::source::Shards;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
 ///
 /// Reads labelled records (TSV or JSON lines), lets every method learn on a training sample of each site and scores it
 /// on all records. Writes comparison.json, a CSV a table, tables.txt, report.html and times.json; all but times.json and
-/// what of it is in the report are the same bytes for any number of workers.
+/// what of it is in the report are the same bytes for any number of workers and processes. On several processes process
+/// 0 writes; with --local-shards the crawl order of a site is that of the processes, then that of their shards.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// Files, folders (their shards, by extension) or globs.
@@ -70,12 +72,12 @@ pub struct CompareArgs {
     /// The site of a record without a label.
     #[arg(long, value_enum, default_value_t)]
     site_by: By,
-    /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: u16,
-    /// Most memory for the records.
-    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
-    memory: usize,
+    /// Worker threads of each process (default: 1).
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+    /// Most memory for the records, a process (default: 4GiB).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
     /// Format of the inputs, where the extension does not tell.
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -85,6 +87,10 @@ pub struct CompareArgs {
     /// Says nothing on standard error but why it failed.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    place: ShardArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -151,14 +157,18 @@ fn rates_of_the_paper() -> Vec<f64> {
 
 /// Runs the job.
 pub fn run(args: CompareArgs) -> Result<(), Failure> {
+    let cluster = args.cluster.read().map_err(ClusterError::into_failure)?;
     let plan = plan(&args)?;
     let format = args.format.map(|format| match format {
         Format::Tsv => shards::Format::Tsv,
         Format::Jsonl => shards::Format::Jsonl,
     });
     let shards = shards::find(&args.inputs, &shards::Options { format, ..shards::Options::default() })?;
-    prepare(&args.out)?;
+    if args.cluster.process() == 0 {
+        prepare(&args.out)?;
+    }
     let began = Instant::now();
+    let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.site_by, args.line_limit)));
     let job = Job {
         plan,
         site_by: match args.site_by {
@@ -166,18 +176,46 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
             By::Host => SiteBy::Host,
         },
         shards: shards.len(),
-        workers: args.workers.into(),
-        memory: args.memory,
+        local: cluster.is_some() && args.place.local_shards,
+        workers: args.workers.or(cluster.as_ref().and_then(|c| c.workers)).unwrap_or(1).into(),
+        memory: args.memory.or(cluster.as_ref().and_then(|c| c.memory)).unwrap_or(4 << 30),
         clock: Arc::new(move || began.elapsed().as_secs_f64()),
     };
-    let source = Arc::new(Shards { shards, line_limit: args.line_limit, rejects: Arc::default() });
-    let compared = compare::run(&job, source.clone())?;
-    let rejected = source.rejects.lock().unwrap_or_else(PoisonError::into_inner).total();
+    let mesh = args.cluster.meet(cluster.as_ref(), job.workers, &parameters, &args.place.digest(&shards));
+    let mesh = mesh.map_err(ClusterError::into_failure)?;
+    let source = Arc::new(Shards {
+        shards,
+        line_limit: args.line_limit,
+        counts: true,
+        rejects: Arc::default(),
+        local: None,
+        workers: job.workers,
+    });
+    together(mesh.as_deref(), || part(&args, &job, source, mesh.as_ref()))
+}
+
+/// This process's part.
+fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Mesh>>) -> Result<(), Failure> {
+    let compared = compare::run(job, source.clone(), mesh).map_err(|error| match error {
+        CompareError::Workers(error) => lost(error),
+        CompareError::Mesh(error) => ClusterError::Mesh(error).into_failure(),
+        error => error.into(),
+    })?;
+    let mut rejects = source.take_rejects();
+    if let Some(mesh) = mesh {
+        rejects = all_rejects(mesh, &rejects).map_err(ClusterError::into_failure)?;
+        if mesh.process() > 0 {
+            // Process 0 has the result; this one ends well once it is written.
+            return mesh.broadcast(Vec::new()).map(drop).map_err(|error| ClusterError::Mesh(error).into_failure());
+        }
+    }
     let text = write(&args.out, &compared)?;
+    if let Some(mesh) = mesh {
+        mesh.broadcast(Vec::new()).map_err(|error| ClusterError::Mesh(error).into_failure())?;
+    }
     if !args.quiet {
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
-        let sites = comparison.sites.len();
-        let seconds = began.elapsed().as_secs_f64();
+        let (sites, rejected, seconds) = (comparison.sites.len(), rejects.total(), (job.clock)());
         say(format!(
             "{sites} sites, {unlabelled} records without a cluster, {invalid} no URLs, {rejected} lines rejected, {seconds:.1} s"
         ));
@@ -277,43 +315,4 @@ fn write(out: &Path, compared: &Compared) -> Result<String, Failure> {
     crate::report_html::write(out)?;
     file("_SUCCESS", "")?;
     Ok(text)
-}
-
-/// The shards, a part each.
-struct Shards {
-    shards: Vec<Shard>,
-    line_limit: usize,
-    rejects: Arc<Mutex<Rejects>>,
-}
-
-impl Source for Shards {
-    /// Part `index` of `peers` is the shards at `index`, `index + peers`, ...
-    fn open(&self, index: usize, peers: usize, _: usize) -> Result<Box<dyn Batches>, SourceError> {
-        let open = |shard: &Shard| ShardReader::open(shard, self.line_limit, Arc::new(AtomicU64::new(0)));
-        let readers = self.shards.iter().skip(index).step_by(peers).map(open).collect::<Result<Vec<_>, _>>()?;
-        Ok(Box::new(Part { readers: readers.into_iter(), open: None, rejects: self.rejects.clone() }))
-    }
-}
-
-struct Part {
-    readers: std::vec::IntoIter<ShardReader>,
-    open: Option<ShardReader>,
-    rejects: Arc<Mutex<Rejects>>,
-}
-
-impl Batches for Part {
-    fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
-        let mut rejects = self.rejects.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(reader) = &mut self.open
-                && reader.next_batch(batch, &mut rejects)?
-            {
-                return Ok(true);
-            }
-            self.open = self.readers.next();
-            if self.open.is_none() {
-                return Ok(false);
-            }
-        }
-    }
 }

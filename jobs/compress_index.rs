@@ -16,10 +16,14 @@ use undust::index::{Header, Policy};
 use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
 use undust::io::ciff::{CiffReader, CiffWriter, IndexError, Sealed, pack, verify};
+use undust::io::compression::Compression;
 use undust::io::output::PendingFile;
+use undust::runtime::hosts::Cluster;
 use undust::runtime::memory::parse_size;
+use undust::runtime::mesh::Mesh;
 use undust::spill::Scratch;
 
+use crate::cluster::{ClusterArgs, ClusterError, digest_of, lost, together};
 use crate::report::{Failure, Pace};
 use crate::rules_dir::RulesDir;
 
@@ -32,6 +36,9 @@ use crate::rules_dir::RulesDir;
 ///
 /// The index is read twice. The same input gives the same bytes for any number of workers and any memory. Memory: 8 bytes
 /// a document (12 with --order url), --memory, and at most 4 blocks a worker of 512 KiB in and out, or the longest list.
+///
+/// On several processes the index, the list of URLs and the output are needed at process 0 only, the rules at each; the
+/// bytes are those of one process.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::report::EXIT_CODES)]
 pub struct CompressIndexArgs {
@@ -68,18 +75,20 @@ pub struct CompressIndexArgs {
     /// Replaces OUT.ciff and MAP.tsv if they exist.
     #[arg(long)]
     overwrite: bool,
-    /// Worker threads; by default as many as there are processors.
+    /// Worker threads of each process; by default as many as there are processors.
     #[arg(short = 'w', long, value_name = "N")]
     workers: Option<NonZeroUsize>,
-    /// Memory of all workers for names and URLs; what does not fit is kept in scratch.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
-    memory: usize,
+    /// Memory of all workers of a process for names and URLs; what does not fit is kept in scratch (default: 1GiB).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
     /// Folder for scratch files (default: that of the system, TMPDIR).
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Says nothing on standard error but why it failed.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 /// What the list of URLs names documents by.
@@ -116,6 +125,30 @@ enum Stays {
 
 /// Runs the job.
 pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
+    let cluster = args.cluster.read().map_err(ClusterError::into_failure)?;
+    let task = task(&args, cluster.as_ref());
+    let digest = match cluster {
+        None => String::new(),
+        Some(_) => {
+            let Task { policy, by_url, merge_tf, urls_by, keep_urls, .. } = &task;
+            let packed = Compression::of_name(&args.out);
+            let decides = format!("{policy:?} {by_url} {merge_tf} {urls_by:?} {keep_urls} {packed:?}");
+            digest_of(&("compress-index", args.rules.digest()?, decides))
+        }
+    };
+    if args.cluster.process() == 0 {
+        refuse_to_replace(&args)?;
+    }
+    let mesh = args.cluster.meet(cluster.as_ref(), task.workers, &digest, "at process 0");
+    let mesh = mesh.map_err(ClusterError::into_failure)?;
+    together(mesh.as_deref(), || match &mesh {
+        Some(mesh) if mesh.process() > 0 => help(&args, &task, mesh),
+        _ => compress(&args, &task, mesh.as_ref()),
+    })
+}
+
+/// No surprise overwrite.
+fn refuse_to_replace(args: &CompressIndexArgs) -> Result<(), Failure> {
     for path in [Some(&args.out), args.docmap.as_ref()].into_iter().flatten() {
         if !args.overwrite && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
             let path = path.display();
@@ -123,6 +156,49 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
             return Err(Failure::usage(text));
         }
     }
+    Ok(())
+}
+
+/// A process of the run that is not the first: works for it.
+fn help(args: &CompressIndexArgs, task: &Task, mesh: &Arc<Mesh>) -> Result<(), Failure> {
+    let rules = Arc::new(args.rules.open()?);
+    let peer = |error| ClusterError::Mesh(error).into_failure();
+    let docs = serde_json::from_slice(&mesh.broadcast(Vec::new()).map_err(peer)?)?;
+    // Blocks are packed at whichever worker has them, so what the first process writes decides here too.
+    let pack: Pack = {
+        let compression = Compression::of_name(&args.out);
+        Arc::new(move |block| Ok(pack(compression, block)?))
+    };
+    let nowhere: Output = Box::new(|_| Err("only process 0 writes".into()));
+    compress::run(task, rules, Arc::new(Elsewhere(docs)), pack, nowhere, Some(mesh)).map_err(failure)?;
+    // Process 0 seals the result.
+    mesh.broadcast(Vec::new()).map(drop).map_err(peer)
+}
+
+/// An index that another process reads: how many documents it has.
+struct Elsewhere(u32);
+
+impl Input for Elsewhere {
+    fn docs(&self) -> u32 {
+        self.0
+    }
+
+    fn documents(&self) -> Result<Pull<Documents>, SourceError> {
+        Err("only process 0 reads".into())
+    }
+
+    fn url_lines(&self) -> Result<Option<Pull<Vec<u8>>>, SourceError> {
+        Err("only process 0 reads".into())
+    }
+
+    fn lists(&self) -> Result<Pull<ListBlock>, SourceError> {
+        Err("only process 0 reads".into())
+    }
+}
+
+/// The first process, or the only one.
+fn compress(args: &CompressIndexArgs, task: &Task, mesh: Option<&Arc<Mesh>>) -> Result<(), Failure> {
+    let peer = |error| ClusterError::Mesh(error).into_failure();
     let rules = Arc::new(args.rules.open()?);
     let header = CiffReader::open(&args.index)?.header().clone();
     let writer = CiffWriter::create(&args.out, header.clone())?;
@@ -130,8 +206,10 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
     let writer = Arc::new(Mutex::new(Some(writer)));
     let docmap = args.docmap.as_deref().map(PendingFile::create).transpose()?;
 
-    let task = task(&args);
-    let input = Arc::new(Index::new(&args, header.clone()));
+    if let Some(mesh) = mesh {
+        mesh.broadcast(serde_json::to_vec(&header.num_docs)?).map_err(peer)?;
+    }
+    let input = Arc::new(Index::new(args, header.clone()));
     let block_pack: Pack = Arc::new(move |block| Ok(pack(compression, block)?));
     let mut pace = Pace::new("compress-index", "bytes of posting lists", args.quiet);
     let (lists, mut written) = (writer.clone(), 0);
@@ -140,7 +218,7 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
         pace.at(written);
         Ok(open(&lists).as_mut().expect("open until it is sealed").append(block)?)
     });
-    let done = compress::run(&task, rules, input.clone(), block_pack, output).map_err(failure)?;
+    let done = compress::run(task, rules, input.clone(), block_pack, output, mesh).map_err(failure)?;
 
     let lists = writer.clone();
     let mut output: Output =
@@ -156,6 +234,9 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
         write_map(done, file, path)?;
     }
     sealed.commit()?;
+    if let Some(mesh) = mesh {
+        mesh.broadcast(Vec::new()).map_err(peer)?;
+    }
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::stdout)
 }
 
@@ -167,12 +248,14 @@ fn open<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 fn failure(error: CompressError) -> Failure {
     match error {
         CompressError::Edge(error) => Failure::new(crate::report::Exit::Failed, error),
+        CompressError::Workers(error) => lost(error),
         error => error.into(),
     }
 }
 
-fn task(args: &CompressIndexArgs) -> Task {
-    let workers = args.workers.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+fn task(args: &CompressIndexArgs, cluster: Option<&Cluster>) -> Task {
+    let asked = args.workers.or(cluster.and_then(|c| NonZeroUsize::new(c.workers?.into())));
+    let workers = asked.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     Task {
         policy: match args.policy {
             Stays::Canonical => Policy::Canonical,
@@ -188,8 +271,8 @@ fn task(args: &CompressIndexArgs) -> Task {
         },
         keep_urls: args.docmap.is_some(),
         workers: workers.get(),
-        memory: args.memory,
-        scratch: args.scratch.clone().unwrap_or_else(std::env::temp_dir),
+        memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
+        scratch: args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir),
     }
 }
 

@@ -1,18 +1,20 @@
 //! From shards to shards whose records have labels: the flags that all jobs over records share, the survey behind
 //! `--cluster-by auto`, and the clustering run before the learner's.
 
+use super::labelled::{Parts, Relabelled, write_failed};
 use super::report::say;
+use super::survey::Survey;
 use clap::{Args, ValueEnum};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
-use undust::dataflow::clusters::{By, ClusterPlan, Figures, LabelSink, Labels, cluster};
-use undust::dataflow::{Batches, Plan, Source, SourceError};
-use undust::io::{self as edge, IoError, Rejects, Shard, ShardReader, table};
-use undust::model::{Facts, Kind, RecordBatch, SiteBy};
+use std::sync::Arc;
+use undust::dataflow::clusters::{By, ClusterPlan, Clustering, Figures, cluster};
+use undust::dataflow::{Plan, RunError, Source, SourceError};
+use undust::io::shards::{self, Options};
+use undust::io::{self as edge, IoError, Rejects, Shard};
+use undust::model::SiteBy;
+use undust::runtime::mesh::{Mesh, MeshError};
 use undust::runtime::progress::Progress;
+use undust::runtime::workers::WorkersError;
 
 /// What the records are and what tells which pages are alike.
 #[derive(Args, Debug, Clone)]
@@ -78,7 +80,7 @@ impl ClusterBy {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             ClusterBy::Auto => "auto",
             ClusterBy::Label => "label",
@@ -107,19 +109,38 @@ pub struct Means<'a> {
     pub line_limit: usize,
     pub quiet: bool,
     pub progress: Arc<Progress>,
+    /// The other processes, if any.
+    pub mesh: Option<&'a Arc<Mesh>>,
+    /// The shards are this process's own.
+    pub local: bool,
 }
 
 impl<'a> Means<'a> {
+    /// Says something once, at the first process.
+    fn tell(&self, text: impl FnOnce() -> String) {
+        if !self.quiet && self.mesh.is_none_or(|mesh| mesh.process() == 0) {
+            say(text());
+        }
+    }
+
     /// Those of a learning run.
     pub fn of(plan: &'a Plan, line_limit: usize, quiet: bool, progress: Arc<Progress>) -> Means<'a> {
         let Plan { site_by, workers, memory, scratch, .. } = plan;
-        Means { site_by: *site_by, workers: *workers, memory: *memory, scratch, line_limit, quiet, progress }
+        let (site_by, workers, memory) = (*site_by, *workers, *memory);
+        Means { site_by, workers, memory, scratch, line_limit, quiet, progress, mesh: None, local: false }
     }
+}
+
+/// The shards of a job, and what they are read from.
+pub struct Found {
+    pub shards: Vec<Shard>,
+    /// Holds what came on standard input until it is dropped.
+    _spooled: Option<tempfile::NamedTempFile>,
 }
 
 /// Shards whose records have labels.
 pub struct Labelled {
-    /// Those of the input, or those of the folder, in the order of the input.
+    /// Those of the input, or those of the folder, in the order of the input; on several processes those of this one.
     pub shards: Vec<Shard>,
     /// What was rejected when the input was clustered; `None` where it was not.
     pub rejects: Option<Rejects>,
@@ -135,17 +156,45 @@ impl Labelled {
 }
 
 impl RecordArgs {
-    /// What makes a cluster of these records, and what was seen where that was left to them.
+    /// The shards that `inputs` name; standard input is spooled to `scratch`.
+    ///
+    /// # Errors
+    /// As [`shards::find`].
+    pub fn find(&self, inputs: &[PathBuf], scratch: &Path) -> Result<Found, IoError> {
+        let spooled = match inputs.iter().any(|input| input.as_os_str() == "-") {
+            true => Some(shards::spool_stdin(scratch)?),
+            false => None,
+        };
+        let options = Options {
+            format: self.format.map(Into::into),
+            log_base: self.log_base.clone(),
+            stdin: spooled.as_ref().map(|file| file.path().to_owned()),
+            ..Options::default()
+        };
+        Ok(Found { shards: shards::find(inputs, &options)?, _spooled: spooled })
+    }
+
+    /// What makes a cluster of these records, and what was seen where that was left to them. All processes of a mesh
+    /// come to one choice.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn choose(&self, shards: &[Shard], line_limit: usize) -> Result<(ClusterBy, Option<Survey>), IoError> {
+    pub fn choose(&self, shards: &[Shard], means: &Means<'_>) -> Result<(ClusterBy, Option<Survey>), RunError> {
+        let tables = shards.iter().all(|shard| shard.format == edge::Format::Tsv);
         match self.cluster_by {
-            ClusterBy::Auto if shards.iter().all(|shard| shard.format == edge::Format::Tsv) => {
-                Ok((ClusterBy::Label, None))
-            }
+            ClusterBy::Auto if tables && !means.local => Ok((ClusterBy::Label, None)),
             ClusterBy::Auto => {
-                let survey = Survey::of(shards, line_limit)?;
+                let mut survey = Survey::of(shards, means.line_limit).map_err(source)?;
+                if let Some(mesh) = means.mesh {
+                    let note = |survey: &Survey| serde_json::to_vec(survey).expect("counts are JSON");
+                    for other in mesh.gather(note(&survey)).map_err(peer)?.iter().flatten().skip(1) {
+                        if means.local {
+                            survey.merge(&serde_json::from_slice(other).map_err(source)?);
+                        }
+                    }
+                    let agreed = mesh.broadcast(note(&survey)).map_err(peer)?;
+                    survey = serde_json::from_slice(&agreed).map_err(source)?;
+                }
                 Ok((survey.choice(), Some(survey)))
             }
             choice => Ok((choice, None)),
@@ -155,27 +204,27 @@ impl RecordArgs {
     /// Clusters the records of `shards`, unless they have labels.
     ///
     /// # Errors
+    /// When they cannot be read, scratch cannot be used, or a worker or process is lost.
+    pub fn label(&self, shards: Vec<Shard>, means: &Means<'_>) -> Result<Labelled, RunError> {
+        let Some(unlabelled) = self.unlabelled(&shards, means)? else { return Ok(Labelled::of_input(shards)) };
+        cluster(&unlabelled.run, means.mesh)?;
+        unlabelled.finish(means)
+    }
+
+    /// The clustering run that the records of `shards` need, unless they have labels.
+    ///
+    /// # Errors
     /// When they cannot be read or scratch cannot be used.
-    pub fn label(&self, shards: Vec<Shard>, means: &Means<'_>) -> Result<Labelled, SourceError> {
-        let told = |text: String| {
-            if !means.quiet {
-                say(text)
-            }
-        };
-        let (choice, survey) = self.choose(&shards, means.line_limit)?;
+    pub fn unlabelled(&self, shards: &[Shard], means: &Means<'_>) -> Result<Option<Unlabelled>, RunError> {
+        let (choice, survey) = self.choose(shards, means)?;
         if let Some(survey) = survey.filter(|survey| choice != ClusterBy::Label || survey.labels == 0) {
-            told(survey.text(choice));
+            means.tell(|| survey.text(choice));
         }
-        let Some(by) = choice.by() else { return Ok(Labelled::of_input(shards)) };
+        let Some(by) = choice.by() else { return Ok(None) };
         let folder = tempfile::Builder::new().prefix("undust-clusters-").tempdir_in(means.scratch);
-        let folder = folder.map_err(write_failed(means.scratch))?;
-        let parts = Parts(Arc::new(Inner {
-            shards,
-            line_limit: means.line_limit,
-            folder: folder.path().to_owned(),
-            rejects: Mutex::default(),
-            read: Mutex::default(),
-        }));
+        let folder = folder.map_err(write_failed(means.scratch)).map_err(source)?;
+        let local = means.mesh.filter(|_| means.local).map(|mesh| mesh.process() * means.workers);
+        let parts = Parts::new(shards.to_vec(), means.line_limit, folder.path(), local, means.workers);
         let plan = ClusterPlan {
             by,
             site_by: means.site_by,
@@ -183,21 +232,65 @@ impl RecordArgs {
             memory: means.memory,
             scratch: means.scratch.to_owned(),
         };
-        let figures = cluster(&plan, Arc::new(parts.clone()), Arc::new(parts.clone()), means.progress.clone())
-            .map_err(|error| match error {
-                undust::dataflow::RunError::Source(error) => error,
-                error => Box::new(error),
-            })?;
-        told(text(choice, &figures));
-        for sink in figures.sinks.iter().take(5) {
-            let example = parts.0.example(sink.example)?;
-            told(format!("one page under {} URLs of {} forms (soft 404, login?): {example}", sink.urls, sink.forms));
-        }
-        let parts = parts.0;
-        let shards = (0..parts.shards.len()).map(|at| parts.labelled(at)).collect::<Result<_, IoError>>()?;
-        let rejects = std::mem::take(&mut *parts.rejects.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Labelled { shards, rejects: Some(rejects), _folder: Some(folder) })
+        let (records, labels) = (Arc::new(parts.clone()), Arc::new(parts.clone()));
+        let run = Arc::new(Clustering::new(&plan, records, labels, means.progress.clone(), means.mesh)?);
+        Ok(Some(Unlabelled { choice, parts, run, folder }))
     }
+}
+
+/// Records that are to be clustered, or were.
+pub struct Unlabelled {
+    choice: ClusterBy,
+    parts: Parts,
+    /// The run.
+    pub run: Arc<Clustering>,
+    folder: tempfile::TempDir,
+}
+
+impl Unlabelled {
+    /// The records with their labels, as a source for the same workers after the run.
+    pub fn relabelled(&self) -> Arc<dyn Source> {
+        Arc::new(Relabelled(self.parts.clone()))
+    }
+
+    /// Says what the run did, and gives what it left.
+    ///
+    /// # Errors
+    /// When it failed, or what it left cannot be read.
+    pub fn finish(self, means: &Means<'_>) -> Result<Labelled, RunError> {
+        let mut figures = self.run.figures()?;
+        if let Some(mesh) = means.mesh {
+            figures = whole(mesh, figures)?;
+        }
+        means.tell(|| text(self.choice, &figures));
+        for sink in figures.sinks.iter().take(5) {
+            // Where it was read: on several processes that is one of them.
+            if let Some(example) = self.parts.example(sink.example).map_err(source)?.filter(|_| !means.quiet) {
+                say(format!("one page under {} URLs of {} forms (soft 404, login?): {example}", sink.urls, sink.forms));
+            }
+        }
+        let shards = self.parts.labelled().map_err(source)?;
+        Ok(Labelled { shards, rejects: Some(self.parts.take_rejects()), _folder: Some(self.folder) })
+    }
+}
+
+/// The figures of all processes, at each of them.
+fn whole(mesh: &Mesh, mine: Figures) -> Result<Figures, RunError> {
+    let note = |figures: &Figures| serde_json::to_vec(figures).expect("counts are JSON");
+    let parts = mesh.gather(note(&mine)).map_err(peer)?;
+    let mut figures = mine;
+    for part in parts.iter().flatten().skip(1) {
+        figures.add(serde_json::from_slice(part).map_err(source)?);
+    }
+    serde_json::from_slice(&mesh.broadcast(note(&figures)).map_err(peer)?).map_err(source)
+}
+
+fn source(error: impl Into<SourceError>) -> RunError {
+    RunError::Source(error.into())
+}
+
+fn peer(error: MeshError) -> RunError {
+    RunError::Workers(WorkersError::Peer(error))
 }
 
 /// What a clustering run did, on one line.
@@ -229,257 +322,4 @@ fn text(choice: ClusterBy, f: &Figures) -> String {
     more(f.sinks.len() as u64, "pages under very many URLs");
     more(f.unlabelled, "records of such a page left without a label");
     text
-}
-
-/// Shards that are looked into.
-const SURVEYED: usize = 8;
-
-/// What the first batches of some shards hold.
-#[derive(Default)]
-pub struct Survey {
-    shards: usize,
-    records: u64,
-    pages: u64,
-    labels: u64,
-    texts: u64,
-    digests: u64,
-    canonicals: u64,
-    redirects: u64,
-}
-
-impl Survey {
-    /// Looks at the first batch of up to [`SURVEYED`] shards, spread over all of them: the same whatever the workers.
-    fn of(shards: &[Shard], line_limit: usize) -> Result<Survey, IoError> {
-        let mut survey = Survey::default();
-        let (mut batch, mut rejects) = (RecordBatch::default(), Rejects::default());
-        for shard in shards.iter().step_by(shards.len().div_ceil(SURVEYED).max(1)) {
-            survey.shards += 1;
-            let mut reader = ShardReader::open_with_facts(shard, line_limit, Arc::new(AtomicU64::new(0)))?;
-            while reader.next_batch(&mut batch, &mut rejects)? && batch.is_empty() {}
-            for (at, record) in batch.iter().enumerate() {
-                survey.add(record.cluster.is_some(), batch.facts(at));
-            }
-        }
-        Ok(survey)
-    }
-
-    fn add(&mut self, label: bool, facts: Facts<'_>) {
-        self.records += 1;
-        self.labels += u64::from(label);
-        self.redirects += u64::from(facts.redirect.is_some());
-        if facts.kind != Kind::Other && matches!(facts.status, 0 | 200..=299) {
-            self.pages += 1;
-            self.texts += u64::from(facts.text.is_some());
-            self.digests += u64::from(facts.digest.is_some());
-            self.canonicals += u64::from(facts.canonical.is_some());
-        }
-    }
-
-    /// Labels first: someone made them on purpose. Then what is surest where it is there for a good part of the pages.
-    /// Texts may be there for fewer than all pages, since revisits name a digest only.
-    fn choice(&self) -> ClusterBy {
-        match self {
-            _ if self.labels > 0 => ClusterBy::Label,
-            _ if self.texts * 4 >= self.pages && self.texts > 0 => ClusterBy::Simhash,
-            _ if self.digests * 2 >= self.pages && self.digests > 0 => ClusterBy::Digest,
-            _ if self.canonicals * 10 >= self.pages && self.canonicals > 0 => ClusterBy::Canonical,
-            _ if self.redirects > 0 => ClusterBy::Redirect,
-            _ => ClusterBy::Label,
-        }
-    }
-
-    fn text(&self, choice: ClusterBy) -> String {
-        let Survey { shards, records, pages, labels, texts, digests, canonicals, redirects } = self;
-        let held = format!(
-            "of the first {records} records in {shards} shards: {labels} labels, {redirects} redirects; of {pages} pages \
-             {texts} with a text, {digests} with a digest, {canonicals} that declare a canonical URL"
-        );
-        match choice {
-            ClusterBy::Label => format!("nothing tells which pages are alike, so nothing can be learned ({held})"),
-            _ => format!("--cluster-by {} ({held})", choice.name()),
-        }
-    }
-}
-
-/// The shards as the source of the clustering run, their records kept beside, and the labels put to them.
-#[derive(Clone)]
-struct Parts(Arc<Inner>);
-
-struct Inner {
-    shards: Vec<Shard>,
-    line_limit: usize,
-    folder: PathBuf,
-    rejects: Mutex<Rejects>,
-    /// Shards that each worker read, in order.
-    read: Mutex<Vec<Vec<usize>>>,
-}
-
-impl Inner {
-    /// Where the records of a shard are kept, before and after they have labels.
-    fn path(&self, shard: usize, labelled: bool) -> PathBuf {
-        self.folder.join(format!("{shard:08}.{}", if labelled { "jsonl" } else { "kept" }))
-    }
-
-    /// A labelled shard. Its name is that of the shard it was made of.
-    fn labelled(&self, at: usize) -> Result<Shard, IoError> {
-        let path = self.path(at, true);
-        let size = std::fs::metadata(&path).map_err(|source| IoError::Read { path: path.clone(), source })?.len();
-        Ok(Shard {
-            path,
-            name: self.shards[at].name.clone(),
-            format: edge::Format::Jsonl,
-            compression: edge::compression::Compression::Plain,
-            range: None,
-            base: None,
-            size,
-        })
-    }
-
-    /// The URL of the record with this number at this worker.
-    fn example(&self, (worker, number): (usize, u64)) -> Result<String, IoError> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut left = number;
-        for &shard in read.get(worker).into_iter().flatten() {
-            let path = self.path(shard, true);
-            let failed = |source| IoError::Read { path: path.clone(), source };
-            for line in BufReader::new(File::open(&path).map_err(failed)?).lines() {
-                let line = line.map_err(failed)?;
-                if left == 0 {
-                    let value: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-                    return Ok(value["url"].as_str().unwrap_or_default().to_owned());
-                }
-                left -= 1;
-            }
-        }
-        Ok(String::new())
-    }
-}
-
-/// A failure to write at `path`, for `map_err`.
-fn write_failed(path: &Path) -> impl FnOnce(io::Error) -> IoError {
-    let path = path.to_owned();
-    move |source| IoError::Write { path, source }
-}
-
-impl Source for Parts {
-    fn open(&self, index: usize, peers: usize, _: usize) -> Result<Box<dyn Batches>, SourceError> {
-        let mine: Vec<usize> = (0..self.0.shards.len()).skip(index).step_by(peers).collect();
-        let mut read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if read.len() < peers {
-            read.resize(peers, Vec::new());
-        }
-        read[index] = mine.clone();
-        let keeping = Keeping {
-            parts: self.0.clone(),
-            mine: mine.into_iter(),
-            open: None,
-            line: Vec::new(),
-            rejects: Rejects::default(),
-        };
-        Ok(Box::new(keeping))
-    }
-}
-
-/// One worker's shards, whose records are kept as they are read.
-struct Keeping {
-    parts: Arc<Inner>,
-    mine: std::vec::IntoIter<usize>,
-    open: Option<(ShardReader, BufWriter<File>, PathBuf)>,
-    line: Vec<u8>,
-    rejects: Rejects,
-}
-
-impl Batches for Keeping {
-    fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
-        loop {
-            if let Some((reader, kept, path)) = &mut self.open {
-                if reader.next_batch(batch, &mut self.rejects)? {
-                    for (at, record) in batch.iter().enumerate() {
-                        table::line(record, batch.facts(at), &mut self.line);
-                        kept.write_all(&self.line).map_err(write_failed(path))?;
-                    }
-                    return Ok(true);
-                }
-                kept.flush().map_err(write_failed(path))?;
-                self.open = None;
-            }
-            let Some(at) = self.mine.next() else {
-                let rejects = std::mem::take(&mut self.rejects);
-                self.parts.rejects.lock().unwrap_or_else(PoisonError::into_inner).merge(rejects);
-                return Ok(false);
-            };
-            let shard = &self.parts.shards[at];
-            let reader = ShardReader::open_with_facts(shard, self.parts.line_limit, Arc::new(AtomicU64::new(0)))?;
-            let path = self.parts.path(at, false);
-            let file = File::create(&path).map_err(write_failed(&path))?;
-            self.open = Some((reader, BufWriter::with_capacity(1 << 18, file), path));
-        }
-    }
-}
-
-impl Labels for Parts {
-    fn open(&self, worker: usize) -> Result<Box<dyn LabelSink>, SourceError> {
-        let read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = read.get(worker).cloned().unwrap_or_default();
-        let putting = Putting {
-            parts: self.0.clone(),
-            mine: mine.into_iter(),
-            open: None,
-            next: 0,
-            line: Vec::new(),
-            out: Vec::new(),
-        };
-        Ok(Box::new(putting))
-    }
-}
-
-/// Puts labels to the records that one worker kept.
-struct Putting {
-    parts: Arc<Inner>,
-    mine: std::vec::IntoIter<usize>,
-    open: Option<(BufReader<File>, BufWriter<File>, PathBuf)>,
-    /// Number of the next record.
-    next: u64,
-    line: Vec<u8>,
-    out: Vec<u8>,
-}
-
-impl Putting {
-    /// Passes the next record on; `false` when there is none left.
-    fn pass(&mut self, cluster: Option<u64>) -> Result<bool, SourceError> {
-        loop {
-            if let Some((kept, out, path)) = &mut self.open {
-                self.line.clear();
-                let read = kept.read_until(b'\n', &mut self.line);
-                if read.map_err(|source| IoError::Read { path: path.clone(), source })? > 0 {
-                    let label = cluster.map(|cluster| format!("{cluster:016x}"));
-                    self.out.clear();
-                    table::labelled(&self.line, label.as_deref().map(str::as_bytes), &mut self.out);
-                    out.write_all(&self.out).map_err(write_failed(path))?;
-                    self.next += 1;
-                    return Ok(true);
-                }
-                out.flush().map_err(write_failed(path))?;
-                std::fs::remove_file(&path).map_err(write_failed(path))?;
-                self.open = None;
-            }
-            let Some(at) = self.mine.next() else { return Ok(false) };
-            let (from, to) = (self.parts.path(at, false), self.parts.path(at, true));
-            let kept = File::open(&from).map_err(|source| IoError::Read { path: from.clone(), source })?;
-            let out = File::create(&to).map_err(write_failed(&to))?;
-            self.open = Some((BufReader::with_capacity(1 << 18, kept), BufWriter::with_capacity(1 << 18, out), from));
-        }
-    }
-}
-
-impl LabelSink for Putting {
-    fn label(&mut self, number: u64, cluster: u64) -> Result<(), SourceError> {
-        while self.next < number && self.pass(None)? {}
-        self.pass(Some(cluster)).map(drop)
-    }
-
-    fn finish(&mut self) -> Result<(), SourceError> {
-        while self.pass(None)? {}
-        Ok(())
-    }
 }

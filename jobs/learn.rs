@@ -1,24 +1,24 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
-use super::cluster::{ClusterArgs, ClusterError, LearnedSites, digest_of};
-use super::labels::{Labelled, Means, RecordArgs};
+use super::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of};
+use super::labels::{Means, RecordArgs};
+use super::learned_sites::LearnedSites;
 use super::report::{Exit, Failure, chain, say};
+use super::source::Shards;
 use clap::{Args, ValueEnum};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::{Parameters, Summary};
-use undust::dataflow::{Batches, Journal, Learned, Plan, RunError, Source, SourceError, Withdrawn};
+use undust::dataflow::{Journal, Learned, Plan, RunError, Source, Withdrawn};
 use undust::io::output::Existing;
 use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
-use undust::io::shards::{self, Options};
-use undust::io::{IoError, OutputDir, Reason, Rejects, Shard, ShardReader};
-use undust::model::{RecordBatch, SiteBy};
+use undust::io::{IoError, OutputDir, Reason, Rejects, Shard};
+use undust::model::SiteBy;
 use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::file::{self, Header, InputCounts, Learned as Dates};
@@ -96,6 +96,12 @@ pub struct LearnArgs {
     quiet: bool,
     #[command(flatten)]
     cluster: ClusterArgs,
+    #[command(flatten)]
+    place: ShardArgs,
+    /// Goes on with a run that ended early: sites that it learned are not learned again. They are kept in DIR/.work until
+    /// the run is whole, by runs on several processes, and by those on one with this option: give it from the start.
+    #[arg(long, conflicts_with = "overwrite", help_heading = "Several machines")]
+    resume: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -158,6 +164,16 @@ impl LearnError {
     }
 }
 
+impl From<RunError> for LearnError {
+    fn from(error: RunError) -> LearnError {
+        match error {
+            RunError::Source(error) => LearnError::Failed(error),
+            RunError::Workers(WorkersError::Peer(error)) => ClusterError::Mesh(error).into(),
+            error => LearnError::Failed(Box::new(error)),
+        }
+    }
+}
+
 impl From<IoError> for LearnError {
     fn from(error: IoError) -> LearnError {
         LearnError::Failed(Box::new(error))
@@ -171,29 +187,16 @@ impl From<IoError> for LearnError {
 pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let cluster = args.cluster.read()?;
     let plan = plan(&args, cluster.as_ref())?;
-    let spooled = match args.inputs.iter().any(|input| input.as_os_str() == "-") {
-        true if cluster.is_some() || args.cluster.resume => {
-            return Err(LearnError::Usage("standard input goes with one process and without --resume only".to_owned()));
-        }
-        true => Some(shards::spool_stdin(&plan.scratch)?),
-        false => None,
-    };
-    let options = Options {
-        format: args.records.format.map(Into::into),
-        log_base: args.records.log_base.clone(),
-        stdin: spooled.as_ref().map(|file| file.path().to_owned()),
-        ..Options::default()
-    };
-    let shards = shards::find(&args.inputs, &options)?;
+    if (cluster.is_some() || args.resume) && args.inputs.iter().any(|input| input.as_os_str() == "-") {
+        return Err(LearnError::Usage("standard input goes with one process and without --resume only".to_owned()));
+    }
+    let found = args.records.find(&args.inputs, &plan.scratch)?;
+    let shards = found.shards.clone();
     if let Some(path) = args.overrides.as_ref().filter(|path| !path.is_file()) {
         return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
     }
-    if cluster.is_some() && args.records.choose(&shards, args.line_limit)?.0.by().is_some() {
-        let text = "records without labels are clustered on one machine: run `undust clusters` first, and learn from its output";
-        return Err(LearnError::Usage(text.to_owned()));
-    }
     let parameters = digest_of(&(Parameters::of(&plan), args.line_limit, format!("{:?}", args.records)));
-    let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &shards)?;
+    let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &args.place.digest(&shards))?;
     let done = learn(&args, &plan, &parameters, shards, mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
@@ -212,7 +215,10 @@ fn learn(
     shards: Vec<Shard>,
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<(), LearnError> {
-    let existing = match (args.overwrite, args.cluster.resume) {
+    let progress = Arc::new(Progress::default());
+    let local = mesh.is_some() && args.place.local_shards;
+    let means = Means { mesh, local, ..Means::of(plan, args.line_limit, args.quiet, progress.clone()) };
+    let existing = match (args.overwrite, args.resume) {
         (true, _) => Existing::Overwrite,
         (_, true) => Existing::Resume,
         _ => Existing::Refuse,
@@ -220,45 +226,42 @@ fn learn(
     let writes = mesh.is_none_or(|mesh| mesh.process() == 0);
     let out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
     // Waits for process 0, which has made the folder ready.
-    let journal = match mesh.is_some() || args.cluster.resume {
-        true => Some(args.cluster.journal(mesh.map(Arc::as_ref), &args.out, parameters, &shards)?),
+    let journal = match mesh.is_some() || args.resume {
+        true => {
+            let (mesh, local) = (mesh.map(Arc::as_ref), args.place.local_shards);
+            Some(LearnedSites::open(&args.out, args.resume, mesh, parameters, &shards, local)?)
+        }
         false => None,
     };
 
-    let local = mesh.filter(|_| args.cluster.local_shards).map(|mesh| mesh.process() * plan.workers);
-    let progress = Arc::new(Progress::default());
+    let local = mesh.filter(|_| args.place.local_shards).map(|mesh| mesh.process() * plan.workers);
     let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
-    let means = Means::of(plan, args.line_limit, args.quiet, progress.clone());
-    let labelled = match mesh {
-        None => args.records.label(shards, &means).map_err(LearnError::Failed)?,
-        Some(_) => Labelled::of_input(shards),
-    };
+    let unlabelled = args.records.unlabelled(&shards, &means)?;
     let source = Arc::new(Shards {
-        shards: labelled.shards.clone(),
+        shards,
         line_limit: args.line_limit,
-        counts: labelled.rejects.is_none(),
-        rejects: Arc::new(Mutex::new(labelled.rejects.clone().unwrap_or_default())),
+        counts: true,
+        rejects: Arc::default(),
         local,
         workers: plan.workers,
     });
+    let (records, first) = match &unlabelled {
+        Some(unlabelled) => (unlabelled.relabelled(), Some(unlabelled.run.clone())),
+        None => (source.clone() as Arc<dyn Source>, None),
+    };
     let kept = journal.clone().map(|journal| journal as Arc<dyn Journal>);
-    let learned = undust::dataflow::run_on(plan, source.clone(), progress, mesh, kept);
+    let learned = undust::dataflow::run_on(plan, records, progress, mesh, kept, first);
     drop(reporter);
-    let learned = learned.map_err(|error| match error {
-        RunError::Source(error) => LearnError::Failed(error),
-        RunError::Workers(WorkersError::Peer(error)) => ClusterError::Mesh(error).into(),
-        error => LearnError::Failed(Box::new(error)),
-    })?;
+    let learned = learned?;
     tell(args, mesh.map(Arc::as_ref), journal.as_deref());
 
-    let mut rejects = std::mem::take(&mut *source.rejects.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut rejects = match unlabelled {
+        Some(unlabelled) => unlabelled.finish(&means)?.rejects.unwrap_or_default(),
+        None => source.take_rejects(),
+    };
     (0..learned.invalid).for_each(|_| rejects.add_unplaced(Reason::InvalidUrl));
     if let Some(mesh) = mesh {
-        let failed = |error: serde_json::Error| LearnError::Failed(Box::new(error));
-        let parts = mesh.gather(serde_json::to_vec(&rejects).map_err(failed)?).map_err(ClusterError::Mesh)?;
-        for part in parts.iter().flatten().skip(1) {
-            rejects.merge(serde_json::from_slice(part).map_err(failed)?);
-        }
+        rejects = all_rejects(mesh, &rejects)?;
     }
     if let Some(out) = &out {
         let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
@@ -289,7 +292,7 @@ fn learn(
 /// What this process did, where there is more to say than that it is done.
 fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
     let Some((taken, learned)) = journal.map(LearnedSites::counts) else { return };
-    if args.cluster.resume && !args.quiet {
+    if args.resume && !args.quiet {
         say(format!("{taken} sites were learned before, {learned} are new"));
     }
     if let Some(mesh) = mesh.filter(|_| !args.quiet) {
@@ -340,65 +343,6 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
         memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
         scratch: args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir),
     })
-}
-
-/// Shards as the source of the dataflow, dealt to workers by position.
-struct Shards {
-    shards: Vec<Shard>,
-    line_limit: usize,
-    /// The first pass counts rejects; where the records were clustered they were counted then.
-    counts: bool,
-    /// Those of the first reading.
-    rejects: Arc<Mutex<Rejects>>,
-    /// Where the shards are this host's own, its first worker.
-    local: Option<usize>,
-    /// Workers of this process.
-    workers: usize,
-}
-
-/// The shards of one worker, one after the other.
-struct Part {
-    shards: std::vec::IntoIter<Shard>,
-    open: Option<ShardReader>,
-    line_limit: usize,
-    rejects: Rejects,
-    /// Where the rejects go at the end, in the first pass.
-    deposit: Option<Arc<Mutex<Rejects>>>,
-}
-
-impl Source for Shards {
-    fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError> {
-        let (index, peers) = self.local.map_or((index, peers), |first| (index - first, self.workers));
-        let shards: Vec<Shard> = self.shards.iter().skip(index).step_by(peers).cloned().collect();
-        Ok(Box::new(Part {
-            shards: shards.into_iter(),
-            open: None,
-            line_limit: self.line_limit,
-            rejects: Rejects::default(),
-            deposit: (pass == 0 && self.counts).then(|| self.rejects.clone()),
-        }))
-    }
-}
-
-impl Batches for Part {
-    fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
-        loop {
-            if let Some(reader) = &mut self.open
-                && reader.next_batch(batch, &mut self.rejects)?
-            {
-                return Ok(true);
-            }
-            let Some(shard) = self.shards.next() else {
-                if let Some(deposit) = self.deposit.take() {
-                    let rejects = std::mem::take(&mut self.rejects);
-                    deposit.lock().unwrap_or_else(PoisonError::into_inner).merge(rejects);
-                }
-                self.open = None;
-                return Ok(false);
-            };
-            self.open = Some(ShardReader::open(&shard, self.line_limit, Arc::new(AtomicU64::new(0)))?);
-        }
-    }
 }
 
 /// Writes the files of the result; `_SUCCESS` is for later.

@@ -8,14 +8,18 @@ mod compress_index;
 mod evaluate;
 mod explain;
 mod export;
+mod labelled;
 mod labels;
 mod learn;
+mod learned_sites;
 mod normalize;
 mod pipeline;
 mod report;
 mod report_html;
 mod rules;
 mod rules_dir;
+mod source;
+mod survey;
 mod synth;
 
 use std::process::ExitCode;

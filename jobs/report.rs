@@ -56,6 +56,16 @@ impl Failure {
         }
     }
 
+    /// How the job ends.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Why.
+    pub fn error(&self) -> &(dyn Error + 'static) {
+        self.error.as_ref()
+    }
+
     /// Says what happened, on standard error, and gives the exit code.
     pub fn report(&self) -> ExitCode {
         if self.exit != Exit::ReaderGone {

@@ -8,6 +8,7 @@ use undust::io::rules::{RuleFile, read_overrides};
 use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
 
+use crate::cluster::digest_of;
 use crate::report::{Failure, say};
 
 /// Where the rules are.
@@ -48,6 +49,15 @@ impl RulesDir {
         }
         self.age(&mut file)?;
         Ok(file)
+    }
+
+    /// What all processes of a run must agree on: the rules, and what is taken out of them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn digest(&self) -> Result<String, Failure> {
+        let file = self.read()?;
+        Ok(digest_of(&(&file.header, &file.sites, format!("{:?}", file.overrides))))
     }
 
     /// Opens them, less what is disabled or too old.

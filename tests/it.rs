@@ -17,6 +17,8 @@ mod ciff_fuzz;
 mod ciff_jobs;
 #[path = "it/ciff_support.rs"]
 mod ciff_support;
+#[path = "it/cluster_jobs.rs"]
+mod cluster_jobs;
 #[path = "it/cluster_learn.rs"]
 mod cluster_learn;
 #[path = "it/cluster_mesh.rs"]

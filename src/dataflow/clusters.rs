@@ -24,8 +24,9 @@ use super::near::{Components, Edge, NearPairs};
 use super::read::{Pool, read};
 use super::types::{Epoch, Flow, RunError, Shared, Source, SourceError};
 use crate::model::{RecordBatch, SiteBy};
+use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
-use crate::runtime::workers;
+use crate::runtime::workers::{self, Alarm, Crew};
 use crate::spill::Scratch;
 use mark::{
     AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, READ, Row,
@@ -39,6 +40,7 @@ use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::dataflow::operators::vec::Map;
 use timely::dataflow::operators::{Concat, Operator};
+use timely::worker::Worker;
 
 mod figures;
 mod mark;
@@ -105,50 +107,88 @@ pub trait LabelSink {
     fn finish(&mut self) -> Result<(), SourceError>;
 }
 
-/// Clusters the records, which are read once, and gives their labels to `labels`.
-///
-/// # Errors
-/// [`RunError`] when records cannot be read, labels not be taken, scratch not be used, or a worker is lost.
-pub fn cluster(
-    plan: &ClusterPlan,
+/// A clustering run, which may be the first of several dataflows of its workers ([`super::run_on`]).
+pub struct Clustering {
+    plan: ClusterPlan,
     records: Arc<dyn Source>,
     labels: Arc<dyn Labels>,
-    progress: Arc<Progress>,
-) -> Result<Figures, RunError> {
-    let shared = Arc::new(Shared::new(Scratch::new(&plan.scratch)?, progress));
-    let counters = Arc::new(Counters::default());
-    let plan = ClusterPlan { workers: plan.workers.max(1), ..plan.clone() };
-    let (ours, counting) = (shared.clone(), counters.clone());
-    workers::run(plan.workers, move |worker, alarm| {
-        ours.progress.stage("clustering");
-        let end: Handle<Epoch> = Handle::new();
-        worker.dataflow_named("clusters", |scope| {
-            build(scope, &plan, records.as_ref(), &labels, &ours, &counting, &end);
-        });
-        alarm.work_while(worker, || !end.done());
-    })?;
-    match shared.take_failure() {
-        Some(failure) => Err(failure),
-        None => Ok(counters.figures()),
+    shared: Arc<Shared>,
+    counters: Arc<Counters>,
+}
+
+impl Clustering {
+    /// Of `records`, which are read once; their labels go to `labels`. On a `mesh` each process is given the labels of the
+    /// records that it read.
+    ///
+    /// # Errors
+    /// [`RunError::Spill`] when scratch cannot be used.
+    pub fn new(
+        plan: &ClusterPlan,
+        records: Arc<dyn Source>,
+        labels: Arc<dyn Labels>,
+        progress: Arc<Progress>,
+        mesh: Option<&Arc<Mesh>>,
+    ) -> Result<Clustering, RunError> {
+        let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
+        shared.fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
+        let plan = ClusterPlan { workers: plan.workers.max(1), ..plan.clone() };
+        Ok(Clustering { plan, records, labels, shared: Arc::new(shared), counters: Arc::default() })
     }
+
+    /// One worker's part; ends when all are through. False at all workers alike when something failed.
+    pub(super) fn work(&self, worker: &mut Worker, alarm: &Alarm) -> bool {
+        self.shared.progress.stage("clustering");
+        let end: Handle<Epoch> = Handle::new();
+        worker.dataflow_named("clusters", |scope| build(scope, self, &end));
+        alarm.work_while(worker, || !end.done());
+        !self.shared.has_failed()
+    }
+
+    /// What this process counted, its part of the figures of all ([`Figures::add`]), once the workers have ended.
+    ///
+    /// # Errors
+    /// What went wrong here.
+    pub fn figures(&self) -> Result<Figures, RunError> {
+        match self.shared.take_failure() {
+            Some(failure) => Err(failure),
+            None => Ok(self.counters.figures()),
+        }
+    }
+
+    /// Removes what a run that is lost has left: its workers rest and never let go of it.
+    pub(super) fn discard(&self) {
+        self.shared.scratch.discard();
+    }
+}
+
+/// Clusters the records, which are read once, and gives their labels to `labels`; with `mesh` together with the other
+/// processes, each with as many workers as `plan` has.
+///
+/// # Errors
+/// [`RunError`] when records cannot be read, labels not be taken, scratch not be used, or a worker or process is lost.
+pub fn cluster(run: &Arc<Clustering>, mesh: Option<&Arc<Mesh>>) -> Result<Figures, RunError> {
+    let crew = Crew { workers: run.plan.workers, mesh: mesh.cloned() };
+    let ours = run.clone();
+    let worked = workers::run_on(&crew, move |worker, alarm| {
+        ours.work(worker, alarm);
+    });
+    if worked.is_err() && mesh.is_some() {
+        run.discard();
+    }
+    let figures = run.figures()?;
+    worked?;
+    Ok(figures)
 }
 
 /// Share of a worker's memory that one step sorts in.
 const SORT_SHARE: usize = 4;
 
 /// Builds the dataflow; `end` is done when all labels were taken.
-fn build<'scope>(
-    scope: Scope<'scope, Epoch>,
-    plan: &ClusterPlan,
-    records: &dyn Source,
-    labels: &Arc<dyn Labels>,
-    shared: &Arc<Shared>,
-    counters: &Arc<Counters>,
-    end: &Handle<Epoch>,
-) {
+fn build<'scope>(scope: Scope<'scope, Epoch>, run: &Clustering, end: &Handle<Epoch>) {
+    let Clustering { plan, records, labels, shared, counters } = run;
     let budget = plan.memory / plan.workers / SORT_SHARE;
     let (pace, pool) = (Handle::new(), Pool::default());
-    let rows = read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
+    let rows = read(scope, records.as_ref(), 0, pace.clone(), pool.clone(), shared.clone())
         .mark(plan, pool, counters)
         .probe_with(&pace);
     let rows = match plan.by {

@@ -14,7 +14,8 @@ use crate::baselines::protocol::{Plan, Records, compare};
 use crate::baselines::results::{Comparison, Site, Time, Times, VERSION};
 use crate::baselines::{Method, Name, Setup};
 use crate::model::{RecordBatch, SiteBy, hash64};
-use crate::runtime::workers::{self, WorkersError};
+use crate::runtime::mesh::{Cause, Fate, Mesh, MeshError};
+use crate::runtime::workers::{self, Crew, WorkersError};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -39,8 +40,10 @@ pub struct Job {
     pub plan: Plan,
     /// How records are dealt to sites.
     pub site_by: SiteBy,
-    /// Shards of the source.
+    /// Shards of the source; where each process has its own (`local`), of this one.
     pub shards: usize,
+    /// The shards are this process's own: it reads all of them, and they come after those of the processes before it.
+    pub local: bool,
     /// Worker threads.
     pub workers: usize,
     /// Most bytes of records.
@@ -64,6 +67,12 @@ pub enum CompareError {
     /// The workers could not be started, or one of them panicked.
     #[error(transparent)]
     Workers(#[from] WorkersError),
+    /// What the processes found could not be brought together.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
+    /// What a process found is not what this one expects (different builds of one version?).
+    #[error("what another process found cannot be read: {0}")]
+    Note(#[from] serde_json::Error),
 }
 
 /// What a comparison gives beside its counts.
@@ -97,11 +106,16 @@ const ROW_BYTES: usize = 26;
 struct State {
     failure: Mutex<Option<CompareError>>,
     held: AtomicUsize,
+    /// On several processes: this one's index, and what becomes of the run.
+    fate: Option<(usize, Arc<Fate>)>,
 }
 
 impl State {
     fn fail(&self, error: CompareError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        if let Some((process, fate)) = &self.fate {
+            fate.seal(Cause::Failed { process: *process, reason: String::new() });
+        }
     }
 
     fn has_failed(&self) -> bool {
@@ -109,27 +123,37 @@ impl State {
     }
 }
 
-/// Runs `job` over `records`.
+/// Runs `job` over `records`; with `mesh` together with the other processes, each with as many workers as `job` has. The
+/// whole is at process 0; the others have what their own workers found.
 ///
 /// # Errors
-/// [`CompareError`] when records cannot be read or held, or a worker is lost.
-pub fn run(job: &Job, records: Arc<dyn Source>) -> Result<Compared, CompareError> {
-    let state = Arc::new(State::default());
+/// [`CompareError`] when records cannot be read or held, or a worker or process is lost.
+pub fn run(job: &Job, records: Arc<dyn Source>, mesh: Option<&Arc<Mesh>>) -> Result<Compared, CompareError> {
+    let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
+    let state = Arc::new(State { fate, ..State::default() });
     let (job_in, state_in) = (job.clone(), state.clone());
-    let parts = workers::run(job.workers.max(1), move |worker, alarm| {
+    let crew = Crew { workers: job.workers.max(1), mesh: mesh.cloned() };
+    let worked = workers::run_on(&crew, move |worker, alarm| {
         let end: Handle<Epoch> = Handle::new();
         let found: Rc<RefCell<Found>> = Rc::default();
         worker.dataflow_named("compare", |scope| {
-            read(scope, records.clone(), job_in.shards, state_in.clone())
+            read(scope, records.clone(), &job_in, state_in.clone())
                 .pieces(&job_in, state_in.clone(), found.clone())
                 .compare_sites(&job_in, state_in.clone(), found.clone())
                 .probe_with(&end);
         });
         alarm.work_while(worker, || !end.done());
         found.take()
-    })?;
+    });
     if let Some(error) = state.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
+    }
+    let mut parts = worked?;
+    if let Some(mesh) = mesh {
+        let mine = serde_json::to_vec(&parts)?;
+        for theirs in mesh.gather(mine)?.iter().flatten().skip(1) {
+            parts.extend(serde_json::from_slice::<Vec<Found>>(theirs)?);
+        }
     }
     let plan = &job.plan;
     let comparison = Comparison {
@@ -156,7 +180,7 @@ pub fn run(job: &Job, records: Arc<dyn Source>) -> Result<Compared, CompareError
 }
 
 /// What one worker found.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Found {
     sites: Vec<Site>,
     times: Vec<Time>,
@@ -167,9 +191,22 @@ struct Found {
 /// A batch with its shard and its number there.
 type Placed = ((u64, u64), RecordBatch);
 
+/// Shards of a process at most, where each has its own.
+const MOST_SHARDS: usize = 1 << 32;
+
 /// This worker's shards, one batch a turn.
-fn read(scope: Scope<'_, Epoch>, records: Arc<dyn Source>, shards: usize, state: Arc<State>) -> Flow<'_, Placed> {
-    let mut mine = (0..shards).skip(scope.index()).step_by(scope.peers());
+fn read<'scope>(
+    scope: Scope<'scope, Epoch>,
+    records: Arc<dyn Source>,
+    job: &Job,
+    state: Arc<State>,
+) -> Flow<'scope, Placed> {
+    let (workers, shards) = (job.workers.max(1), job.shards);
+    let (first, step, before) = match job.local {
+        true => (scope.index() % workers, workers, scope.index() / workers * MOST_SHARDS),
+        false => (scope.index(), scope.peers(), 0),
+    };
+    let mut mine = (0..shards).skip(first).step_by(step);
     let mut open: Option<(u64, u64, Box<dyn Batches>)> = None;
     source(scope, "Read", move |capability, info| {
         let activator = scope.activator_for(info.address);
@@ -178,7 +215,7 @@ fn read(scope: Scope<'_, Epoch>, records: Arc<dyn Source>, shards: usize, state:
             let Some(cap) = capability.as_ref() else { return };
             if open.is_none() && !state.has_failed() {
                 open = mine.next().and_then(|shard| match records.open(shard, shards, 0) {
-                    Ok(part) => Some((shard as u64, 0, part)),
+                    Ok(part) => Some(((before + shard) as u64, 0, part)),
                     Err(error) => {
                         state.fail(CompareError::Source(error));
                         None

@@ -3,6 +3,7 @@
 //! Every process comes to the same verdicts from the same counts, so nothing but counts and rules travels. Within a
 //! process the first worker decides and the others wait for its table.
 
+use super::clusters::Clustering;
 use super::journal::Journal;
 use super::learn::learn;
 use super::proof::{Counts, prove};
@@ -88,11 +89,12 @@ pub struct Learned {
 /// # Errors
 /// [`RunError`] when records cannot be read, scratch cannot be used, or a worker is lost.
 pub fn run(plan: &Plan, records: Arc<dyn Source>, progress: Arc<Progress>) -> Result<Learned, RunError> {
-    run_on(plan, records, progress, None, None)
+    run_on(plan, records, progress, None, None, None)
 }
 
 /// [`run`] together with the processes of `mesh`, each with as many workers as `plan` has; sites that `journal` knows are
-/// not learned again, the others are kept in it. Every process ends with the same sites; what is counted per record
+/// not learned again, the others are kept in it. Where the records have no labels, `first` makes them, as a dataflow of the
+/// same workers, before any part of `records` is opened. Every process ends with the same sites; what is counted per record
 /// that did not come so far ([`Learned::invalid`]) is each process's own.
 ///
 /// # Errors
@@ -103,6 +105,7 @@ pub fn run_on(
     progress: Arc<Progress>,
     mesh: Option<&Arc<Mesh>>,
     journal: Option<Arc<dyn Journal>>,
+    first: Option<Arc<Clustering>>,
 ) -> Result<Learned, RunError> {
     let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
     let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
@@ -112,11 +115,20 @@ pub fn run_on(
     let plan = Plan { workers: plan.workers.max(1), ..plan.clone() };
     let crew = Crew { workers: plan.workers, mesh: mesh.cloned() };
     let (ours, theirs) = (shared.clone(), desk.clone());
-    let worked =
-        workers::run_on(&crew, move |worker, alarm| work(worker, alarm, &plan, records.as_ref(), &ours, &theirs));
+    let before = first.clone();
+    let worked = workers::run_on(&crew, move |worker, alarm| {
+        if before.as_ref().is_some_and(|first| !first.work(worker, alarm)) {
+            return 0;
+        }
+        work(worker, alarm, &plan, records.as_ref(), &ours, &theirs)
+    });
     if worked.is_err() && mesh.is_some() {
         // The workers rest and never let go of it.
         shared.scratch.discard();
+        first.iter().for_each(|first| first.discard());
+    }
+    if let Some(first) = first {
+        first.figures()?;
     }
     if let Some(failure) = shared.take_failure() {
         return Err(failure);

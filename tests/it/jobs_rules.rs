@@ -97,6 +97,38 @@ fn a_disabled_rule_stays_disabled_when_rules_are_learned_again() {
     assert!(run(folder_rules(&folder, "disable", &[&id, "--reason", " "])).failed(2).contains("empty"));
 }
 
+/// One URL of so many of the pages turns out to be a page of its own: such pages first become exceptions, which support
+/// the rule no more, so that its bound rises; then they are too many, and the rule is withdrawn with its reason.
+#[test]
+fn data_that_contradict_a_rule_move_its_bound_until_it_is_withdrawn() {
+    let folder = empty();
+    let (mut bounds, mut reason) = (Vec::new(), None);
+    for contradicting in [0, 2, 5, 8] {
+        let mut text = String::new();
+        for i in 0..60 {
+            for n in 0..6 {
+                let own = if n == 5 && i < contradicting { "own " } else { "" };
+                text.push_str(&format!("http://www.shop.example/list/{i}?sort={n}\t{own}list {i}\n"));
+            }
+        }
+        folder.write("records.tsv", text.as_bytes());
+        let told = run(job(&folder, &["learn", "records.tsv", "--out", "rules", "--overwrite", "-q"])).done();
+        match rule(&folder, "everywhere: ignore query sort=") {
+            Some((_, line)) => bounds.push(line["evidence"]["upper_bound_ppm"].as_u64().unwrap()),
+            None => {
+                let line = told.lines().find(|line| line.contains("withdrawn: everywhere: ignore query sort="));
+                reason = Some(line.expect("a reason").to_owned());
+                break;
+            }
+        }
+    }
+    assert!(bounds.len() > 1 && bounds.windows(2).all(|pair| pair[0] < pair[1]), "{bounds:?}");
+    let reason = reason.expect("the rule is withdrawn");
+    assert!(reason.contains("too many wrong pairs"), "{reason}");
+    let list = "http://www.shop.example/list/777?sort=1";
+    assert_eq!(normalized(&folder, list, &[]), list, "a withdrawn rule does not act");
+}
+
 #[test]
 fn diff_tells_rules_gained_lost_and_changed_and_counts_the_urls_that_change() {
     let folder = empty();

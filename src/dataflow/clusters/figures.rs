@@ -1,11 +1,12 @@
 //! What a clustering run saw and did.
 
 use super::mark::{ANSWERED, DECLARES, FAILED, FLAGS, MOVED, NUMBER_BITS, OTHER, Row};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Counts of a run. The same for any number of workers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Records read.
     pub records: u64,
@@ -46,7 +47,7 @@ pub struct Figures {
 }
 
 /// One text under very many URLs of different forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sink {
     /// Its label.
     pub cluster: u64,
@@ -60,6 +61,37 @@ pub struct Sink {
 
 /// Sinks that are told of.
 const TOLD: usize = 100;
+
+impl Figures {
+    /// Adds what another process counted in the same run.
+    pub fn add(&mut self, other: Figures) {
+        self.sinks.extend(other.sinks);
+        keep_largest(&mut self.sinks);
+        self.records += other.records;
+        self.invalid += other.invalid;
+        self.pages += other.pages;
+        self.other += other.other;
+        self.moved += other.moved;
+        self.failed += other.failed;
+        self.labelled += other.labelled;
+        self.clusters += other.clusters;
+        self.duplicates += other.duplicates;
+        self.redirects += other.redirects;
+        self.dead_redirects += other.dead_redirects;
+        self.canonicals += other.canonicals;
+        self.foreign += other.foreign;
+        self.to_errors += other.to_errors;
+        self.strangers += other.strangers;
+        self.unlabelled += other.unlabelled;
+        self.unread += other.unread;
+    }
+}
+
+/// The largest first, ties by label.
+fn keep_largest(sinks: &mut Vec<Sink>) {
+    sinks.sort_by_key(|sink| (std::cmp::Reverse(sink.urls), sink.cluster));
+    sinks.truncate(TOLD);
+}
 
 /// [`Figures`] while all workers count.
 #[derive(Debug, Default)]
@@ -139,8 +171,7 @@ impl Counters {
     pub(super) fn figures(&self) -> Figures {
         let at = |at: usize| self.counts[at].load(Ordering::Relaxed);
         let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        sinks.sort_by_key(|sink| (std::cmp::Reverse(sink.urls), sink.cluster));
-        sinks.truncate(TOLD);
+        keep_largest(&mut sinks);
         Figures {
             records: at(0),
             invalid: at(1),

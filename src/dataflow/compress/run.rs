@@ -7,30 +7,36 @@ use crate::dataflow::types::Epoch;
 use crate::index::DocMap;
 use crate::index::remap::ListCounts;
 use crate::rules::RuleSet;
-use crate::runtime::workers::{self, Alarm};
+use crate::runtime::mesh::Mesh;
+use crate::runtime::workers::{self, Alarm, Crew};
 use crate::spill::Scratch;
 use std::sync::{Arc, Mutex, PoisonError};
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
 /// Groups the documents of `input` by the canonical URLs that `rules` give, and gives its posting lists under the map to
-/// `output`, in order, each block through `pack`.
+/// `output`, in order, each block through `pack`. With `mesh` together with the other processes, each with as many
+/// workers as `task` has: `input` is read and `output` written at process 0 alone, which alone has counts of lists and
+/// URLs; the map is everywhere.
 ///
 /// # Errors
-/// [`CompressError`] when something cannot be read or written, the input is wrong, or a worker is lost.
+/// [`CompressError`] when something cannot be read or written, the input is wrong, or a worker or process is lost.
 pub fn run(
     task: &Task,
     rules: Arc<RuleSet>,
     input: Arc<dyn Input>,
     pack: Pack,
     output: Output,
+    mesh: Option<&Arc<Mesh>>,
 ) -> Result<Compressed, CompressError> {
-    let shared = Arc::new(Shared::new(Scratch::new(&task.scratch)?));
+    let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
+    let shared = Arc::new(Shared::new(Scratch::new(&task.scratch)?, fate));
     let desk = Arc::new(Desk::default());
     let output = Arc::new(Mutex::new(Some(output)));
     let task = Task { workers: task.workers.max(1), ..task.clone() };
     let (ours, theirs) = (shared.clone(), desk.clone());
-    let counts = workers::run(task.workers, move |worker, alarm| {
+    let crew = Crew { workers: task.workers, mesh: mesh.cloned() };
+    let worked = workers::run_on(&crew, move |worker, alarm| {
         work(
             worker,
             alarm,
@@ -41,10 +47,15 @@ pub fn run(
             &ours,
             &theirs,
         )
-    })?;
+    });
+    if worked.is_err() && mesh.is_some() {
+        // The workers rest and never let go of it.
+        shared.scratch.discard();
+    }
     if let Some(failure) = shared.take_failure() {
         return Err(failure);
     }
+    let counts = worked?;
     let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Case { map, found } = case.expect("the first worker leaves the result");
     let lists = counts.into_iter().next().unwrap_or_default();

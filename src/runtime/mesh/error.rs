@@ -31,7 +31,7 @@ pub enum MeshError {
         hint: String,
     },
     /// A peer was lost.
-    #[error("process {process} ({address}) is lost: {what}; run again with --resume to go on")]
+    #[error("process {process} ({address}) is lost: {what}; run again (`learn` goes on where it was with --resume)")]
     Lost {
         /// Which.
         process: usize,

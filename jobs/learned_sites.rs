@@ -1,0 +1,74 @@
+//! Learned sites as pieces of a journal beside the result: what `learn --resume` takes up.
+use super::cluster::{ClusterError, digest, shard_digest};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use undust::dataflow::types::LearnedSite;
+use undust::dataflow::{Journal, SourceError};
+use undust::io::Shard;
+use undust::io::journal::{self, Binding};
+use undust::runtime::mesh::Mesh;
+
+/// Learned sites as pieces of a journal.
+#[derive(Debug)]
+pub struct LearnedSites {
+    journal: journal::Journal,
+    taken: AtomicUsize,
+    kept: AtomicUsize,
+}
+
+impl LearnedSites {
+    /// In the folder of the result, which process 0 must have made ready; with `resume` it takes up what is there.
+    /// `local`: each process has shards of its own.
+    ///
+    /// # Errors
+    /// [`ClusterError::Journal`], [`ClusterError::Mesh`].
+    pub fn open(
+        out: &Path,
+        resume: bool,
+        mesh: Option<&Mesh>,
+        parameters: &str,
+        shards: &[Shard],
+        local: bool,
+    ) -> Result<Arc<LearnedSites>, ClusterError> {
+        let mut input = shard_digest(shards, true);
+        if let Some(mesh) = mesh {
+            // One digest for all, whoever sees which shards and with which times.
+            let all = mesh.gather(input.into_bytes())?;
+            let all = all.map_or_else(Vec::new, |all| if local { all.concat() } else { all[0].clone() });
+            input = digest(&mesh.broadcast(all)?);
+        }
+        let binding = Binding::new(parameters.to_owned(), input);
+        let folder = out.join(undust::io::output::WORK);
+        let process = mesh.map_or(0, Mesh::process);
+        let open = if resume { journal::Journal::resume } else { journal::Journal::create };
+        let journal = open(&folder, process, &binding)?;
+        Ok(Arc::new(LearnedSites { journal, taken: AtomicUsize::new(0), kept: AtomicUsize::new(0) }))
+    }
+
+    /// Sites that were taken from an earlier run, and sites that were learned, at this process.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.taken.load(Ordering::Relaxed), self.kept.load(Ordering::Relaxed))
+    }
+
+    /// The run is whole: nothing is to be taken up. For a process that does not write the result.
+    pub fn remove(self: Arc<LearnedSites>) {
+        if let Ok(sites) = Arc::try_unwrap(self) {
+            sites.journal.remove();
+        }
+    }
+}
+
+impl Journal for LearnedSites {
+    fn finished(&self, site: &str) -> Result<Option<LearnedSite>, SourceError> {
+        let Some(content) = self.journal.get(site)? else { return Ok(None) };
+        let learned = serde_json::from_slice(&content)?;
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(learned))
+    }
+
+    fn keep(&self, site: &LearnedSite) -> Result<(), SourceError> {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+        Ok(self.journal.put(&site.rules.site, &serde_json::to_vec(site)?)?)
+    }
+}
