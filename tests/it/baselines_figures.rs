@@ -1,5 +1,6 @@
 //! The worked examples of the papers for the methods that undust is compared with.
 
+use super::published_figures::FIGURE_3;
 use undust::baselines::catalogue::{Catalogue, Row, Switches};
 use undust::baselines::decision_tree::DecisionTree;
 use undust::baselines::dustbuster::DustBuster;
@@ -42,18 +43,6 @@ fn catalogue_rows_do_what_their_examples_say() {
     }
     assert_eq!(seen.len(), Row::ALL.len(), "every row has an example");
 }
-
-/// WWW10 Figure 3 as URLs, read as in `published_figures.rs`: K1, K2 and K4 are a, b, c everywhere.
-const FIGURE_3: [&str; 8] = [
-    "http://example.com/a/b?k3=d&k4=c&k5=h",
-    "http://example.com/a/b?k3=e&k4=c&k5=i",
-    "http://example.com/a/b?k3=f&k4=c&k5=j",
-    "http://example.com/a/b?k3=g&k4=c&k5=k",
-    "http://example.com/a/b?k3=p&k4=c&k5=m",
-    "http://example.com/a/b?k3=q&k4=c&k5=m",
-    "http://example.com/a/b?k3=p&k4=c&k5=n",
-    "http://example.com/a/b?k3=q&k4=c&k5=n",
-];
 
 /// "R1 and R2 are further combined in the step (3) to create the ideal rule R3"; without U6 "some raw rules like R1 and
 /// the final R3 cannot be generated". The figure shows two values a key, so the fan-out is 2.

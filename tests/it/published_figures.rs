@@ -44,7 +44,7 @@ fn canonical(rules: &SiteRules, url: &str) -> String {
 
 /// Figure 3, as URLs. Assumed: K1, K2 and K4 are path segments a, b, c; R1 and R2 come from pairs that differ in K3
 /// alone (p, q), once with K5 = m and once with K5 = n; the values of U1 to U4 occur once each.
-const FIGURE_3: [&str; 8] = [
+pub const FIGURE_3: [&str; 8] = [
     "http://example.com/a/b?k3=d&k4=c&k5=h",
     "http://example.com/a/b?k3=e&k4=c&k5=i",
     "http://example.com/a/b?k3=f&k4=c&k5=j",

@@ -4,7 +4,7 @@ use super::pairs::{Change, Transformation};
 use super::tokens::Tokens;
 use super::tree::Leaf;
 use crate::baselines::{Canonicalizer, RuleReport, safe_into};
-use crate::rules::published::keys::{Key, KeyTable, Numbers, compose, parts};
+use crate::rules::published::keys::{Key, KeyTable, Numbers, compose};
 use crate::rules::types::Evidence;
 use crate::site::published::keys::{ABSENT, Columns};
 
@@ -98,16 +98,7 @@ impl Canonicalizer for Rules {
             return;
         }
         self.safe.clone_from(out);
-        let mut values: Vec<Option<&[u8]>> = vec![None; self.keys.len()];
-        let mut known = true;
-        self.numbers.start();
-        let whole = parts(&self.safe, |place, name, value| match self.table.find(place, name, &mut self.numbers) {
-            Some(key) => values[key as usize] = Some(value),
-            None => known = false,
-        });
-        if !whole || !known {
-            return;
-        }
+        let Some(values) = self.table.values(&self.safe, self.keys.len(), &mut self.numbers) else { return };
         let mut deep: Vec<Option<&[u8]>> = vec![None; self.tokens.keys.len()];
         for (at, &(key, place)) in self.tokens.keys.iter().enumerate().filter(|(_, key)| key.1 == 0) {
             let Some(value) = values[usize::from(key)] else { continue };

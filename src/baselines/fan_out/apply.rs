@@ -3,7 +3,7 @@
 use super::Transform;
 use super::evidence::Candidate;
 use crate::baselines::{Canonicalizer, RuleReport, safe_into};
-use crate::rules::published::keys::{Key, KeyTable, Numbers, compose, parts};
+use crate::rules::published::keys::{Key, KeyTable, Numbers, compose};
 use crate::rules::types::Evidence;
 use crate::site::published::keys::{ABSENT, Columns};
 
@@ -129,19 +129,7 @@ impl Canonicalizer for Rules {
             return;
         }
         self.safe.clone_from(out);
-        let mut values: Vec<Option<&[u8]>> = vec![None; self.keys.len()];
-        let mut known = true;
-        self.numbers.start();
-        let whole = parts(&self.safe, |place, name, value| {
-            match self.table.find(place, name, &mut self.numbers) {
-                Some(key) => values[key as usize] = Some(value),
-                // No context says anything of a key that no training URL has.
-                None => known = false,
-            }
-        });
-        if !whole || !known {
-            return;
-        }
+        let Some(mut values) = self.table.values(&self.safe, self.keys.len(), &mut self.numbers) else { return };
         let mut fired = false;
         for _ in 0..ROUNDS {
             let mut changed = false;

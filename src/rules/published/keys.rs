@@ -258,6 +258,18 @@ impl KeyTable {
         self.find_by(place, name, |id| numbers.count(id))
     }
 
+    /// The value of each of `keys` keys in a safe URL; `None` where it has a key that is not in the table (no rule says
+    /// anything of such a URL) or cannot be taken apart.
+    pub fn values<'a>(&self, safe: &'a [u8], keys: usize, numbers: &mut Numbers) -> Option<Vec<Option<&'a [u8]>>> {
+        let (mut values, mut known) = (vec![None; keys], true);
+        numbers.start();
+        let whole = parts(safe, |place, name, value| match self.find(place, name, numbers) {
+            Some(key) => values[key as usize] = Some(value),
+            None => known = false,
+        });
+        (whole && known).then_some(values)
+    }
+
     /// As [`find`](Self::find) with the counts of a URL in `seen`, all zero at its start, for tables of at most as
     /// many keys.
     pub fn find_in(&self, place: Place, name: &[u8], seen: &mut [u32]) -> Option<u32> {
