@@ -15,7 +15,7 @@ use super::columns::Columns;
 use super::conditions::{self, Scope};
 use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
 use super::joint;
-use super::noise;
+use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::sinks::{self, Sinks};
 use crate::url::Fixed;
@@ -113,8 +113,8 @@ pub struct Covering {
     pub tests: u64,
     /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
     pub noise: u64,
-    /// Good, bad and prior of the operations tested in the first pass.
-    seen: Vec<(u64, u64, u64)>,
+    /// What the operations tested in the first pass show.
+    seen: Vec<Witness>,
     /// Constant pages.
     pub(super) sinks: Sinks,
     sorter: Sorter,
@@ -274,7 +274,11 @@ impl Covering {
                 continue;
             }
             if self.rules.is_empty() {
-                self.seen.push((good, bad, prior));
+                let witness = Witness { good, bad, prior, spread: false };
+                // One key, or its values say nothing.
+                let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone()
+                    && noise::is_spread(&groups, &self.columns.codes[key], &self.columns.label));
+                self.seen.push(Witness { spread, ..witness });
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             if self.accepts(&groups, action, &keys, prior, &alive) {

@@ -6,7 +6,7 @@
 //! Operations without a prior are no witness where there are others: `ignore host` with 19 bad of 306 on a site whose
 //! mirrors differ in a few pages is wrong, not noisy.
 
-use super::evidence::upper_bound_ppm;
+use super::evidence::{Groups, upper_bound_ppm};
 
 /// Observations that an operation needs to count for the median.
 const MIN_OBSERVATIONS: u64 = 60;
@@ -14,29 +14,57 @@ const MIN_OBSERVATIONS: u64 = 60;
 const MIN_SURE: u64 = 30;
 /// Share of bad beyond which an operation is wrong and no witness, in thousandths.
 const MAX_WITNESS: u64 = 100;
+/// The same for an operation that is the only one, in thousandths; and from where on its bad counts as noise at all.
+const MAX_ALONE: u64 = 30;
+const MIN_ALONE: u64 = 10;
 
-/// Noise in thousandths from the operations `(good, bad, prior)` tested on the untouched rows.
+/// What an operation tested on the untouched rows shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// Good observations.
+    pub good: u64,
+    /// Bad observations.
+    pub bad: u64,
+    /// The operation's prior.
+    pub prior: u64,
+    /// Its bad is spread over the values as noise would be ([`is_spread`]).
+    pub spread: bool,
+}
+
+impl Witness {
+    fn seen(self) -> u64 {
+        self.good + self.bad
+    }
+
+    fn permille(self) -> u64 {
+        self.bad * 1000 / self.seen().max(1)
+    }
+
+    /// True where it matters whether the bad is spread.
+    pub fn may_be_alone(self) -> bool {
+        self.seen() >= MIN_OBSERVATIONS && (MIN_ALONE..=MAX_ALONE).contains(&self.permille())
+    }
+}
+
+/// Noise in thousandths from the operations tested on the untouched rows.
 ///
 /// The median share of bad over the operations with at least [`MIN_OBSERVATIONS`], weighed by observations, but no more
 /// than the Wilson upper bound of what operations with a prior show together. Under 5 % split clusters the least share is
 /// often 0 by luck, and so is the share of a few operations; the median is not: compression on noisy synthetic sites was
 /// 0.92 of the oracle's with the least share, 0.94 with the median. Without operations with a prior the median speaks
-/// alone. A single operation is no witness for itself: a rule that nothing else vouches for would excuse whatever it does
-/// wrong (`ignore sort=`, contradicted on 8 pages of 60, was kept at a pair fpr of 0.044).
-pub fn floor(seen: impl Iterator<Item = (u64, u64, u64)>) -> u64 {
-    let witnesses: Vec<(u64, u64, u64)> =
-        seen.filter(|(good, bad, _)| bad * 1000 <= MAX_WITNESS * (good + bad)).collect();
-    let sure = witnesses.iter().filter(|w| w.2 > 0).fold((0, 0), |sum, w| (sum.0 + w.0, sum.1 + w.1));
-    let mut rates: Vec<(u64, u64)> = witnesses
-        .iter()
-        .map(|&(good, bad, _)| (good + bad, bad))
-        .filter(|&(all, _)| all >= MIN_OBSERVATIONS)
-        .map(|(all, bad)| (bad * 1000 / all, all))
-        .collect();
+/// alone. An operation that is the only one is a poor witness for itself (`ignore sort=`, contradicted on 8 pages of 60,
+/// would be kept at a pair fpr of 0.044): it is heard only up to [`MAX_ALONE`], only where its bad is spread over the
+/// values, and with a third, so that what is allowed on top is what it shows, not three times that.
+pub fn floor(seen: impl Iterator<Item = Witness>) -> u64 {
+    let witnesses: Vec<Witness> = seen.filter(|w| w.bad * 1000 <= MAX_WITNESS * w.seen()).collect();
+    let sure = witnesses.iter().filter(|w| w.prior > 0).fold((0, 0), |sum, w| (sum.0 + w.good, sum.1 + w.bad));
     let any_sure = sure.0 + sure.1 >= MIN_SURE;
-    if rates.len() < 2 && !any_sure {
-        return 0;
+    let many: Vec<Witness> = witnesses.into_iter().filter(|w| w.seen() >= MIN_OBSERVATIONS).collect();
+    if !any_sure && many.len() < 2 {
+        let alone = many.first().filter(|w| w.spread && w.may_be_alone());
+        return alone.map_or(0, |w| (w.permille() / 3).max(MIN_ALONE));
     }
+    let mut rates: Vec<(u64, u64)> = many.iter().map(|w| (w.permille(), w.seen())).collect();
     rates.sort_unstable();
     let half = rates.iter().map(|r| r.1).sum::<u64>() / 2;
     let mut below = 0;
@@ -48,27 +76,71 @@ pub fn floor(seen: impl Iterator<Item = (u64, u64, u64)>) -> u64 {
     if any_sure { median.min(u64::from(upper_bound_ppm(sure.1, sure.0 + sure.1)).div_ceil(1000)) } else { median }
 }
 
+/// True where the rows outside the largest clusters of their groups have the values of a key about as often as all rows
+/// of the groups: no value has more of them than three standard deviations, and one, above its share. Labels that are
+/// wrong at random hit every value; a value that is another page is hit alone. `codes` and `label` are by row.
+pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32]) -> bool {
+    let mut by_value: std::collections::BTreeMap<u32, (u64, u64)> = std::collections::BTreeMap::new();
+    let (mut all, mut bad) = (0u64, 0u64);
+    for (&row, &group) in groups.rows.iter().zip(&groups.group) {
+        let outside = u64::from(label[row as usize] != groups.majority[group as usize]);
+        let value = by_value.entry(codes[row as usize]).or_default();
+        *value = (value.0 + 1, value.1 + outside);
+        (all, bad) = (all + 1, bad + outside);
+    }
+    by_value.values().all(|&(rows, outside)| {
+        let share = rows as f64 / all.max(1) as f64;
+        let mean = bad as f64 * share;
+        outside as f64 <= mean + 3.0 * (mean * (1.0 - share)).sqrt() + 1.0
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::floor;
+    use super::super::evidence::Sorter;
+    use super::{Witness, floor, is_spread};
 
-    #[test]
-    fn a_wrong_operation_is_no_noise_where_a_catalogue_operation_shows_none() {
-        assert_eq!(floor([(181, 0, 8), (287, 19, 0)].into_iter()), 6);
-        assert_eq!(floor([(600, 0, 0), (90, 6, 0), (20, 2, 0)].into_iter()), 0);
+    fn of(seen: &[(u64, u64, u64)]) -> u64 {
+        floor(seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true }))
     }
 
     #[test]
-    fn an_operation_is_no_witness_for_itself() {
-        assert_eq!(floor([(295, 5, 0)].into_iter()), 0);
-        assert_eq!(floor([(295, 5, 0), (20, 0, 0)].into_iter()), 0);
-        assert_eq!(floor([(295, 5, 0), (200, 4, 0)].into_iter()), 16);
+    fn a_wrong_operation_is_no_noise_where_a_catalogue_operation_shows_none() {
+        assert_eq!(of(&[(181, 0, 8), (287, 19, 0)]), 6);
+        assert_eq!(of(&[(600, 0, 0), (90, 6, 0), (20, 2, 0)]), 0);
+    }
+
+    #[test]
+    fn an_operation_is_a_poor_witness_for_itself() {
+        assert_eq!([of(&[(297, 3, 0)]), of(&[(294, 6, 0)]), of(&[(291, 9, 0)])], [10, 10, 10]);
+        assert_eq!([of(&[(298, 2, 0)]), of(&[(290, 10, 0)]), of(&[(29, 1, 0)])], [0, 0, 0]);
+        assert_eq!(floor([Witness { good: 294, bad: 6, prior: 0, spread: false }].into_iter()), 0);
+        // Another that shows too little to be heard changes nothing; one that shows enough does.
+        assert_eq!(of(&[(295, 5, 0), (20, 0, 0)]), 10);
+        assert_eq!(of(&[(295, 5, 0), (200, 4, 0)]), 16);
     }
 
     #[test]
     fn noise_is_what_all_operations_show() {
-        assert_eq!(floor([(95, 5, 8), (190, 10, 0), (60, 0, 0)].into_iter()), 50);
-        assert_eq!(floor([(95, 5, 0), (180, 20, 0)].into_iter()), 100);
-        assert_eq!(floor(std::iter::empty()), 0);
+        assert_eq!(of(&[(95, 5, 8), (190, 10, 0), (60, 0, 0)]), 50);
+        assert_eq!(of(&[(95, 5, 0), (180, 20, 0)]), 100);
+        assert_eq!(of(&[]), 0);
+    }
+
+    #[test]
+    fn a_value_that_is_another_page_is_not_spread() {
+        // 60 pages of 6 values; of the first pages one URL has a label of its own: always the last value, or any.
+        let pages = |contradicting: u32, value: &dyn Fn(u32) -> u32| {
+            let rows = 0..360u32;
+            let label: Vec<u32> = rows
+                .clone()
+                .map(|r| if r / 6 < contradicting && r % 6 == value(r / 6) { 1000 + r } else { r / 6 })
+                .collect();
+            let codes: Vec<u32> = rows.clone().map(|r| r % 6).collect();
+            let groups = Sorter::default().group(rows.map(|r| (u64::from(r / 6) << 20, r)), &label);
+            is_spread(&groups, &codes, &label)
+        };
+        assert!(!pages(5, &|_| 5) && !pages(8, &|_| 5));
+        assert!(pages(8, &|page| page * 5 % 6) && pages(0, &|_| 0));
     }
 }
