@@ -17,6 +17,7 @@ use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
 use undust::io::ciff::{CiffReader, CiffWriter, IndexError, Sealed, pack, verify};
 use undust::io::compression::Compression;
+use undust::io::docmap::{DocMapWriter, Fate};
 use undust::io::output::PendingFile;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::memory::parse_size;
@@ -57,8 +58,9 @@ pub struct CompressIndexArgs {
     /// The new index; it has this name only once it is whole, and proved with --verify.
     #[arg(long, value_name = "OUT.ciff")]
     out: PathBuf,
-    /// Writes what became of each document: old id, new id, survivor (an old id), canonical URL; one line a document.
-    #[arg(long, value_name = "MAP.tsv")]
+    /// Writes what became of each document: old id, new id, survivor (an old id), canonical URL; one line a document (.gz
+    /// and .zst are compressed), or Parquet where the name ends in .parquet.
+    #[arg(long, value_name = "MAP.tsv|MAP.parquet")]
     docmap: Option<PathBuf>,
     /// Order of the new ids: that of the old ones, or that of the canonical URLs, which makes gaps smaller.
     #[arg(long, value_enum, default_value_t)]
@@ -344,23 +346,18 @@ impl Input for Index {
     }
 }
 
-/// Writes a line a document, in the order of old ids.
-fn write_map(done: Compressed, mut file: PendingFile, path: &Path) -> Result<(), Failure> {
+/// Writes what became of each document, in the order of old ids.
+fn write_map(done: Compressed, file: PendingFile, path: &Path) -> Result<(), Failure> {
     let failed = |source| IoError::Write { path: path.to_owned(), source };
-    file.write_all(b"old\tnew\tsurvivor\tcanonical\n").map_err(failed)?;
+    let mut file = DocMapWriter::new(path, file).map_err(failed)?;
     let mut urls = done.urls.expect("asked for");
-    let mut line = Vec::new();
     while let Some(row) = urls.next_row()? {
-        let (id, url) = row.split_first_chunk::<4>().expect("an id and a URL");
+        let (id, canonical) = row.split_first_chunk::<4>().expect("an id and a URL");
         let old = u32::from_be_bytes(*id);
         let survivor = done.map.survivor_of(old);
-        line.clear();
-        write!(line, "{old}\t{}\t{survivor}\t", done.map.new_of(survivor)).map_err(failed)?;
-        line.extend_from_slice(url);
-        line.push(b'\n');
-        file.write_all(&line).map_err(failed)?;
+        file.push(Fate { old, new: done.map.new_of(survivor), survivor, canonical }).map_err(failed)?;
     }
-    Ok(file.commit()?)
+    Ok(file.finish().map_err(failed)?.commit()?)
 }
 
 /// What was done, for people.

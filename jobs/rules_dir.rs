@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use undust::io::rules::{RuleFile, read_overrides};
+use undust::io::rules::{LeanFile, RuleFile, read_overrides};
 use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
+use undust::rules::file::Header;
+use undust::rules::overrides::Overrides;
 
 use crate::cluster::digest_of;
 use crate::report::{Failure, say};
@@ -41,13 +43,12 @@ impl RulesDir {
     /// Reads them; nothing is taken out yet but what is too old.
     pub fn read(&self) -> Result<RuleFile, Failure> {
         let mut file = RuleFile::open(&self.rules, self.allow_partial)?;
-        if let Some(path) = &self.overrides {
-            if !path.exists() {
-                return Err(Failure::usage(format!("{}: no such file; --overrides names one", path.display())));
-            }
-            file.overrides = read_overrides(path)?;
+        if let Some(overrides) = self.overrides()? {
+            file.overrides = overrides;
         }
-        self.age(&mut file)?;
+        if self.too_old(&file.header)? {
+            file.sites.clear();
+        }
         Ok(file)
     }
 
@@ -60,14 +61,27 @@ impl RulesDir {
         Ok(digest_of(&(&file.header, &file.sites, format!("{:?}", file.overrides))))
     }
 
-    /// Opens them, less what is disabled or too old.
+    /// Opens them for applying, less what is disabled or too old.
     pub fn open(&self) -> Result<RuleSet, Failure> {
-        Ok(self.read()?.compile())
+        let mut file = LeanFile::open(&self.rules, self.allow_partial)?;
+        if let Some(overrides) = self.overrides()? {
+            file.overrides = overrides;
+        }
+        if self.too_old(&file.header)? { Ok(RuleSet::default()) } else { Ok(file.compile()?) }
     }
 
-    fn age(&self, file: &mut RuleFile) -> Result<(), Failure> {
-        let Some(most) = self.max_age else { return Ok(()) };
-        let Some(learned) = &file.header.learned else {
+    /// The overrides that are named here.
+    fn overrides(&self) -> Result<Option<Overrides>, Failure> {
+        let Some(path) = &self.overrides else { return Ok(None) };
+        if !path.exists() {
+            return Err(Failure::usage(format!("{}: no such file; --overrides names one", path.display())));
+        }
+        Ok(Some(read_overrides(path)?))
+    }
+
+    fn too_old(&self, header: &Header) -> Result<bool, Failure> {
+        let Some(most) = self.max_age else { return Ok(false) };
+        let Some(learned) = &header.learned else {
             return Err(Failure::usage(format!(
                 "{}: these rules do not say how old their data are; learn them with --data-date, or go without --max-age",
                 self.rules.display()
@@ -83,8 +97,7 @@ impl RulesDir {
                 "{}: learned from data up to {newest}, {age} days old, and --max-age allows {most}: no rule is applied",
                 self.rules.display()
             ));
-            file.sites.clear();
         }
-        Ok(())
+        Ok(age > most)
     }
 }

@@ -11,7 +11,7 @@ use pyo3::types::{PyList, PyString};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use undust::io::rules::{OpenError, RuleFile, open_seen};
+use undust::io::rules::{LeanFile, OpenError, open_seen};
 use undust::model::hash64;
 use undust::rules::filter::SeenFilter;
 use undust::rules::{RuleSet as Rules, Scratch, SharedRules};
@@ -145,16 +145,17 @@ impl RuleSet {
     /// The sites that have rules, sorted.
     #[getter]
     fn sites(&self) -> Vec<String> {
-        self.rules.current().sites().iter().map(|site| site.site.clone()).collect()
+        let rules = self.rules.current();
+        (0..rules.len() as u32).map(|site| rules.site_name(site).to_owned()).collect()
     }
 
     fn __repr__(&self) -> String {
-        format!("<undust.RuleSet of {} sites from {}>", self.rules.current().sites().len(), self.path.display())
+        format!("<undust.RuleSet of {} sites from {}>", self.rules.current().len(), self.path.display())
     }
 }
 
 fn read(path: &std::path::Path, allow_partial: bool) -> PyResult<Rules> {
-    Ok(RuleFile::open(path, allow_partial).map_err(refused)?.compile())
+    LeanFile::open(path, allow_partial).and_then(LeanFile::compile).map_err(refused)
 }
 
 /// The canonical URL of a `str` is UTF-8 as well: rules cut and join at ASCII characters.

@@ -37,7 +37,7 @@ pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: 
         let record = &records[at as usize];
         (&bytes[start..end], record.cluster, record.elsewhere)
     };
-    let cut = select(&mut keys, sample, |a, b| row(a).cmp(&row(b)));
+    let cut = select(&mut keys, sample, |a, b| row(a).cmp(&row(b)), |at| row(at).0);
     let training = Training::new(site, keys.iter().map(|key| row(key.at)));
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
     let outcome = site::learn(training, params);

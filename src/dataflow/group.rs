@@ -175,10 +175,11 @@ impl Sites {
                 }));
                 *taken = end;
                 let place = |at: u64| (&batches[(at >> 32) as usize], (at & 0xffff_ffff) as usize);
-                let cut = select(&mut keys, &self.params, |a, b| {
+                let tie = |a, b| {
                     let ((a, i), (b, j)) = (place(a), place(b));
                     a.tie(i, b, j)
-                });
+                };
+                let cut = select(&mut keys, &self.params, tie, |at| place(at).0.record(place(at).1).0);
                 let records = keys.iter().map(|key| place(key.at)).map(|(rows, row)| rows.record(row));
                 (Training::new(&name, records), cut)
             }
@@ -215,6 +216,7 @@ fn sample(rows: &Rows, params: &SampleParams) -> (Rows, Option<Cut>) {
     let mut keys: Vec<Key> = (0..rows.len())
         .map(|row| Key { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at: row as u64 })
         .collect();
-    let cut = select(&mut keys, params, |a, b| rows.tie(a as usize, rows, b as usize));
+    let tie = |a, b| rows.tie(a as usize, rows, b as usize);
+    let cut = select(&mut keys, params, tie, |at| rows.record(at as usize).0);
     (rows.gather(keys.iter().map(|key| key.at as usize)), cut)
 }

@@ -12,6 +12,7 @@ pub mod alone;
 pub mod clusters;
 pub mod compare;
 pub mod compress;
+pub mod form;
 pub mod group;
 mod grouped;
 pub mod journal;

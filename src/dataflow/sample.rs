@@ -7,14 +7,15 @@
 //!    hashes are read as fractions of 2^64 and w is [`SampleParams::whole_weight`]. The two are independent, so the
 //!    chance of a record is `1 - (1 - share w) (1 - share') = share`. A record without a label is a candidate when
 //!    `hash(url) < share`.
-//! 2. **Budget.** Of the candidates of a site, a cluster keeps its 1,000 smallest by hash of the URL. Of those, half of
-//!    the budget goes to whole clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by
+//! 2. **Budget.** Of the candidates of a site, a cluster keeps its 1,000 smallest by hash of the URL, and the 32 smallest
+//!    of each of 16 groups of forms ([`form`](super::form)): of a login page behind ten thousand URLs of one form and forty
+//!    of another the second would leave hardly a trace. Of those, half of the budget goes to whole clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by
 //!    hash of the URL among what is left: [`select`].
 //!
 //! **Law**: `select` over a union of selections of parts is `select` over the union of the parts, however the records
 //! are dealt. (The first half and the cap are prefixes of a fixed order. A record that is left out of its part's second
-//! half has as many smaller ones ahead of it in the whole, since a part never holds more of a cluster, of the first
-//! half or of the cap than the whole does.) So each worker selects before it ships, ships at most the budget of a site
+//! half has as many smaller ones ahead of it in the whole, since a part never holds more of a cluster, of a group of forms
+//! in it, of the first half or of the cap than the whole does.) So each worker selects before it ships, ships at most the budget of a site
 //! a flush, and the owner of the site selects again.
 //!
 //! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that differ only in
@@ -23,6 +24,7 @@
 //! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all it holds; beside
 //! them it keeps 40 bytes and the name of every site it has seen.
 
+use super::form::form;
 use super::rows::{Names, Rows, UNLABELLED};
 use crate::model::{hash64, hash64_seeded};
 use std::cmp::Ordering;
@@ -43,7 +45,7 @@ pub struct SampleParams {
     pub max: u32,
     /// Part of share and budget that goes to whole clusters, in [0, 1].
     pub whole_weight: f64,
-    /// Most URLs of a cluster that train.
+    /// Most URLs of a cluster that train, before a 32nd part of it for each of [`FORMS`] groups of forms.
     pub cluster_max: u32,
     /// Share of the URLs that never train, in [0, 1): the proof weighs them apart.
     pub held_back: f64,
@@ -131,17 +133,17 @@ impl Cut {
 }
 
 /// Cuts the candidates of one site to its budget, repeats counting once; `None` where the budget is not used up. `tie`
-/// orders two positions by their records where the hashes are equal.
-pub fn select(keys: &mut Vec<Key>, params: &SampleParams, tie: impl Fn(u64, u64) -> Ordering) -> Option<Cut> {
+/// orders two positions by their records where the hashes are equal; `url` is the URL at a position.
+pub fn select<'a>(
+    keys: &mut Vec<Key>,
+    params: &SampleParams,
+    tie: impl Fn(u64, u64) -> Ordering,
+    url: impl Fn(u64) -> &'a [u8],
+) -> Option<Cut> {
     let max = params.max.max(1) as usize;
     keys.sort_unstable_by(|a, b| (a.cluster, a.url).cmp(&(b.cluster, b.url)).then_with(|| tie(a.at, b.at)));
     keys.dedup_by(|b, a| (a.cluster, a.url) == (b.cluster, b.url) && tie(a.at, b.at) == Ordering::Equal);
-    let (mut cluster, mut size) = (UNLABELLED, 0);
-    keys.retain(|key| {
-        size = if key.cluster == cluster { size + 1 } else { 1 };
-        cluster = key.cluster;
-        cluster == UNLABELLED || size <= params.cluster_max
-    });
+    cap(keys, params, url);
     if keys.len() < max {
         return None;
     }
@@ -158,6 +160,36 @@ pub fn select(keys: &mut Vec<Key>, params: &SampleParams, tie: impl Fn(u64, u64)
     // With the whole budget in clusters, what is left of it for single URLs is nothing.
     let url = if whole < max { keys[max - 1].url } else { 0 };
     Some(Cut { cluster, url })
+}
+
+/// Groups of forms in a cluster that each keep some URLs.
+pub const FORMS: u64 = 16;
+
+/// Cuts clusters to [`SampleParams::cluster_max`] and what their groups of forms keep. `keys` are sorted by cluster, then
+/// by URL.
+fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a [u8]) {
+    let (most, of_form) = (params.cluster_max as usize, params.cluster_max.div_ceil(32));
+    let large = |cluster: &[Key]| cluster.len() > most && cluster[0].cluster != UNLABELLED;
+    if !keys.chunk_by(|a, b| a.cluster == b.cluster).any(large) {
+        return;
+    }
+    let (mut keep, mut text) = (Vec::with_capacity(keys.len()), Vec::new());
+    for cluster in keys.chunk_by(|a, b| a.cluster == b.cluster) {
+        if !large(cluster) {
+            keep.resize(keep.len() + cluster.len(), true);
+            continue;
+        }
+        let mut seen = [0; FORMS as usize];
+        keep.extend(cluster.iter().enumerate().map(|(place, key)| {
+            text.clear();
+            form(url(key.at), &mut text);
+            let seen = &mut seen[(hash64(&text) % FORMS) as usize];
+            *seen += 1;
+            place < most || *seen <= of_form
+        }));
+    }
+    let mut keep = keep.into_iter();
+    keys.retain(|_| keep.next().unwrap_or(false));
 }
 
 /// Which worker owns a site.
@@ -305,10 +337,11 @@ impl Sampler {
         for group in keys.chunk_by(|a, b| a.0 == b.0) {
             let mut site: Vec<Key> = group.iter().map(|&(_, key)| key).collect();
             site.iter().for_each(|key| keep[place(key.at).0][place(key.at).1] = false);
-            let cut = select(&mut site, &self.params, |a, b| {
+            let tie = |a, b| {
                 let ((a, i), (b, j)) = (place(a), place(b));
                 batches[a].tie(i, &batches[b], j)
-            });
+            };
+            let cut = select(&mut site, &self.params, tie, |at| batches[place(at).0].record(place(at).1).0);
             site.iter().for_each(|key| keep[place(key.at).0][place(key.at).1] = true);
             let state = &mut self.states[group[0].0 as usize];
             state.cut = cut.or(state.cut);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Table {
     /// Compiled rules; its sites are all sites, also those without rules.
     pub rules: RuleSet,
+    memory: usize,
     /// What trained of each site, where the budget did not suffice.
     pub cuts: Vec<Option<Cut>>,
     /// Sites that are counted in this pass.
@@ -25,8 +26,10 @@ impl Table {
         sites.sort_unstable_by(|a, b| a.rules.site.cmp(&b.rules.site));
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
         let cuts = sites.iter().map(|site| site.cut).collect();
-        let rules = compile(sites.iter().map(|site| site.rules.clone()).collect(), threads);
-        (Table { rules, cuts, counted: vec![true; sites.len()], index }, sites)
+        let rules: Vec<&SiteRules> = sites.iter().map(|site| &site.rules).collect();
+        let memory = rules.iter().map(|site| memory(site)).sum();
+        let rules = compile(&rules, threads);
+        (Table { rules, memory, cuts, counted: vec![true; sites.len()], index }, sites)
     }
 
     /// The table of a later pass: other rules, and only some sites counted.
@@ -36,20 +39,16 @@ impl Table {
             true => site,
             false => SiteRules { site: site.site, hosts: site.hosts, ..SiteRules::default() },
         };
-        let sites = sites.into_iter().zip(&counted).map(applied).collect();
-        Table { rules: compile(sites, threads), cuts: self.cuts.clone(), counted, index: self.index.clone() }
+        let sites: Vec<SiteRules> = sites.into_iter().zip(&counted).map(applied).collect();
+        let sites: Vec<&SiteRules> = sites.iter().collect();
+        let memory = sites.iter().map(|site| memory(site)).sum();
+        let (cuts, index) = (self.cuts.clone(), self.index.clone());
+        Table { rules: compile(&sites, threads), memory, cuts, counted, index }
     }
 
     /// Bytes that seen members and look-ups take, which are nearly all that rules take: an estimate from above.
     pub fn memory(&self) -> usize {
-        /// Of a look-up in a hash map that has just grown, and of a pair of strings.
-        const LOOK_UP: usize = 34;
-        const PAIR: usize = 2 * size_of::<String>() + 32;
-        let of = |site: &SiteRules| {
-            let aliases: usize = site.aliases.iter().map(|[a, b]| a.len() + b.len() + PAIR + LOOK_UP).sum();
-            site.seen.memory() + site.seen.len() * LOOK_UP + aliases
-        };
-        self.rules.sites().iter().map(of).sum()
+        self.memory
     }
 
     /// Index of a site.
@@ -68,8 +67,17 @@ impl Table {
     }
 }
 
+/// What [`Table::memory`] counts of a site.
+fn memory(site: &SiteRules) -> usize {
+    /// Of a look-up in a hash map that has just grown, and of a pair of strings.
+    const LOOK_UP: usize = 34;
+    const PAIR: usize = 2 * size_of::<String>() + 32;
+    let aliases: usize = site.aliases.iter().map(|[a, b]| a.len() + b.len() + PAIR + LOOK_UP).sum();
+    site.seen.memory() + site.seen.len() * LOOK_UP + aliases
+}
+
 /// Compiles the rules of sites sorted by name: seen members and look-ups are reduced by the rules, which takes its time.
-fn compile(sites: Vec<SiteRules>, threads: usize) -> RuleSet {
+fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut scratch = Scratch::default();
@@ -90,5 +98,5 @@ fn compile(sites: Vec<SiteRules>, threads: usize) -> RuleSet {
         done
     });
     compiled.sort_unstable_by_key(|(at, _)| *at);
-    RuleSet::of(sites, compiled.into_iter().map(|(_, compiled)| compiled).collect())
+    RuleSet::of(sites.iter().copied(), compiled.into_iter().map(|(_, compiled)| compiled).collect())
 }

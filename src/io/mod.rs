@@ -9,6 +9,7 @@
 //! | [`members`] | gzip members and zstd frames, where damage costs the one it is in |
 //! | [`blocks`] | one text file or standard input -> blocks of whole lines |
 //! | [`ciff`] | an index in CIFF: header, blocks of posting lists, document records; read, and written whole or not |
+//! | [`docmap`] | what became of the documents of an index, as lines or Parquet |
 //! | [`rules`] | the rule set in a result folder |
 //! | [`tsv`], [`jsonl`], [`cdx`], [`cdxj`], [`access_log`] | one line -> one record; pure |
 //! | [`warc`], [`http`] | archives: record by record; the answer in one, with its codings undone |
@@ -29,6 +30,7 @@ pub mod cdxj;
 pub mod ciff;
 pub mod compression;
 pub mod detect;
+pub mod docmap;
 pub mod error;
 pub mod http;
 pub mod journal;

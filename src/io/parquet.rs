@@ -295,6 +295,43 @@ impl Values {
         if read.0 == rows { Ok(()) } else { Err(ParquetError::General(format!("{} of {rows} rows", read.0))) }
     }
 
+    /// Passes over the next `rows` rows: nothing of them is asked for.
+    fn skip(&mut self, rows: usize) -> Result<(), ParquetError> {
+        self.levels.clear();
+        let skipped = match &mut self.reader {
+            Reader::Text(reader, values) => {
+                values.clear();
+                reader.skip_records(rows)?
+            }
+            Reader::Int(reader, values) => {
+                values.clear();
+                reader.skip_records(rows)?
+            }
+            Reader::Long(reader, values) => {
+                values.clear();
+                reader.skip_records(rows)?
+            }
+        };
+        if skipped == rows { Ok(()) } else { Err(ParquetError::General(format!("{skipped} of {rows} rows"))) }
+    }
+
+    /// Values of the rows decoded last.
+    fn len(&self) -> usize {
+        match &self.reader {
+            Reader::Text(_, values) => values.len(),
+            Reader::Int(_, values) => values.len(),
+            Reader::Long(_, values) => values.len(),
+        }
+    }
+
+    /// True where each of the `rows` rows decoded last has a text that is not empty.
+    fn is_whole(&self, rows: usize) -> bool {
+        match &self.reader {
+            Reader::Text(_, values) => values.len() == rows && values.iter().all(|value| !value.data().is_empty()),
+            _ => false,
+        }
+    }
+
     fn text(&self, at: usize) -> &[u8] {
         match &self.reader {
             Reader::Text(_, values) => values[at].data(),
@@ -319,21 +356,33 @@ impl Group {
         reject: &mut impl FnMut(Reason, u64, &[u8]),
     ) -> Result<usize, ParquetError> {
         let rows = self.left.min(SLICE);
-        self.columns.iter_mut().try_for_each(|column| column.fill(rows))?;
+        // Columns come in the order of their kinds, so a first choice is known before the second is asked for.
+        let mut whole = None;
+        for column in &mut self.columns {
+            match (column.kind, whole) {
+                (Column::RegisteredDomain, Some(Column::Site)) | (Column::MimeType, Some(Column::Mime)) => {
+                    column.skip(rows)?;
+                }
+                _ => column.fill(rows)?,
+            }
+            if matches!(column.kind, Column::Site | Column::Mime) {
+                whole = column.is_whole(rows).then_some(column.kind);
+            }
+        }
         self.left -= rows;
+        let (dense, sparse): (Vec<&Values>, Vec<&Values>) =
+            self.columns.iter().filter(|column| column.len() > 0).partition(|column| column.len() == rows);
         // Values of optional columns lie closer than their rows.
         let mut next = [0; COLUMNS];
-        let mut place = [None; COLUMNS];
         for row in 0..rows {
-            for (column, (next, place)) in self.columns.iter().zip(next.iter_mut().zip(&mut place)) {
-                let there = !column.optional || column.levels[row] > 0;
-                *place = there.then_some(*next);
-                *next += usize::from(there);
-            }
             let mut found = Row::default();
-            for (column, at) in self.columns.iter().zip(place) {
-                if let Some(at) = at {
-                    found.take(column, at);
+            for column in &dense {
+                found.take(column, row);
+            }
+            for (column, next) in sparse.iter().zip(&mut next) {
+                if column.levels[row] > 0 {
+                    found.take(column, *next);
+                    *next += 1;
                 }
             }
             let (url, result) = (found.url, found.push(batch));
@@ -365,12 +414,12 @@ impl<'a> Row<'a> {
         match column.kind {
             Column::Url => self.url = column.text(at),
             Column::Cluster => self.cluster = column.text(at),
-            Column::Site => self.site = column.text(at),
+            Column::Site if !column.text(at).is_empty() => self.site = column.text(at),
             Column::RegisteredDomain if self.site.is_empty() => self.site = column.text(at),
             Column::Status => self.facts.status = u16::try_from(column.number(at)).unwrap_or(0),
             Column::Redirect => self.facts.redirect = some(column.text(at)),
             Column::Digest => self.facts.digest = some(column.text(at)),
-            Column::Mime => self.mime = column.text(at),
+            Column::Mime if !column.text(at).is_empty() => self.mime = column.text(at),
             Column::MimeType if self.mime.is_empty() => self.mime = column.text(at),
             Column::Canonical => self.facts.canonical = some(column.text(at)),
             Column::Title => self.facts.title = Some(column.text(at)),
@@ -379,7 +428,7 @@ impl<'a> Row<'a> {
             Column::Tokens => self.tokens = u32::try_from(column.number(at)).ok(),
             Column::Edits => self.edits = column.number(at) != 0,
             Column::Size => self.facts.size = u64::try_from(column.number(at)).unwrap_or(0),
-            Column::RegisteredDomain | Column::MimeType => {}
+            Column::Site | Column::Mime | Column::RegisteredDomain | Column::MimeType => {}
         }
     }
 

@@ -10,7 +10,7 @@ use super::output::{atomic_write, require_success};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::filter::{FilterError, SeenFilter};
 use crate::rules::overrides::{Overrides, OverridesError};
-use crate::rules::{RuleSet, SharedRules, SiteRules};
+use crate::rules::{Lean, RuleSet, SharedRules, SiteRules};
 
 /// Name of the rule file in the folder of a result.
 pub const RULES_FILE: &str = "rules.jsonl";
@@ -57,6 +57,62 @@ pub enum OpenError {
     },
 }
 
+/// A rule file that is compiled as it is read: what applying needs is kept, evidence stays on disk. Memory beside the
+/// set: one site.
+#[derive(Debug)]
+pub struct LeanFile {
+    /// Its first line.
+    pub header: Header,
+    /// What is disabled, from the file beside it; empty without one.
+    pub overrides: Overrides,
+    path: PathBuf,
+    sites: file::Sites<BufReader<File>>,
+}
+
+impl LeanFile {
+    /// As [`RuleFile::open`]; the sites are not read yet.
+    ///
+    /// # Errors
+    /// [`OpenError`] with the path and a way out.
+    pub fn open(path: &Path, allow_partial: bool) -> Result<LeanFile, OpenError> {
+        let (path, overrides) = found(path, allow_partial)?;
+        let reader = File::open(&path).map_err(IoError::read(&path))?;
+        match file::Sites::open(BufReader::with_capacity(256 << 10, reader)) {
+            Ok((header, sites)) => Ok(LeanFile { header, overrides, path, sites }),
+            Err(source) => Err(OpenError::File { path, source }),
+        }
+    }
+
+    /// Reads and compiles what is not disabled.
+    ///
+    /// # Errors
+    /// [`OpenError::File`] with the line and a way out.
+    pub fn compile(mut self) -> Result<RuleSet, OpenError> {
+        let mut rules = Lean::default();
+        loop {
+            match self.sites.next_site() {
+                Ok(Some(mut site)) => {
+                    self.overrides.apply(std::slice::from_mut(&mut site));
+                    rules.push(&site);
+                }
+                Ok(None) => return Ok(rules.finish()),
+                Err(source) => return Err(OpenError::File { path: self.path, source }),
+            }
+        }
+    }
+}
+
+/// The rule file at `path`, and the overrides beside it.
+fn found(path: &Path, allow_partial: bool) -> Result<(PathBuf, Overrides), OpenError> {
+    // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
+    let file = rule_file(path)?;
+    if path.is_dir() {
+        require_success(path, allow_partial)?;
+    }
+    let overrides = read_overrides(&file.with_file_name(OVERRIDES_FILE))?;
+    Ok((file, overrides))
+}
+
 /// A rule file as it was read, before it is compiled.
 #[derive(Clone, Debug)]
 pub struct RuleFile {
@@ -75,12 +131,7 @@ impl RuleFile {
     /// # Errors
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: &Path, allow_partial: bool) -> Result<RuleFile, OpenError> {
-        // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
-        let file = rule_file(path)?;
-        if path.is_dir() {
-            require_success(path, allow_partial)?;
-        }
-        let overrides = read_overrides(&file.with_file_name(OVERRIDES_FILE))?;
+        let (file, overrides) = found(path, allow_partial)?;
         let reader = File::open(&file).map_err(IoError::read(&file))?;
         let (header, sites) = file::read(&mut BufReader::with_capacity(256 << 10, reader))
             .map_err(|source| OpenError::File { path: file, source })?;
@@ -95,13 +146,13 @@ impl RuleFile {
 }
 
 impl RuleSet {
-    /// Opens the rules in the folder `path`, which must hold `_SUCCESS`, or in the rule file `path` itself. What the
-    /// overrides file beside them disables is left out.
+    /// Opens the rules in the folder `path`, which must hold `_SUCCESS`, or in the rule file `path` itself, for applying
+    /// ([`LeanFile`]; for explaining open a [`RuleFile`]). What the overrides file beside them disables is left out.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
-        Ok(RuleFile::open(path.as_ref(), false)?.compile())
+        LeanFile::open(path.as_ref(), false)?.compile()
     }
 
     /// [`open`](Self::open) for the result of a run that failed or is still going.
@@ -109,7 +160,7 @@ impl RuleSet {
     /// # Errors
     /// As there, a missing `_SUCCESS` excepted.
     pub fn open_partial(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
-        Ok(RuleFile::open(path.as_ref(), true)?.compile())
+        LeanFile::open(path.as_ref(), true)?.compile()
     }
 }
 

@@ -16,8 +16,13 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
+///
+/// One made by [`new`](RuleSet::new) keeps the rules too, which explaining needs; one that is opened for applying
+/// ([`Lean`]) keeps their ids: evidence and examples, most of a rule file, stay on disk.
 #[derive(Debug, Default)]
 pub struct RuleSet {
+    names: Vec<Names>,
+    /// All sites, or none.
     sites: Vec<SiteRules>,
     compiled: Vec<Compiled>,
     /// Site of a host by [`hash64`] of the host; `AMBIGUOUS` where two site labels claim it.
@@ -26,6 +31,44 @@ pub struct RuleSet {
     domains: HashMap<u64, u32, FixedState>,
     /// Hosts under two site labels.
     refused_hosts: u64,
+}
+
+/// What is kept of a site beside its program.
+#[derive(Debug)]
+struct Names {
+    site: Box<str>,
+    /// Ids of its rules, a line each.
+    ids: Box<str>,
+}
+
+impl Names {
+    fn of(site: &SiteRules) -> Names {
+        let ids: Vec<&str> = site.rules.iter().map(|rule| rule.id.as_str()).collect();
+        Names { site: site.site.as_str().into(), ids: ids.join("\n").into() }
+    }
+}
+
+/// A rule set in the making, for applying: sites come sorted by name, and what applying does not need of them goes at
+/// once.
+#[derive(Debug, Default)]
+pub struct Lean {
+    rules: RuleSet,
+    scratch: Scratch,
+}
+
+impl Lean {
+    /// Compiles a site.
+    pub fn push(&mut self, site: &SiteRules) {
+        let compiled = Compiled::new(site, &mut self.scratch);
+        self.rules.add(site, compiled);
+    }
+
+    /// The set.
+    pub fn finish(mut self) -> RuleSet {
+        self.rules.names.shrink_to_fit();
+        self.rules.compiled.shrink_to_fit();
+        self.rules
+    }
 }
 
 /// The program of one site, by the method that learned it.
@@ -112,35 +155,58 @@ impl RuleSet {
         // Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
         let mut scratch = Scratch::default();
         let compiled = sites.iter().map(|site| Compiled::new(site, &mut scratch)).collect();
-        RuleSet::of(sites, compiled)
+        let rules = RuleSet::of(sites.iter(), compiled);
+        RuleSet { sites, ..rules }
     }
 
-    /// Of sites sorted by name, each compiled.
-    pub(crate) fn of(sites: Vec<SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
-        let mut hosts: HashMap<u64, u32, FixedState> = HashMap::default();
-        let mut domains: HashMap<u64, u32, FixedState> = HashMap::default();
-        let mut refused_hosts = 0;
-        for (index, site) in sites.iter().enumerate() {
-            let index = index as u32;
-            for host in &site.hosts {
-                let claim = hosts.entry(hash64(host.as_bytes())).or_insert(index);
-                if *claim != index {
-                    refused_hosts += u64::from(*claim != AMBIGUOUS);
-                    *claim = AMBIGUOUS;
-                }
-                let domain = registrable_domain(host.as_bytes());
-                let claim = domains.entry(hash64(domain)).or_insert(index);
-                if *claim != index {
-                    *claim = AMBIGUOUS;
-                }
+    /// Of sites sorted by name, each compiled; the rules are not kept.
+    pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
+        let mut rules = RuleSet::default();
+        sites.zip(compiled).for_each(|(site, compiled)| rules.add(site, compiled));
+        rules
+    }
+
+    fn add(&mut self, site: &SiteRules, compiled: Compiled) {
+        let index = self.names.len() as u32;
+        for host in &site.hosts {
+            let claim = self.hosts.entry(hash64(host.as_bytes())).or_insert(index);
+            if *claim != index {
+                self.refused_hosts += u64::from(*claim != AMBIGUOUS);
+                *claim = AMBIGUOUS;
+            }
+            let domain = registrable_domain(host.as_bytes());
+            let claim = self.domains.entry(hash64(domain)).or_insert(index);
+            if *claim != index {
+                *claim = AMBIGUOUS;
             }
         }
-        RuleSet { sites, compiled, hosts, domains, refused_hosts }
+        self.names.push(Names::of(site));
+        self.compiled.push(compiled);
     }
 
-    /// The rules it was made of, sorted by site.
+    /// The rules it was made of, sorted by site; none where they were not kept.
     pub fn sites(&self) -> &[SiteRules] {
         &self.sites
+    }
+
+    /// Number of sites.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True without any site.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Name of the site of this index ([`Applied::site`]).
+    pub fn site_name(&self, site: u32) -> &str {
+        &self.names[site as usize].site
+    }
+
+    /// Id of a rule of a site ([`Applied::fired`]).
+    pub fn rule_id(&self, site: u32, rule: u16) -> &str {
+        self.names[site as usize].ids.split('\n').nth(usize::from(rule)).unwrap_or_default()
     }
 
     /// Hosts that two site labels claim; their URLs get stage 1 only.
@@ -152,11 +218,11 @@ impl RuleSet {
     pub fn canonicalize(&self, url: &str) -> Canonical {
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
-        let site = applied.site.map(|s| &self.sites[s as usize]);
+        let id = |&rule: &u16| Some(self.rule_id(applied.site?, rule).to_owned());
         Canonical {
             url: String::from_utf8_lossy(applied.url).into_owned(),
-            site: site.map(|s| s.site.clone()),
-            rules: applied.fired.iter().filter_map(|&r| Some(site?.rules[usize::from(r)].id.clone())).collect(),
+            site: applied.site.map(|site| self.site_name(site).to_owned()),
+            rules: applied.fired.iter().filter_map(id).collect(),
             invalid: applied.invalid,
         }
     }
@@ -202,13 +268,13 @@ impl RuleSet {
     }
 
     /// The steps of the rules of `site` on a URL, and what they make of it before the laws are asked; `None` for a site
-    /// without rules of this method.
+    /// without rules of this method, or whose rules were not kept.
     pub(super) fn trace_site(&self, site: Option<u32>, url: &str, steps: &mut Vec<Step>) -> Option<String> {
         let site = site? as usize;
         let Compiled::Undust(compiled) = &self.compiled[site] else { return None };
         let mut scratch = Scratch::default();
         let split = url::normalize(url.as_bytes(), &mut scratch.cells.text).ok()?;
-        Some(compiled.trace(&split, &self.sites[site], &mut scratch, steps))
+        Some(compiled.trace(&split, self.sites.get(site)?, &mut scratch, steps))
     }
 
     /// Law: the output stays on a host of the site. `scratch.cells.text` still starts with the stage-1 form of the input.
@@ -237,7 +303,7 @@ impl RuleSet {
 
     /// Index of the site of this label.
     pub fn site_index(&self, label: &str) -> Option<u32> {
-        self.sites.binary_search_by(|s| s.site.as_str().cmp(label)).ok().map(|i| i as u32)
+        self.names.binary_search_by(|names| (*names.site).cmp(label)).ok().map(|i| i as u32)
     }
 }
 

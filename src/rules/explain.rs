@@ -224,7 +224,8 @@ pub struct Change {
 }
 
 impl RuleSet {
-    /// What happens to `url`, step by step.
+    /// What happens to `url`, step by step. A set that did not keep its rules ([`Lean`](super::apply::Lean)) has no steps
+    /// for them.
     pub fn trace(&self, url: &str) -> Trace {
         let mut trace = Trace { url: url.into(), steps: Vec::new() };
         let mut safe = Vec::new();
@@ -239,9 +240,9 @@ impl RuleSet {
         trace.steps.push(Step::Safe { url: text(&safe) });
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
-        let site = applied.site.map(|site| &self.sites()[site as usize]);
         let host = text(&safe[split.host.0 as usize..split.host.1 as usize]);
-        trace.steps.push(Step::Site { host, site: site.map(|site| site.site.clone()) });
+        trace.steps.push(Step::Site { host, site: applied.site.map(|site| self.site_name(site).to_owned()) });
+        let site = applied.site.and_then(|site| self.sites().get(site as usize));
         let (canonical, fired) = (text(applied.url), applied.fired.to_vec());
         if let Some(made) = self.trace_site(applied.site, url, &mut trace.steps) {
             if made != canonical {

@@ -184,21 +184,51 @@ pub enum RuleFileError {
 /// # Errors
 /// [`RuleFileError`] with the line and a way out; nothing of a faulty file is used.
 pub fn read(input: &mut impl BufRead) -> Result<(Header, Vec<SiteRules>), RuleFileError> {
-    let mut text = Vec::new();
-    if !read_line(input, 1, &mut text)? {
-        return Err(RuleFileError::Header { why: "the file is empty".to_owned() });
-    }
-    let header = read_header(&text)?;
+    let (header, mut reader) = Sites::open(input)?;
     let mut sites: Vec<SiteRules> = Vec::new();
-    for line in 2.. {
-        if !read_line(input, line, &mut text)? {
-            break;
-        }
-        let site: SiteRules = serde_json::from_slice(&text).map_err(|error| explain(line, &text, &error))?;
-        check(line, sites.last(), &site)?;
+    while let Some(site) = reader.next_site()? {
         sites.push(site);
     }
     Ok((header, sites))
+}
+
+/// A rule file being read, site by site. Who uses a site before the end has come uses what may be a faulty file.
+#[derive(Debug)]
+pub struct Sites<R> {
+    input: R,
+    line: u64,
+    text: Vec<u8>,
+    before: Option<String>,
+}
+
+impl<R: BufRead> Sites<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn open(mut input: R) -> Result<(Header, Sites<R>), RuleFileError> {
+        let mut text = Vec::new();
+        if !read_line(&mut input, 1, &mut text)? {
+            return Err(RuleFileError::Header { why: "the file is empty".to_owned() });
+        }
+        Ok((read_header(&text)?, Sites { input, line: 1, text, before: None }))
+    }
+
+    /// Reads the next site; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn next_site(&mut self) -> Result<Option<SiteRules>, RuleFileError> {
+        self.line += 1;
+        if !read_line(&mut self.input, self.line, &mut self.text)? {
+            return Ok(None);
+        }
+        let site: SiteRules =
+            serde_json::from_slice(&self.text).map_err(|error| explain(self.line, &self.text, &error))?;
+        check(self.line, self.before.as_deref(), &site)?;
+        self.before = Some(site.site.clone());
+        Ok(Some(site))
+    }
 }
 
 /// Writes a rule file. `sites` come sorted by the bytes of the site, each once.
@@ -219,7 +249,7 @@ pub fn write<'a>(
     for (line, site) in (2..).zip(sites) {
         check(line, before, site)?;
         write_line(site, out).map_err(|source| RuleFileError::Write { line, source })?;
-        before = Some(site);
+        before = Some(site.site.as_str());
     }
     Ok(())
 }
@@ -290,14 +320,14 @@ fn explain(line: u64, text: &[u8], error: &serde_json::Error) -> RuleFileError {
 }
 
 /// What holds for every line behind the header, when it is read and when it is written.
-fn check(line: u64, before: Option<&SiteRules>, site: &SiteRules) -> Result<(), RuleFileError> {
+fn check(line: u64, before: Option<&str>, site: &SiteRules) -> Result<(), RuleFileError> {
     if let Some(before) = before {
         let name = || site.site.clone();
-        match before.site.cmp(&site.site) {
+        match before.cmp(site.site.as_str()) {
             std::cmp::Ordering::Less => {}
             std::cmp::Ordering::Equal => return Err(RuleFileError::Repeated { line, site: name() }),
             std::cmp::Ordering::Greater => {
-                return Err(RuleFileError::Unsorted { line, site: name(), before: before.site.clone() });
+                return Err(RuleFileError::Unsorted { line, site: name(), before: before.to_owned() });
             }
         }
     }

@@ -5,7 +5,7 @@
 //! came in: other schemes, no host, invalid UTF-8, longer than the limit. An empty line has an empty canonical URL.
 
 use super::filter::SeenFilter;
-use super::{Applied, RuleSet, Scratch, SiteRules};
+use super::{Applied, RuleSet, Scratch};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::ops::AddAssign;
 
@@ -107,13 +107,12 @@ pub fn canonicalize_lines(
         counts.empty += u64::from(line.is_empty());
         if line.is_empty() || line.len() > max_line || !(all_utf8 || std::str::from_utf8(line).is_ok()) {
             counts.invalid += u64::from(!line.is_empty());
-            let none = JsonLine { line, canonical: line, site: None, fired: &[], invalid: true, seen: true };
+            let none = JsonLine { line, canonical: line, rules, site: None, fired: &[], invalid: true, seen: true };
             write_line(format, &none, output);
             continue;
         }
         let applied = rules.apply(line, None, scratch);
-        let site = applied.site.map(|site| &rules.sites()[site as usize]);
-        let Applied { url: canonical, fired, invalid, .. } = applied;
+        let Applied { url: canonical, site, fired, invalid, .. } = applied;
         let seen = applied.looked_up
             || fired.is_empty()
             || canonical == line
@@ -125,11 +124,11 @@ pub fn canonicalize_lines(
             // A rule fired, so that it is a URL.
             let canonical = if scratch.normalize(line).is_ok() { scratch.normal() } else { line };
             counts.changed += u64::from(canonical != line);
-            write_line(format, &JsonLine { line, canonical, site, fired: &[], invalid, seen: true }, output);
+            write_line(format, &JsonLine { line, canonical, rules, site, fired: &[], invalid, seen: true }, output);
             continue;
         }
         counts.changed += u64::from(canonical != line);
-        write_line(format, &JsonLine { line, canonical, site, fired, invalid, seen }, output);
+        write_line(format, &JsonLine { line, canonical, rules, site, fired, invalid, seen }, output);
     }
     counts
 }
@@ -154,7 +153,8 @@ fn write_line(format: LineFormat, out: &JsonLine<'_>, output: &mut Vec<u8>) {
 struct JsonLine<'a> {
     line: &'a [u8],
     canonical: &'a [u8],
-    site: Option<&'a SiteRules>,
+    rules: &'a RuleSet,
+    site: Option<u32>,
     fired: &'a [u16],
     invalid: bool,
     seen: bool,
@@ -165,8 +165,8 @@ impl Serialize for JsonLine<'_> {
         let mut object = serializer.serialize_struct("line", 7)?;
         object.serialize_field("url", &String::from_utf8_lossy(self.line))?;
         object.serialize_field("canonical", &String::from_utf8_lossy(self.canonical))?;
-        object.serialize_field("site", &self.site.map(|site| site.site.as_str()))?;
-        object.serialize_field("rules", &FiredIds(self.site, self.fired))?;
+        object.serialize_field("site", &self.site.map(|site| self.rules.site_name(site)))?;
+        object.serialize_field("rules", &FiredIds(self.rules, self.site, self.fired))?;
         object.serialize_field("changed", &(self.line != self.canonical))?;
         object.serialize_field("invalid", &self.invalid)?;
         object.serialize_field("seen", &self.seen)?;
@@ -175,12 +175,12 @@ impl Serialize for JsonLine<'_> {
 }
 
 /// Ids of the rules of a site that fired.
-struct FiredIds<'a>(Option<&'a SiteRules>, &'a [u16]);
+struct FiredIds<'a>(&'a RuleSet, Option<u32>, &'a [u16]);
 
 impl Serialize for FiredIds<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rules = self.0.map_or(&[][..], |site| &site.rules);
-        serializer.collect_seq(self.1.iter().map(|&rule| rules[rule as usize].id.as_str()))
+        let FiredIds(rules, site, fired) = *self;
+        serializer.collect_seq(site.iter().flat_map(|&site| fired.iter().map(move |&rule| rules.rule_id(site, rule))))
     }
 }
 

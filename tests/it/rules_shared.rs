@@ -43,7 +43,7 @@ fn rules_are_replaced_under_load() {
         let mut replaced = 0u64;
         while replaced < 400 || batches.load(Ordering::Relaxed) < 400 {
             let old = shared.replace(if replaced.is_multiple_of(2) { other() } else { rule_set() });
-            assert_eq!(old.sites().len(), 2);
+            assert_eq!(old.len(), 2);
             replaced += 1;
             std::thread::yield_now();
         }

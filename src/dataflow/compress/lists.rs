@@ -47,6 +47,8 @@ struct Block {
     /// The worker that has it.
     worker: u64,
     at: u64,
+    /// Bytes of the input, which is given back empty.
+    size: usize,
     input: Vec<u8>,
     output: Vec<u8>,
     counts: ListCounts,
@@ -146,7 +148,7 @@ fn read<'scope>(
                         ledger.blocks += 1;
                         ledger.bytes += read.bytes.len();
                         (block.sequence, block.worker) = (sequence, worker as u64);
-                        (block.at, block.input) = (read.at, read.bytes);
+                        (block.at, block.size, block.input) = (read.at, read.bytes.len(), read.bytes);
                         sequence += 1;
                         session.give(block);
                     }
@@ -248,6 +250,8 @@ impl<'scope> Write<'scope> for Flow<'scope, Block> {
                     }
                     let mut ledger = ledger.borrow_mut();
                     ledger.blocks -= 1;
+                    ledger.bytes -= block.size;
+                    debug_assert!(ledger.blocks > 0 || ledger.bytes == 0, "what is written is no longer under way");
                     ledger.spare.push(block);
                 }
                 if came && let Some(source) = &ledger.borrow().source {

@@ -8,6 +8,9 @@ use crate::index::{DocMap, DocRecord};
 use crate::spill::Scratch;
 use std::sync::Arc;
 
+/// Bytes of records that are written at once.
+const WRITTEN_AT_ONCE: usize = 64 << 10;
+
 /// Writes the records of the documents that stay: their names, their new ids, and their own lengths, or the sum over
 /// their groups where the map merges. Gives the sum of lengths of what is gone. Sorted in `budget` bytes of memory, then
 /// in `scratch`.
@@ -41,6 +44,7 @@ pub fn write(
     let (mut sorted, mut after) = (sorter.finish()?, 0);
     // The survivor comes first of its group.
     let (mut name, mut open): (Vec<u8>, Option<(u32, u64)>) = (Vec::new(), None);
+    let mut messages = Vec::new();
     loop {
         let row = sorted.next_row()?;
         if let (Some(row), Some((id, sum))) = (row, open.as_mut())
@@ -55,9 +59,11 @@ pub fn write(
                 let fault = Fault::SumOverflow { name: Name::Doclength, value: sum };
                 return Err(CompressError::Record { new: docid, source: fault });
             };
-            let mut message = Vec::new();
-            DocRecord { docid, collection_docid: &name, length: length as u32 }.encode(&mut message);
-            output(&message).map_err(CompressError::Edge)?;
+            DocRecord { docid, collection_docid: &name, length: length as u32 }.encode(&mut messages);
+        }
+        if messages.len() >= WRITTEN_AT_ONCE || row.is_none() {
+            output(&messages).map_err(CompressError::Edge)?;
+            messages.clear();
         }
         let Some(row) = row else { break };
         open = Some((number(&row[..4]), u64::from(number(&row[5..9]))));

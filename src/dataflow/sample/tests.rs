@@ -32,7 +32,7 @@ fn dealt(
     let mut keys: Vec<Key> = (0..all.len())
         .map(|row| Key { cluster: all.cluster_hash[row], url: all.url_hash[row], at: row as u64 })
         .collect();
-    select(&mut keys, &params, |a, b| all.tie(a as usize, &all, b as usize));
+    select(&mut keys, &params, |a, b| all.tie(a as usize, &all, b as usize), |at| all.record(at as usize).0);
     let got: Vec<Row> = keys
         .iter()
         .map(|key| {
@@ -53,11 +53,15 @@ fn by_definition(rows: &[Row], params: SampleParams) -> BTreeSet<Row> {
     let distinct: BTreeSet<Row> = rows.iter().filter(|row| draw(row).candidate).cloned().collect();
     let mut candidates: Vec<Row> = distinct.into_iter().collect();
     candidates.sort_by_key(|row| (draw(row).url, draw(row).cluster, row.clone()));
-    let mut sizes = std::collections::BTreeMap::new();
+    let (mut sizes, mut of_forms) = (std::collections::BTreeMap::new(), std::collections::BTreeMap::new());
     candidates.retain(|row| {
         let size = sizes.entry(row.1.clone()).or_insert(0);
         *size += 1;
-        row.1.is_none() || *size <= params.cluster_max
+        let mut form = Vec::new();
+        super::form(row.0.as_bytes(), &mut form);
+        let of_form = of_forms.entry((row.1.clone(), hash64(&form) % FORMS)).or_insert(0);
+        *of_form += 1;
+        row.1.is_none() || *size <= params.cluster_max || *of_form <= params.cluster_max.div_ceil(32)
     });
     let mut clusters: Vec<Row> = candidates.iter().filter(|row| row.1.is_some()).cloned().collect();
     clusters.sort_by_key(|row| (draw(row).cluster, draw(row).url, row.clone()));
@@ -76,7 +80,8 @@ fn row() -> impl Strategy<Value = Row> {
     (0..300u32, proptest::option::of(0..40u32), proptest::bool::weighted(0.1)).prop_map(|(url, label, elsewhere)| {
         // A URL mostly has one label, sometimes another or none.
         let label = label.map(|l| if l < 30 { url / 7 } else { l });
-        (format!("http://a/{url}"), label.map(|l| format!("c{l}")), elsewhere)
+        let form = ["", "x/", "y/z/", "?a=", "?b=", "?a=1&c="][url as usize % 6];
+        (format!("http://a/{form}{url}"), label.map(|l| format!("c{l}")), elsewhere)
     })
 }
 
@@ -164,4 +169,18 @@ fn every_site_is_named_to_its_owner_even_without_candidates() {
         }
     }
     assert_eq!(named.len(), 50);
+}
+
+#[test]
+fn a_rare_form_of_a_large_cluster_trains() {
+    let rows: Vec<Row> = (0..30_000)
+        .map(|i| {
+            let url =
+                if i % 1000 == 0 { format!("http://a/post.php?f={i}") } else { format!("http://a/write.php?u={i}") };
+            (url, Some("login".to_owned()), false)
+        })
+        .collect();
+    let sample = dealt(&rows, SampleParams::default(), 1, |_| 0, usize::MAX);
+    assert_eq!(sample.iter().filter(|row| row.0.contains("post")).count(), 30);
+    assert!((1000..1030).contains(&sample.len()), "{}", sample.len());
 }

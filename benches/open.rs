@@ -1,0 +1,119 @@
+//! Opening the rules of many sites: time, and memory that stays.
+//!
+//! `cargo bench --bench open` writes a rule file of 100,000 sites with six rules each (`UNDUST_BENCH_SITES` for another
+//! number), opens it as `normalize` does, and prints time, bytes a rule, and how fast URLs of all sites are applied. Asked
+//! for: open in under 1 s, at most 300 bytes a rule.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::time::Instant;
+use undust::rules::file::{self, Header, InputCounts};
+use undust::rules::{
+    Constraint, Evidence, Kind, Operation, Params, Representative, Rule, RuleSet, Scratch, SiteRules, Test,
+};
+
+const RULES: usize = 6;
+
+fn main() {
+    let sites: usize = std::env::var("UNDUST_BENCH_SITES").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+    let folder = tempfile::tempdir().expect("a folder for the rule file");
+    let path = folder.path().join("rules.jsonl");
+    write(&path, sites);
+    let size = path.metadata().expect("the file just written").len();
+    // Reading alone: what no reader of this format gets under.
+    let start = Instant::now();
+    let mut reader = BufReader::with_capacity(256 << 10, std::fs::File::open(&path).expect("the file just written"));
+    let (mut line, mut lines) = (Vec::new(), 0);
+    while reader.read_until(b'\n', &mut line).expect("a readable file") > 0 {
+        lines += usize::from(!black_box(&line).is_empty());
+        line.clear();
+    }
+    let floor = start.elapsed();
+    assert_eq!(lines, sites + 1);
+    let (mut rules, mut took) = (None, floor);
+    let memory = allocation_counter::measure(|| {
+        let start = Instant::now();
+        rules = Some(RuleSet::open(&path).expect("rules"));
+        took = start.elapsed();
+    });
+    let rules = rules.expect("opened");
+    let count = (sites * RULES) as f64;
+    println!("{sites} sites x {RULES} rules, {:.0} MB of text", size as f64 / 1e6);
+    println!("reading alone {:>8.2} s", floor.as_secs_f64());
+    println!("open          {:>8.2} s (asked: 1 s)", took.as_secs_f64());
+    println!("memory kept   {:>8.0} bytes a rule (asked: 300)", memory.bytes_current as f64 / count);
+    println!("memory peak   {:>8.0} bytes a rule", memory.bytes_max as f64 / count);
+    let urls: Vec<String> = (0..200_000usize)
+        .map(|i| {
+            let site = i * 7919 % sites;
+            format!("https://site{site}.example/topic/{i}/?utm_source=a{i}&sid={i:x}&page=2&ref=x")
+        })
+        .collect();
+    let (mut scratch, mut changed, mut best) = (Scratch::default(), 0, f64::MAX);
+    let (mut parse, rounds) = (f64::MAX, 5);
+    for _ in 0..rounds {
+        let start = Instant::now();
+        changed =
+            urls.iter().filter(|url| rules.apply(url.as_bytes(), None, &mut scratch).url != url.as_bytes()).count();
+        best = best.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        urls.iter().for_each(|url| drop(black_box(url::Url::parse(black_box(url)))));
+        parse = parse.min(start.elapsed().as_secs_f64());
+    }
+    assert_eq!(changed, urls.len(), "each of these URLs has something to leave out");
+    let each = |time: f64| time * 1e9 / urls.len() as f64;
+    println!("apply         {:>8.0} ns a URL, Url::parse {:.0} ns: {:.2} x", each(best), each(parse), best / parse);
+}
+
+/// The rule file, as `learn` writes it.
+fn write(path: &std::path::Path, sites: usize) {
+    let mut all: Vec<SiteRules> = (0..sites).map(site).collect();
+    all.sort_by(|a, b| a.site.cmp(&b.site));
+    let mut out = BufWriter::new(std::fs::File::create(path).expect("a file in the folder"));
+    let header = Header::new(Params::default(), InputCounts::default());
+    file::write(&header, all.iter(), &mut out).expect("a rule file");
+    out.flush().expect("room for the rule file");
+}
+
+fn site(n: usize) -> SiteRules {
+    let name = format!("site{n}.example");
+    let example = |q: &str| [format!("http://www.{name}/topic/{n}?{q}"), format!("http://{name}/topic/{n}")];
+    let rule = |scope: Vec<Constraint>, key: &str, to: Representative| {
+        let mut rule = Rule {
+            id: String::new(),
+            kind: Kind::Ignore,
+            scope,
+            operations: vec![(key.to_owned(), Operation::Ignore(to))],
+            closed: false,
+            evidence: Evidence {
+                good: 120 + n as u64 % 1000,
+                bad: 1,
+                support_pairs: 4_000,
+                upper_bound_ppm: 8_260,
+                clusters: 43,
+                examples: vec![example("utm_source=a&sid=1"), example("sid=2"), example("ref=x")],
+                ..Evidence::default()
+            },
+            departures: Vec::new(),
+        };
+        rule.id = file::rule_id(&name, &rule);
+        rule
+    };
+    let topic = || vec![Constraint { key: "path0".into(), test: Test::Equals("topic".into()) }];
+    let page = vec![Constraint { key: "query page=".into(), test: Test::Present }];
+    SiteRules {
+        hosts: vec![name.clone(), format!("www.{name}")],
+        rules: vec![
+            rule(Vec::new(), "scheme", Representative::WherePresent("http".into())),
+            rule(Vec::new(), "host", Representative::WherePresent(name.clone())),
+            rule(Vec::new(), "query utm_source=", Representative::LeftOut),
+            rule(topic(), "query sid=", Representative::LeftOut),
+            rule(page, "trailing slash", Representative::LeftOut),
+            rule(topic(), "query ref=", Representative::LeftOut),
+        ],
+        site: name,
+        ..SiteRules::default()
+    }
+}
