@@ -19,7 +19,12 @@ const MIN_PERMILLE: usize = 20;
 /// The same for semicolons in queries, which are rarer and surer.
 const MIN_SEMICOLONS: usize = 8;
 const MIN_SEMICOLONS_PERMILLE: usize = 2;
-/// More good that a cut must bring on the other half, and its share of that half, in thousandths.
+/// Parts of the clusters, each judged by what was learned on the others. With two, what is learned from is half the size
+/// of the real thing, and keys that a cut adds look too poor: of four samples of 1,500 URLs of a wiki the cut at `:` was
+/// taken for none, with four parts for two (mean saved share 0.913 -> 0.926), with eight for all (0.936), at twice the
+/// cost again.
+const FOLDS: u64 = 4;
+/// More good that a cut must bring on the rows that were held out, and its share of them, in thousandths.
 const MIN_GAIN: u64 = 9;
 const MIN_GAIN_PERMILLE: u64 = 2;
 /// What one bad costs in good.
@@ -36,16 +41,19 @@ pub fn choose(training: &Training) -> Tokens {
         return tokens;
     }
     // Another hash than the one that chose the sample.
-    let half = |row: usize| hash64_seeded(&training.clusters[row].to_le_bytes(), 2).is_multiple_of(2);
-    let one = training.subset(|row| sample(row) && half(row));
-    let other = training.subset(|row| sample(row) && !half(row));
-    let trial = |tokens: &Tokens| {
-        let there = judge(&learn_cut(one.clone(), tokens.clone()), &other);
-        let back = judge(&learn_cut(other.clone(), tokens.clone()), &one);
-        (there.0 + back.0, there.1 + back.1)
+    let fold = |row: usize| hash64_seeded(&training.clusters[row].to_le_bytes(), 2) % FOLDS;
+    let apart = |at: u64| {
+        let learned_from = training.subset(|row| sample(row) && fold(row) != at);
+        (learned_from, training.subset(|row| sample(row) && fold(row) == at))
     };
+    let folds: Vec<(Training, Training)> = (0..FOLDS).map(apart).collect();
+    let trial = |tokens: &Tokens| {
+        let judged = folds.iter().map(|(rows, others)| judge(&learn_cut(rows.clone(), tokens.clone()), others));
+        judged.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
+    };
+    let rows: usize = folds.iter().map(|fold| fold.1.len()).sum();
     let mut best = trial(&tokens);
-    let least = MIN_GAIN.max((one.len() + other.len()) as u64 * MIN_GAIN_PERMILLE / 1000);
+    let least = MIN_GAIN.max(rows as u64 * MIN_GAIN_PERMILLE / 1000);
     for candidate in candidates {
         let mut with = tokens.clone();
         match candidate {
