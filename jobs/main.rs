@@ -54,6 +54,12 @@ enum Job {
 }
 
 fn main() -> ExitCode {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !undust::io::parquet::is_decoding() {
+            tell(panic);
+        }
+    }));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(shown) => {

@@ -9,6 +9,7 @@
 //! format's pages are about a megabyte), no column chunk over [`CHUNK_LIMIT`] bytes decoded, and a slice of
 //! [`SLICE`] rows.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -118,8 +119,20 @@ fn open(path: &Path, name: &Path, compression: Compression) -> Result<Serialized
 /// Runs the library's decoders, which believe what a file says of its own lengths: on damaged data they may panic, and
 /// that too costs the row group and not the run.
 fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(ParquetError::General("the decoder gave up on damaged data".to_owned())))
+    DECODING.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    DECODING.set(false);
+    done.unwrap_or_else(|_| Err(ParquetError::General("the decoder gave up on damaged data".to_owned())))
+}
+
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True on a thread that runs the library's decoders: a panic there is damaged data, which is counted, and not to be told
+/// as a defect by the panic hook of the program.
+pub fn is_decoding() -> bool {
+    DECODING.get()
 }
 
 /// Where the columns that undust reads are in the file: flat ones of strings or whole numbers.
@@ -471,4 +484,16 @@ impl<'a> Row<'a> {
 fn hex(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
     u64::from_str_radix(text, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_decoders_is_an_error_and_known_as_theirs() {
+        let panics = || -> Result<(), ParquetError> { std::panic::resume_unwind(Box::new(is_decoding())) };
+        assert!(guarded(panics).unwrap_err().to_string().contains("gave up"));
+        assert!(guarded(|| Ok(is_decoding())).unwrap() && !is_decoding());
+    }
 }

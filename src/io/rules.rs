@@ -4,13 +4,14 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 
 use super::error::IoError;
 use super::output::{atomic_write, require_success};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::filter::{FilterError, SeenFilter};
 use crate::rules::overrides::{Overrides, OverridesError};
-use crate::rules::{Lean, RuleSet, SharedRules, SiteRules};
+use crate::rules::{Lean, LeanSite, RuleSet, Scratch, SharedRules, SiteRules};
 
 /// Name of the rule file in the folder of a result.
 pub const RULES_FILE: &str = "rules.jsonl";
@@ -58,7 +59,7 @@ pub enum OpenError {
 }
 
 /// A rule file that is compiled as it is read: what applying needs is kept, evidence stays on disk. Memory beside the
-/// set: one site.
+/// set: some thousand lines.
 #[derive(Debug)]
 pub struct LeanFile {
     /// Its first line.
@@ -83,23 +84,84 @@ impl LeanFile {
         }
     }
 
-    /// Reads and compiles what is not disabled.
+    /// Reads and compiles what is not disabled, on the processors that there are: some thousand lines at a time, while the
+    /// next are read. The result does not depend on their number.
     ///
     /// # Errors
     /// [`OpenError::File`] with the line and a way out.
     pub fn compile(mut self) -> Result<RuleSet, OpenError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let mut rules = Lean::default();
-        loop {
-            match self.sites.next_site() {
-                Ok(Some(mut site)) => {
-                    self.overrides.apply(std::slice::from_mut(&mut site));
-                    rules.push(&site);
+        let overrides = &self.overrides;
+        let sites = &mut self.sites;
+        let mut compile = || -> Result<(), RuleFileError> {
+            let (mut lines, mut next) = (Vec::new(), Vec::new());
+            read_lines(sites, &mut lines)?;
+            while !lines.is_empty() {
+                let share = lines.len().div_ceil(threads);
+                let (done, read) = std::thread::scope(|scope| {
+                    let work = |part| scope.spawn(move || compile_lines(part, overrides));
+                    let workers: Vec<_> = lines.chunks(share).map(work).collect();
+                    let read = read_lines(sites, &mut next);
+                    // A panic there is one here.
+                    let done = |worker: ScopedJoinHandle<'_, Compiled>| {
+                        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    };
+                    (workers.into_iter().map(done).collect::<Vec<_>>(), read)
+                });
+                // The first fault of the file is the one that is told.
+                for part in done {
+                    for (line, site) in part {
+                        let site = site?;
+                        rules.last().map_or(Ok(()), |before| file::in_order(line, before, site.name()))?;
+                        rules.push(site);
+                    }
                 }
-                Ok(None) => return Ok(rules.finish()),
-                Err(source) => return Err(OpenError::File { path: self.path, source }),
+                read?;
+                std::mem::swap(&mut lines, &mut next);
             }
+            Ok(())
+        };
+        match compile() {
+            Ok(()) => Ok(rules.finish()),
+            Err(source) => Err(OpenError::File { path: self.path, source }),
         }
     }
+}
+
+/// Threads that compile, at most.
+const MOST_THREADS: usize = 8;
+/// Lines that are compiled at a time, and their bytes (one line more).
+const LINES: usize = 4096;
+const LINES_BYTES: usize = 16 << 20;
+
+/// Lines with their numbers, and what became of them.
+type Lines = Vec<(u64, Vec<u8>)>;
+type Compiled = Vec<(u64, Result<LeanSite, RuleFileError>)>;
+
+/// Reads the next lines in place of those in `lines`; none at the end.
+fn read_lines(sites: &mut file::Sites<BufReader<File>>, lines: &mut Lines) -> Result<(), RuleFileError> {
+    lines.clear();
+    let mut bytes = 0;
+    while lines.len() < LINES && bytes < LINES_BYTES {
+        let mut text = Vec::new();
+        let Some(line) = sites.next_line(&mut text)? else { break };
+        bytes += text.len();
+        lines.push((line, text));
+    }
+    Ok(())
+}
+
+fn compile_lines(lines: &[(u64, Vec<u8>)], overrides: &Overrides) -> Compiled {
+    let mut scratch = Scratch::default();
+    let mut compile = |&(line, ref text): &(u64, Vec<u8>)| {
+        let site = file::bare(line, text).map(|mut site| {
+            overrides.apply(std::slice::from_mut(&mut site));
+            LeanSite::new(site, &mut scratch)
+        });
+        (line, site)
+    };
+    lines.iter().map(&mut compile).collect()
 }
 
 /// The rule file at `path`, and the overrides beside it.

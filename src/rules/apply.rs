@@ -51,23 +51,44 @@ impl Names {
 /// A rule set in the making, for applying: sites come sorted by name, and what applying does not need of them goes at
 /// once.
 #[derive(Debug, Default)]
-pub struct Lean {
-    rules: RuleSet,
-    scratch: Scratch,
+pub struct Lean(RuleSet);
+
+/// A site compiled for a [`Lean`] set, on whichever thread.
+#[derive(Debug)]
+pub struct LeanSite {
+    names: Names,
+    hosts: Vec<String>,
+    compiled: Compiled,
+}
+
+impl LeanSite {
+    /// Compiles a site.
+    pub fn new(site: SiteRules, scratch: &mut Scratch) -> LeanSite {
+        LeanSite { names: Names::of(&site), compiled: Compiled::new(&site, scratch), hosts: site.hosts }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.names.site
+    }
 }
 
 impl Lean {
-    /// Compiles a site.
-    pub fn push(&mut self, site: &SiteRules) {
-        let compiled = Compiled::new(site, &mut self.scratch);
-        self.rules.add(site, compiled);
+    /// Adds a site.
+    pub fn push(&mut self, site: LeanSite) {
+        self.0.add(site.names, &site.hosts, site.compiled);
+    }
+
+    /// Name of the site that came last.
+    pub fn last(&self) -> Option<&str> {
+        self.0.names.last().map(|names| &*names.site)
     }
 
     /// The set.
     pub fn finish(mut self) -> RuleSet {
-        self.rules.names.shrink_to_fit();
-        self.rules.compiled.shrink_to_fit();
-        self.rules
+        self.0.names.shrink_to_fit();
+        self.0.compiled.shrink_to_fit();
+        self.0
     }
 }
 
@@ -162,13 +183,13 @@ impl RuleSet {
     /// Of sites sorted by name, each compiled; the rules are not kept.
     pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
         let mut rules = RuleSet::default();
-        sites.zip(compiled).for_each(|(site, compiled)| rules.add(site, compiled));
+        sites.zip(compiled).for_each(|(site, compiled)| rules.add(Names::of(site), &site.hosts, compiled));
         rules
     }
 
-    fn add(&mut self, site: &SiteRules, compiled: Compiled) {
+    fn add(&mut self, names: Names, hosts: &[String], compiled: Compiled) {
         let index = self.names.len() as u32;
-        for host in &site.hosts {
+        for host in hosts {
             let claim = self.hosts.entry(hash64(host.as_bytes())).or_insert(index);
             if *claim != index {
                 self.refused_hosts += u64::from(*claim != AMBIGUOUS);
@@ -180,7 +201,7 @@ impl RuleSet {
                 *claim = AMBIGUOUS;
             }
         }
-        self.names.push(Names::of(site));
+        self.names.push(names);
         self.compiled.push(compiled);
     }
 

@@ -17,7 +17,9 @@
 
 use crate::model::hash64;
 use crate::rules::Params;
-use crate::rules::types::{Constraint, Operation, Rule, SiteRules};
+use crate::rules::Urls;
+use crate::rules::spans::Local;
+use crate::rules::types::{Constraint, Kind, Operation, Rule, SiteRules, Tokens};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 
@@ -214,6 +216,15 @@ impl<R: BufRead> Sites<R> {
         Ok((read_header(&text)?, Sites { input, line: 1, text, before: None }))
     }
 
+    /// Reads the line of the next site into `text`, and gives its number; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn next_line(&mut self, text: &mut Vec<u8>) -> Result<Option<u64>, RuleFileError> {
+        self.line += 1;
+        Ok(read_line(&mut self.input, self.line, text)?.then_some(self.line))
+    }
+
     /// Reads the next site; `None` at the end.
     ///
     /// # Errors
@@ -228,6 +239,67 @@ impl<R: BufRead> Sites<R> {
         check(self.line, self.before.as_deref(), &site)?;
         self.before = Some(site.site.clone());
         Ok(Some(site))
+    }
+}
+
+/// A line of a rule file without the evidence of its rules, which is most of it and is passed over: what applying needs.
+/// Lines that are read out of order are put to [`in_order`] one after the other.
+///
+/// # Errors
+/// As [`read`], but for what is wrong with the evidence.
+pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
+    #[derive(Deserialize)]
+    struct Bare {
+        site: String,
+        hosts: Vec<String>,
+        #[serde(default)]
+        tokens: Tokens,
+        #[serde(default)]
+        label_noise_permille: u32,
+        rules: Vec<BareRule>,
+        #[serde(default)]
+        seen: Urls,
+        #[serde(default)]
+        exceptions: Vec<[String; 2]>,
+        #[serde(default)]
+        aliases: Vec<[String; 2]>,
+        #[serde(default)]
+        local: Vec<Local>,
+    }
+    #[derive(Deserialize)]
+    struct BareRule {
+        id: String,
+        kind: Kind,
+        scope: Vec<Constraint>,
+        operations: Vec<(String, Operation)>,
+        #[serde(default)]
+        closed: bool,
+        #[serde(rename = "evidence")]
+        _evidence: serde::de::IgnoredAny,
+    }
+    let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
+    let Bare { site, hosts, tokens, label_noise_permille, rules, seen, exceptions, aliases, local } = bare;
+    let rule = |rule: BareRule| {
+        let BareRule { id, kind, scope, operations, closed, .. } = rule;
+        let (evidence, departures) = Default::default();
+        Rule { id, kind, scope, operations, closed, evidence, departures }
+    };
+    let rules = rules.into_iter().map(rule).collect();
+    let site = SiteRules { site, hosts, tokens, label_noise_permille, rules, seen, exceptions, aliases, local };
+    check(line, None, &site)?;
+    Ok(site)
+}
+
+/// Whether the site of a line may come after the one before it.
+///
+/// # Errors
+/// [`RuleFileError::Repeated`], [`RuleFileError::Unsorted`].
+pub fn in_order(line: u64, before: &str, site: &str) -> Result<(), RuleFileError> {
+    let name = || site.to_owned();
+    match before.cmp(site) {
+        std::cmp::Ordering::Less => Ok(()),
+        std::cmp::Ordering::Equal => Err(RuleFileError::Repeated { line, site: name() }),
+        std::cmp::Ordering::Greater => Err(RuleFileError::Unsorted { line, site: name(), before: before.to_owned() }),
     }
 }
 
@@ -321,16 +393,7 @@ fn explain(line: u64, text: &[u8], error: &serde_json::Error) -> RuleFileError {
 
 /// What holds for every line behind the header, when it is read and when it is written.
 fn check(line: u64, before: Option<&str>, site: &SiteRules) -> Result<(), RuleFileError> {
-    if let Some(before) = before {
-        let name = || site.site.clone();
-        match before.cmp(site.site.as_str()) {
-            std::cmp::Ordering::Less => {}
-            std::cmp::Ordering::Equal => return Err(RuleFileError::Repeated { line, site: name() }),
-            std::cmp::Ordering::Greater => {
-                return Err(RuleFileError::Unsorted { line, site: name(), before: before.to_owned() });
-            }
-        }
-    }
+    before.map_or(Ok(()), |before| in_order(line, before, &site.site))?;
     let is_id = |id: &str| id.len() == 16 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     match site.rules.iter().position(|rule| !is_id(&rule.id)) {
         None => Ok(()),

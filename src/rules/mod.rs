@@ -17,7 +17,7 @@ pub mod spans;
 pub mod stops;
 pub mod types;
 mod urls;
-pub use apply::{Applied, Canonical, Lean, RuleSet, Scratch};
+pub use apply::{Applied, Canonical, Lean, LeanSite, RuleSet, Scratch};
 pub use overrides::Overrides;
 pub use params::{Method, Params};
 pub use shared::SharedRules;
