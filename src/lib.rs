@@ -21,7 +21,8 @@
 //! - `io`: formats, shards, compression, rejects, output folders.
 //! - `spill`: batches on disk, written and read back in place: the one user of `abomonation` and of `unsafe`.
 //! - `runtime`: configuration, workers, progress, the mesh of processes: how a dataflow is started and watched.
-//! - `dataflow`: the learner on many workers: sample, group by site, energy walk, proof over all records.
+//! - `dataflow`: the jobs on many workers: learning (sample, group by site, energy walk, proof over all records), clusters
+//!   of records without labels, comparing methods, merging the documents of an index.
 //!
 //! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the oracle of the
 //! dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- site <- evaluate` is the direction of

@@ -1,11 +1,13 @@
-//! The dataflows of `undust learn` (design, section 6): the only users of timely, with `runtime`.
+//! The dataflows (design, section 6): the only users of timely, with `runtime`.
 //!
 //! [`learn`] turns records into rule sets, [`proof`] weighs the rule sets on all records; both are built at every worker
 //! and fit on one screen each. Operators are extension traits and stay thin: what they decide is in plain functions
 //! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
 //!
 //! [`alone`] does both for one site in plain code: the oracle of the dataflows. [`clusters`] makes clusters of records
-//! without labels, before the others; it alone uses differential dataflow.
+//! without labels, before the others, through pairs of [`near`] fingerprints; it alone uses differential dataflow.
+//! [`compare`](mod@compare) deals sites to all methods, [`undust`] among them, and [`compress`] merges the documents of an
+//! index: each is a dataflow of its own.
 //!
 //! The module knows no files: records come from a [`types::Source`], results are values.
 pub mod alone;
