@@ -83,7 +83,8 @@ enum Next {
 pub fn keep(listener: &TcpListener, porch: &Arc<Porch>, joined: &Sender<Joined>) {
     let mut visitors: Vec<Visitor> = Vec::new();
     while !porch.closed.load(Ordering::Acquire) {
-        while let Ok((socket, from)) = listener.accept() {
+        // So many at one time, so that a flood does not keep those who are in from being looked at.
+        for (socket, from) in std::iter::from_fn(|| listener.accept().ok()).take(WAITING) {
             if visitors.len() >= WAITING {
                 porch.notices.refused(visitors[0].from, "pushed out by newer connections before it said who it is");
                 visitors.remove(0);
