@@ -73,17 +73,16 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         }
     }
     for (n, identity) in identities.iter().enumerate() {
-        let Some(canonical) = &identity.canonical else {
-            continue;
-        };
-        match target_of[n] {
-            Some(best) if best != n => {
+        match (&identity.canonical, target_of[n]) {
+            (canonical, Some(best)) if best != n => {
+                // Members that all lead elsewhere are no page to go to, but they may be looked up.
+                let from = canonical.as_deref().unwrap_or_else(|| training.url(identity.rows[0] as usize));
                 let to = identities[best].canonical.as_deref().expect("a target has a canonical URL");
-                look_ups.push([text(canonical), text(to)]);
+                look_ups.push([text(from), text(to)]);
             }
-            Some(_) => seen.push(text(canonical)),
-            None if *canonical != identity.composed => seen.push(text(canonical)),
-            None => {}
+            (Some(canonical), Some(_)) => seen.push(text(canonical)),
+            (Some(canonical), None) if *canonical != identity.composed => seen.push(text(canonical)),
+            _ => {}
         }
     }
     if !noisy {
