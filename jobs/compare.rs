@@ -13,15 +13,14 @@ use undust::baselines::results::Protocol;
 use undust::baselines::{Name, Setup};
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::atomic_write;
-use undust::io::reader::LINE_LIMIT;
-use undust::io::shards;
-use undust::model::SiteBy;
 use undust::report::tables;
 use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
 
 use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of, lost, together};
-use crate::report::{Failure, say};
+use crate::failure::Failure;
+use crate::messages::say;
+use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
 use crate::source::Shards;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
@@ -32,9 +31,6 @@ use crate::source::Shards;
 /// 0 writes; with --local-shards the crawl order of a site is that of the processes, then that of their shards.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Files, folders (their shards, by extension) or globs.
-    #[arg(value_name = "INPUT", required = true)]
-    inputs: Vec<PathBuf>,
     /// Folder for the results; must be empty or absent.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -69,24 +65,17 @@ pub struct CompareArgs {
     /// Departures from WWW10 that the published methods take, by comma.
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     published: Vec<Departure>,
-    /// The site of a record without a label.
-    #[arg(long, value_enum, default_value_t)]
-    site_by: By,
-    /// Worker threads of each process (default: 1).
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
+    #[command(flatten)]
+    sites: SiteChoice,
+    #[command(flatten)]
+    workers: Workers,
     /// Most memory for the records, a process (default: 4GiB).
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// Format of the inputs, where the extension does not tell.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Longest line of the input in bytes; longer ones are rejected.
-    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
-    line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    records: LabelledInputs,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -98,19 +87,6 @@ enum How {
     #[default]
     Www10,
     Sigir2017,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum By {
-    #[default]
-    Domain,
-    Host,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Tsv,
-    Jsonl,
 }
 
 /// Departures of undust that the published method knows as switches (docs/method.md).
@@ -159,25 +135,18 @@ fn rates_of_the_paper() -> Vec<f64> {
 pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let cluster = args.cluster.read().map_err(ClusterError::into_failure)?;
     let plan = plan(&args)?;
-    let format = args.format.map(|format| match format {
-        Format::Tsv => shards::Format::Tsv,
-        Format::Jsonl => shards::Format::Jsonl,
-    });
-    let shards = shards::find(&args.inputs, &shards::Options { format, ..shards::Options::default() })?;
+    let shards = args.records.find()?;
     if args.cluster.process() == 0 {
         prepare(&args.out)?;
     }
     let began = Instant::now();
-    let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.site_by, args.line_limit)));
+    let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.sites, args.reading.line_limit)));
     let job = Job {
         plan,
-        site_by: match args.site_by {
-            By::Domain => SiteBy::Domain,
-            By::Host => SiteBy::Host,
-        },
+        site_by: args.sites.by(),
         shards: shards.len(),
         local: cluster.is_some() && args.place.local_shards,
-        workers: args.workers.or(cluster.as_ref().and_then(|c| c.workers)).unwrap_or(1).into(),
+        workers: args.workers.count(cluster.as_ref()),
         memory: args.memory.or(cluster.as_ref().and_then(|c| c.memory)).unwrap_or(4 << 30),
         clock: Arc::new(move || began.elapsed().as_secs_f64()),
     };
@@ -185,7 +154,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let mesh = mesh.map_err(ClusterError::into_failure)?;
     let source = Arc::new(Shards {
         shards,
-        line_limit: args.line_limit,
+        line_limit: args.reading.line_limit,
         counts: true,
         rejects: Arc::default(),
         local: None,
@@ -213,7 +182,7 @@ fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Me
     if let Some(mesh) = mesh {
         mesh.broadcast(Vec::new()).map_err(|error| ClusterError::Mesh(error).into_failure())?;
     }
-    if !args.quiet {
+    if !args.reading.quiet.is_set() {
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
         let (sites, rejected, seconds) = (comparison.sites.len(), rejects.total(), (job.clock)());
         say(format!(
@@ -291,7 +260,7 @@ fn read_hosts(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
 
 /// The folder, made where it is not there; refused where it holds anything.
 pub fn prepare(out: &Path) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(crate::report::Exit::Failed, format!("{}: {error}", out.display()));
+    let failed = |error: io::Error| Failure::new(crate::failure::Exit::Failed, format!("{}: {error}", out.display()));
     std::fs::create_dir_all(out).map_err(failed)?;
     if std::fs::read_dir(out).map_err(failed)?.next().is_some() {
         return Err(Failure::usage(format!("{} is not empty: name another folder", out.display())));
@@ -312,7 +281,7 @@ fn write(out: &Path, compared: &Compared) -> Result<String, Failure> {
     let mut text: String = tables.iter().map(|table| table.text() + "\n").collect();
     file("tables.txt", &text)?;
     text.push_str(&tables::times(times, &comparison.methods).text());
-    crate::report_html::write(out)?;
+    crate::report::write(out)?;
     file("_SUCCESS", "")?;
     Ok(text)
 }
