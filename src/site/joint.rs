@@ -54,7 +54,7 @@ pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters) -> Vec<Ve
     }
     let enough = |set: &Set| set.clusters >= MIN_CLUSTERS || set.most >= MIN_PAIRS;
     let mut sets: Vec<Set> = sets.into_values().filter(enough).collect();
-    let rank = |set: &Set| (std::cmp::Reverse((set.clusters, set.most)));
+    let rank = |set: &Set| std::cmp::Reverse((set.clusters, set.most));
     sets.sort_unstable_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.keys.cmp(&b.keys)));
     sets.truncate(MAX_SETS);
     let mut sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.keys).collect();
