@@ -8,6 +8,7 @@ mod compress_index;
 mod evaluate;
 mod explain;
 mod export;
+mod fetch;
 mod labelled;
 mod labels;
 mod learn;

@@ -18,6 +18,7 @@ use super::joint;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::sinks::{self, Sinks};
+use super::{Stage, Without};
 use crate::url::Fixed;
 
 /// What bad rows cost when candidates are ranked.
@@ -117,6 +118,8 @@ pub struct Covering {
     seen: Vec<Witness>,
     /// Constant pages.
     pub(super) sinks: Sinks,
+    /// Levels that are left out, to measure what they are for.
+    pub without: Without,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     pub(super) counts: Vec<Vec<u32>>,
@@ -140,6 +143,7 @@ impl Covering {
             noise: 0,
             seen: Vec::new(),
             sinks,
+            without: Without::default(),
             sorter: Sorter::default(),
             counts: Vec::new(),
             ignores: vec![None; keys],
@@ -174,7 +178,7 @@ impl Covering {
         let singles = self.singles();
         let first = self.rules.is_empty();
         let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
-        if first {
+        if first && !self.without.has(Stage::Noise) {
             self.noise = noise::floor(self.seen.drain(..));
             if self.noise > 0 {
                 // The caps are higher now.
@@ -185,18 +189,24 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
-        let joint = self.joint(&clusters);
+        let joint = if self.without.has(Stage::Joint) { Vec::new() } else { self.joint(&clusters) };
         let found = self.try_all(joint, &clusters, &mut tables);
         if self.adopt_all(found) {
             return true;
         }
-        let conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
+        let mut conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
+        if self.without.has(Stage::Conditions) {
+            conditions.clear();
+        }
         let found = tables
             .iter()
             .flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise, &self.sinks))
             .collect();
         if self.adopt_all(found) {
             return true;
+        }
+        if self.without.has(Stage::Classes) {
+            return false;
         }
         let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
         let found: Vec<Proposal> = tables
@@ -226,7 +236,7 @@ impl Covering {
         let ignore = |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k]));
         let varying = self.varying().into_iter().filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH));
         let mut out: Vec<_> = varying.map(ignore).collect();
-        for family in FAMILIES {
+        for family in FAMILIES.into_iter().filter(|_| !self.without.has(Stage::Functions)) {
             let keys: Vec<usize> =
                 (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
             if !keys.is_empty() {
