@@ -58,10 +58,11 @@ fn head(out: &mut String, comparison: &Comparison) {
         out,
         "<header><h1>Learned URL normalization: methods compared</h1><p class=lead>{} sites, {urls} URLs of {clusters} pages. {} \
          Where one figure stands for a method, the highest false-positive rate is {headline}.</p>\
-         <nav><a href=\"#overview\">Overview</a>{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
+         <nav><a href=\"#overview\">Overview</a>{}{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
         comparison.sites.len(),
         escaped(&(how + &tables::without(comparison))),
         if comparison.protocol == Protocol::Www10 { "<a href=\"#figures\">Figures</a>" } else { "" },
+        if precision::curves(comparison).is_empty() { "" } else { "<a href=\"#precision\">DustBuster</a>" },
     );
 }
 
