@@ -1,5 +1,6 @@
 //! Runs on several processes: the arguments that name them, and how a job begins and ends among peers.
-use super::report::{Exit, Failure, chain, say};
+use super::failure::{Exit, Failure, chain};
+use super::messages::say;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -1,23 +1,22 @@
 //! `undust clusters`: records in, records with the labels of their duplicate clusters out.
 
 use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, together};
+use super::failure::{Exit, Failure};
 use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
-use super::report::{Exit, Failure, say};
-use clap::{Args, ValueEnum};
+use super::options::{Reading, Room, SiteChoice, Workers};
+use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use undust::dataflow::RunError;
 use undust::io::output::PendingFile;
-use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
 use undust::io::table::{TableWriter, labelled, line};
 use undust::io::{IoError, Rejects, Shard, ShardReader};
-use undust::model::{RecordBatch, SiteBy};
+use undust::model::RecordBatch;
 use undust::runtime::hosts::Cluster;
-use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
 use undust::runtime::progress::{Progress, Reporter};
 
@@ -38,40 +37,24 @@ pub struct ClustersArgs {
     out: PathBuf,
     #[command(flatten)]
     records: RecordArgs,
-    /// Worker threads of each process (default: 1).
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
-    /// The site of a record without a label: the registrable domain of its host, or the host.
-    #[arg(long, value_enum, default_value_t = By::Domain)]
-    site_by: By,
-    /// Memory of all workers of a process together; what does not fit is kept in scratch (default: 1GiB).
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    memory: Option<usize>,
-    /// Folder for scratch files (default: that of the system, TMPDIR).
-    #[arg(long, value_name = "DIR")]
-    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    workers: Workers,
+    #[command(flatten)]
+    sites: SiteChoice,
+    #[command(flatten)]
+    room: Room,
     /// Replaces FILE if it is there.
     #[arg(long)]
     overwrite: bool,
     /// More rejected records than this end the run with code 4; the output is written.
     #[arg(long, value_name = "COUNT|PERCENT%", default_value = "5%")]
     max_rejects: Limit,
-    /// Longest line of the input in bytes; longer ones are rejected.
-    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
-    line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
     place: ShardArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
-    Domain,
-    Host,
 }
 
 /// Runs the job.
@@ -93,7 +76,7 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     }
     let plan = Plan::of(&args, cluster.as_ref());
     let shards = args.records.find(&args.inputs, &plan.scratch)?;
-    let parameters = digest_of(&("clusters", format!("{:?} {:?}", args.records, args.site_by), args.line_limit));
+    let parameters = digest_of(&("clusters", format!("{:?} {:?}", args.records, args.sites), args.reading.line_limit));
     let agreed = args.place.digest(&shards.shards);
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed);
     let mesh = mesh.map_err(|error| error.into_failure())?;
@@ -109,11 +92,10 @@ struct Plan {
 
 impl Plan {
     fn of(args: &ClustersArgs, cluster: Option<&Cluster>) -> Plan {
-        let scratch = args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone()));
         Plan {
-            workers: args.workers.or(cluster.and_then(|c| c.workers)).unwrap_or(1).into(),
-            memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
-            scratch: scratch.unwrap_or_else(std::env::temp_dir),
+            workers: args.workers.count(cluster),
+            memory: args.room.memory(cluster),
+            scratch: args.room.scratch(cluster),
         }
     }
 }
@@ -134,18 +116,13 @@ fn part(
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<(), Failure> {
     let progress = Arc::new(Progress::default());
-    let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
-    let site_by = match args.site_by {
-        By::Domain => SiteBy::Domain,
-        By::Host => SiteBy::Host,
-    };
+    let reporter = (!args.reading.quiet.is_set()).then(|| Reporter::start(progress.clone()));
     let means = Means {
-        site_by,
+        site_by: args.sites.by(),
         workers: plan.workers,
         memory: plan.memory,
         scratch: &plan.scratch,
-        line_limit: args.line_limit,
-        quiet: args.quiet,
+        reading: args.reading,
         progress,
         mesh,
         local: mesh.is_some() && args.place.local_shards,
@@ -163,7 +140,7 @@ fn part(
         }
         _ => found.shards.clone(),
     };
-    let file = write(out, &mine, args.line_limit, &mut rejects)?;
+    let file = write(out, &mine, args.reading.line_limit, &mut rejects)?;
     drop(reporter);
     let mut rejects = found.rejects.clone().unwrap_or(rejects);
     if let Some(mesh) = mesh {
@@ -171,9 +148,9 @@ fn part(
         rejects = all_rejects(mesh, &rejects).map_err(|error| error.into_failure())?;
     }
     file.commit()?;
-    if !args.quiet && mesh.is_none_or(|mesh| mesh.process() == 0) {
+    if mesh.is_none_or(|mesh| mesh.process() == 0) {
         for (reason, count) in rejects.counts() {
-            say(format!("rejected: {count} {reason}"));
+            args.reading.quiet.say(format_args!("rejected: {count} {reason}"));
         }
     }
     if rejects.exceeds(args.max_rejects) {

@@ -13,18 +13,17 @@ use undust::baselines::results::Protocol;
 use undust::baselines::{Name, Setup};
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::atomic_write;
-use undust::io::reader::LINE_LIMIT;
-use undust::io::shards;
-use undust::model::SiteBy;
 use undust::report::tables;
 use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
 use undust::site::Stage;
 
 use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of, lost, together};
+use crate::failure::Failure;
 use crate::fetch::FetchArgs;
 use crate::labels::parse_base;
-use crate::report::{Failure, say};
+use crate::messages::say;
+use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
 use crate::source::Shards;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
@@ -35,9 +34,6 @@ use crate::source::Shards;
 /// 0 writes; with --local-shards the crawl order of a site is that of the processes, then that of their shards.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Files, folders (their shards, by extension) or globs.
-    #[arg(value_name = "INPUT", required = true)]
-    inputs: Vec<PathBuf>,
     /// Folder for the results; must be empty or absent.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -73,7 +69,7 @@ pub struct CompareArgs {
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     published: Vec<Departure>,
     /// Stages of undust that are left out, by comma, to measure what they are for: tokens, functions, joint, conditions,
-    /// classes, sinks, noise, forms, energy-walk, mirrors, exceptions, look-ups, spans, proof.
+    /// classes, defaults, sinks, noise, forms, energy-walk, mirrors, exceptions, look-ups, spans, proof.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = stage)]
     without: Vec<Stage>,
     /// DustBuster learns from the sizes of answers instead of from clusters, and from records without a cluster, too: access
@@ -85,24 +81,17 @@ pub struct CompareArgs {
     /// Scheme and host of the site that access logs are of, where their lines do not name it.
     #[arg(long, value_name = "URL", value_parser = parse_base)]
     log_base: Option<String>,
-    /// The site of a record without a label.
-    #[arg(long, value_enum, default_value_t)]
-    site_by: By,
-    /// Worker threads of each process (default: 1).
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
+    #[command(flatten)]
+    sites: SiteChoice,
+    #[command(flatten)]
+    workers: Workers,
     /// Most memory for the records, a process (default: 4GiB).
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// Format of the inputs, where the extension does not tell.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Longest line of the input in bytes; longer ones are rejected.
-    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
-    line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    records: LabelledInputs,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -114,20 +103,6 @@ enum How {
     #[default]
     Www10,
     Sigir2017,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum By {
-    #[default]
-    Domain,
-    Host,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Tsv,
-    Jsonl,
-    AccessLog,
 }
 
 /// Departures of undust that the published method knows as switches (docs/method.md).
@@ -184,34 +159,23 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let server = args.live.server()?.map(Arc::new);
     if let Some(server) = &server {
         // One asks at a time, in an order that does not depend on who is faster.
-        if args.workers.is_some_and(|workers| workers > 1) || cluster.is_some() {
+        if args.workers.count(None) > 1 || cluster.is_some() {
             return Err(Failure::usage("--fetch asks one page after the other: one worker, one process"));
         }
         plan.setup.server = Some(server.clone());
     }
-    let format = args.format.map(|format| match format {
-        Format::Tsv => shards::Format::Tsv,
-        Format::Jsonl => shards::Format::Jsonl,
-        Format::AccessLog => shards::Format::AccessLog,
-    });
-    let shards = shards::find(
-        &args.inputs,
-        &shards::Options { format, log_base: args.log_base.clone(), ..shards::Options::default() },
-    )?;
+    let shards = args.records.find_with(args.log_base.as_deref())?;
     if args.cluster.process() == 0 {
         prepare(&args.out)?;
     }
     let began = Instant::now();
-    let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.site_by, args.line_limit)));
+    let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.sites, args.reading.line_limit)));
     let job = Job {
         plan,
-        site_by: match args.site_by {
-            By::Domain => SiteBy::Domain,
-            By::Host => SiteBy::Host,
-        },
+        site_by: args.sites.by(),
         shards: shards.len(),
         local: cluster.is_some() && args.place.local_shards,
-        workers: args.workers.or(cluster.as_ref().and_then(|c| c.workers)).unwrap_or(1).into(),
+        workers: args.workers.count(cluster.as_ref()),
         memory: args.memory.or(cluster.as_ref().and_then(|c| c.memory)).unwrap_or(4 << 30),
         clock: Arc::new(move || began.elapsed().as_secs_f64()),
     };
@@ -219,7 +183,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let mesh = mesh.map_err(ClusterError::into_failure)?;
     let source = Arc::new(Shards {
         shards,
-        line_limit: args.line_limit,
+        line_limit: args.reading.line_limit,
         counts: true,
         rejects: Arc::default(),
         local: None,
@@ -227,7 +191,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         facts: args.sizes,
     });
     together(mesh.as_deref(), || part(&args, &job, source, mesh.as_ref()))?;
-    if let Some(server) = server.filter(|_| !args.quiet) {
+    if let Some(server) = server.filter(|_| !args.reading.quiet.is_set()) {
         say(server.asked());
     }
     Ok(())
@@ -252,7 +216,7 @@ fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Me
     if let Some(mesh) = mesh {
         mesh.broadcast(Vec::new()).map_err(|error| ClusterError::Mesh(error).into_failure())?;
     }
-    if !args.quiet {
+    if !args.reading.quiet.is_set() {
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
         let (sites, rejected, seconds) = (comparison.sites.len(), rejects.total(), (job.clock)());
         say(format!(
@@ -337,7 +301,7 @@ fn read_hosts(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
 
 /// The folder, made where it is not there; refused where it holds anything.
 pub fn prepare(out: &Path) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(crate::report::Exit::Failed, format!("{}: {error}", out.display()));
+    let failed = |error: io::Error| Failure::new(crate::failure::Exit::Failed, format!("{}: {error}", out.display()));
     std::fs::create_dir_all(out).map_err(failed)?;
     if std::fs::read_dir(out).map_err(failed)?.next().is_some() {
         return Err(Failure::usage(format!("{} is not empty: name another folder", out.display())));
@@ -358,7 +322,7 @@ fn write(out: &Path, compared: &Compared) -> Result<String, Failure> {
     let mut text: String = tables.iter().map(|table| table.text() + "\n").collect();
     file("tables.txt", &text)?;
     text.push_str(&tables::times(times, &comparison.methods).text());
-    crate::report_html::write(out)?;
+    crate::report::write(out)?;
     file("_SUCCESS", "")?;
     Ok(text)
 }

@@ -20,12 +20,13 @@ use undust::io::compression::Compression;
 use undust::io::docmap::{DocMapWriter, Fate};
 use undust::io::output::PendingFile;
 use undust::runtime::hosts::Cluster;
-use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
 use undust::spill::Scratch;
 
 use crate::cluster::{ClusterArgs, ClusterError, digest_of, lost, together};
-use crate::report::{Failure, Pace};
+use crate::failure::Failure;
+use crate::messages::Pace;
+use crate::options::{Quiet, Room, refuse_to_replace};
 use crate::rules_dir::RulesDir;
 
 /// Merges the documents of an inverted index whose URLs have one canonical URL.
@@ -41,7 +42,7 @@ use crate::rules_dir::RulesDir;
 /// On several processes the index, the list of URLs and the output are needed at process 0 only, the rules at each; the
 /// bytes are those of one process.
 #[derive(Args, Debug)]
-#[command(after_long_help = crate::report::EXIT_CODES)]
+#[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct CompressIndexArgs {
     #[command(flatten)]
     rules: RulesDir,
@@ -80,15 +81,10 @@ pub struct CompressIndexArgs {
     /// Worker threads of each process; by default as many as there are processors.
     #[arg(short = 'w', long, value_name = "N")]
     workers: Option<NonZeroUsize>,
-    /// Memory of all workers of a process for names and URLs; what does not fit is kept in scratch (default: 1GiB).
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    memory: Option<usize>,
-    /// Folder for scratch files (default: that of the system, TMPDIR).
-    #[arg(long, value_name = "DIR")]
-    scratch: Option<PathBuf>,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    room: Room,
+    #[command(flatten)]
+    quiet: Quiet,
     #[command(flatten)]
     cluster: ClusterArgs,
 }
@@ -139,7 +135,8 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
         }
     };
     if args.cluster.process() == 0 {
-        refuse_to_replace(&args)?;
+        let outputs = [Some(&args.out), args.docmap.as_ref()].into_iter().flatten();
+        outputs.filter(|_| !args.overwrite).try_for_each(|path| refuse_to_replace(path))?;
     }
     let mesh = args.cluster.meet(cluster.as_ref(), task.workers, &digest, "at process 0");
     let mesh = mesh.map_err(ClusterError::into_failure)?;
@@ -147,18 +144,6 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
         Some(mesh) if mesh.process() > 0 => help(&args, &task, mesh),
         _ => compress(&args, &task, mesh.as_ref()),
     })
-}
-
-/// No surprise overwrite.
-fn refuse_to_replace(args: &CompressIndexArgs) -> Result<(), Failure> {
-    for path in [Some(&args.out), args.docmap.as_ref()].into_iter().flatten() {
-        if !args.overwrite && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
-            let path = path.display();
-            let text = format!("{path}: exists; name another file, or give --overwrite to replace it");
-            return Err(Failure::usage(text));
-        }
-    }
-    Ok(())
 }
 
 /// A process of the run that is not the first: works for it.
@@ -249,7 +234,7 @@ fn open<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What a failure says: those of files speak for themselves.
 fn failure(error: CompressError) -> Failure {
     match error {
-        CompressError::Edge(error) => Failure::new(crate::report::Exit::Failed, error),
+        CompressError::Edge(error) => Failure::new(crate::failure::Exit::Failed, error),
         CompressError::Workers(error) => lost(error),
         error => error.into(),
     }
@@ -273,8 +258,8 @@ fn task(args: &CompressIndexArgs, cluster: Option<&Cluster>) -> Task {
         },
         keep_urls: args.docmap.is_some(),
         workers: workers.get(),
-        memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
-        scratch: args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir),
+        memory: args.room.memory(cluster),
+        scratch: args.room.scratch(cluster),
     }
 }
 

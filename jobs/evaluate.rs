@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use undust::evaluate::{Counts, Evaluation, Grouping, Rates, SiteFigures, Summary};
 use undust::io::output::atomic_write;
-use undust::io::reader::LINE_LIMIT;
-use undust::io::{Rejects, ShardReader, shards};
-use undust::model::{RecordBatch, SiteBy};
+use undust::io::{Rejects, ShardReader};
+use undust::model::RecordBatch;
 
-use crate::report::{Failure, Pace, say};
+use crate::failure::{EXIT_CODES, Failure};
+use crate::messages::Pace;
+use crate::options::{LabelledInputs, Reading, SiteChoice};
 use crate::rules_dir::RulesDir;
 
 /// Figures for rules on labelled records.
@@ -24,37 +25,28 @@ use crate::rules_dir::RulesDir;
 /// that is repeated in a site counts once, its first record wins; records without a cluster are left out. Memory: 48
 /// bytes a labelled record.
 #[derive(Args, Debug)]
-#[command(after_long_help = FIGURES)]
+#[command(after_long_help = format!("{FIGURES}\n\n{EXIT_CODES}"))]
 pub struct EvaluateArgs {
     #[command(flatten)]
     rules: RulesDir,
-    /// Files, folders (their shards, by extension) or globs.
-    #[arg(value_name = "INPUT", required = true)]
-    inputs: Vec<PathBuf>,
     /// Takes each file as one site, whatever the labels; the host of a URL alone decides which rules apply.
     #[arg(long, conflicts_with = "site_by")]
     one_site: bool,
-    /// The site of a record without a label.
-    #[arg(long, value_enum, default_value_t)]
-    site_by: By,
-    /// Format of the inputs, where the extension does not tell.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    #[command(flatten)]
+    sites: SiteChoice,
+    #[command(flatten)]
+    records: LabelledInputs,
     /// Writes the figures of all sites to this file, as one JSON object.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Shows all sites, not only the twenty with the most URLs.
     #[arg(long)]
     all: bool,
-    /// Longest line of the input in bytes; longer ones are rejected.
-    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
-    line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
-/// What the columns mean, and the exit codes.
+/// What the columns mean.
 const FIGURES: &str = "\
 Figures:
   n, clusters      distinct labelled URLs, their duplicate clusters
@@ -67,59 +59,25 @@ Figures:
   saved            fetches rightly saved, as a share of those that perfect rules save (nothing without rec)
   f_ok, f_bad      of the rewritten URLs: those whose canonical URL is a listed URL of the same, of another cluster
   star             URLs whose canonical URL holds `*`
-  -                not defined (no duplicates, or no rewritten URL)
-
-Exit codes:
-  0  done (also when the reader of standard output goes away early, as `head` does)
-  1  the run failed
-  2  usage or configuration
-  3  a peer was lost or never came
-  4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not";
-
-/// The site of a record without a label.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum By {
-    /// The registrable domain of its host.
-    #[default]
-    Domain,
-    /// Its host.
-    Host,
-}
-
-/// Format of the inputs.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// url, tab, cluster, and perhaps tab, site.
-    Tsv,
-    /// One JSON object a line.
-    Jsonl,
-}
+  -                not defined (no duplicates, or no rewritten URL)";
 
 /// Sites shown without `--all`.
 const SHOWN: usize = 20;
 
 /// Runs the job.
 pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
-    let format = args.format.map(|format| match format {
-        Format::Tsv => shards::Format::Tsv,
-        Format::Jsonl => shards::Format::Jsonl,
-    });
-    let shards = shards::find(&args.inputs, &shards::Options { format, ..shards::Options::default() })?;
+    let shards = args.records.find()?;
     let rules = args.rules.open()?;
-    let by = match args.site_by {
-        By::Domain => SiteBy::Domain,
-        By::Host => SiteBy::Host,
-    };
-    let mut evaluation = Evaluation::new(&rules, Grouping::Site(by));
+    let mut evaluation = Evaluation::new(&rules, Grouping::Site(args.sites.by()));
     let mut rejects = Rejects::default();
     let mut batch = RecordBatch::default();
     let mut records = 0;
-    let mut pace = Pace::new("evaluate", "records", args.quiet);
+    let mut pace = Pace::new("evaluate", "records", args.reading.quiet);
     for shard in &shards {
         if args.one_site {
             evaluation.set_grouping(Grouping::One(shard.name.clone()));
         }
-        let mut reader = ShardReader::open(shard, args.line_limit, Arc::new(AtomicU64::new(0)))?;
+        let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
         while reader.next_batch(&mut batch, &mut rejects)? {
             evaluation.add(&batch);
             records += batch.len() as u64;
@@ -135,9 +93,10 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&all)? + "\n";
         atomic_write(path, |file| file.write_all(text.as_bytes()))?;
     }
-    if !args.quiet {
-        say(format!("{records} records, {unlabelled} without a cluster, {} lines rejected", rejects.total()));
-    }
+    let rejected = rejects.total();
+    args.reading
+        .quiet
+        .say(format_args!("{records} records, {unlabelled} without a cluster, {rejected} lines rejected"));
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(table(&sites, &summary, args.all).as_bytes())

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use undust::rules::Overrides;
 use undust::rules::explain::{Step, Trace};
 
-use crate::report::Failure;
+use crate::failure::Failure;
 use crate::rules_dir::RulesDir;
 
 /// Shows what the rules do to a URL, step by step.
@@ -17,7 +17,7 @@ use crate::rules_dir::RulesDir;
 /// clusters they came from) and whether it fired or which constraint stopped it, or what would have stopped it; and the
 /// canonical URL, with a learned look-up or a URL actually seen where one decided.
 #[derive(Args, Debug)]
-#[command(after_long_help = crate::report::EXIT_CODES)]
+#[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ExplainArgs {
     #[command(flatten)]
     rules: RulesDir,

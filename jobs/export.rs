@@ -9,7 +9,8 @@ use undust::io::rules::write_overrides;
 use undust::rules::Overrides;
 use undust::rules::export::{Export, Target, export};
 
-use crate::report::{Failure, say};
+use crate::failure::Failure;
+use crate::messages::say;
 use crate::rules_dir::RulesDir;
 
 /// Writes the rules for another system.
@@ -22,7 +23,7 @@ use crate::rules_dir::RulesDir;
 /// The targets expect URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3), which they make by themselves. See
 /// docs/crawlers.md for what each can express and where its file goes.
 #[derive(Args, Debug)]
-#[command(after_long_help = crate::report::EXIT_CODES)]
+#[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ExportArgs {
     #[command(flatten)]
     rules: RulesDir,

@@ -9,7 +9,7 @@ use undust::baselines::dustbuster::sketch::sketch;
 use undust::baselines::dustbuster::validate::{Page, Server};
 use undust::io::fetch::{Fetched, Fetcher, Limits};
 
-use crate::report::Failure;
+use crate::failure::Failure;
 
 /// Whom DustBuster asks, and how much.
 #[derive(Args, Debug)]

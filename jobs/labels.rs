@@ -2,7 +2,8 @@
 //! `--cluster-by auto`, and the clustering run before the learner's.
 
 use super::labelled::{Parts, Relabelled, write_failed};
-use super::report::say;
+use super::messages::say;
+use super::options::{Reading, any_format};
 use super::survey::Survey;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ use undust::runtime::workers::WorkersError;
 #[derive(Args, Debug, Clone)]
 pub struct RecordArgs {
     /// Format of the input, where neither name nor content tells.
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    #[arg(long, value_parser = any_format())]
+    pub format: Option<edge::Format>,
     /// Scheme and host of the site that access logs are of, where their lines do not name it.
     #[arg(long, value_name = "URL", value_parser = parse_base)]
     pub log_base: Option<String>,
@@ -29,32 +30,6 @@ pub struct RecordArgs {
     /// URLs, redirects, or the best of these that the input holds.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ClusterBy::Auto)]
     pub cluster_by: ClusterBy,
-}
-
-/// Formats of records.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Format {
-    Tsv,
-    Jsonl,
-    Cdx,
-    Cdxj,
-    Warc,
-    Parquet,
-    AccessLog,
-}
-
-impl From<Format> for edge::Format {
-    fn from(format: Format) -> edge::Format {
-        match format {
-            Format::Tsv => edge::Format::Tsv,
-            Format::Jsonl => edge::Format::Jsonl,
-            Format::Cdx => edge::Format::Cdx,
-            Format::Cdxj => edge::Format::Cdxj,
-            Format::Warc => edge::Format::Warc,
-            Format::Parquet => edge::Format::Parquet,
-            Format::AccessLog => edge::Format::AccessLog,
-        }
-    }
 }
 
 /// What makes a cluster.
@@ -107,8 +82,7 @@ pub struct Means<'a> {
     pub workers: usize,
     pub memory: usize,
     pub scratch: &'a Path,
-    pub line_limit: usize,
-    pub quiet: bool,
+    pub reading: Reading,
     pub progress: Arc<Progress>,
     /// The other processes, if any.
     pub mesh: Option<&'a Arc<Mesh>>,
@@ -119,16 +93,16 @@ pub struct Means<'a> {
 impl<'a> Means<'a> {
     /// Says something once, at the first process.
     fn tell(&self, text: impl FnOnce() -> String) {
-        if !self.quiet && self.mesh.is_none_or(|mesh| mesh.process() == 0) {
+        if !self.reading.quiet.is_set() && self.mesh.is_none_or(|mesh| mesh.process() == 0) {
             say(text());
         }
     }
 
     /// Those of a learning run.
-    pub fn of(plan: &'a Plan, line_limit: usize, quiet: bool, progress: Arc<Progress>) -> Means<'a> {
+    pub fn of(plan: &'a Plan, reading: Reading, progress: Arc<Progress>) -> Means<'a> {
         let Plan { site_by, workers, memory, scratch, .. } = plan;
         let (site_by, workers, memory) = (*site_by, *workers, *memory);
-        Means { site_by, workers, memory, scratch, line_limit, quiet, progress, mesh: None, local: false }
+        Means { site_by, workers, memory, scratch, reading, progress, mesh: None, local: false }
     }
 }
 
@@ -167,7 +141,7 @@ impl RecordArgs {
             false => None,
         };
         let options = Options {
-            format: self.format.map(Into::into),
+            format: self.format,
             log_base: self.log_base.clone(),
             stdin: spooled.as_ref().map(|file| file.path().to_owned()),
             ..Options::default()
@@ -185,7 +159,7 @@ impl RecordArgs {
         match self.cluster_by {
             ClusterBy::Auto if tables && !means.local => Ok((ClusterBy::Label, None)),
             ClusterBy::Auto => {
-                let mut survey = Survey::of(shards, means.line_limit).map_err(source)?;
+                let mut survey = Survey::of(shards, means.reading.line_limit).map_err(source)?;
                 if let Some(mesh) = means.mesh {
                     let note = |survey: &Survey| serde_json::to_vec(survey).expect("counts are JSON");
                     for other in mesh.gather(note(&survey)).map_err(peer)?.iter().flatten().skip(1) {
@@ -225,7 +199,7 @@ impl RecordArgs {
         let folder = tempfile::Builder::new().prefix("undust-clusters-").tempdir_in(means.scratch);
         let folder = folder.map_err(write_failed(means.scratch)).map_err(source)?;
         let local = means.mesh.filter(|_| means.local).map(|mesh| mesh.process() * means.workers);
-        let parts = Parts::new(shards.to_vec(), means.line_limit, folder.path(), local, means.workers);
+        let parts = Parts::new(shards.to_vec(), means.reading.line_limit, folder.path(), local, means.workers);
         let plan = ClusterPlan {
             by,
             site_by: means.site_by,
@@ -266,7 +240,9 @@ impl Unlabelled {
         means.tell(|| text(self.choice, &figures));
         for sink in figures.sinks.iter().take(5) {
             // Where it was read: on several processes that is one of them.
-            if let Some(example) = self.parts.example(sink.example).map_err(source)?.filter(|_| !means.quiet) {
+            if let Some(example) =
+                self.parts.example(sink.example).map_err(source)?.filter(|_| !means.reading.quiet.is_set())
+            {
                 say(format!("one page under {} URLs of {} forms (soft 404, login?): {example}", sink.urls, sink.forms));
             }
         }

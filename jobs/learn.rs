@@ -1,8 +1,9 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
 use super::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of};
+use super::failure::{Exit, Failure, chain};
 use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
-use super::report::{Exit, Failure, chain, say};
+use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::Shards;
 use clap::{Args, ValueEnum};
 use std::error::Error;
@@ -14,17 +15,14 @@ use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::{Parameters, Summary};
 use undust::dataflow::{Journal, Learned, Plan, RunError, Source, Withdrawn};
 use undust::io::output::Existing;
-use undust::io::reader::LINE_LIMIT;
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
 use undust::io::{IoError, OutputDir, Reason, Rejects, Shard};
-use undust::model::SiteBy;
 use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::file::{self, Header, InputCounts, Learned as Dates};
 use undust::rules::types::Evidence;
 use undust::runtime::hosts::Cluster;
-use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::{Mesh, Traffic};
 use undust::runtime::progress::{Progress, Reporter};
 use undust::runtime::workers::WorkersError;
@@ -43,12 +41,10 @@ pub struct LearnArgs {
     /// Folder for the results; must be empty or absent.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Worker threads of each process (default: 1).
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
-    /// The site of a record without a label: the registrable domain of its host, or the host.
-    #[arg(long, value_enum, default_value_t = By::Domain)]
-    site_by: By,
+    #[command(flatten)]
+    workers: Workers,
+    #[command(flatten)]
+    sites: SiteChoice,
     /// Share of the records that train, chosen by hashes of cluster and URL.
     #[arg(long, value_name = "F", default_value_t = 1.0)]
     train_share: f64,
@@ -74,12 +70,8 @@ pub struct LearnArgs {
     /// holds already (--overwrite) is kept.
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
-    /// Memory of all workers of a process together; what does not fit is kept in scratch (default: 1GiB).
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    memory: Option<usize>,
-    /// Folder for scratch files (default: that of the system, TMPDIR).
-    #[arg(long, value_name = "DIR")]
-    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    room: Room,
     /// Replaces an earlier result in DIR.
     #[arg(long)]
     overwrite: bool,
@@ -88,12 +80,8 @@ pub struct LearnArgs {
     max_rejects: Limit,
     #[command(flatten)]
     records: RecordArgs,
-    /// Longest line of the input in bytes; longer ones are rejected.
-    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
-    line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -102,12 +90,6 @@ pub struct LearnArgs {
     /// the run is whole, by runs on several processes, and by those on one with this option: give it from the start.
     #[arg(long, conflicts_with = "overwrite", help_heading = "Several machines")]
     resume: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
-    Domain,
-    Host,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -195,7 +177,7 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     if let Some(path) = args.overrides.as_ref().filter(|path| !path.is_file()) {
         return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
     }
-    let parameters = digest_of(&(Parameters::of(&plan), args.line_limit, format!("{:?}", args.records)));
+    let parameters = digest_of(&(Parameters::of(&plan), args.reading.line_limit, format!("{:?}", args.records)));
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &args.place.digest(&shards))?;
     let done = learn(&args, &plan, &parameters, shards, mesh.as_ref());
     if let Some(mesh) = &mesh {
@@ -217,7 +199,7 @@ fn learn(
 ) -> Result<(), LearnError> {
     let progress = Arc::new(Progress::default());
     let local = mesh.is_some() && args.place.local_shards;
-    let means = Means { mesh, local, ..Means::of(plan, args.line_limit, args.quiet, progress.clone()) };
+    let means = Means { mesh, local, ..Means::of(plan, args.reading, progress.clone()) };
     let existing = match (args.overwrite, args.resume) {
         (true, _) => Existing::Overwrite,
         (_, true) => Existing::Resume,
@@ -235,11 +217,11 @@ fn learn(
     };
 
     let local = mesh.filter(|_| args.place.local_shards).map(|mesh| mesh.process() * plan.workers);
-    let reporter = (!args.quiet).then(|| Reporter::start(progress.clone()));
+    let reporter = (!args.reading.quiet.is_set()).then(|| Reporter::start(progress.clone()));
     let unlabelled = args.records.unlabelled(&shards, &means)?;
     let source = Arc::new(Shards {
         shards,
-        line_limit: args.line_limit,
+        line_limit: args.reading.line_limit,
         counts: true,
         rejects: Arc::default(),
         local,
@@ -293,13 +275,13 @@ fn learn(
 /// What this process did, where there is more to say than that it is done.
 fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
     let Some((taken, learned)) = journal.map(LearnedSites::counts) else { return };
-    if args.resume && !args.quiet {
-        say(format!("{taken} sites were learned before, {learned} are new"));
+    if args.resume {
+        args.reading.quiet.say(format_args!("{taken} sites were learned before, {learned} are new"));
     }
-    if let Some(mesh) = mesh.filter(|_| !args.quiet) {
+    if let Some(mesh) = mesh {
         let Traffic { sent, received } = mesh.traffic();
         let how = if mesh.encrypts() { "encrypted" } else { "in the clear" };
-        say(format!(
+        args.reading.quiet.say(format_args!(
             "process {} of job {}: {learned} sites learned, {sent} bytes sent, {received} received, {how}",
             mesh.process(),
             mesh.job()
@@ -327,10 +309,6 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
         (How::Published, Some(Selection::Naive)) => Method::PublishedNaive,
         (How::Published, _) => Method::PublishedGraph,
     };
-    let site_by = match args.site_by {
-        By::Domain => SiteBy::Domain,
-        By::Host => SiteBy::Host,
-    };
     Ok(Plan {
         params: Params { method, fpr_max_ppm: (args.fpr_max * 1e6).round() as u32, ..Params::default() },
         sample: SampleParams {
@@ -339,10 +317,10 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
             held_back: args.held_back,
             ..SampleParams::default()
         },
-        site_by,
-        workers: args.workers.or(cluster.and_then(|c| c.workers)).unwrap_or(1).into(),
-        memory: args.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30),
-        scratch: args.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir),
+        site_by: args.sites.by(),
+        workers: args.workers.count(cluster),
+        memory: args.room.memory(cluster),
+        scratch: args.room.scratch(cluster),
     })
 }
 

@@ -8,15 +8,17 @@ mod compress_index;
 mod evaluate;
 mod explain;
 mod export;
+mod failure;
 mod fetch;
 mod labelled;
 mod labels;
 mod learn;
 mod learned_sites;
+mod messages;
 mod normalize;
+mod options;
 mod pipeline;
 mod report;
-mod report_html;
 mod rules;
 mod rules_dir;
 mod source;
@@ -26,14 +28,14 @@ mod synth;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use report::{Exit, Failure, chain};
+use failure::{Exit, Failure, chain};
 
 /// Learns, proves and applies URL normalization rules from duplicate clusters.
 ///
 /// Records (URL, duplicate cluster) of many sites in; a few rules a site out, each proven; one canonical, fetchable URL
 /// for every URL. Standard output carries results only; progress and messages go to standard error.
 #[derive(Parser, Debug)]
-#[command(name = "undust", version, max_term_width = 100, after_long_help = report::EXIT_CODES)]
+#[command(name = "undust", version, max_term_width = 100, after_long_help = failure::EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     job: Job,
@@ -50,7 +52,7 @@ enum Job {
     Export(export::ExportArgs),
     Synth(synth::SynthArgs),
     Compare(compare::CompareArgs),
-    Report(report_html::ReportArgs),
+    Report(report::ReportArgs),
     CompressIndex(compress_index::CompressIndexArgs),
 }
 
@@ -76,7 +78,7 @@ fn main() -> ExitCode {
         Job::Evaluate(args) => evaluate::run(args),
         Job::Explain(args) => explain::run(args),
         Job::Compare(args) => compare::run(args),
-        Job::Report(args) => report_html::run(args),
+        Job::Report(args) => report::run(args),
         Job::CompressIndex(args) => compress_index::run(args),
         Job::Rules(args) => rules::run(args),
         Job::Export(args) => export::run(args),

@@ -15,8 +15,10 @@ use undust::io::shards::{self, Format};
 use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canonicalize_lines};
 use undust::rules::{RuleSet, Scratch};
 
+use crate::failure::Failure;
+use crate::messages::Pace;
+use crate::options::{Quiet, refuse_to_replace};
 use crate::pipeline::in_order;
-use crate::report::{Failure, Pace, say};
 use crate::rules_dir::RulesDir;
 
 /// Writes the canonical URL of every URL.
@@ -29,7 +31,7 @@ use crate::rules_dir::RulesDir;
 /// over --line-limit comes out as it came in, and is counted in the last line on standard error. URLs of hosts without
 /// rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3) only.
 #[derive(Args, Debug)]
-#[command(after_long_help = crate::report::EXIT_CODES)]
+#[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct NormalizeArgs {
     #[command(flatten)]
     rules: RulesDir,
@@ -55,9 +57,8 @@ pub struct NormalizeArgs {
     /// Longest line in bytes that is taken for a URL.
     #[arg(long, value_name = "BYTES", default_value_t = MAX_LINE)]
     line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 /// What is written for a URL.
@@ -114,9 +115,7 @@ pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
         Ok(())
     })?;
     sink.finish()?;
-    if !args.quiet {
-        say(summary(&counts, args.only_seen));
-    }
+    args.quiet.say(summary(&counts, args.only_seen));
     Ok(())
 }
 
@@ -189,11 +188,8 @@ enum Sink {
 impl Sink {
     fn open(path: Option<&Path>, overwrite: bool) -> Result<Sink, Failure> {
         let Some(path) = path else { return Ok(Sink::Stdout(io::stdout())) };
-        // Devices and pipes are written to, not replaced.
-        if !overwrite && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
-            let path = path.display();
-            let text = format!("{path}: exists; name another file, or give --overwrite to replace it");
-            return Err(Failure::usage(text));
+        if !overwrite {
+            refuse_to_replace(path)?;
         }
         Ok(Sink::File(Box::new(PendingFile::create(path)?), path.to_owned()))
     }

@@ -1,163 +1,63 @@
-//! How a job ends: exit codes, and one clear line on standard error.
+//! `undust report`: the page of a comparison, from its folder.
 
-use std::error::Error;
-use std::fmt::Display;
-use std::io::{self, Write as _};
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// What every `--help` says about exit codes.
-pub const EXIT_CODES: &str = "\
-Exit codes:
-  0  done (also when the reader of standard output goes away early, as `head` does)
-  1  the run failed
-  2  usage or configuration
-  3  a peer was lost or never came
-  4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not";
+use clap::Args;
+use undust::baselines::results::{Comparison, Times, VERSION};
+use undust::io::output::atomic_write;
+use undust::report::page;
 
-/// Why a job ends without being done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The reader of standard output went away: nothing is wrong, nothing is said.
-    ReaderGone = 0,
-    /// The run failed.
-    Failed = 1,
-    /// Usage or configuration.
-    Usage = 2,
-    /// A peer was lost or never came.
-    PeerLost = 3,
-    /// More records were rejected than allowed.
-    TooManyRejects = 4,
+use crate::failure::Failure;
+use crate::options::Quiet;
+
+/// Writes the page of a comparison: report.html, one file that needs no network and runs no script.
+///
+/// Reads comparison.json of the folder that `undust compare` wrote, and times.json where it is there.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Folder that `undust compare` wrote.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
-/// The end of a job that is not done: an exit code and the error with its causes. Any error turns into one with code 1.
-#[derive(Debug)]
-pub struct Failure {
-    exit: Exit,
-    error: Box<dyn Error + Send + Sync>,
+/// Runs the job.
+pub fn run(args: ReportArgs) -> Result<(), Failure> {
+    let path = write(&args.dir)?;
+    args.quiet.say(format_args!("wrote {}", path.display()));
+    Ok(())
 }
 
-impl Failure {
-    /// An end with this code.
-    pub fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
-        Failure { exit, error: error.into() }
+/// Writes `report.html` into `dir`.
+pub fn write(dir: &Path) -> Result<PathBuf, Failure> {
+    let comparison: Comparison = read(dir, "comparison.json")?.ok_or_else(|| {
+        Failure::usage(format!("{} holds no comparison.json: name a folder that `undust compare` wrote", dir.display()))
+    })?;
+    if comparison.version != VERSION {
+        return Err(Failure::usage(format!(
+            "{}: comparison.json has version {}, this program reads version {VERSION}: compare again",
+            dir.display(),
+            comparison.version
+        )));
     }
-
-    /// A wrong command line or configuration.
-    pub fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
-        Failure::new(Exit::Usage, error)
-    }
-
-    /// Writing to standard output failed.
-    pub fn stdout(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::new(Exit::ReaderGone, error),
-            _ => Failure::new(Exit::Failed, format!("cannot write to standard output: {error}")),
-        }
-    }
-
-    /// How the job ends.
-    pub fn exit(&self) -> Exit {
-        self.exit
-    }
-
-    /// Why.
-    pub fn error(&self) -> &(dyn Error + 'static) {
-        self.error.as_ref()
-    }
-
-    /// Says what happened, on standard error, and gives the exit code.
-    pub fn report(&self) -> ExitCode {
-        if self.exit != Exit::ReaderGone {
-            say(chain(self.error.as_ref()));
-        }
-        ExitCode::from(self.exit as u8)
-    }
+    let times: Option<Times> = read(dir, "times.json")?;
+    let path = dir.join("report.html");
+    atomic_write(&path, |file| file.write_all(page::html(&comparison, times.as_ref()).as_bytes()))?;
+    Ok(path)
 }
 
-impl<E: Error + Send + Sync + 'static> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure::new(Exit::Failed, error)
-    }
-}
-
-/// The error and its causes on one line; a cause that the text before it already tells is not told again.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// One message on standard error, after the program's name. Nobody is told when standard error is closed.
-pub fn say(message: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "undust: {message}");
-}
-
-/// A line of progress every ten seconds, so only for long runs.
-pub struct Pace {
-    job: &'static str,
-    unit: &'static str,
-    quiet: bool,
-    start: Instant,
-    said: Instant,
-    before: u64,
-}
-
-impl Pace {
-    /// Time between two lines.
-    const EVERY: Duration = Duration::from_secs(10);
-
-    /// Starts the clock.
-    pub fn new(job: &'static str, unit: &'static str, quiet: bool) -> Pace {
-        let now = Instant::now();
-        Pace { job, unit, quiet, start: now, said: now, before: 0 }
-    }
-
-    /// So many units are done; call it once a block.
-    pub fn at(&mut self, done: u64) {
-        let since = self.said.elapsed();
-        if self.quiet || since < Self::EVERY {
-            return;
-        }
-        let rate = (done - self.before) as f64 / since.as_secs_f64();
-        say(format!("{}: {done} {} in {} s, now {rate:.0}/s", self.job, self.unit, self.start.elapsed().as_secs()));
-        self.said = Instant::now();
-        self.before = done;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("outer: {source}; try again")]
-    struct Outer {
-        source: Middle,
-    }
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("middle")]
-    struct Middle(#[source] io::Error);
-
-    #[test]
-    fn causes_are_told_once() {
-        let error = Outer { source: Middle(io::Error::other("disk full")) };
-        assert_eq!(chain(&error), "outer: middle; try again: disk full");
-    }
-
-    #[test]
-    fn a_closed_pipe_is_no_failure() {
-        assert_eq!(Failure::stdout(io::ErrorKind::BrokenPipe.into()).exit, Exit::ReaderGone);
-        assert_eq!(Failure::stdout(io::Error::other("x")).exit, Exit::Failed);
-        assert_eq!(Failure::from(io::Error::other("x")).exit, Exit::Failed);
+/// A file of `dir`; `None` where it is not there.
+fn read<T: serde::de::DeserializeOwned>(dir: &Path, name: &str) -> Result<Option<T>, Failure> {
+    let path = dir.join(name);
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
+    };
+    match serde_json::from_slice(&text) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => Err(Failure::usage(format!("{} is damaged ({error}): compare again", path.display()))),
     }
 }

@@ -18,12 +18,13 @@ use undust::rules::overrides::{LOOK_UPS, WHOLE_SITE};
 use undust::rules::stops::{bad_until_withdrawn, stops};
 use undust::rules::{Kind, Rule, SiteRules};
 
-use crate::report::{Failure, say};
+use crate::failure::Failure;
+use crate::messages::say;
 use crate::rules_dir::RulesDir;
 
 /// Lists, shows, disables, enables and compares rules.
 #[derive(Args, Debug)]
-#[command(after_long_help = crate::report::EXIT_CODES)]
+#[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct RulesArgs {
     #[command(subcommand)]
     what: What,

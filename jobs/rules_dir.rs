@@ -11,7 +11,8 @@ use undust::rules::file::Header;
 use undust::rules::overrides::Overrides;
 
 use crate::cluster::digest_of;
-use crate::report::{Failure, say};
+use crate::failure::Failure;
+use crate::messages::say;
 
 /// Where the rules are.
 #[derive(Args, Debug)]

@@ -125,7 +125,7 @@ pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
     done.iter().for_each(|unit| total.add(unit.counts));
     files::write_json(&args.out, "_manifest.json", &job.manifest(&options, &done, total))?;
     let seconds = started.elapsed().as_secs_f64();
-    super::report::say(format_args!(
+    super::messages::say(format_args!(
         "synth: {} records of {} sites in {} files, {seconds:.1} s, {:.0} records/s: {}",
         total.urls,
         sites.len(),

@@ -10,7 +10,7 @@ use undust::rules::diff::{UrlChanges, diff};
 use undust::rules::explain::{evidence_text, pattern_text, rule_text};
 use undust::rules::{Rule, Scratch};
 
-use crate::report::Failure;
+use crate::failure::Failure;
 
 /// Rules gained, lost and changed from OLD to NEW, the sites with most saved fetches at stake first.
 ///

@@ -6,14 +6,15 @@ use std::sync::atomic::AtomicU64;
 
 use clap::Args;
 use undust::io::output::atomic_write;
-use undust::io::reader::LINE_LIMIT;
 use undust::io::rules::seen_file;
 use undust::io::{Rejects, ShardReader, shards};
 use undust::model::{RecordBatch, hash64};
 use undust::rules::filter::SeenFilter;
 use undust::rules::{RuleSet, Scratch};
 
-use crate::report::{Failure, Pace, say};
+use crate::failure::Failure;
+use crate::messages::{Pace, say};
+use crate::options::Reading;
 use crate::rules_dir::RulesDir;
 
 /// Writes the set of canonical URLs that were seen into seen.bin beside the rules.
@@ -29,24 +30,20 @@ pub struct SeenArgs {
     /// Records that were crawled: files, folders or globs, as for `learn`.
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Longest line of the input in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = LINE_LIMIT)]
-    line_limit: usize,
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Runs the job.
 pub fn run(args: SeenArgs) -> Result<(), Failure> {
     let rules = args.rules.open()?;
     let shards = shards::find(&args.inputs, &shards::Options::default())?;
-    let mut pace = Pace::new("rules seen", "records", args.quiet);
+    let mut pace = Pace::new("rules seen", "records", args.reading.quiet);
     let mut hashes = Vec::new();
     let (mut records, mut rejects) = (0, Rejects::default());
     let (mut batch, mut scratch) = (RecordBatch::default(), Scratch::default());
     for shard in &shards {
-        let mut reader = ShardReader::open(shard, args.line_limit, Arc::new(AtomicU64::new(0)))?;
+        let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
         while reader.next_batch(&mut batch, &mut rejects)? {
             records += batch.len() as u64;
             gather(&rules, &batch, &mut scratch, &mut hashes);
@@ -57,7 +54,7 @@ pub fn run(args: SeenArgs) -> Result<(), Failure> {
     let bytes = filter.to_bytes();
     let path = seen_file(args.rules.path())?;
     atomic_write(&path, |file| file.write_all(&bytes))?;
-    if !args.quiet {
+    if !args.reading.quiet.is_set() {
         let each = bytes.len() as f64 / filter.len().max(1) as f64;
         say(format!(
             "{} seen canonical URLs of {records} records, {each:.2} bytes each: {}",

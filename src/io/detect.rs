@@ -27,6 +27,23 @@ pub enum Format {
 }
 
 impl Format {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Tsv, Self::Jsonl, Self::Cdx, Self::Cdxj, Self::Warc, Self::Parquet, Self::AccessLog];
+
+    /// Its name, as people give it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tsv => "tsv",
+            Self::Jsonl => "jsonl",
+            Self::Cdx => "cdx",
+            Self::Cdxj => "cdxj",
+            Self::Warc => "warc",
+            Self::Parquet => "parquet",
+            Self::AccessLog => "access-log",
+        }
+    }
+
     /// What a name says, less `.gz` or `.zst`, in any case: `.tsv` and `.txt`, `.jsonl`, `.ndjson` and `.json`, `.cdx`,
     /// `.cdxj`, `.warc`, `.parquet`, `.log` and the names that servers give their logs (`access_log`, `access.log.1`).
     pub fn of_name(path: &Path) -> Option<Self> {

@@ -5,13 +5,11 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
-use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+
+use super::table;
 
 const SCHEMA: &str = "message docmap {
     required int64 old;
@@ -63,13 +61,7 @@ impl<W: Write + Send> DocMapWriter<W> {
             out.write_all(b"old\tnew\tsurvivor\tcanonical\n")?;
             return Ok(Self::Lines(out, Vec::new()));
         }
-        let schema = parse_message_type(SCHEMA).map_err(io::Error::other)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(concat!("undust ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        let writer =
-            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(io::Error::other)?;
+        let writer = table::begin(SCHEMA, out)?;
         let (numbers, urls, levels) = Default::default();
         Ok(Self::Table(Box::new(Table { writer, numbers, urls, levels, bytes: 0 })))
     }

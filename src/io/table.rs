@@ -101,6 +101,16 @@ pub struct TableWriter<W: Write + Send> {
     bytes: usize,
 }
 
+/// Begins a Parquet file of this schema, as all that are written here: zstd, and who made it.
+pub(super) fn begin<W: Write + Send>(schema: &str, out: W) -> io::Result<SerializedFileWriter<W>> {
+    let schema = parse_message_type(schema).map_err(io::Error::other)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(concat!("undust ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(io::Error::other)
+}
+
 /// Places in the schema of the texts and the numbers.
 const TEXTS: [usize; 10] = [0, 1, 2, 5, 6, 7, 8, 11, 12, 13];
 const NUMBERS: [usize; 4] = [3, 4, 9, 10];
@@ -111,13 +121,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// What writing says.
     pub fn new(out: W) -> io::Result<Self> {
-        let schema = parse_message_type(SCHEMA).map_err(io::Error::other)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(concat!("undust ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        let writer =
-            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(io::Error::other)?;
+        let writer = begin(SCHEMA, out)?;
         let texts = vec![Default::default(); TEXTS.len()];
         let numbers = vec![Default::default(); NUMBERS.len()];
         Ok(Self { writer, texts, numbers, rows: 0, bytes: 0 })

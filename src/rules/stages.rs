@@ -16,6 +16,8 @@ pub enum Stage {
     Conditions,
     /// Classes of values (`classes`).
     Classes,
+    /// Defaults that are written out together (`defaults`).
+    Defaults,
     /// Rows of constant pages that need less evidence (`sinks`).
     Sinks,
     /// Tolerance of the label noise that a site shows (`noise`).
@@ -38,12 +40,13 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in the order in which learning comes to them.
-    pub const ALL: [Stage; 14] = [
+    pub const ALL: [Stage; 15] = [
         Stage::Tokens,
         Stage::Functions,
         Stage::Joint,
         Stage::Conditions,
         Stage::Classes,
+        Stage::Defaults,
         Stage::Sinks,
         Stage::Noise,
         Stage::Forms,
@@ -63,6 +66,7 @@ impl Stage {
             Stage::Joint => "joint",
             Stage::Conditions => "conditions",
             Stage::Classes => "classes",
+            Stage::Defaults => "defaults",
             Stage::Sinks => "sinks",
             Stage::Noise => "noise",
             Stage::Forms => "forms",

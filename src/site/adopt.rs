@@ -2,6 +2,7 @@
 
 use super::conditions;
 use super::covering::{Action, Adopted, Covering, Proposal, Table};
+use super::defaults;
 use super::evidence::{Groups, MIN_CLUSTERS_CHOSEN, MIN_CONSTANT};
 use super::operations::Map;
 
@@ -18,13 +19,17 @@ impl Covering {
 
     /// Tests a proposal in the present state; if it holds, rewrites the rows.
     fn adopt(&mut self, proposal: Proposal) {
-        let rows = conditions::matching(&self.columns, &self.alive, &proposal.scope);
+        let defaults = proposal.action == Action::Classes && proposal.keys.len() > 1;
+        let rows = match defaults {
+            true => defaults::rows(&self.columns, &self.alive, &proposal.scope),
+            false => conditions::matching(&self.columns, &self.alive, &proposal.scope),
+        };
         if rows.len() < 4 {
             return;
         }
         let Proposal { scope, action, keys, classes, prior, .. } = proposal;
         let maps = match classes {
-            Some(table) => vec![(keys[0], Map::Table(table))],
+            Some(tables) => keys.iter().copied().zip(tables.into_iter().map(Map::Table)).collect(),
             None => self.maps(action, &keys, &rows),
         };
         if maps.is_empty() {
@@ -41,13 +46,14 @@ impl Covering {
         let (good, bad) = groups.totals();
         let table = Table::new(groups, action, keys, prior);
         if bad >= 2
+            && !defaults
             && !self.without.has(super::Stage::Conditions)
             && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
         {
             // The rule holds, but not for these values: once more without them.
             let Table { action, keys, prior, .. } = table;
             let classes = match maps.into_iter().next() {
-                Some((_, Map::Table(table))) if action == Action::Classes => Some(table),
+                Some((_, Map::Table(table))) if action == Action::Classes => Some(vec![table]),
                 _ => None,
             };
             let mut scope = scope;

@@ -151,5 +151,5 @@ fn find(
         members.iter().for_each(|&c| table_of[c as usize] = to);
     }
     let score = gain as i64;
-    Some(Proposal { scope, action: Action::Classes, keys: vec![key], classes: Some(table_of), prior, score })
+    Some(Proposal { scope, action: Action::Classes, keys: vec![key], classes: Some(vec![table_of]), prior, score })
 }

@@ -173,7 +173,14 @@ pub fn totals<'a>(
 
 /// Patterns of one constraint under which the operation of a table holds: the best few. Patterns under which all that is
 /// joined is one constant page need less where that page is a sink: see [`sinks`].
-pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices], noise: u64, sinks: &Sinks) -> Vec<Proposal> {
+pub fn refine(
+    columns: &Columns,
+    alive: &[u32],
+    table: &Table,
+    conditions: &[Choices],
+    noise: u64,
+    sinks: &Sinks,
+) -> Vec<Proposal> {
     let bound = Bound::OPERATION.allowing(noise);
     let mut out = Vec::new();
     let few = |good: u64| !sinks.is_empty() && table.action == Action::Ignore && good >= sinks::MIN_GOOD;
@@ -188,9 +195,28 @@ pub fn refine(columns: &Columns, table: &Table, conditions: &[Choices], noise: u
         let mut pages = table.with_good.iter().filter(of).map(|&group| groups.majority[group as usize]);
         pages.next().is_some_and(|page| sinks.holds(page, 0) && pages.all(|other| other == page))
     };
+    // What its clusters do not support would be refused when it is tested again, and stand in the way of narrower
+    // patterns until then.
+    let supported = |choices: &Choices, condition: &Condition, bad: u64| {
+        let codes = &columns.codes[choices.key];
+        let holds = |group: &u32| condition.holds(codes[table.groups.first(*group as usize) as usize]);
+        let part = || table.with_good.iter().copied().filter(holds);
+        if !table.groups.part_accepted(part(), bad, bound, table.prior) {
+            return false;
+        }
+        let mut pages = part().map(|group| table.groups.majority[group as usize]);
+        let first = pages.next();
+        match first.filter(|first| table.action == Action::Ignore && table.prior == 0 && pages.all(|p| p == *first)) {
+            Some(page) => {
+                columns.is_about(page, &table.keys, alive.iter().filter(|&&row| condition.holds(codes[row as usize])))
+            }
+            None => true,
+        }
+    };
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
         for (condition, good, bad) in totals(columns, table, choices, enough) {
-            if bound.holds(good, bad, table.prior) || few(good) && bad == 0 && sunk(choices, condition) {
+            let holds = bound.holds(good, bad, table.prior) && supported(choices, condition, bad);
+            if holds || few(good) && bad == 0 && sunk(choices, condition) {
                 out.push(Proposal {
                     scope: vec![(choices.key, condition.clone())],
                     action: table.action,

@@ -13,6 +13,7 @@ use super::classes;
 use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Scope};
+use super::defaults;
 use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
 use super::joint;
 use super::noise::{self, Witness};
@@ -31,7 +32,7 @@ const MAX_PASSES: usize = 40;
 pub enum Action {
     /// The values of these keys do not matter.
     Ignore,
-    /// Values of one key that mean the same.
+    /// Values of one key that mean the same, or values of several that mean the same as none of them.
     Classes,
     /// A string function.
     Function(Family),
@@ -46,8 +47,8 @@ pub struct Proposal {
     pub action: Action,
     /// The keys it touches.
     pub keys: Vec<usize>,
-    /// The map of a class; other maps are made anew in the state in which the proposal is tested.
-    pub classes: Option<Vec<u32>>,
+    /// The maps of classes, one a key; other maps are made anew in the state in which the proposal is tested.
+    pub classes: Option<Vec<Vec<u32>>>,
     /// Prior of the kind of operation.
     pub prior: u64,
     /// Good - 10 bad when it was found.
@@ -200,20 +201,23 @@ impl Covering {
         }
         let found = tables
             .iter()
-            .flat_map(|t| conditions::refine(&self.columns, t, &conditions, self.noise, &self.sinks))
+            .flat_map(|t| conditions::refine(&self.columns, &self.alive, t, &conditions, self.noise, &self.sinks))
             .collect();
         if self.adopt_all(found) {
             return true;
         }
-        if self.without.has(Stage::Classes) {
-            return false;
-        }
-        let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
+        let classes = !self.without.has(Stage::Classes);
+        let single = |t: &&Table| classes && t.action == Action::Ignore && t.keys.len() == 1;
         let found: Vec<Proposal> = tables
             .iter()
             .filter(single)
             .filter_map(|t| classes::everywhere(&self.columns, &self.counts, t, self.noise))
             .collect();
+        if self.adopt_all(found) {
+            return true;
+        }
+        let defaults = |_: &&Table| !self.without.has(Stage::Defaults);
+        let found = tables.iter().filter(defaults).flat_map(|t| defaults::find(&self.columns, t, self.noise)).collect();
         if self.adopt_all(found) {
             return true;
         }
@@ -354,12 +358,16 @@ impl Covering {
         found
     }
 
-    /// The exact test of an operation (section 4.3), and the breadth test of ignored keys.
+    /// The exact test of an operation (section 4.3), the breadth test of ignored keys, and for support by one page that
+    /// the operation is about nothing but that page.
     pub(super) fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
         let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
         self.ends_in_sink(groups, action, rows)
             || groups.accepted(bound, prior)
-                && (action != Action::Ignore || prior > 0 || keys.iter().all(|&k| self.broad(groups, k, rows)))
+                && (action != Action::Ignore
+                    || prior > 0
+                    || keys.iter().all(|&k| self.broad(groups, k, rows))
+                        && groups.only_cluster().is_none_or(|page| self.columns.is_about(page, keys, rows)))
     }
 
     /// True where all of `rows` lie in one constant page that is a sink: see [`sinks`].

@@ -47,6 +47,16 @@ impl Bound {
             && self.wilson(good, bad, prior)
     }
 
+    /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see [`Groups::accepted`].
+    fn supported(&self, clusters: &[u64], bad: u64, prior: u64) -> bool {
+        let good: u64 = clusters.iter().sum();
+        if clusters.len() == 1 {
+            return bad == 0 && good >= MIN_CONSTANT;
+        }
+        let capped: u64 = clusters.iter().map(|&c| c.min(good.div_ceil(3))).sum();
+        clusters.len() >= MIN_CLUSTERS && self.holds(capped, bad, prior)
+    }
+
     /// The Wilson bound alone, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior > 0.
     /// For sums up to 2^50.
     pub fn wilson(&self, good: u64, bad: u64, prior: u64) -> bool {
@@ -56,6 +66,12 @@ impl Bound {
             && bad_m <= np
             && 4 * (np - bad_m).pow(2) >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
     }
+}
+
+/// Sums of (cluster, good), a cluster each.
+fn by_cluster(mut pairs: Vec<(u32, u32)>) -> Vec<u64> {
+    pairs.sort_unstable();
+    pairs.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|p| u64::from(p.1)).sum()).collect()
 }
 
 /// Wilson upper bound of bad / n in millionths, for the record (z = 1).
@@ -188,10 +204,7 @@ impl Groups {
 
     /// Good observations by the label they come from, largest first.
     fn by_cluster(&self) -> Vec<u64> {
-        let mut pairs: Vec<(u32, u32)> = self.majority.iter().copied().zip(self.good.iter().copied()).collect();
-        pairs.retain(|p| p.1 > 0);
-        pairs.sort_unstable();
-        pairs.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|p| u64::from(p.1)).sum()).collect()
+        by_cluster(self.majority.iter().copied().zip(self.good.iter().copied()).filter(|p| p.1 > 0).collect())
     }
 
     /// Clusters that support the identity.
@@ -199,19 +212,24 @@ impl Groups {
         self.by_cluster().len() as u64
     }
 
+    /// The cluster that all good comes from, where it is one.
+    pub fn only_cluster(&self) -> Option<u32> {
+        let mut pages = self.majority.iter().zip(&self.good).filter(|p| *p.1 > 0).map(|p| *p.0);
+        pages.next().filter(|page| pages.all(|other| other == *page))
+    }
+
     /// The whole test of a rule: the bound, support from at least three clusters none of which counts for more than a
     /// third of it, or else one constant page.
     pub fn accepted(&self, bound: Bound, prior: u64) -> bool {
         let (good, bad) = self.totals();
-        if !bound.holds(good, bad, prior) {
-            return false;
-        }
-        let clusters = self.by_cluster();
-        if clusters.len() == 1 {
-            return bad == 0 && good >= MIN_CONSTANT;
-        }
-        let capped: u64 = clusters.iter().map(|&c| c.min(good.div_ceil(3))).sum();
-        clusters.len() >= MIN_CLUSTERS && bound.holds(capped, bad, prior)
+        bound.holds(good, bad, prior) && bound.supported(&self.by_cluster(), bad, prior)
+    }
+
+    /// Whether what of this table is in the groups of `part`, and its `bad`, would be [`accepted`](Self::accepted).
+    pub fn part_accepted(&self, part: impl Iterator<Item = u32>, bad: u64, bound: Bound, prior: u64) -> bool {
+        let of = |group: u32| (self.majority[group as usize], self.good[group as usize]);
+        let clusters = by_cluster(part.map(of).filter(|p| p.1 > 0).collect());
+        bound.holds(clusters.iter().sum(), bad, prior) && bound.supported(&clusters, bad, prior)
     }
 }
 

@@ -4,7 +4,7 @@ use super::clusters::Clusters;
 use super::columns::Columns;
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Sets at most: those of most clusters.
 const MAX_SETS: usize = 80;
@@ -12,18 +12,21 @@ const MAX_SETS: usize = 80;
 const MAX_KEYS: usize = 6;
 /// Clusters in which the keys of a set must differ together.
 const MIN_CLUSTERS: u32 = 3;
+/// Pairs of one cluster that stand for more clusters: a constant page (a login form that carries where it was called from
+/// in two keys).
+const MIN_PAIRS: u32 = 9;
 /// Rows of a cluster are compared with those at most this far behind by identity.
 const MAX_DISTANCE: usize = 3;
 
-/// The sets of two to [`MAX_KEYS`] keys that tell apart rows of one cluster, in at least [`MIN_CLUSTERS`] clusters;
-/// sorted. `varying` are the keys that differ at all, rising. URLs of different depth are not compared.
+/// The sets of two to [`MAX_KEYS`] keys that tell apart rows of one cluster, in at least [`MIN_CLUSTERS`] clusters
+/// or [`MIN_PAIRS`] pairs of one; sorted. `varying` are the keys that differ at all, rising. URLs of different depth are not compared.
 ///
 /// O(rows x keys); scratch of one cluster's rows x keys x 4 bytes (training keeps at most 1,000 URLs of a cluster).
 pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters) -> Vec<Vec<usize>> {
     let depth = columns.fixed(Fixed::DEPTH);
     let mut codes = Vec::new();
-    let mut seen: HashSet<(u64, u32), FixedState> = HashSet::default();
-    let mut sets: HashMap<u64, (u32, Vec<usize>), FixedState> = HashMap::default();
+    // Clusters, pairs in the cluster at hand and in the cluster of most, keys.
+    let mut sets: HashMap<u64, Set, FixedState> = HashMap::default();
     let mut differing = Vec::new();
     for (label, cluster) in clusters.iter() {
         // Rows side by side, keys within: each pair is one run over two short slices.
@@ -40,16 +43,34 @@ pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters) -> Vec<Ve
                 }
                 let id =
                     differing.iter().fold(0u64, |id, &k| crate::model::hash64_seeded(&(k as u64).to_le_bytes(), id));
-                if seen.insert((id, label)) {
-                    sets.entry(id).or_insert_with(|| (0, differing.clone())).0 += 1;
+                let set = sets.entry(id).or_insert_with(|| Set { keys: differing.clone(), ..Set::default() });
+                if set.clusters == 0 || set.last != label {
+                    (set.clusters, set.last, set.pairs) = (set.clusters + 1, label, 0);
                 }
+                set.pairs += 1;
+                set.most = set.most.max(set.pairs);
             }
         }
     }
-    let mut sets: Vec<(u32, Vec<usize>)> = sets.into_values().filter(|s| s.0 >= MIN_CLUSTERS).collect();
-    sets.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let enough = |set: &Set| set.clusters >= MIN_CLUSTERS || set.most >= MIN_PAIRS;
+    let mut sets: Vec<Set> = sets.into_values().filter(enough).collect();
+    let rank = |set: &Set| std::cmp::Reverse((set.clusters, set.most));
+    sets.sort_unstable_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.keys.cmp(&b.keys)));
     sets.truncate(MAX_SETS);
-    let mut sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.1).collect();
+    let mut sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.keys).collect();
     sets.sort_unstable();
     sets
+}
+
+/// Keys that differ together, and how often.
+#[derive(Default)]
+struct Set {
+    keys: Vec<usize>,
+    /// Clusters in which they do.
+    clusters: u32,
+    /// The last of them, and the pairs in it.
+    last: u32,
+    pairs: u32,
+    /// Pairs in the cluster that has most.
+    most: u32,
 }

@@ -5,6 +5,7 @@ mod clusters;
 pub mod columns;
 pub mod conditions;
 pub mod covering;
+mod defaults;
 pub mod energy;
 pub mod evidence;
 pub mod forms;

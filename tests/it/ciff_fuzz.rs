@@ -3,21 +3,9 @@
 #[path = "../fuzz/laws/ciff.rs"]
 mod laws;
 
-use crate::ciff_support::{Random, Toy};
+use crate::ciff_support::Toy;
+use crate::fuzz_replay::{Random, corpus};
 use laws::laws;
-use std::path::Path;
-
-/// The files of the corpus, in the order of their names.
-fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/ciff");
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let paths = entries.map(|entry| entry.expect("an entry of the folder").path());
-    let mut files: Vec<_> =
-        paths.map(|path| (path.display().to_string(), std::fs::read(&path).expect("a file of the corpus"))).collect();
-    files.sort();
-    assert!(files.len() >= 8, "{} files", files.len());
-    files
-}
 
 /// Bytes that mean something to protobuf: tags, lengths, numbers at the edges.
 const PIECES: [&[u8]; 10] = [
@@ -49,7 +37,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 
 #[test]
 fn ciff_corpus_and_its_mutations() {
-    let files = corpus();
+    let files = corpus("ciff");
     let mut messages = 0;
     for (name, bytes) in &files {
         messages += laws(bytes).unwrap_or_else(|broken| panic!("{name}: {broken}"));

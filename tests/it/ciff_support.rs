@@ -1,21 +1,10 @@
 //! Small indexes for the tests of CIFF, and what merging their duplicates must give: the obvious way.
 
+use super::fuzz_replay::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use undust::index::{DocRecord, Header, Posting, postings};
 use undust::io::ciff::CiffReader;
 use undust::rules::RuleSet;
-
-/// Xorshift (Marsaglia 2003): the same indexes on every machine.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
-}
 
 /// An index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use records::{Parse, laws};
 use undust::io::{jsonl, tsv};
 
 /// The files of a corpus, in the order of their names.
-fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+pub fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target);
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -20,7 +20,7 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Xorshift (Marsaglia 2003): the same mutations on every machine.
+/// Xorshift (Marsaglia 2003): the same numbers on every machine.
 pub struct Random(pub u64);
 
 impl Random {

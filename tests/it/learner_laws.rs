@@ -1,6 +1,7 @@
 //! The laws of a learned rule set (design 4.1, stage 8) on synthetic sites and on the crawl sample, for the URLs that
 //! were learned from and for URLs made of their parts; that order does not matter; and sites that are hardly sites.
 
+use super::fuzz_replay::Random;
 use super::learner_site::{Row, learned, training};
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -10,18 +11,6 @@ use undust::rules::{RuleSet, Scratch};
 use undust::site::{Outcome, Params, Training, learn};
 use undust::synth::{Options, parts::Parts};
 use undust::url::{normalize, site::registrable_domain};
-
-/// Xorshift (Marsaglia 2003): the same URLs on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
-}
 
 /// Sites with different page types and decorations; the last with 5 % fused and 5 % split clusters.
 fn synthetic() -> Vec<(String, Vec<Row>)> {

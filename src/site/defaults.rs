@@ -1,0 +1,79 @@
+//! Defaults that are written out together: `t=7&start=0&postdays=0&postorder=asc` is the page of `t=7`.
+//!
+//! A value class of one key (stage 4) needs URLs that differ in that key alone. Software that writes its defaults out
+//! writes them all, so such pairs are rare; the pairs that are there differ in all of them at once. From the table that
+//! ignores those keys together: the values with which they come, against none of them. Design, section 4.1, stage 5 asks
+//! for constant pages of several keys; this is the same for defaults.
+
+use super::columns::Columns;
+use super::conditions::{Condition, Scope};
+use super::covering::{Action, Proposal, Table};
+use super::evidence::Bound;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Proposals of one table in one pass.
+const TOP: usize = 2;
+
+/// Values of the keys of `table` that mean the same as none of these keys, those of most good first; nothing where a key
+/// cannot be left out.
+///
+/// O(members of groups x keys).
+pub fn find(columns: &Columns, table: &Table, noise: u64) -> Vec<Proposal> {
+    let keys = &table.keys;
+    if table.action != Action::Ignore || keys.len() < 2 || !keys.iter().all(|&k| columns.keys[k].optional()) {
+        return Vec::new();
+    }
+    let code = |k: usize, row: u32| columns.codes[k][row as usize];
+    // Values to pairs of one cluster, and of different clusters.
+    let mut pairs: HashMap<Vec<u32>, (u64, u64), FixedState> = HashMap::default();
+    let mut values = Vec::new();
+    for group in 0..table.groups.len() {
+        let members = table.groups.members(group);
+        let Some(&plain) = members.iter().find(|&&row| keys.iter().all(|&k| code(k, row) == 0)) else { continue };
+        for &row in members.iter().filter(|&&row| keys.iter().all(|&k| code(k, row) != 0)) {
+            // What redirects to the defaults is no page to leave them out for.
+            if !columns.fetchable[plain as usize] && columns.fetchable[row as usize] {
+                continue;
+            }
+            values.clear();
+            values.extend(keys.iter().map(|&k| code(k, row)));
+            if !pairs.contains_key(&values) {
+                pairs.insert(values.clone(), (0, 0));
+            }
+            let counts = pairs.get_mut(&values).expect("it is there now");
+            let same = columns.label[plain as usize] == columns.label[row as usize];
+            (counts.0, counts.1) = (counts.0 + u64::from(same), counts.1 + u64::from(!same));
+        }
+    }
+    let bound = Bound::CLASSES.allowing(noise);
+    let mut found: Vec<(Vec<u32>, (u64, u64))> =
+        pairs.into_iter().filter(|(_, (same, different))| bound.holds(*same, *different, 0)).collect();
+    found.sort_unstable_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+    found.truncate(TOP);
+    found.into_iter().map(|(values, (same, _))| proposal(columns, keys, &values, same as i64)).collect()
+}
+
+fn proposal(columns: &Columns, keys: &[usize], values: &[u32], score: i64) -> Proposal {
+    let left_out = |(&k, &value): (&usize, &u32)| {
+        let mut table: Vec<u32> = (0..columns.codes_len(k) as u32).collect();
+        table[value as usize] = 0;
+        table
+    };
+    Proposal {
+        scope: keys.iter().zip(values).map(|(&k, &value)| (k, Condition::Is(value))).collect(),
+        action: Action::Classes,
+        keys: keys.to_vec(),
+        classes: Some(keys.iter().zip(values).map(left_out).collect()),
+        prior: 0,
+        score,
+    }
+}
+
+/// The rows that a proposal of this kind is about: those with the values, and those without any of the keys.
+pub fn rows(columns: &Columns, alive: &[u32], scope: &Scope) -> Vec<u32> {
+    let code = |k: usize, row: u32| columns.codes[k][row as usize];
+    let with = |row: u32| scope.iter().all(|(k, condition)| condition.holds(code(*k, row)));
+    let without = |row: u32| scope.iter().all(|(k, _)| code(*k, row) == 0);
+    alive.iter().copied().filter(|&row| with(row) || without(row)).collect()
+}
