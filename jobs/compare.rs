@@ -16,9 +16,12 @@ use undust::io::output::atomic_write;
 use undust::report::tables;
 use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
+use undust::site::Stage;
 
 use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of, lost, together};
 use crate::failure::Failure;
+use crate::fetch::FetchArgs;
+use crate::labels::parse_base;
 use crate::messages::say;
 use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
 use crate::source::Shards;
@@ -65,6 +68,19 @@ pub struct CompareArgs {
     /// Departures from WWW10 that the published methods take, by comma.
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     published: Vec<Departure>,
+    /// Stages of undust that are left out, by comma, to measure what they are for: tokens, functions, joint, conditions,
+    /// classes, defaults, sinks, noise, forms, energy-walk, mirrors, exceptions, look-ups, spans, proof.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = stage)]
+    without: Vec<Stage>,
+    /// DustBuster learns from the sizes of answers instead of from clusters, and from records without a cluster, too: access
+    /// logs, lists of URLs and sizes. Name it with --methods; without clusters it is --fetch that validates its rules.
+    #[arg(long)]
+    sizes: bool,
+    #[command(flatten)]
+    live: FetchArgs,
+    /// Scheme and host of the site that access logs are of, where their lines do not name it.
+    #[arg(long, value_name = "URL", value_parser = parse_base)]
+    log_base: Option<String>,
     #[command(flatten)]
     sites: SiteChoice,
     #[command(flatten)]
@@ -120,6 +136,11 @@ fn method(text: &str) -> Result<Name, String> {
     Name::parse(text).ok_or_else(|| format!("no such method; there are {}", known()))
 }
 
+fn stage(text: &str) -> Result<Stage, String> {
+    let known = || Stage::ALL.map(Stage::text).join(", ");
+    Stage::parse(text).ok_or_else(|| format!("no such stage; there are {}", known()))
+}
+
 fn row(text: &str) -> Result<NamedRow, String> {
     let known = || Row::ALL.map(|(_, name)| name).join(", ");
     Row::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
@@ -134,8 +155,16 @@ fn rates_of_the_paper() -> Vec<f64> {
 /// Runs the job.
 pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let cluster = args.cluster.read().map_err(ClusterError::into_failure)?;
-    let plan = plan(&args)?;
-    let shards = args.records.find()?;
+    let mut plan = plan(&args)?;
+    let server = args.live.server()?.map(Arc::new);
+    if let Some(server) = &server {
+        // One asks at a time, in an order that does not depend on who is faster.
+        if args.workers.count(None) > 1 || cluster.is_some() {
+            return Err(Failure::usage("--fetch asks one page after the other: one worker, one process"));
+        }
+        plan.setup.server = Some(server.clone());
+    }
+    let shards = args.records.find_with(args.log_base.as_deref())?;
     if args.cluster.process() == 0 {
         prepare(&args.out)?;
     }
@@ -159,8 +188,13 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         rejects: Arc::default(),
         local: None,
         workers: job.workers,
+        facts: args.sizes,
     });
-    together(mesh.as_deref(), || part(&args, &job, source, mesh.as_ref()))
+    together(mesh.as_deref(), || part(&args, &job, source, mesh.as_ref()))?;
+    if let Some(server) = server.filter(|_| !args.reading.quiet.is_set()) {
+        say(server.asked());
+    }
+    Ok(())
 }
 
 /// This process's part.
@@ -217,7 +251,14 @@ fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
             How::Sigir2017 => Protocol::Sigir2017,
         },
         methods: if args.methods.is_empty() { Name::ALL.to_vec() } else { args.methods.clone() },
-        setup: Setup { catalogue, hosts, published: published(&args.published) },
+        setup: Setup {
+            catalogue,
+            hosts,
+            published: published(&args.published),
+            without: args.without.clone().into(),
+            sizes: args.sizes,
+            server: None,
+        },
         fpr_max,
         headline,
         seeds: args.seeds.clone(),

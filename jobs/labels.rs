@@ -67,7 +67,8 @@ impl ClusterBy {
     }
 }
 
-fn parse_base(text: &str) -> Result<String, String> {
+/// Scheme and host, as they stand before the paths of a log.
+pub fn parse_base(text: &str) -> Result<String, String> {
     let host = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or_default().trim_end_matches('/');
     if host.is_empty() || host.contains(['/', '?', '#', ' ']) {
         return Err("give scheme and host, as https://example.org".to_owned());

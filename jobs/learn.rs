@@ -226,6 +226,7 @@ fn learn(
         rejects: Arc::default(),
         local,
         workers: plan.workers,
+        facts: false,
     });
     let (records, first) = match &unlabelled {
         Some(unlabelled) => (unlabelled.relabelled(), Some(unlabelled.run.clone())),
@@ -309,7 +310,7 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
         (How::Published, _) => Method::PublishedGraph,
     };
     Ok(Plan {
-        params: Params { method, fpr_max_ppm: (args.fpr_max * 1e6).round() as u32 },
+        params: Params { method, fpr_max_ppm: (args.fpr_max * 1e6).round() as u32, ..Params::default() },
         sample: SampleParams {
             share: args.train_share,
             max: args.train_max,

@@ -9,6 +9,7 @@ mod evaluate;
 mod explain;
 mod export;
 mod failure;
+mod fetch;
 mod labelled;
 mod labels;
 mod learn;

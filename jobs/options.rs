@@ -63,11 +63,20 @@ impl LabelledInputs {
     /// # Errors
     /// As [`shards::find`].
     pub fn find(&self) -> Result<Vec<Shard>, IoError> {
+        self.find_with(None)
+    }
+
+    /// As [`find`](Self::find), access logs of this scheme and host among them.
+    ///
+    /// # Errors
+    /// As [`shards::find`].
+    pub fn find_with(&self, log_base: Option<&str>) -> Result<Vec<Shard>, IoError> {
         let format = self.format.map(|format| match format {
             LabelledFormat::Tsv => Format::Tsv,
             LabelledFormat::Jsonl => Format::Jsonl,
         });
-        shards::find(&self.inputs, &shards::Options { format, ..shards::Options::default() })
+        let log_base = log_base.map(str::to_owned);
+        shards::find(&self.inputs, &shards::Options { format, log_base, ..shards::Options::default() })
     }
 }
 

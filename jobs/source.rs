@@ -18,6 +18,8 @@ pub struct Shards {
     pub local: Option<usize>,
     /// Workers of this process.
     pub workers: usize,
+    /// The batches hold the facts of the records, too.
+    pub facts: bool,
 }
 
 /// The shards of one worker, one after the other.
@@ -25,6 +27,7 @@ pub struct Part {
     shards: std::vec::IntoIter<Shard>,
     open: Option<ShardReader>,
     line_limit: usize,
+    facts: bool,
     rejects: Rejects,
     /// Where the rejects go at the end, in the first pass.
     deposit: Option<Arc<Mutex<Rejects>>>,
@@ -33,7 +36,8 @@ pub struct Part {
 impl Part {
     /// Reads these shards. What was rejected goes to `deposit` at the end.
     pub fn new(shards: Vec<Shard>, line_limit: usize, deposit: Option<Arc<Mutex<Rejects>>>) -> Part {
-        Part { shards: shards.into_iter(), open: None, line_limit, rejects: Rejects::default(), deposit }
+        let (shards, facts) = (shards.into_iter(), false);
+        Part { shards, open: None, line_limit, facts, rejects: Rejects::default(), deposit }
     }
 }
 
@@ -49,7 +53,7 @@ impl Source for Shards {
         let (index, peers) = self.local.map_or((index, peers), |first| (index - first, self.workers));
         let shards: Vec<Shard> = self.shards.iter().skip(index).step_by(peers).cloned().collect();
         let deposit = (pass == 0 && self.counts).then(|| self.rejects.clone());
-        Ok(Box::new(Part::new(shards, self.line_limit, deposit)))
+        Ok(Box::new(Part { facts: self.facts, ..Part::new(shards, self.line_limit, deposit) }))
     }
 }
 
@@ -69,7 +73,8 @@ impl Batches for Part {
                 self.open = None;
                 return Ok(false);
             };
-            self.open = Some(ShardReader::open(&shard, self.line_limit, Arc::new(AtomicU64::new(0)))?);
+            let open = if self.facts { ShardReader::open_with_facts } else { ShardReader::open };
+            self.open = Some(open(&shard, self.line_limit, Arc::new(AtomicU64::new(0)))?);
         }
     }
 }

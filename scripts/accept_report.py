@@ -97,6 +97,10 @@ def main():
                 page.screenshot(path=str(out / f'{scheme}-{name}-site.png'))
                 page.evaluate('document.querySelector(".charts").scrollIntoView()')
                 page.screenshot(path=str(out / f'{scheme}-{name}-charts.png'))
+                check(f'{where}: precision at k is there, as a chart and as tables', page.evaluate('document.querySelectorAll("#precision + .charts svg[role=img], #precision-at-k td, #precision-by-site td, #likely-rules td").length > 20'))
+                for part in ('precision', 'precision-at-k', 'likely-rules'):
+                    page.evaluate(f'document.getElementById("{part}").scrollIntoView()')
+                    page.screenshot(path=str(out / f'{scheme}-{name}-{part}.png'))
                 context.close()
         # By hand, that is, with the keyboard: a summary takes the focus and opens.
         context = browser.new_context()

@@ -9,6 +9,8 @@ mod apply_rules;
 mod baselines_compare;
 #[path = "it/baselines_figures.rs"]
 mod baselines_figures;
+#[path = "it/baselines_live.rs"]
+mod baselines_live;
 #[path = "it/ciff_bad.rs"]
 mod ciff_bad;
 #[path = "it/ciff_fuzz.rs"]

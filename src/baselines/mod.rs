@@ -12,7 +12,7 @@
 //! | [`dustbuster`] | substring substitutions | Bar-Yossef et al., WWW 2007 |
 //! | [`decision_tree`] | pairwise rules generalized by decision trees | Koppula et al., WSDM 2010 |
 //! | [`published`] | pattern tree, naive or graph selection | Lei et al., WWW 2010 |
-//! | `dataflow::undust` | this program | `docs/method.md` |
+//! | `dataflow::compare::Undust` | this program | `docs/method.md` |
 //!
 //! Each module names its paper and lists where it departs from it. [`protocol`] runs methods on one site under the
 //! protocols of WWW10 and of SIGIR 2017 and gives counts; [`crate::report`] makes tables and charts of them.
@@ -77,6 +77,11 @@ pub trait Learned {
     /// The rules to deploy when no candidate (or, where the method bounds the set, no set) may have a higher pair
     /// false-positive rate (WWW10 eq. 3) than `fpr_max`, from 0 to 1.
     fn select(&self, fpr_max: f64) -> Selected;
+
+    /// What becomes of likely rules before any is validated (DustBuster, Figure 5); `None` for methods without such.
+    fn detection(&self, _: &Sample<'_>) -> Option<results::Detection> {
+        None
+    }
 }
 
 /// What a selection gives.
@@ -208,7 +213,11 @@ impl Name {
             Name::Tracking => Box::new(tracking::Tracking),
             Name::FanOut5 => Box::new(fan_out::FanOut { least: 5 }),
             Name::FanOut10 => Box::new(fan_out::FanOut { least: 10 }),
-            Name::Dustbuster => Box::new(dustbuster::DustBuster::default()),
+            Name::Dustbuster => Box::new(dustbuster::DustBuster {
+                sizes: setup.sizes,
+                server: setup.server.clone(),
+                ..dustbuster::DustBuster::default()
+            }),
             Name::DecisionTree => Box::new(decision_tree::DecisionTree),
             Name::PublishedNaive => Box::new(published::Published { naive: true, switches: setup.published }),
             Name::PublishedGraph => Box::new(published::Published { naive: false, switches: setup.published }),
@@ -232,6 +241,12 @@ pub struct Setup {
     pub hosts: BTreeMap<String, String>,
     /// Departures from WWW10 that are on in the published method.
     pub published: crate::site::published::Switches,
+    /// Stages of undust that are left out.
+    pub without: crate::site::Without,
+    /// DustBuster learns from sizes of answers, not from clusters.
+    pub sizes: bool,
+    /// Who DustBuster asks for pages, if not the corpus.
+    pub server: Option<std::sync::Arc<dyn dustbuster::validate::Server>>,
 }
 
 /// A method without anything to learn: a function of the URL, with the text that describes it.

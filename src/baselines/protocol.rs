@@ -50,6 +50,10 @@ pub struct Records {
     /// End of the URL and of the label of each row.
     ends: Vec<(usize, usize)>,
     elsewhere: Vec<bool>,
+    /// Bytes of each answer; 0 where not known.
+    sizes: Vec<u64>,
+    /// URLs without a label, end to end, with where each ends and its size.
+    listed: (Vec<u8>, Vec<(usize, u64)>),
 }
 
 impl Records {
@@ -58,13 +62,37 @@ impl Records {
         Records { site: site.to_owned(), ..Records::default() }
     }
 
-    /// Adds a record.
+    /// Adds a record of which no size is known.
     pub fn push(&mut self, url: &[u8], label: &[u8], elsewhere: bool) {
+        self.push_sized(url, label, elsewhere, 0);
+    }
+
+    /// Adds a record with the bytes of its answer, 0 where they are not known.
+    pub fn push_sized(&mut self, url: &[u8], label: &[u8], elsewhere: bool, size: u64) {
         self.bytes.extend_from_slice(url);
         let url_end = self.bytes.len();
         self.bytes.extend_from_slice(label);
         self.ends.push((url_end, self.bytes.len()));
         self.elsewhere.push(elsewhere);
+        self.sizes.push(size);
+    }
+
+    /// Adds a URL without a label, for methods that learn from lists of URLs and sizes.
+    pub fn list(&mut self, url: &[u8], size: u64) {
+        self.listed.0.extend_from_slice(url);
+        self.listed.1.push((self.listed.0.len(), size));
+    }
+
+    /// URLs without a label and their sizes, 0 where not known.
+    pub fn listed(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let (bytes, rows) = &self.listed;
+        let starts = std::iter::once(0).chain(rows.iter().map(|row| row.0));
+        starts.zip(rows).map(|(start, &(end, size))| (&bytes[start..end], size))
+    }
+
+    /// Bytes of the answer of a row; 0 where not known.
+    pub fn size(&self, row: usize) -> u64 {
+        self.sizes[row]
     }
 
     /// Number of records.
@@ -176,6 +204,7 @@ pub fn compare(
             let began = clock();
             let learned = methods(method).learn(&sample);
             time.learn = clock() - began;
+            let detection = learned.detection(&sample);
             let mut fits: Vec<Fit> = Vec::with_capacity(plan.fpr_max.len());
             let mut last: Option<Vec<RuleReport>> = None;
             for (index, &fpr_max) in plan.fpr_max.iter().enumerate() {
@@ -196,7 +225,7 @@ pub fn compare(
                 fits.push(Fit { qualified: selected.qualified, deployed: selected.deployed, counts });
                 last = Some(rules);
             }
-            site.runs.push(Run { method, seed, figures: learned.figures(), fits });
+            site.runs.push(Run { method, seed, figures: learned.figures(), fits, detection });
             times.push(time);
         }
     }

@@ -84,7 +84,7 @@ mod tests {
         for (naive, method) in [(true, Which::PublishedNaive), (false, Which::PublishedGraph)] {
             let learned = Published { naive, switches: Switches::default() }.learn(&sample);
             for ppm in [0, 10_000, 400_000] {
-                let params = Params { method, fpr_max_ppm: ppm };
+                let params = Params { method, fpr_max_ppm: ppm, ..Params::default() };
                 let outcome = crate::site::published::learn(training, &params, &Switches::default());
                 let selected = learned.select(f64::from(ppm) / 1e6);
                 assert_eq!(selected.qualified, outcome.counts["published-qualified"]);

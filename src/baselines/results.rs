@@ -5,6 +5,7 @@
 
 use super::{Figures, Name, RuleReport};
 use crate::evaluate::Counts;
+use crate::site::Without;
 use serde::{Deserialize, Serialize};
 
 /// How records become training and test.
@@ -37,6 +38,9 @@ pub struct Comparison {
     pub train_share: f64,
     /// Most URLs of a site that train.
     pub train_max: u64,
+    /// Stages of undust that were left out.
+    #[serde(default, skip_serializing_if = "Without::is_nothing")]
+    pub without: Without,
     /// Sites by name.
     pub sites: Vec<Site>,
 }
@@ -53,6 +57,7 @@ impl Comparison {
             seeds: self.seeds.clone(),
             train_share: self.train_share,
             train_max: self.train_max,
+            without: self.without,
             sites: Vec::new(),
         }
     }
@@ -93,6 +98,47 @@ pub struct Run {
     pub figures: Figures,
     /// One a highest false-positive rate.
     pub fits: Vec<Fit>,
+    /// DustBuster's rules before validation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detection: Option<Detection>,
+}
+
+/// What DustBuster detects before a page is asked for, and what pages then say of it (WWW 2007, Table 2 and Figure 5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detection {
+    /// URLs that it learned from.
+    pub urls: u64,
+    /// What they become under the rules that are valid at a refutation threshold of 5 %.
+    pub forms: u64,
+    /// With the cue to similarity: sizes or fingerprints.
+    pub with_cue: Tried,
+    /// Without it, by support alone.
+    pub without_cue: Tried,
+    /// The most likely rules, with the cue: each with its support.
+    pub first: Vec<(String, u32)>,
+}
+
+/// Likely rules that were tried one by one, most likely first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Rules of the first phase.
+    pub detected: u64,
+    /// Rules that the elimination of redundant ones leaves.
+    pub likely: u64,
+    /// How many of them were tried, the first ones.
+    pub tried: u64,
+    /// Places, from 0, of those that are valid in at least one direction; rising.
+    pub valid: Vec<u32>,
+    /// Places of those of which no page could be asked for; rising.
+    pub unknown: Vec<u32>,
+}
+
+impl Tried {
+    /// Of the first `k`, or of all where there are fewer: how many there are, are valid, and are unknown.
+    pub fn at(&self, k: u64) -> [u64; 3] {
+        let below = |places: &[u32]| places.partition_point(|&place| u64::from(place) < k) as u64;
+        [self.tried.min(k), below(&self.valid), below(&self.unknown)]
+    }
 }
 
 /// The rules deployed at one highest false-positive rate, and what they do on the test.

@@ -4,12 +4,11 @@
 //! A site is compared by one worker, from records in the order of the shards and of the rows in them (a crawl has an
 //! order, and the crawl simulation follows it), so the result does not depend on the number of workers.
 //!
-//! Memory: all labelled records of the run are held at once, URL and label and 25 bytes each; more than
+//! Memory: all labelled records of the run are held at once, URL and label and 42 bytes each; with [`Setup::sizes`] those without a label too; more than
 //! [`Job::memory`] ends the run with a typed error.
 
 use super::locate::Locator;
 use super::types::{Batches, Epoch, Flow, Source, SourceError};
-use super::undust::Undust;
 use crate::baselines::protocol::{Plan, Records, compare};
 use crate::baselines::results::{Comparison, Site, Time, Times, VERSION};
 use crate::baselines::{Method, Name, Setup};
@@ -29,6 +28,10 @@ use timely::dataflow::operators::Operator;
 use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
+
+mod undust_method;
+
+pub use undust_method::Undust;
 
 /// Seconds since any moment; `dataflow` knows no clock.
 pub type Clock = Arc<dyn Fn() -> f64 + Send + Sync>;
@@ -97,10 +100,14 @@ struct Piece {
     bytes: Vec<u8>,
     ends: Vec<(u32, u32)>,
     elsewhere: Vec<bool>,
+    /// Bytes of each answer where the plan asks for them.
+    sizes: Vec<u64>,
+    /// Rows without a label, rising: only where the plan asks for sizes are there any.
+    unlabelled: Vec<u32>,
 }
 
 /// Bytes of a row beside its strings, in a [`Piece`] and in [`Records`].
-const ROW_BYTES: usize = 26;
+const ROW_BYTES: usize = 42;
 
 #[derive(Default)]
 struct State {
@@ -165,6 +172,7 @@ pub fn run(job: &Job, records: Arc<dyn Source>, mesh: Option<&Arc<Mesh>>) -> Res
         seeds: plan.seeds.clone(),
         train_share: plan.train_share,
         train_max: plan.train_max as u64,
+        without: plan.setup.without,
         sites: Vec::new(),
     };
     let mut out = Compared { comparison, ..Compared::default() };
@@ -249,6 +257,7 @@ impl<'scope> Compare<'scope> for Flow<'scope, Placed> {
     fn pieces(self, job: &Job, state: Arc<State>, found: Rc<RefCell<Found>>) -> Flow<'scope, Piece> {
         let mut locator = Locator::new(job.site_by);
         let limit = job.memory;
+        let sizes = job.plan.setup.sizes;
         self.unary(Pipeline, "Pieces", move |_, _| {
             move |input, output| {
                 input.for_each_time(|time, batches| {
@@ -256,24 +265,33 @@ impl<'scope> Compare<'scope> for Flow<'scope, Placed> {
                     for (place, batch) in batches.flat_map(|b: &mut Vec<Placed>| b.drain(..)) {
                         let mut pieces: BTreeMap<Vec<u8>, Piece> = BTreeMap::new();
                         let mut found = found.borrow_mut();
-                        for record in batch.iter() {
+                        for (row, record) in batch.iter().enumerate() {
                             let Some((site, _)) = locator.locate(record) else {
                                 found.invalid += 1;
                                 continue;
                             };
-                            let Some(label) = record.cluster else {
-                                found.unlabelled += 1;
+                            found.unlabelled += u64::from(record.cluster.is_none());
+                            let facts = batch.facts(row);
+                            // The paper's list holds URLs that can be fetched.
+                            if record.cluster.is_none() && (!sizes || facts.status >= 400) {
                                 continue;
-                            };
+                            }
                             if !pieces.contains_key(site) {
                                 pieces.insert(site.to_vec(), Piece { site: site.to_vec(), place, ..Piece::default() });
                             }
                             let piece = pieces.get_mut(site).expect("just inserted");
                             piece.bytes.extend_from_slice(record.url);
                             let url = piece.bytes.len() as u32;
-                            piece.bytes.extend_from_slice(label);
+                            match record.cluster {
+                                Some(label) => piece.bytes.extend_from_slice(label),
+                                None => piece.unlabelled.push(piece.ends.len() as u32),
+                            }
                             piece.ends.push((url, piece.bytes.len() as u32));
                             piece.elsewhere.push(record.elsewhere);
+                            if sizes {
+                                // What a redirect weighs says nothing of its page.
+                                piece.sizes.push(if (300..400).contains(&facts.status) { 0 } else { facts.size });
+                            }
                         }
                         let bytes: usize = pieces.values().map(|p| p.bytes.len() + p.ends.len() * ROW_BYTES).sum();
                         if state.held.fetch_add(bytes, Ordering::Relaxed) + bytes > limit {
@@ -328,7 +346,7 @@ impl<'scope> CompareSites<'scope> for Flow<'scope, Piece> {
 
 /// A method by its name.
 fn method(name: Name, setup: &Setup) -> Box<dyn Method> {
-    name.method(setup).unwrap_or_else(|| Box::new(Undust { whole: name == Name::UndustWhole }))
+    name.method(setup).unwrap_or_else(|| Box::new(Undust { whole: name == Name::UndustWhole, without: setup.without }))
 }
 
 /// The records of a site in crawl order.
@@ -337,8 +355,13 @@ fn records(name: &[u8], mut pieces: Vec<Piece>) -> Records {
     let mut out = Records::new(&String::from_utf8_lossy(name));
     for piece in pieces {
         let mut start = 0;
-        for (&(url, label), &elsewhere) in piece.ends.iter().zip(&piece.elsewhere) {
-            out.push(&piece.bytes[start..url as usize], &piece.bytes[url as usize..label as usize], elsewhere);
+        let mut unlabelled = piece.unlabelled.iter().peekable();
+        for (row, (&(end, label), &elsewhere)) in piece.ends.iter().zip(&piece.elsewhere).enumerate() {
+            let (url, size) = (&piece.bytes[start..end as usize], piece.sizes.get(row).copied().unwrap_or(0));
+            match unlabelled.next_if(|&&at| at as usize == row) {
+                Some(_) => out.list(url, size),
+                None => out.push_sized(url, &piece.bytes[end as usize..label as usize], elsewhere, size),
+            }
             start = label as usize;
         }
     }

@@ -31,7 +31,6 @@ pub mod sorted;
 pub mod table;
 pub mod tally;
 pub mod types;
-pub mod undust;
 pub mod verdict;
 pub mod walk;
 pub use journal::Journal;

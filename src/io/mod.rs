@@ -17,6 +17,7 @@
 //! | [`reason`] | why a line is no record, and the cheap check of its URL |
 //! | [`rejects`] | counts and a bounded sample of bad lines; merges the same over any split of the input |
 //! | [`output`] | the output folder and files that are whole or not there |
+//! | [`fetch`], [`robots`] | pages of a server that the user names, asked for politely |
 //! | [`error`] | failures of the run, each with the path and a way out |
 //! | [`journal`] | finished pieces of work that outlive a run: what `--resume` takes up |
 //!
@@ -32,6 +33,7 @@ pub mod compression;
 pub mod detect;
 pub mod docmap;
 pub mod error;
+pub mod fetch;
 pub mod http;
 pub mod journal;
 pub mod jsonl;
@@ -43,6 +45,7 @@ pub mod parquet;
 pub mod reader;
 pub mod reason;
 pub mod rejects;
+pub mod robots;
 pub mod rules;
 pub mod shards;
 pub mod table;

@@ -64,6 +64,12 @@ pub fn lines(title: &str, x_name: &str, y_name: &str, series: &[Series]) -> Stri
     format!("{out}{legend}</ul>")
 }
 
+/// A number of an axis without zeros behind it.
+fn number(x: &f64) -> String {
+    let text = format!("{x:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 fn draw(
@@ -88,6 +94,7 @@ fn draw(
         .bold_line_style(GRID)
         .axis_style(GRID)
         .x_labels(6)
+        .x_label_formatter(&number)
         .y_labels(6)
         .x_desc(names.0)
         .y_desc(names.1)
@@ -116,6 +123,7 @@ mod tests {
         assert_eq!(chart.matches("</svg>").count(), 3);
         assert!(chart.contains("class=\"s0\"") && chart.contains("class=\"s11\""));
         assert!(!chart.contains("#0") && !chart.contains("<?xml") && chart.contains("&lt;11&gt;"), "{chart}");
+        assert_eq!([0.0, 0.02, 0.1, 150.0].map(|x| number(&x)), ["0", "0.02", "0.1", "150"]);
         assert!(lines("t", "x", "y", &[]).contains("nothing to show"));
     }
 }

@@ -8,5 +8,6 @@ pub mod charts;
 pub mod escape;
 pub mod figures;
 pub mod page;
+pub mod precision;
 pub mod table;
 pub mod tables;

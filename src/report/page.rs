@@ -4,7 +4,7 @@
 use super::charts::{Series, lines};
 use super::escape::html as escaped;
 use super::figures::{RECALL, micro, summaries};
-use super::tables;
+use super::{precision, tables};
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Protocol, Shown, Site, Times, TreeNode};
 use crate::evaluate::{Rates, Summary};
@@ -29,6 +29,7 @@ pub fn html(comparison: &Comparison, times: Option<&Times>) -> String {
     if comparison.protocol == Protocol::Www10 {
         charts(&mut out, comparison);
     }
+    precision(&mut out, comparison);
     out.push_str("<h2 id=tables>Tables</h2>");
     tables::all(comparison).iter().for_each(|table| out.push_str(&table.html()));
     if let Some(times) = times {
@@ -57,10 +58,11 @@ fn head(out: &mut String, comparison: &Comparison) {
         out,
         "<header><h1>Learned URL normalization: methods compared</h1><p class=lead>{} sites, {urls} URLs of {clusters} pages. {} \
          Where one figure stands for a method, the highest false-positive rate is {headline}.</p>\
-         <nav><a href=\"#overview\">Overview</a>{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
+         <nav><a href=\"#overview\">Overview</a>{}{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
         comparison.sites.len(),
-        escaped(&how),
+        escaped(&(how + &tables::without(comparison))),
         if comparison.protocol == Protocol::Www10 { "<a href=\"#figures\">Figures</a>" } else { "" },
+        if precision::curves(comparison).is_empty() { "" } else { "<a href=\"#precision\">DustBuster</a>" },
     );
 }
 
@@ -116,6 +118,23 @@ fn charts(out: &mut String, comparison: &Comparison) {
     chart("Figure 12 (b): dup-reduction, macro", "dup-reduction rate", 0.1, &|m, at| of(m, at, false, |r| r.dupred));
     chart("Figure 10: qualified candidates", "qualified rate", 1.0, &|m, at| tables::qualified(comparison, m, at));
     out.push_str("</div>");
+}
+
+/// DustBuster's Figure 5.
+fn precision(out: &mut String, comparison: &Comparison) {
+    let style = |method: Name| Name::ALL.iter().position(|m| *m == method).unwrap_or(0);
+    // Two lines that are told apart in light and dark: its own, and that of the method without rules.
+    let styles = [style(Name::Dustbuster), style(Name::KeepAll)];
+    let series: Vec<Series> = (precision::curves(comparison).into_iter().zip(styles))
+        .map(|((name, points), style)| Series { name: name.to_owned(), style, points })
+        .collect();
+    if series.is_empty() {
+        return;
+    }
+    out.push_str("<h2 id=precision>DustBuster: likely rules before validation (WWW 2007)</h2><div class=charts>");
+    let title = "Figure 5: precision at k";
+    let svg = lines(title, "first k likely rules", "share that is valid", &series);
+    let _ = write!(out, "<figure><figcaption>{title}</figcaption>{svg}</figure></div>");
 }
 
 fn sites(out: &mut String, comparison: &Comparison) {

@@ -5,6 +5,7 @@ use super::table::{Table, share};
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Protocol, Times};
 use crate::evaluate::{Rates, Summary};
+use crate::site::Stage;
 
 /// A figure of the rates with its heading.
 type Column = (&'static str, fn(&Rates) -> f64);
@@ -47,6 +48,7 @@ pub fn all(comparison: &Comparison) -> Vec<Table> {
         }
         Protocol::Sigir2017 => tables.push(sigir(comparison)),
     }
+    tables.extend(super::precision::tables(comparison));
     tables.push(sites(comparison));
     tables
 }
@@ -61,6 +63,15 @@ pub fn rate(summaries: &[Summary], joined: bool, figure: fn(&Rates) -> f64) -> f
 
 fn with_spread(mean: Mean, seeds: usize) -> String {
     if seeds < 2 || mean.mean.is_nan() { share(mean.mean) } else { format!("{:.4}±{:.4}", mean.mean, mean.spread) }
+}
+
+/// What undust had to do without, as a sentence.
+pub fn without(comparison: &Comparison) -> String {
+    let stages: Vec<Stage> = comparison.without.into();
+    match stages.is_empty() {
+        true => String::new(),
+        false => format!(" undust without: {}.", stages.iter().map(|s| s.text()).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 fn headline(comparison: &Comparison) -> f64 {
@@ -78,7 +89,7 @@ fn methods(comparison: &Comparison, joined: bool) -> Table {
     let note = match seeds {
         0 | 1 => "One training sample.".to_owned(),
         n => format!("Mean ± standard deviation of {n} training samples."),
-    };
+    } + &without(comparison);
     let mut table = Table::new(id, &title, &note, &head);
     for &method in &comparison.methods {
         let all = summaries(comparison, method, comparison.headline);

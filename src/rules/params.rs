@@ -1,5 +1,6 @@
 //! Learning parameters, as the rule file carries them.
 
+use super::stages::Without;
 use serde::{Deserialize, Serialize};
 
 /// Learning parameters; all of them are written into the rule file. A file made before a parameter was added opens with
@@ -11,11 +12,14 @@ pub struct Params {
     pub method: Method,
     /// Highest pair false-positive rate (WWW10 eq. 3) of a deployed set, in millionths: 10,000 is 0.01.
     pub fpr_max_ppm: u32,
+    /// Stages of the undust method that are left out, to measure what they are for; not written where there are none.
+    #[serde(skip_serializing_if = "Without::is_nothing")]
+    pub without: Without,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { method: Method::Undust, fpr_max_ppm: 10_000 }
+        Params { method: Method::Undust, fpr_max_ppm: 10_000, without: Without::default() }
     }
 }
 
@@ -34,6 +38,7 @@ pub enum Method {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stages::Stage;
     use super::*;
 
     #[test]
@@ -42,5 +47,10 @@ mod tests {
         assert_eq!(read("{}"), Params::default());
         let want = Params { method: Method::PublishedNaive, ..Params::default() };
         assert_eq!(read(r#"{"method":"published-naive"}"#), want);
+        let less = Params { without: Without::default().and(Stage::Spans), ..Params::default() };
+        let text = serde_json::to_string(&less).unwrap();
+        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"without":["spans"]}"#);
+        assert_eq!(read(&text), less);
+        assert!(!serde_json::to_string(&Params::default()).unwrap().contains("without"));
     }
 }

@@ -47,6 +47,7 @@ impl Covering {
         let table = Table::new(groups, action, keys, prior);
         if bad >= 2
             && !defaults
+            && !self.without.has(super::Stage::Conditions)
             && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
         {
             // The rule holds, but not for these values: once more without them.
@@ -62,7 +63,7 @@ impl Covering {
         let groups = table.groups;
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
-        if clusters == 1 && good >= MIN_CONSTANT {
+        if clusters == 1 && good >= MIN_CONSTANT && !self.without.has(super::Stage::Sinks) {
             self.sinks.prove(groups.majority[0]);
         }
         let pairs = self.pairs(&groups);

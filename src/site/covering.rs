@@ -19,6 +19,7 @@ use super::joint;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::sinks::{self, Sinks};
+use super::{Stage, Without};
 use crate::url::Fixed;
 
 /// What bad rows cost when candidates are ranked.
@@ -118,6 +119,8 @@ pub struct Covering {
     seen: Vec<Witness>,
     /// Constant pages.
     pub(super) sinks: Sinks,
+    /// Levels that are left out, to measure what they are for.
+    pub without: Without,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     pub(super) counts: Vec<Vec<u32>>,
@@ -141,6 +144,7 @@ impl Covering {
             noise: 0,
             seen: Vec::new(),
             sinks,
+            without: Without::default(),
             sorter: Sorter::default(),
             counts: Vec::new(),
             ignores: vec![None; keys],
@@ -175,7 +179,7 @@ impl Covering {
         let singles = self.singles();
         let first = self.rules.is_empty();
         let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
-        if first {
+        if first && !self.without.has(Stage::Noise) {
             self.noise = noise::floor(self.seen.drain(..));
             if self.noise > 0 {
                 // The caps are higher now.
@@ -186,12 +190,15 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
-        let joint = self.joint(&clusters);
+        let joint = if self.without.has(Stage::Joint) { Vec::new() } else { self.joint(&clusters) };
         let found = self.try_all(joint, &clusters, &mut tables);
         if self.adopt_all(found) {
             return true;
         }
-        let conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
+        let mut conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
+        if self.without.has(Stage::Conditions) {
+            conditions.clear();
+        }
         let found = tables
             .iter()
             .flat_map(|t| conditions::refine(&self.columns, &self.alive, t, &conditions, self.noise, &self.sinks))
@@ -199,7 +206,8 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
-        let single = |t: &&Table| t.action == Action::Ignore && t.keys.len() == 1;
+        let classes = !self.without.has(Stage::Classes);
+        let single = |t: &&Table| classes && t.action == Action::Ignore && t.keys.len() == 1;
         let found: Vec<Proposal> = tables
             .iter()
             .filter(single)
@@ -208,7 +216,8 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
-        let found = tables.iter().flat_map(|t| defaults::find(&self.columns, t, self.noise)).collect();
+        let defaults = |_: &&Table| !self.without.has(Stage::Defaults);
+        let found = tables.iter().filter(defaults).flat_map(|t| defaults::find(&self.columns, t, self.noise)).collect();
         if self.adopt_all(found) {
             return true;
         }
@@ -231,7 +240,7 @@ impl Covering {
         let ignore = |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k]));
         let varying = self.varying().into_iter().filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH));
         let mut out: Vec<_> = varying.map(ignore).collect();
-        for family in FAMILIES {
+        for family in FAMILIES.into_iter().filter(|_| !self.without.has(Stage::Functions)) {
             let keys: Vec<usize> =
                 (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
             if !keys.is_empty() {

@@ -24,7 +24,7 @@ pub mod tree;
 
 use crate::rules::Tokens;
 use crate::rules::types::SiteRules;
-pub use crate::rules::{Method, Params};
+pub use crate::rules::{Method, Params, Stage, Without};
 use columns::Columns;
 use covering::Covering;
 use foldhash::fast::FixedState;
@@ -149,12 +149,12 @@ impl Training {
 #[derive(Debug)]
 pub struct Prepared {
     graph: energy::Graph,
-    stage: Stage,
+    stage: State,
 }
 
 /// What the method keeps while the walk runs.
 #[derive(Debug)]
-enum Stage {
+enum State {
     Undust(Box<Candidates>),
     Published(Box<published::State>),
 }
@@ -168,6 +168,7 @@ struct Candidates {
     forms: forms::Forms,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
+    without: Without,
 }
 
 impl Prepared {
@@ -190,18 +191,20 @@ pub struct Outcome {
 pub fn prepare(training: Training, params: &Params) -> Prepared {
     if params.method != Method::Undust {
         let (graph, state) = published::prepare(&training, params, &published::Switches::default());
-        return Prepared { graph, stage: Stage::Published(Box::new(state)) };
+        return Prepared { graph, stage: State::Published(Box::new(state)) };
     }
-    let tokens = tokens::choose(&training);
-    prepare_cut(training, tokens)
+    let without = params.without;
+    let tokens = if without.has(Stage::Tokens) { Tokens::default() } else { tokens::choose(&training, without) };
+    prepare_cut(training, tokens, without)
 }
 
 /// Stages 1 to 6 of the undust method with the given cuts.
-fn prepare_cut(training: Training, tokens: Tokens) -> Prepared {
+fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared {
     let columns = Columns::new(&training, tokens);
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
     let mut covering = Covering::new(columns);
+    covering.without = without;
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
     let mut rules = SiteRules {
@@ -213,7 +216,10 @@ fn prepare_cut(training: Training, tokens: Tokens) -> Prepared {
         ..SiteRules::default()
     };
     let tree = tree::grow(&covering.columns, &covering.alive);
-    let forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
+    let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
+    if without.has(Stage::Forms) {
+        forms.candidates.clear();
+    }
     rules.hosts.dedup();
     let count = |n: usize| n as u64;
     counts.extend([
@@ -223,7 +229,8 @@ fn prepare_cut(training: Training, tokens: Tokens) -> Prepared {
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
     let graph = forms.graph();
-    Prepared { graph, stage: Stage::Undust(Box::new(Candidates { training, covering, tree, forms, rules, counts })) }
+    let state = Candidates { training, covering, tree, forms, rules, counts, without };
+    Prepared { graph, stage: State::Undust(Box::new(state)) }
 }
 
 /// The hosts of a training set, sorted.
@@ -245,12 +252,13 @@ fn hosts(training: &Training) -> Vec<String> {
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
 pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let state = match prepared.stage {
-        Stage::Undust(state) => state,
-        Stage::Published(state) => return published::finish(*state, energy),
+        State::Undust(state) => state,
+        State::Published(state) => return published::finish(*state, energy),
     };
-    let Candidates { training, covering, tree, mut forms, mut rules, mut counts } = *state;
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, without } = *state;
     let columns = &covering.columns;
-    let moves = select::select(&mut forms, columns, energy);
+    let even = vec![1.0; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
+    let moves = select::select(&mut forms, columns, if even.is_empty() { energy } else { &even });
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);
     let set_ids = |rules: &mut SiteRules| {
@@ -261,25 +269,38 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     set_ids(&mut rules);
     // Applying all rules to all URLs is the costliest step here: done again only where the rules have changed.
     let mut found = lookups::identities(&rules, &training);
-    let mirrors = mirrors::learn(lookups::reduced(&found), covering.noise);
+    let mut mirrors = mirrors::learn(lookups::reduced(&found), covering.noise);
+    if without.has(Stage::Mirrors) {
+        mirrors.clear();
+    }
     counts.insert("mirrors".to_owned(), mirrors.len() as u64);
     if !mirrors.is_empty() {
         rules.rules.extend(mirrors);
         set_ids(&mut rules);
         found = lookups::identities(&rules, &training);
     }
-    let exceptions = lookups::learn_exceptions(&mut rules, &training, &found);
+    let exceptions = match without.has(Stage::Exceptions) {
+        true => 0,
+        false => lookups::learn_exceptions(&mut rules, &training, &found),
+    };
     if exceptions > 0 {
         found = lookups::identities(&rules, &training);
     }
-    let (seen, aliases) = lookups::learn(&mut rules, &training, found);
+    let (seen, mut aliases) = lookups::learn(&mut rules, &training, found);
+    if without.has(Stage::LookUps) {
+        rules.aliases.clear();
+        aliases = 0;
+    }
+    if without.has(Stage::Spans) {
+        rules.local.clear();
+    }
     counts.extend([("exceptions".to_owned(), exceptions), ("seen".to_owned(), seen), ("look-ups".to_owned(), aliases)]);
     Outcome { rules, counts }
 }
 
 /// The whole of learning one site with the given cuts.
-fn learn_cut(training: Training, tokens: Tokens) -> Outcome {
-    let prepared = prepare_cut(training, tokens);
+fn learn_cut(training: Training, tokens: Tokens, without: Without) -> Outcome {
+    let prepared = prepare_cut(training, tokens, without);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)
 }

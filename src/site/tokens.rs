@@ -6,7 +6,7 @@
 //! half of the clusters with and without a cut, and the cut is taken only if on the other half, of which no rule has seen
 //! a record, it joins clearly more and nothing that is wrong.
 
-use super::{Outcome, Training, learn_cut};
+use super::{Outcome, Training, Without, learn_cut};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::{DELIMITERS, normalize};
@@ -31,7 +31,7 @@ const MIN_GAIN_PERMILLE: u64 = 2;
 const COST: u64 = 10;
 
 /// The cuts of a site.
-pub fn choose(training: &Training) -> Tokens {
+pub fn choose(training: &Training, without: Without) -> Tokens {
     let mut tokens = Tokens::default();
     let every = training.len().div_ceil(SAMPLE).max(1) as u64;
     let hash = |row: usize| hash64(&training.clusters[row].to_le_bytes());
@@ -48,7 +48,8 @@ pub fn choose(training: &Training) -> Tokens {
     };
     let folds: Vec<(Training, Training)> = (0..FOLDS).map(apart).collect();
     let trial = |tokens: &Tokens| {
-        let judged = folds.iter().map(|(rows, others)| judge(&learn_cut(rows.clone(), tokens.clone()), others));
+        let judged =
+            folds.iter().map(|(rows, others)| judge(&learn_cut(rows.clone(), tokens.clone(), without), others));
         judged.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
     };
     let rows: usize = folds.iter().map(|fold| fold.1.len()).sum();

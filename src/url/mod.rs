@@ -11,3 +11,4 @@ pub use compose::{compose, set_order};
 pub use keys::{Fixed, Key, KeyRef, Part};
 pub use safe::{Invalid, Split, normalize};
 pub use segment::DELIMITERS;
+pub use site::registrable_domain;

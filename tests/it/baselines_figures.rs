@@ -171,3 +171,45 @@ fn contexts_are_split_where_a_transformation_is_wrong() {
     assert_eq!(forms, ["http://example.com/news?id=99", urls[1]], "{rules:#?}");
     assert_eq!(rules.len(), 1, "{rules:#?}");
 }
+
+/// Figure 5 on a log whose answer is known: two transformations are aliases, the others join different pages. The cue
+/// tells them apart: fingerprints in full, sizes where different pages have different sizes.
+#[test]
+fn precision_at_k_of_a_small_log() {
+    let mut records = Records::new("example.com");
+    let mut train = Vec::new();
+    for id in 0..60usize {
+        let word = format!("w{}x", id * 37);
+        let mut page = |url: String, label: String, size: usize| {
+            let url = format!("http://example.com/{url}");
+            records.push_sized(url.as_bytes(), label.as_bytes(), false, (size + 10 * id) as u64);
+            // The last pages validate.
+            if id < 40 {
+                train.push(records.len() - 1);
+            }
+        };
+        page(format!("story/{word}"), format!("story {id}"), 1_000);
+        page(format!("story/{word}?print=1"), format!("story {id}"), 1_000);
+        page(format!("user-{word}"), format!("user {id}"), 5_000);
+        page(format!("people/{word}"), format!("user {id}"), 5_000);
+        // Two departments, half of whose pages are of one size.
+        page(format!("red/{word}.htm"), format!("red {id}"), 9_000);
+        page(format!("blue/{word}.htm"), format!("blue {id}"), 9_000 + id % 2);
+    }
+    let whole: Vec<usize> = (0..records.len()).collect();
+    let detection = |sizes: bool| {
+        let method = DustBuster { sizes, ..DustBuster::default() };
+        let sample = Sample { whole: &whole, ..Sample::new(&records, &train) };
+        method.learn(&sample).detection(&sample).expect("DustBuster detects")
+    };
+    let by_clusters = detection(false);
+    assert_eq!(by_clusters.with_cue.at(300), [2, 2, 0], "{by_clusters:?}");
+    assert_eq!((by_clusters.urls, by_clusters.forms), (6 * 40, 4 * 40));
+    // The departments have half the support of the aliases, so they come last.
+    let by_sizes = detection(true);
+    assert_eq!(by_sizes.with_cue.at(2), [2, 2, 0], "{by_sizes:?}");
+    assert_eq!(by_sizes.with_cue.at(300), [3, 2, 0], "{by_sizes:?}");
+    // By support alone the three wrong ones (story - user, story - people, red - blue) count as much as the aliases.
+    assert_eq!(by_sizes.without_cue.at(300), [5, 2, 0], "{by_sizes:?}");
+    assert_eq!(by_sizes.forms, by_clusters.forms, "what is wrong is not validated");
+}

@@ -50,6 +50,7 @@ const ABSENCES: &[Absence] = &[
         names: &["println!", "print!", "eprintln!", "eprint!", "dbg!", "std::io::stdout", "std::io::stderr"],
         only: &["src/runtime/progress.rs", "jobs/"],
     },
+    Absence { what: "the HTTP client", names: &["ureq"], only: &["src/io/"] },
     Absence { what: "the progress bar", names: &["indicatif"], only: &["src/runtime/", "jobs/"] },
     Absence { what: "abomonation", names: &["abomonation"], only: &["src/spill/"] },
     Absence {

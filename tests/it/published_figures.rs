@@ -18,7 +18,7 @@ fn training(urls: &[(&str, &str)]) -> Training {
 }
 
 fn params(method: Method) -> Params {
-    Params { method, fpr_max_ppm: 50_000 }
+    Params { method, fpr_max_ppm: 50_000, ..Params::default() }
 }
 
 fn state(urls: &[(&str, &str)]) -> State {

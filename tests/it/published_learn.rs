@@ -24,7 +24,7 @@ fn training(records: &[(String, String)]) -> Training {
 }
 
 fn rules(records: &[(String, String)], method: Method, switches: &Switches) -> SiteRules {
-    learn(&training(records), &Params { method, fpr_max_ppm: 50_000 }, switches).rules
+    learn(&training(records), &Params { method, fpr_max_ppm: 50_000, ..Params::default() }, switches).rules
 }
 
 fn canonical(site: &PublishedSite, url: &str) -> String {

@@ -14,25 +14,26 @@
 //!   URLs, ties by bytes.
 //! - A random URL is the next in the order of a hash; when the list ends before `N` validations, the share of negative
 //!   ones decides.
+//! - A redirect has no size of its own: its URL stays in a list of sizes without one.
 //!
 //! Departures:
 //! - At most [`URLS_MAX`] URLs are learned from (the paper: 9,456 to 17,742), so that memory is bounded.
-//! - Against a corpus a URL that was never crawled is unknown, not a failed fetch: it is passed over.
+//! - Against a corpus a URL that was never crawled is unknown, not a failed fetch: it is passed over. Against a server
+//!   (`--fetch`) it is as in the paper.
 //! - Under an `fpr_max` the refutation threshold is that rate, within the 5 to 10 % of the paper.
 
 pub mod canonize;
 pub mod likely;
+mod method;
 pub mod parameters;
 pub mod redundant;
 pub mod sketch;
 pub mod validate;
 
-use super::{Figures, Learned, Method, RuleReport, Sample, Selected};
-use crate::model::{hash64, hash128};
+use crate::model::hash64;
 use crate::site::Training;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
-use validate::{Oracle, Page};
+pub use method::DustBuster;
+use std::collections::BTreeMap;
 
 /// URLs that are learned from, at most: those of smallest hash.
 pub const URLS_MAX: usize = 20_000;
@@ -140,9 +141,11 @@ impl UrlList {
                 continue;
             }
             let known = all.entry(marked(&url)).or_insert(cue);
-            if let (Cue::Sizes(a, b), Cue::Sizes(c, d)) = (*known, cue) {
-                *known = Cue::Sizes(a.min(c), b.max(d));
-            }
+            *known = match (*known, cue) {
+                (Cue::Sizes(a, b), Cue::Sizes(c, d)) => Cue::Sizes(a.min(c), b.max(d)),
+                (Cue::Unknown, cue) => cue,
+                (known, _) => known,
+            };
         }
         if all.len() > URLS_MAX {
             let mut hashes: Vec<u64> = all.keys().map(|url| hash64(url)).collect();
@@ -183,6 +186,13 @@ pub struct Likely {
     pub support: u32,
     /// Support by buckets of the higher size.
     pub support_high: u32,
+}
+
+impl Likely {
+    /// In one line.
+    pub fn text(&self) -> String {
+        format!("\"{}\" ↔ \"{}\"", readable(&self.long), readable(&self.short))
+    }
 }
 
 /// A valid rule.
@@ -231,73 +241,4 @@ pub fn detect(list: &UrlList, parameters: &Parameters) -> Detected {
     let detected = found.len() as u64;
     let likely = redundant::eliminate(found, parameters);
     Detected { detected, likely, parameters: parameters::find(list, parameters) }
-}
-
-/// The method: the clusters of the training records are the fingerprints.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DustBuster {
-    /// Its parameters.
-    pub parameters: Parameters,
-}
-
-impl Method for DustBuster {
-    fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
-        let list = UrlList::of(&sample.training);
-        let detected = detect(&list, &self.parameters);
-        let corpus = Corpus::new(&list);
-        Box::new(Candidates { parameters: self.parameters, list, detected, corpus, valid: RefCell::default() })
-    }
-}
-
-/// The corpus as oracle.
-#[derive(Clone, Debug, Default)]
-pub struct Corpus(HashMap<u128, u64, foldhash::fast::FixedState>);
-
-impl Corpus {
-    /// Of the sketches of a list.
-    pub fn new(list: &UrlList) -> Corpus {
-        let known = list.urls.iter().zip(&list.cues).filter_map(|(url, cue)| match cue {
-            Cue::Sketch(sketch) => Some((hash128(url), *sketch)),
-            _ => None,
-        });
-        Corpus(known.collect())
-    }
-}
-
-impl Oracle for &Corpus {
-    fn page(&mut self, url: &[u8]) -> Page {
-        self.0.get(&hash128(url)).map_or(Page::Unknown, |&sketch| Page::Sketch(sketch))
-    }
-}
-
-struct Candidates {
-    parameters: Parameters,
-    list: UrlList,
-    detected: Detected,
-    corpus: Corpus,
-    /// Valid rules by refutation threshold, in millionths.
-    valid: RefCell<BTreeMap<u64, Vec<Rule>>>,
-}
-
-impl Learned for Candidates {
-    fn figures(&self) -> Figures {
-        Figures { raw: self.detected.detected + self.detected.parameters.len() as u64, ..Figures::default() }
-    }
-
-    fn select(&self, fpr_max: f64) -> Selected {
-        let parameters = Parameters { refutation: fpr_max.clamp(0.05, 0.10), ..self.parameters };
-        let mut valid = self.valid.borrow_mut();
-        let rules = valid
-            .entry((parameters.refutation * 1e6) as u64)
-            .or_insert_with(|| validate::validate(&self.detected, &self.list, &mut &self.corpus, &parameters))
-            .clone();
-        let count = rules.len() as u64;
-        let rules = Box::new(canonize::Rules { rules, iterations: parameters.iterations, url: Vec::new() });
-        Selected { qualified: count, deployed: count, rules }
-    }
-}
-
-/// Rules for readers.
-fn report(rules: &[Rule]) -> Vec<RuleReport> {
-    rules.iter().map(|rule| RuleReport { text: rule.text(), evidence: None }).collect()
 }

@@ -22,6 +22,25 @@ pub trait Oracle {
     fn page(&mut self, url: &[u8]) -> Page;
 }
 
+/// A server that gives pages of its own, of URLs of any host; [`Page::Unknown`] once it is to be asked no more.
+///
+/// Asked in an order that follows from the list, so that one budget gives one result.
+pub trait Server: std::fmt::Debug + Send + Sync {
+    /// The page at `url`.
+    fn page(&self, url: &[u8]) -> Page;
+}
+
+/// What pages say of a likely rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Valid in at least one direction.
+    Valid,
+    /// Refuted in both, or in the one that could be asked for.
+    Refuted,
+    /// No page could be asked for.
+    Unknown,
+}
+
 /// The order in which URLs are drawn.
 fn draws(list: &UrlList) -> Vec<u32> {
     let mut order: Vec<u32> = (0..list.len() as u32).collect();
@@ -30,7 +49,7 @@ fn draws(list: &UrlList) -> Vec<u32> {
 }
 
 /// Figure 3: is a rule valid on the URLs of `list`, drawn in this order?
-fn holds(rule: &Rule, list: &UrlList, order: &[u32], oracle: &mut dyn Oracle, parameters: &Parameters) -> bool {
+fn judge(rule: &Rule, list: &UrlList, order: &[u32], oracle: &mut dyn Oracle, parameters: &Parameters) -> Verdict {
     let n = parameters.validations as f64;
     let refuted = parameters.refutation * n;
     let (mut positive, mut negative) = (0.0, 0.0);
@@ -47,13 +66,17 @@ fn holds(rule: &Rule, list: &UrlList, order: &[u32], oracle: &mut dyn Oracle, pa
             _ => negative += 1.0,
         }
         if negative >= refuted {
-            return false;
+            return Verdict::Refuted;
         }
         if positive >= n - refuted {
-            return true;
+            return Verdict::Valid;
         }
     }
-    positive > 0.0 && negative < parameters.refutation * (positive + negative)
+    match () {
+        () if positive + negative == 0.0 => Verdict::Unknown,
+        () if negative < parameters.refutation * (positive + negative) => Verdict::Valid,
+        () => Verdict::Refuted,
+    }
 }
 
 /// Both directions of a pair; the shrinking one first.
@@ -65,39 +88,35 @@ fn directions(rule: &Likely) -> [Rule; 2] {
 /// Figure 4: the valid rules, parameter substitutions last. A pair that refines a valid one is not asked for.
 pub fn validate(detected: &Detected, list: &UrlList, oracle: &mut dyn Oracle, parameters: &Parameters) -> Vec<Rule> {
     let order = draws(list);
+    let mut holds = |rule: &Rule| judge(rule, list, &order, oracle, parameters) == Verdict::Valid;
     let mut pairs: Vec<&Likely> = Vec::new();
     let mut valid = Vec::new();
     for rule in &detected.likely {
         if pairs.iter().any(|broader| pair_refines(rule, broader)) {
             continue;
         }
-        if let Some(rule_valid) =
-            directions(rule).into_iter().find(|direction| holds(direction, list, &order, oracle, parameters))
-        {
+        if let Some(rule_valid) = directions(rule).into_iter().find(&mut holds) {
             pairs.push(rule);
             valid.push(rule_valid);
         }
     }
     let substitutions = detected.parameters.iter();
-    valid.extend(substitutions.filter(|rule| holds(rule, list, &order, oracle, parameters)).cloned());
+    valid.extend(substitutions.filter(|rule| holds(rule)).cloned());
     valid
 }
 
-/// Figure 5: of the first k likely rules, the share that is valid in at least one direction, for k from 1 to `most`.
-pub fn precision_at(
-    detected: &Detected,
-    list: &UrlList,
-    oracle: &mut dyn Oracle,
-    parameters: &Parameters,
-    most: usize,
-) -> Vec<f64> {
+/// What becomes of each of `likely` (Figure 5 counts the valid ones among the first k).
+pub fn verdicts(likely: &[Likely], list: &UrlList, oracle: &mut dyn Oracle, parameters: &Parameters) -> Vec<Verdict> {
     let order = draws(list);
-    let mut valid = 0;
-    let rules = detected.likely.iter().take(most).enumerate();
-    rules
-        .map(|(at, rule)| {
-            valid += u64::from(directions(rule).iter().any(|d| holds(d, list, &order, oracle, parameters)));
-            valid as f64 / (at + 1) as f64
-        })
-        .collect()
+    let mut of = |rule: &Likely| {
+        let [shrinking, growing] = directions(rule);
+        match judge(&shrinking, list, &order, oracle, parameters) {
+            Verdict::Valid => Verdict::Valid,
+            first => match judge(&growing, list, &order, oracle, parameters) {
+                Verdict::Unknown => first,
+                second => second,
+            },
+        }
+    };
+    likely.iter().map(&mut of).collect()
 }

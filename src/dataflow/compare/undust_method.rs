@@ -1,4 +1,4 @@
-//! This program among the methods of a comparison: [`super::alone`], which is `undust learn` on one site, byte for byte.
+//! The method `undust` of a comparison: [`alone`], which is `undust learn` on one site, byte for byte.
 //!
 //! - `undust` learns and proves on the training records alone, as `undust learn TRAINING` does: the labels of the test
 //!   stay unseen, as for every other method.
@@ -6,21 +6,23 @@
 //!   the proof weighs the rules on all labelled records. Its proof sees the labels of the test (and can only withdraw
 //!   rules by them), so it is shown beside the others and not ranked. Seeds change nothing there.
 
-use super::alone;
-use super::run::ProvenSite;
-use super::sample::SampleParams;
-use super::types::LearnedSite;
 use crate::baselines::protocol::Records;
 use crate::baselines::rule_set::SiteRuleSet;
 use crate::baselines::{Canonicalizer, Figures, Learned, Method, RuleReport, Sample, Selected};
+use crate::dataflow::alone;
+use crate::dataflow::run::ProvenSite;
+use crate::dataflow::sample::SampleParams;
+use crate::dataflow::types::LearnedSite;
 use crate::model::Record;
-use crate::site::Params;
+use crate::site::{Params, Stage, Without};
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
 pub struct Undust {
     /// Samples by itself and proves on all records.
     pub whole: bool,
+    /// Stages that are left out, to measure what they are for.
+    pub without: Without,
 }
 
 impl Method for Undust {
@@ -33,8 +35,9 @@ impl Method for Undust {
             }
         };
         let records = rows_of(sample.records, rows);
-        let learned = alone::learn(&sample.records.site, &borrowed(&records), &params, &Params::default());
-        Box::new(Candidate { records, sample: params, learned })
+        let how = Params { without: self.without, ..Params::default() };
+        let learned = alone::learn(&sample.records.site, &borrowed(&records), &params, &how);
+        Box::new(Candidate { records, sample: params, learned, without: self.without })
     }
 }
 
@@ -60,6 +63,7 @@ struct Candidate {
     records: Records,
     sample: SampleParams,
     learned: LearnedSite,
+    without: Without,
 }
 
 impl Learned for Candidate {
@@ -71,8 +75,14 @@ impl Learned for Candidate {
     fn select(&self, fpr_max: f64) -> Selected {
         let ppm = (fpr_max * 1e6).round() as u32;
         let learned = self.learned.rules.rules.len() as u64;
-        let proven = alone::prove(self.learned.clone(), &borrowed(&self.records), &self.sample, ppm);
-        let ProvenSite { rules, .. } = proven;
+        let rules = match self.without.has(Stage::Proof) {
+            true => self.learned.rules.clone(),
+            false => {
+                let records = borrowed(&self.records);
+                let ProvenSite { rules, .. } = alone::prove(self.learned.clone(), &records, &self.sample, ppm);
+                rules
+            }
+        };
         let look_ups = [rules.seen.len(), rules.aliases.len(), rules.exceptions.len()];
         let selected = SiteRuleSet::selected(rules, learned);
         Selected { rules: Box::new(WithLookUps { look_ups, rules: selected.rules }), ..selected }

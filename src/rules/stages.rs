@@ -1,0 +1,138 @@
+//! Parts of the undust method that can be left out, to measure what each is for (docs/method.md).
+
+use serde::{Deserialize, Serialize};
+
+/// A part of the method, with the module of `site` that holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Cuts at delimiters, chosen by hold-out (`tokens`): without it segments and queries are cut as every site's.
+    Tokens,
+    /// String functions of values (`operations`).
+    Functions,
+    /// Ignores of several keys together (`joint`).
+    Joint,
+    /// Operations under a condition (`conditions`).
+    Conditions,
+    /// Classes of values (`classes`).
+    Classes,
+    /// Defaults that are written out together (`defaults`).
+    Defaults,
+    /// Rows of constant pages that need less evidence (`sinks`).
+    Sinks,
+    /// Tolerance of the label noise that a site shows (`noise`).
+    Noise,
+    /// Rules between forms (`forms`, `select`).
+    Forms,
+    /// The energy walk (`energy`): without it destinations come by fewest unmapped keys and largest volume.
+    EnergyWalk,
+    /// Mirrored directories (`mirrors`).
+    Mirrors,
+    /// Exceptions of rules, page by page (`lookups`).
+    Exceptions,
+    /// Look-ups of single URLs (`lookups`).
+    LookUps,
+    /// What one key says on one page (`spans`).
+    Spans,
+    /// The proof over all records (`dataflow::verdict`). Only a comparison knows how to do without.
+    Proof,
+}
+
+impl Stage {
+    /// All of them, in the order in which learning comes to them.
+    pub const ALL: [Stage; 15] = [
+        Stage::Tokens,
+        Stage::Functions,
+        Stage::Joint,
+        Stage::Conditions,
+        Stage::Classes,
+        Stage::Defaults,
+        Stage::Sinks,
+        Stage::Noise,
+        Stage::Forms,
+        Stage::EnergyWalk,
+        Stage::Mirrors,
+        Stage::Exceptions,
+        Stage::LookUps,
+        Stage::Spans,
+        Stage::Proof,
+    ];
+
+    /// As the command line and the rule file write it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Stage::Tokens => "tokens",
+            Stage::Functions => "functions",
+            Stage::Joint => "joint",
+            Stage::Conditions => "conditions",
+            Stage::Classes => "classes",
+            Stage::Defaults => "defaults",
+            Stage::Sinks => "sinks",
+            Stage::Noise => "noise",
+            Stage::Forms => "forms",
+            Stage::EnergyWalk => "energy-walk",
+            Stage::Mirrors => "mirrors",
+            Stage::Exceptions => "exceptions",
+            Stage::LookUps => "look-ups",
+            Stage::Spans => "spans",
+            Stage::Proof => "proof",
+        }
+    }
+
+    /// The inverse of [`text`](Self::text).
+    pub fn parse(text: &str) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|stage| stage.text() == text)
+    }
+}
+
+/// The stages that are left out; none by default. In a file a list of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Stage>", into = "Vec<Stage>")]
+pub struct Without(u16);
+
+impl Without {
+    /// True where all of the method is at work.
+    pub fn is_nothing(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// True where `stage` is left out.
+    pub fn has(self, stage: Stage) -> bool {
+        self.0 & 1 << stage as u16 != 0
+    }
+
+    /// This set and `stage`.
+    #[must_use]
+    pub fn and(self, stage: Stage) -> Without {
+        Without(self.0 | 1 << stage as u16)
+    }
+}
+
+impl From<Vec<Stage>> for Without {
+    fn from(stages: Vec<Stage>) -> Without {
+        stages.into_iter().fold(Without::default(), Without::and)
+    }
+}
+
+impl From<Without> for Vec<Stage> {
+    fn from(without: Without) -> Vec<Stage> {
+        Stage::ALL.into_iter().filter(|&stage| without.has(stage)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_files_and_sets_know_their_members() {
+        for stage in Stage::ALL {
+            assert_eq!(Stage::parse(stage.text()), Some(stage));
+            let set = Without::default().and(stage);
+            assert_eq!(serde_json::to_string(&set).unwrap(), format!("[\"{}\"]", stage.text()));
+            assert_eq!(serde_json::from_str::<Without>(&format!("[\"{}\"]", stage.text())).unwrap(), set);
+            assert_eq!(Stage::ALL.iter().filter(|&&other| set.has(other)).count(), 1);
+        }
+        assert!(serde_json::from_str::<Without>("[\"nothing\"]").is_err() && Without::default().is_nothing());
+    }
+}
