@@ -39,8 +39,9 @@ impl Covering {
         if !self.accepts(&groups, action, &keys, prior, &rows) {
             return;
         }
-        // One constant page is not meant: it has its own bound.
-        if !scope.is_empty() && keys.len() > 1 && prior == 0 && (2..MIN_CLUSTERS_CHOSEN).contains(&groups.clusters()) {
+        // Constant pages are not meant: they have a bound of their own.
+        let few = groups.clusters() < MIN_CLUSTERS_CHOSEN && !groups.are_constant_pages();
+        if !scope.is_empty() && keys.len() > 1 && prior == 0 && few {
             return;
         }
         let (good, bad) = groups.totals();

@@ -148,14 +148,14 @@ impl Columns {
         &self.pool[a as usize..b as usize]
     }
 
-    /// True where at most one in ten of those of `rows` that have one of `keys` is not of the cluster `page`: what is
-    /// ignored because of one constant page must be about that page, not about a key that other pages need and happen to
+    /// True where at most one in ten of those of `rows` that have one of `keys` is not of the clusters `pages`: what is
+    /// ignored because of a constant page must be about that page, not about a key that other pages need and happen to
     /// show with one value each. Some there may be: next to a form that nobody may open stand a few of its own.
-    pub fn is_about<'a>(&self, page: u32, keys: &[usize], rows: impl IntoIterator<Item = &'a u32>) -> bool {
+    pub fn is_about<'a>(&self, pages: &[u32], keys: &[usize], rows: impl IntoIterator<Item = &'a u32>) -> bool {
         let has = |row: usize| keys.iter().any(|&k| self.codes[k][row] != 0);
         let (mut own, mut others) = (0u64, 0u64);
         for &row in rows.into_iter().filter(|&&row| has(row as usize)) {
-            *(if self.label[row as usize] == page { &mut own } else { &mut others }) += 1;
+            *(if pages.contains(&self.label[row as usize]) { &mut own } else { &mut others }) += 1;
         }
         others * 10 <= own
     }

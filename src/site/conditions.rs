@@ -204,11 +204,11 @@ pub fn refine(
         if !table.groups.part_accepted(part(), bad, bound, table.prior) {
             return false;
         }
-        let mut pages = part().map(|group| table.groups.majority[group as usize]);
-        let first = pages.next();
-        match first.filter(|first| table.action == Action::Ignore && table.prior == 0 && pages.all(|p| p == *first)) {
-            Some(page) => {
-                columns.is_about(page, &table.keys, alive.iter().filter(|&&row| condition.holds(codes[row as usize])))
+        let alone = table.action == Action::Ignore && table.prior == 0;
+        match table.groups.pages(part()).filter(|_| alone) {
+            Some(pages) => {
+                let rows = alive.iter().filter(|&&row| condition.holds(codes[row as usize]));
+                columns.is_about(&pages, &table.keys, rows)
             }
             None => true,
         }

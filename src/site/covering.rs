@@ -367,7 +367,9 @@ impl Covering {
                 && (action != Action::Ignore
                     || prior > 0
                     || keys.iter().all(|&k| self.broad(groups, k, rows))
-                        && groups.only_cluster().is_none_or(|page| self.columns.is_about(page, keys, rows)))
+                        && groups
+                            .pages(0..groups.len() as u32)
+                            .is_none_or(|pages| self.columns.is_about(&pages, keys, rows)))
     }
 
     /// True where all of `rows` lie in one constant page that is a sink: see [`sinks`].

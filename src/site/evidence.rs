@@ -12,7 +12,8 @@ pub const MIN_CLUSTERS: usize = 3;
 /// reaches three clusters by luck. Chosen on a crawl of a repository browser (pair fpr 0.0109 -> 0.0049, recall 0.9972 ->
 /// 0.9991); the corpora of the acceptance run do not move by more than 0.001 of saved share.
 pub const MIN_CLUSTERS_CHOSEN: u64 = 5;
-/// Good observations that prove a form all of whose rows are one page, from one cluster alone.
+/// Good observations that prove a form all of whose rows are one page, from one cluster alone. Design 4.3 knows the one
+/// page; two of them side by side (the list of branches of each of two repositories) are proven apart, nine each.
 pub const MIN_CONSTANT: u64 = 9;
 
 /// A test on counts of good and bad: the Wilson upper bound of bad / (good + bad + prior) at most `bound`.
@@ -50,11 +51,11 @@ impl Bound {
     /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see [`Groups::accepted`].
     fn supported(&self, clusters: &[u64], bad: u64, prior: u64) -> bool {
         let good: u64 = clusters.iter().sum();
-        if clusters.len() == 1 {
-            return bad == 0 && good >= MIN_CONSTANT;
+        if clusters.len() < MIN_CLUSTERS {
+            return bad == 0 && are_constant(clusters);
         }
         let capped: u64 = clusters.iter().map(|&c| c.min(good.div_ceil(3))).sum();
-        clusters.len() >= MIN_CLUSTERS && self.holds(capped, bad, prior)
+        self.holds(capped, bad, prior)
     }
 
     /// The Wilson bound alone, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior > 0.
@@ -66,6 +67,11 @@ impl Bound {
             && bad_m <= np
             && 4 * (np - bad_m).pow(2) >= u128::from(self.half_z).pow(2) * np * u128::from(1000 - self.permille)
     }
+}
+
+/// Whether each of these sums proves a constant page of its own.
+fn are_constant(clusters: &[u64]) -> bool {
+    !clusters.is_empty() && clusters.iter().all(|&good| good >= MIN_CONSTANT)
 }
 
 /// Sums of (cluster, good), a cluster each.
@@ -212,14 +218,28 @@ impl Groups {
         self.by_cluster().len() as u64
     }
 
-    /// The cluster that all good comes from, where it is one.
-    pub fn only_cluster(&self) -> Option<u32> {
-        let mut pages = self.majority.iter().zip(&self.good).filter(|p| *p.1 > 0).map(|p| *p.0);
-        pages.next().filter(|page| pages.all(|other| other == *page))
+    /// The clusters that all good comes from, sorted, where they are too few to support a rule but as constant pages.
+    pub fn pages(&self, part: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
+        let mut pages = Vec::new();
+        for group in part.filter(|&group| self.good[group as usize] > 0) {
+            let page = self.majority[group as usize];
+            if let Err(at) = pages.binary_search(&page) {
+                if pages.len() + 1 == MIN_CLUSTERS {
+                    return None;
+                }
+                pages.insert(at, page);
+            }
+        }
+        Some(pages)
+    }
+
+    /// Whether each cluster that supports proves a constant page of its own.
+    pub fn are_constant_pages(&self) -> bool {
+        are_constant(&self.by_cluster())
     }
 
     /// The whole test of a rule: the bound, support from at least three clusters none of which counts for more than a
-    /// third of it, or else one constant page.
+    /// third of it, or else constant pages.
     pub fn accepted(&self, bound: Bound, prior: u64) -> bool {
         let (good, bad) = self.totals();
         bound.holds(good, bad, prior) && bound.supported(&self.by_cluster(), bad, prior)
