@@ -60,6 +60,7 @@ fn next(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "who asks for ten million wants to see what they were")]
 fn random_and_mutated_urls_keep_the_laws() {
     let count: u64 = match std::env::var("UNDUST_FUZZ_URLS") {
         Ok(text) => text.parse().expect("UNDUST_FUZZ_URLS: a number"),
