@@ -1,6 +1,8 @@
 //! Integration tests: one binary, a module a part of the house.
 #[path = "it/apply_cases.rs"]
 mod apply_cases;
+#[path = "it/apply_fuzz.rs"]
+mod apply_fuzz;
 #[path = "it/apply_laws.rs"]
 mod apply_laws;
 #[path = "it/apply_rules.rs"]

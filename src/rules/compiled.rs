@@ -8,6 +8,7 @@ mod index;
 mod lookups;
 mod mirrors;
 mod reduce;
+mod rows;
 mod settled;
 mod spans;
 mod steps;
@@ -69,10 +70,12 @@ struct SlotState {
     code: u32,
     /// Place of its cell.
     cell: u16,
+    /// Row of its value.
+    row: u16,
 }
 
 impl SlotState {
-    const EMPTY: SlotState = SlotState { code: ABSENT, cell: NO_CELL };
+    const EMPTY: SlotState = SlotState { code: ABSENT, cell: NO_CELL, row: 0 };
 }
 
 /// What is known of a cell beside its key and value.
@@ -172,6 +175,8 @@ struct Constant {
     hash: u64,
     start: u32,
     end: u32,
+    /// Its row.
+    row: u16,
     /// Composed into a URL and cut again it is this value of this key and nothing else.
     plain: bool,
 }
@@ -195,6 +200,8 @@ struct Column {
     /// Place in the usual order of query keys.
     rank: u32,
     class: Class,
+    /// Row of the values that no rule mentions.
+    row: u16,
     /// It has values that rules mention.
     coded: bool,
 }
@@ -245,9 +252,10 @@ pub struct CompiledSite {
     steps: Vec<Step>,
     fills: Vec<(Slot, Fill)>,
     words: Vec<u32>,
-    /// For each 64 programs: those that may act on any URL, then those that act where a slot is present, a word for each
-    /// of the first slots. Bits are programs.
-    wakers: Vec<u64>,
+    /// Which programs a value lets pass and which may change it: see [`rows`].
+    rows: Vec<[u64; 2]>,
+    /// A program that is told to act and whose gate is open is not stopped.
+    exact: bool,
     /// The programs know which of them wake which.
     woken: bool,
     /// Rule, directory and its mirror, longest directory first.

@@ -285,6 +285,23 @@ fn lints_and_pins_are_set() {
     }
 }
 
+/// The names of the libraries of `undust` in a lock file.
+fn locked(path: &str) -> BTreeSet<String> {
+    let lock: toml::Value = toml::from_str(&read(path)).expect("a lock file");
+    let undust = lock["package"].as_array().expect("packages").iter().find(|p| p["name"].as_str() == Some("undust"));
+    let libraries = undust.expect("the package itself")["dependencies"].as_array().expect("its libraries");
+    libraries.iter().filter_map(|d| d.as_str()?.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// The Python package is built `--locked`, seldom: what is added to `Cargo.toml` must be in its lock file too.
+#[test]
+fn the_lock_file_of_the_python_package_is_in_step() {
+    let manifest: toml::Value = toml::from_str(&read("Cargo.toml")).expect("a manifest");
+    let wanted = manifest["dependencies"].as_table().expect("libraries").keys().cloned().collect::<BTreeSet<_>>();
+    assert!(wanted.is_subset(&locked("Cargo.lock")));
+    assert_eq!(locked("python/Cargo.lock"), wanted, "run `cargo metadata --manifest-path python/Cargo.toml`");
+}
+
 #[test]
 fn the_changelog_has_an_unreleased_section() {
     assert!(read("CHANGELOG.md").lines().any(|l| l.trim() == "## [Unreleased]"));

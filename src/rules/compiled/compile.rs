@@ -24,6 +24,8 @@ struct Builder {
     keys: HashMap<Key, Slot, FixedState>,
     /// Code of each value, by its hash.
     codes: HashMap<u64, u32, FixedState>,
+    /// Slot of each value.
+    slots: Vec<Slot>,
 }
 
 impl CompiledSite {
@@ -34,6 +36,7 @@ impl CompiledSite {
         builder.site.cut = site.tokens.cut();
         builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
         builder.site.values = vec![Constant::default(); 2];
+        builder.slots = vec![NO_SLOT; 2];
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
         let mut keys: BTreeSet<Key> = rules().flat_map(keys).collect();
         keys.extend(site.local.iter().filter_map(|local| Key::parse(&local.key)));
@@ -85,7 +88,7 @@ impl Builder {
             }
         };
         let end = site.pool.len() as u32;
-        site.columns.push(Column { seed, start, end, rank: u32::MAX, class, coded: false });
+        site.columns.push(Column { seed, start, end, rank: u32::MAX, class, row: 0, coded: false });
         self.keys.insert(key, at as Slot);
     }
 
@@ -111,6 +114,7 @@ impl Builder {
         column.coded = true;
         let hash = hash(value.as_bytes(), column.seed);
         let (pool, values, cut, column) = (&mut site.pool, &mut site.values, site.cut, *column);
+        let slots = &mut self.slots;
         *self.codes.entry(hash).or_insert_with(|| {
             let name = String::from_utf8_lossy(part(pool, (column.start, column.end))).into_owned();
             let key = match column.class {
@@ -120,7 +124,8 @@ impl Builder {
             };
             let start = pool.len() as u32;
             pool.extend_from_slice(value.as_bytes());
-            values.push(Constant { hash, start, end: pool.len() as u32, plain: plain(&key, value, cut) });
+            values.push(Constant { hash, start, end: pool.len() as u32, row: 0, plain: plain(&key, value, cut) });
+            slots.push(slot);
             values.len() as u32 - 1
         })
     }
@@ -220,7 +225,7 @@ impl Builder {
                 self.site.programs[at].again = self.words(woken);
             }
         }
-        self.site.fill_wakers();
+        self.site.fill_rows(&self.slots);
         self.site.fill_indices();
         self.site.shrink();
         self.site
@@ -270,19 +275,6 @@ impl CompiledSite {
         self.codes = Index::new(self.values[2..].iter().map(|v| v.hash), 2);
     }
 
-    /// Which programs a present slot can set to work.
-    pub(super) fn fill_wakers(&mut self) {
-        let slots = self.first_slots();
-        for programs in self.programs.chunks(64) {
-            let with = |bits: u64| {
-                let woken = |(i, p): (u32, &Program)| u64::from(p.gate.any & bits != 0) << i;
-                (0..).zip(programs).map(woken).fold(0, |all, bit| all | bit)
-            };
-            self.wakers.push(with(EVER));
-            self.wakers.extend((0..slots).map(|slot| with(bit(slot))));
-        }
-    }
-
     /// Slots that have a bit.
     pub(super) fn first_slots(&self) -> Slot {
         self.slots.min(63)
@@ -299,7 +291,7 @@ impl CompiledSite {
         self.steps.shrink_to_fit();
         self.fills.shrink_to_fit();
         self.words.shrink_to_fit();
-        self.wakers.shrink_to_fit();
+        self.rows.shrink_to_fit();
     }
 
     /// Programs that may fire anew after the program at `at` fired: those before it that look at what it writes, and

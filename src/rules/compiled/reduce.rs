@@ -37,34 +37,21 @@ impl CompiledSite {
         cells.cut(split, self.cut);
         self.code_cells(cells, state);
         if without != ALL {
-            let stride = usize::from(self.first_slots()) + 1;
-            for (programs, (wakers, first)) in
-                self.programs.chunks(64).zip(self.wakers.chunks(stride).zip((0u16..).step_by(64)))
-            {
-                let mut known = 0;
-                let mut waiting = wakers[0];
-                let mut below = 0;
-                loop {
-                    // Slots that came since the last look.
-                    let mut new = state.present & !EVER & !known;
-                    known |= new;
-                    while new != 0 {
-                        waiting |= wakers[1 + new.trailing_zeros() as usize] & !below;
-                        new &= new - 1;
-                    }
-                    if waiting == 0 {
-                        break;
-                    }
+            let words = self.row_words();
+            for (word, programs) in self.programs.chunks(64).enumerate() {
+                let mut waiting = self.may_act(word, words, state);
+                while waiting != 0 {
                     let at = waiting.trailing_zeros();
                     waiting &= waiting - 1;
-                    below = u64::MAX >> (63 - at);
-                    let (program, rule) = (&programs[at as usize], first + at as u16);
+                    let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);
                     if program.gate.opens(state.present)
                         && rule != without
-                        && self.stopped(program, &state.slots).is_none()
+                        && (self.exact || self.stopped(program, &state.slots).is_none())
                         && self.run(program, cells, state)
                     {
                         fired.push(rule);
+                        // The programs behind it see what it made of the URL.
+                        waiting = self.may_act(word, words, state) & (u64::MAX << at << 1);
                     }
                 }
             }
@@ -132,10 +119,16 @@ impl CompiledSite {
         state.identity = state.identity.wrapping_add(hash);
         if slot != NO_SLOT {
             let code = if coded { self.code_of_hash(hash) } else { OTHER };
-            state.slots[usize::from(slot)] = SlotState { code, cell: at };
+            state.slots[usize::from(slot)] = SlotState { code, cell: at, row: self.row(slot, code) };
             state.present |= bit(slot);
         }
         hash
+    }
+
+    /// The row of a present value.
+    #[inline]
+    pub(super) fn row(&self, slot: Slot, code: u32) -> u16 {
+        if code == OTHER { self.columns[usize::from(slot)].row } else { self.values[code as usize].row }
     }
 
     #[inline]

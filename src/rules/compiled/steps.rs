@@ -92,7 +92,7 @@ impl CompiledSite {
                 _ => touch::SHAPE,
             };
         }
-        state.slots[at].code = code;
+        (state.slots[at].code, state.slots[at].row) = (code, self.row(slot, code));
         true
     }
 
@@ -130,7 +130,8 @@ impl CompiledSite {
         let column = &self.columns[usize::from(slot)];
         let hash = hash(&state.value, column.seed);
         self.rehash(at, hash, state);
-        state.slots[usize::from(slot)].code = if column.coded { self.code_of_hash(hash) } else { OTHER };
+        let code = if column.coded { self.code_of_hash(hash) } else { OTHER };
+        (state.slots[usize::from(slot)].code, state.slots[usize::from(slot)].row) = (code, self.row(slot, code));
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
             (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => {
@@ -212,7 +213,7 @@ impl CompiledSite {
             let column = &self.columns[usize::from(slot)];
             let hash = hash(value, column.seed);
             let code = if column.coded { self.code_of_hash(hash) } else { OTHER };
-            state.slots[usize::from(slot)] = SlotState { code, cell: at };
+            state.slots[usize::from(slot)] = SlotState { code, cell: at, row: self.row(slot, code) };
             state.present |= bit(slot);
             state.identity = state.identity.wrapping_add(hash);
             state.marks.push(Mark { hash, rank: column.rank, slot });

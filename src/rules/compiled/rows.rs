@@ -1,0 +1,154 @@
+//! Which rules a URL can set to work, told by the values of its keys.
+//!
+//! A value has a *row*: for each program a bit that its checks of this key let the value pass, and a bit that one of its
+//! steps may change it. What all keys of a URL let pass and some key asks for are the few programs that are looked at, 64
+//! at a time. Values that do the same share a row.
+
+use super::{ABSENT, Check, CompiledSite, EVER, OTHER, Slot, State, Step, part};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Values times words a row up to which every value gets a row; of a site with more, all values of a key share one that
+/// lets all pass.
+const MAX_WORDS: usize = 1 << 20;
+
+/// Bits of the programs of one word: those that a value lets pass, those that may change it.
+type Bits = [u64; 2];
+
+impl CompiledSite {
+    /// Words a row, two each.
+    pub(super) fn row_words(&self) -> usize {
+        self.programs.len().div_ceil(64)
+    }
+
+    /// The programs of a word (as bits) that may act on the URL as it is now. Those that are missing would change
+    /// nothing; those that are there may still be stopped.
+    #[inline]
+    pub(super) fn may_act(&self, word: usize, words: usize, state: &State) -> u64 {
+        // The first row is that of every URL.
+        let [mut pass, mut act] = self.rows[word];
+        let mut present = state.present & !EVER;
+        while present != 0 {
+            let row = state.slots[present.trailing_zeros() as usize].row;
+            let bits = self.rows[usize::from(row) * words + word];
+            pass &= bits[0];
+            act |= bits[1];
+            present &= present - 1;
+        }
+        pass & act
+    }
+
+    /// Makes the rows. `slots` are those of the values.
+    pub(super) fn fill_rows(&mut self, slots: &[Slot]) {
+        let each = self.values.len().saturating_mul(self.row_words()) <= MAX_WORDS;
+        if !each || !self.fill_rows_of(slots, true) {
+            self.fill_rows_of(slots, false);
+        }
+        self.exact = each && self.slots <= 63;
+    }
+
+    /// As [`fill_rows`](Self::fill_rows), with a row for each value or for each key alone; false where there are more
+    /// rows than numbers for them.
+    fn fill_rows_of(&mut self, slots: &[Slot], each: bool) -> bool {
+        let (words, first) = (self.row_words(), usize::from(self.first_slots()));
+        // The values of each slot that are told apart, and last any other value, known by its place behind them.
+        let codes = self.values.len();
+        let mut items: Vec<Vec<usize>> = vec![Vec::new(); first];
+        for (code, &slot) in slots.iter().enumerate().filter(|_| each) {
+            if usize::from(slot) < first && code > OTHER as usize {
+                items[usize::from(slot)].push(code);
+            }
+        }
+        (0..first).for_each(|slot| items[slot].push(codes + slot));
+        let mut bits: Vec<Bits> = vec![[u64::MAX, 0]; (codes + first) * words];
+        let mut every: Vec<Bits> = vec![[u64::MAX, 0]; words];
+        for (at, program) in self.programs.iter().enumerate() {
+            let (word, bit) = (at / 64, 1 << (at % 64));
+            if program.gate.any & EVER != 0 {
+                every[word][1] |= bit;
+            }
+            let code_of = |item: usize| if item < codes { item as u32 } else { OTHER };
+            for &(slot, check) in part(&self.checks, program.checks).iter().filter(|_| each) {
+                let Some(items) = items.get(usize::from(slot)) else { continue };
+                let listed = Listed::of(check, &self.words);
+                items.iter().filter(|&&item| !listed.holds(code_of(item))).for_each(|&item| {
+                    bits[item * words + word][0] &= !bit;
+                });
+            }
+            for step in part(&self.steps, program.steps) {
+                let Some(items) = items.get(usize::from(step.slot())) else { continue };
+                items.iter().filter(|&&item| !each || self.may_change(step, code_of(item))).for_each(|&item| {
+                    bits[item * words + word][1] |= bit;
+                });
+            }
+        }
+        let mut rows: Vec<Bits> = Vec::new();
+        let mut known: HashMap<&[Bits], u16, FixedState> = HashMap::default();
+        rows.extend(&every);
+        let mut number = |item: usize, rows: &mut Vec<Bits>| {
+            let row = &bits[item * words..][..words];
+            Some(match known.entry(row) {
+                Entry::Occupied(found) => *found.get(),
+                Entry::Vacant(new) => {
+                    let number = u16::try_from(rows.len().checked_div(words)?).ok()?;
+                    rows.extend(row);
+                    *new.insert(number)
+                }
+            })
+        };
+        for (slot, items) in items.iter().enumerate() {
+            for &item in items {
+                // Without programs there is nothing to tell.
+                let Some(row) = number(item, &mut rows) else { return words == 0 };
+                match self.values.get_mut(item) {
+                    Some(value) => value.row = row,
+                    None => self.columns[slot].row = row,
+                }
+            }
+            if !each {
+                let of_slot = slots.iter().enumerate().filter(|&(_, &of)| usize::from(of) == slot);
+                of_slot.for_each(|(code, _)| self.values[code].row = self.columns[slot].row);
+            }
+        }
+        self.rows = rows;
+        true
+    }
+
+    /// Whether a step may change this value; false is sure.
+    fn may_change(&self, step: &Step, code: u32) -> bool {
+        match *step {
+            Step::Drop(_) | Step::Apply(..) => true,
+            Step::Set(_, to, _) => code != to,
+            Step::Map(_, from, to) => {
+                let (map, _) = part(&self.words, (from, to)).as_chunks::<2>();
+                map.binary_search_by_key(&code, |m| m[0]).is_ok_and(|at| map[at][1] != code)
+            }
+        }
+    }
+}
+
+/// A check whose codes are sorted.
+struct Listed(Check, Vec<u32>);
+
+impl Listed {
+    fn of(check: Check, words: &[u32]) -> Listed {
+        let mut codes = match check {
+            Check::OneOf(from, to) | Check::NoneOf(from, to) => part(words, (from, to)).to_vec(),
+            _ => Vec::new(),
+        };
+        codes.sort_unstable();
+        Listed(check, codes)
+    }
+
+    fn holds(&self, code: u32) -> bool {
+        let listed = || self.1.binary_search(&code).is_ok();
+        match self.0 {
+            Check::Is(value) => code == value,
+            Check::OneOf(..) => listed(),
+            Check::NoneOf(..) => code != ABSENT && !listed(),
+            Check::Present => code != ABSENT,
+            Check::Absent => code == ABSENT,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Random and mutated URLs through the laws of the fuzz target `apply`: 40,000 here, as many as UNDUST_FUZZ_URLS says
+//! for `scripts/fuzz`.
+#[path = "../fuzz/laws/apply.rs"]
+mod laws;
+
+use crate::fuzz_replay::{Random, mutate};
+use crate::jobs_run::sites;
+use laws::{Became, learned, records};
+use std::path::Path;
+use undust::rules::{RuleSet, Scratch};
+
+/// Shares of the work, a thread each; every one has a seed of its own, so that the URLs are the same on every machine.
+const SHARES: usize = 8;
+
+/// Pieces of URLs.
+const PIECES: [&[u8]; 24] = [
+    b"/",
+    b"//",
+    b"/../",
+    b"/./",
+    b"?",
+    b"&",
+    b"=",
+    b"#",
+    b";",
+    b"%",
+    b"%2F",
+    b"%41",
+    b" ",
+    b"\x00",
+    b"\xff",
+    b"http://",
+    b"https://www.",
+    b"@",
+    b":80",
+    b"utm_source=a&",
+    b"&sid=1",
+    b"index.html",
+    b"?do=",
+    b"A",
+];
+
+/// The next input: bytes of a URL of the seeds with changes, or behind one of their hosts anything at all.
+fn next(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let mut url = seeds[random.below(seeds.len())].clone();
+    if random.below(8) == 0 {
+        let path = url.iter().skip(8).position(|&b| b == b'/').map_or(url.len(), |at| at + 8);
+        url.truncate(path + 1);
+        let length = random.below(60);
+        url.extend((0..length).map(|_| random.below(256) as u8));
+    }
+    for _ in 0..random.below(4) {
+        let at = random.below(url.len() + 1);
+        drop(url.splice(at..at, PIECES[random.below(PIECES.len())].iter().copied()));
+    }
+    if random.below(2) == 0 {
+        mutate(&mut url, &seeds[random.below(seeds.len())], random);
+    }
+    url
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "who asks for ten million wants to see what they were")]
+fn random_and_mutated_urls_keep_the_laws() {
+    let count: u64 = match std::env::var("UNDUST_FUZZ_URLS") {
+        Ok(text) => text.parse().expect("UNDUST_FUZZ_URLS: a number"),
+        Err(_) => 40_000,
+    };
+    let sample = records(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kb-sample.jsonl.gz"));
+    let mut all = sites();
+    all.push(learned(&sample));
+    let rules = RuleSet::new(all);
+    let mut seeds: Vec<Vec<u8>> = sample.iter().map(|record| record.url.to_vec()).collect();
+    for host in rules.sites().iter().flat_map(|site| &site.hosts) {
+        seeds.push(format!("http://{host}/topic/7?t=7&highlight=x&sid=1").into_bytes());
+        seeds.push(format!("https://www.{host}/A//b.html;x=1?a=1&a=2#c").into_bytes());
+    }
+    let share = |number: usize| {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (number as u64 + 1) << 32);
+        let (mut scratch, mut met) = (Scratch::default(), [0u64; 3]);
+        for _ in 0..count.div_ceil(SHARES as u64) {
+            let url = next(&seeds, &mut random);
+            let became = laws::laws(&rules, &url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
+            met[became as usize] += 1;
+        }
+        met
+    };
+    let met = std::thread::scope(|scope| {
+        let share = &share;
+        let work: Vec<_> = (0..SHARES).map(|number| scope.spawn(move || share(number))).collect();
+        let shares = work.into_iter().map(|work| work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        shares.fold([0; 3], |a, b: [u64; 3]| std::array::from_fn(|i| a[i] + b[i]))
+    });
+    let [invalid, same, changed] = [Became::Invalid, Became::Same, Became::Changed].map(|became| met[became as usize]);
+    let total = invalid + same + changed;
+    println!("{total} inputs: {invalid} no URLs, {same} unchanged by rules, {changed} changed; every law held");
+    // Inputs that are all rubbish, or all untouched, would test nothing.
+    assert!(invalid * 50 > total && same * 5 > total && changed * 20 > total, "{met:?}");
+}
