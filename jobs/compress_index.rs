@@ -178,7 +178,7 @@ impl Input for Elsewhere {
         Err("only process 0 reads".into())
     }
 
-    fn lists(&self) -> Result<Pull<ListBlock>, SourceError> {
+    fn lists(&self, _: bool) -> Result<Pull<ListBlock>, SourceError> {
         Err("only process 0 reads".into())
     }
 }
@@ -207,12 +207,16 @@ fn compress(args: &CompressIndexArgs, task: &Task, mesh: Option<&Arc<Mesh>>) -> 
     });
     let done = compress::run(task, rules, input.clone(), block_pack, output, mesh).map_err(failure)?;
 
-    let lists = writer.clone();
-    let mut output: Output =
-        Box::new(move |record| Ok(open(&lists).as_mut().expect("open until it is sealed").write(record)?));
-    let scratch = Arc::new(Scratch::new(&task.scratch)?);
-    let records = input.second_records()?;
-    let removed = records::write(&done.map, records, &mut output, task.memory, scratch).map_err(failure)?;
+    let removed = if done.with_records {
+        done.lists.removed
+    } else {
+        let lists = writer.clone();
+        let mut output: Output =
+            Box::new(move |record| Ok(open(&lists).as_mut().expect("open until it is sealed").write(record)?));
+        let scratch = Arc::new(Scratch::new(&task.scratch)?);
+        let records = input.second_records()?;
+        records::write(&done.map, records, &mut output, task.memory / 2, scratch).map_err(failure)?
+    };
     let new = header.without(done.map.docs(), removed).with_lists((done.lists.lists - done.lists.emptied) as u32);
     let sealed = open(&writer).take().expect("not sealed before").seal(&new)?;
     let checked = args.verify.then(|| verify(&args.index, &sealed, &done.map)).transpose()?;
@@ -318,15 +322,20 @@ impl Input for Index {
         Ok(Some(Box::new(move |block| Ok(lines.next_block(block)?))))
     }
 
-    fn lists(&self) -> Result<Pull<ListBlock>, SourceError> {
+    fn lists(&self, records: bool) -> Result<Pull<ListBlock>, SourceError> {
         *open(&self.second) = Some(self.reader()?);
         let reader = self.second.clone();
         Ok(Box::new(move |block| {
             let mut reader = open(&reader);
             let reader = reader.as_mut().expect("taken when the lists are read");
-            let at = reader.next_lists(&mut block.bytes)?;
-            block.at = at.unwrap_or(block.at);
-            Ok(at.is_some())
+            if let Some(at) = reader.next_lists(&mut block.bytes)? {
+                (block.at, block.records) = (at, None);
+                return Ok(true);
+            }
+            let next = if records { reader.next_record_block(&mut block.bytes)? } else { None };
+            let Some((at, before)) = next else { return Ok(false) };
+            (block.at, block.records) = (at, Some(before));
+            Ok(true)
         }))
     }
 }

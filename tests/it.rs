@@ -19,6 +19,8 @@ mod ciff_bad;
 mod ciff_fuzz;
 #[path = "it/ciff_jobs.rs"]
 mod ciff_jobs;
+#[path = "it/ciff_memory.rs"]
+mod ciff_memory;
 #[path = "it/ciff_support.rs"]
 mod ciff_support;
 #[path = "it/cluster_jobs.rs"]

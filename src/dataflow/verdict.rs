@@ -60,7 +60,9 @@ pub enum Verdict {
 /// rules go until what is left of the counted pairs is within the bound. The worst is the one with most false-positive
 /// pairs above its share, that is, above what its pairs would hold at the rate of the site: a rule that fires nearly
 /// everywhere (host, scheme) is in every wrong pair without being to blame for it. Ties: more false-positive pairs, more
-/// bad URLs, then order. Pairs that two rules share are taken off with each; the next pass tells.
+/// bad URLs, then order. Pairs that two rules share are taken off with each, so the first pass leaves the rate alone where
+/// rules fail their bound: on a university's site (43,087 URLs, a fifth trained on) they took 25,000 of 60,000 pairs with
+/// them twice, and what was left condemned "ignore fragment" (1,372 good, 25 bad): saved share .634 -> .202.
 pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize) -> Verdict {
     if site.rules.is_empty() && site.aliases.is_empty() && site.seen.is_empty() {
         return Verdict::Holds;
@@ -88,7 +90,10 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
     let exceeds = |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > allowed_ppm * u128::from(support);
     let mut suspects: Vec<usize> =
         (0..site.rules.len()).filter(|&i| !withdrawn.iter().any(|w| w.0 == i) && of_rule(i).1 > 0).collect();
-    while exceeds(wrong, support) {
+    // What two rules share is taken off twice, so after rules that fail by themselves the rest is judged on a count of its
+    // own, while there are passes left for it.
+    let later = pass == 0 && !withdrawn.is_empty();
+    while !later && exceeds(wrong, support) {
         let excess = |i: usize| {
             let (rule, whole) = (of_rule(i), (i128::from(wrong), i128::from(support)));
             i128::from(rule.1) * whole.1 - i128::from(rule.0) * whole.0

@@ -1,13 +1,14 @@
-//! Posting lists under a map.
+//! Posting lists, and records that need no sorting, under a map.
 
 use super::docmap::{DocMap, GONE};
 use super::error::{CiffError, Fault, Name, Part};
 use super::postings::{self, Posting};
+use super::record::DocRecord;
 use super::wire::{Varint, varint};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// What became of some lists; adds up over blocks.
+/// What became of some lists and records; adds up over blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListCounts {
     /// Lists read.
@@ -20,6 +21,8 @@ pub struct ListCounts {
     pub postings_left: u64,
     /// Lists whose cf is not the sum of their tf (indexes of quantized scores); the sum is written.
     pub other_cf: u64,
+    /// Sum of the lengths of documents whose record is not written.
+    pub removed: u64,
 }
 
 impl AddAssign for ListCounts {
@@ -29,6 +32,7 @@ impl AddAssign for ListCounts {
         self.postings += other.postings;
         self.postings_left += other.postings_left;
         self.other_cf += other.other_cf;
+        self.removed += other.removed;
     }
 }
 
@@ -74,6 +78,41 @@ pub fn remap_block(
         } else {
             postings::encode(list.term, postings, body, out);
         }
+        start += prefix + length;
+    }
+    Ok(counts)
+}
+
+/// Appends to `out` the records in `block` that stay, with their new ids. The documents of the block are `first` and those
+/// after it; new ids must ascend as old ones do, and nothing be merged. `block` stands at `at` of the file.
+///
+/// # Errors
+/// [`CiffError`] for the first record that is none, or that is not the one due: in a file that was read before, and told
+/// to be in order, that is a change.
+pub fn remap_records(
+    map: &DocMap,
+    first: u32,
+    block: &[u8],
+    at: u64,
+    out: &mut Vec<u8>,
+) -> Result<ListCounts, CiffError> {
+    let mut counts = ListCounts::default();
+    let (mut start, mut due) = (0, first);
+    while start < block.len() {
+        let rest = &block[start..];
+        let place = at + start as u64;
+        let Some((prefix, length)) = framed(rest) else {
+            return Err(CiffError { at: place, fault: Fault::CutShort { part: Part::Record } });
+        };
+        let record = DocRecord::decode(&rest[prefix..prefix + length], place + prefix as u64, map.old_docs())?;
+        if record.docid != due {
+            return Err(CiffError { at: place, fault: Fault::RepeatedRecord { docid: record.docid } });
+        }
+        match map.new_of(record.docid) {
+            GONE => counts.removed += u64::from(record.length),
+            docid => DocRecord { docid, ..record }.encode(out),
+        }
+        due += 1;
         start += prefix + length;
     }
     Ok(counts)
@@ -168,12 +207,33 @@ mod tests {
         let map = DocMap::new(vec![0, 0], None, false).unwrap();
         let (mut buffers, mut out) = (Buffers::default(), Vec::new());
         let counts = remap_block(Some(&map), 2, &block, 0, &mut buffers, &mut out).unwrap();
-        let expected = ListCounts { lists: 2, emptied: 1, postings: 3, postings_left: 1, other_cf: 0 };
+        let expected = ListCounts { lists: 2, emptied: 1, postings: 3, postings_left: 1, other_cf: 0, removed: 0 };
         assert_eq!(counts, expected);
         let mut same = Vec::new();
         remap_block(None, 2, &block, 0, &mut buffers, &mut same).unwrap();
         assert_eq!(same, block);
         let cut = remap_block(None, 2, &block[..first + 3], 500, &mut buffers, &mut same).unwrap_err();
         assert_eq!(cut, CiffError { at: 500 + first as u64, fault: Fault::CutShort { part: Part::List } });
+    }
+
+    #[test]
+    fn records_keep_their_order_and_lose_those_that_are_gone() {
+        let map = DocMap::new(vec![0, 0, 2, 2, 4], None, false).unwrap();
+        let mut block = Vec::new();
+        for docid in 2..5 {
+            DocRecord { docid, collection_docid: b"x", length: 7 + docid }.encode(&mut block);
+        }
+        let (mut out, mut expected) = (Vec::new(), Vec::new());
+        let counts = remap_records(&map, 2, &block, 100, &mut out).unwrap();
+        assert_eq!(counts, ListCounts { removed: 10, ..ListCounts::default() });
+        for (docid, length) in [(1, 9), (2, 11)] {
+            DocRecord { docid, collection_docid: b"x", length }.encode(&mut expected);
+        }
+        assert_eq!(out, expected);
+        // Another document than is due; a record cut short.
+        let fault = Fault::RepeatedRecord { docid: 2 };
+        assert_eq!(remap_records(&map, 3, &block, 100, &mut out), Err(CiffError { at: 100, fault }));
+        let cut = remap_records(&map, 2, &block[..block.len() - 1], 100, &mut out).unwrap_err();
+        assert_eq!(cut.fault, Fault::CutShort { part: Part::Record });
     }
 }

@@ -156,13 +156,7 @@ impl CiffReader {
     /// [`IndexError`], also where documents are named twice or not at all, or data follow the last record.
     pub fn next_records(&mut self, take: &mut dyn FnMut(DocRecord<'_>)) -> Result<bool, IndexError> {
         let mut block = Vec::new();
-        while self.next_lists(&mut block)?.is_some() {}
-        if self.records_left == 0 {
-            self.end()?;
-            return Ok(false);
-        }
-        let (at, records) = self.messages(Part::Record, self.records_left, &mut block)?;
-        self.records_left -= records;
+        let Some((at, _)) = self.next_record_block(&mut block)? else { return Ok(false) };
         let mut start = 0;
         while start < block.len() {
             let Varint::Is(length, prefix) = varint(&block[start..]) else { unreachable!("whole messages") };
@@ -174,6 +168,25 @@ impl CiffReader {
             start = to;
         }
         Ok(true)
+    }
+
+    /// Fills `block` (cleared first) with the next document records, after the last list, as [`next_lists`] does; gives
+    /// also how many records came before. `None` after the last.
+    ///
+    /// # Errors
+    /// [`IndexError`], also where data follow the last record; what is in the messages is not looked at.
+    ///
+    /// [`next_lists`]: Self::next_lists
+    pub fn next_record_block(&mut self, block: &mut Vec<u8>) -> Result<Option<(u64, u32)>, IndexError> {
+        while self.next_lists(block)?.is_some() {}
+        if self.records_left == 0 {
+            self.end()?;
+            return Ok(None);
+        }
+        let before = self.header.num_docs - self.records_left;
+        let (at, records) = self.messages(Part::Record, self.records_left, block)?;
+        self.records_left -= records;
+        Ok(Some((at, before)))
     }
 
     /// Nothing may follow the last record.

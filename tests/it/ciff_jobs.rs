@@ -3,6 +3,7 @@
 use crate::ciff_support::{Asked, Toy, merged};
 use crate::jobs_run::{Folder, rule_set, run, undust};
 use std::io::Write;
+use undust::index::DocRecord;
 use undust::io::ciff::CiffReader;
 use undust::io::compression::{Compression, Encoder};
 
@@ -87,6 +88,38 @@ fn any_number_of_workers_and_any_memory_give_the_same_bytes() {
     let read = |name: &str| Toy::read(CiffReader::open(&folder.path(name)).unwrap());
     assert_eq!(read("b.gz"), read("c.zst"));
     assert_ne!(read("a.ciff"), read("b.gz"));
+}
+
+#[test]
+fn records_may_stand_in_any_order() {
+    let folder = Folder::with_rules();
+    // Several blocks of records.
+    let toy = Toy::random(17, 30_000, 50);
+    let records: Vec<Vec<u8>> = (0..)
+        .zip(&toy.docs)
+        .map(|(docid, (name, length))| {
+            let mut record = Vec::new();
+            DocRecord { docid, collection_docid: name.as_bytes(), length: *length }.encode(&mut record);
+            record
+        })
+        .collect();
+    let bytes = toy.bytes();
+    let lists = &bytes[..bytes.len() - records.concat().len()];
+    let reversed: Vec<u8> = records.iter().rev().flatten().copied().collect();
+    assert!(reversed.len() > 1 << 20, "{} bytes", reversed.len());
+    folder.write("in.ciff", &bytes);
+    folder.write("reversed.ciff", &[lists, &reversed].concat());
+    // Those in order go with the lists, the others are sorted.
+    let merged = |input: &str, workers: &str| {
+        let arguments = ["--index", input, "--out", "out.ciff", "--overwrite", "--verify", "-w", workers];
+        run(folder.job("compress-index", &arguments)).done();
+        std::fs::read(folder.path("out.ciff")).unwrap()
+    };
+    let expected = merged("in.ciff", "1");
+    assert!(expected.len() < bytes.len());
+    for (input, workers) in [("in.ciff", "2"), ("in.ciff", "3"), ("reversed.ciff", "1"), ("reversed.ciff", "2")] {
+        assert!(merged(input, workers) == expected, "{input}, {workers} workers");
+    }
 }
 
 #[test]

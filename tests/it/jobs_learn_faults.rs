@@ -112,18 +112,7 @@ fn a_full_disk_is_an_error_and_no_result() {
 /// Highest resident memory of a `learn`, in MiB; Linux tells it.
 #[cfg(target_os = "linux")]
 fn peak(folder: &Folder, out: &str, more: &[&str]) -> u64 {
-    let mut child = quiet(learn(folder, out, more));
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        peak = peak.max(kib.unwrap_or(0) / 1024);
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(child.wait().unwrap().success());
-    peak
+    super::jobs_run::peak_of(quiet(learn(folder, out, more))) >> 20
 }
 
 #[test]

@@ -79,6 +79,24 @@ pub fn run_with(mut command: Command, input: &[u8]) -> Ran {
     Ran::of(output)
 }
 
+/// The most memory that a process had resident, in bytes, watched until it ends well.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub fn peak_of(mut child: std::process::Child) -> u64 {
+    let path = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        // Gone by now, or a zombie without the line: the last reading counts.
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or_default() << 10);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
 /// What a run left.
 #[derive(Debug)]
 pub struct Ran {

@@ -6,6 +6,7 @@ use super::sorter::{RowSorter, SortedRows};
 use super::types::{CompressError, Documents, Input, Pull, Shared, Task, UrlsBy};
 use crate::dataflow::types::{Epoch, Flow};
 use crate::rules::RuleSet;
+use crate::spill::SpillError;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,6 +32,8 @@ pub struct Found {
     pub counts: Counts,
     /// Old ids and canonical URLs, at the first process, where wanted.
     pub urls: Option<SortedRows>,
+    /// Records stand in the order of ids, at the first worker of all, which reads them.
+    pub ascending: bool,
 }
 
 /// Builds the dataflow; `end` is done when it is.
@@ -46,7 +49,7 @@ pub fn documents<'scope>(
     let (read_pace, join_pace, group_pace) = (Handle::new(), Handle::new(), Handle::new());
     let peers = scope.peers();
 
-    let rows = read(scope, input, read_pace.clone(), shared)
+    let rows = read(scope, input, read_pace.clone(), shared, found.clone())
         .exchange(|(to, _)| *to)
         .canonicalize(task, rules)
         .exchange(|(to, _)| *to)
@@ -58,13 +61,13 @@ pub fn documents<'scope>(
             .exchange(|(to, _)| *to)
             .probe_with(&join_pace),
     };
-    rows.sort_then("Group", task, shared, group_pace.clone(), Choosing::new(task, peers))
+    let order = rows
+        .sort_then("Group", task, shared, group_pace.clone(), Choosing::new(task, peers))
         .exchange(|(to, _)| *to)
         .probe_with(&group_pace)
         .assemble(task, input.docs() as usize, shared, found.clone())
-        .exchange(|(to, _)| *to)
-        .take_order(input.docs() as usize, found.clone())
-        .probe_with(end);
+        .exchange(|(to, _)| *to);
+    take_order(order, input.docs() as usize, found.clone()).probe_with(end);
     found
 }
 
@@ -88,18 +91,25 @@ struct Reading {
     documents: Option<Pull<Documents>>,
     lines: Option<Pull<Vec<u8>>>,
     next_line: u64,
+    next_doc: u32,
+    ascending: bool,
 }
 
 impl Reading {
     fn open(input: &dyn Input) -> Result<Reading, CompressError> {
         let documents = Some(input.documents().map_err(CompressError::Edge)?);
-        Ok(Reading { documents, lines: input.url_lines().map_err(CompressError::Edge)?, next_line: 1 })
+        let lines = input.url_lines().map_err(CompressError::Edge)?;
+        Ok(Reading { documents, lines, next_line: 1, next_doc: 0, ascending: true })
     }
 
     fn next(&mut self) -> Result<Option<Item>, CompressError> {
         if let Some(pull) = &mut self.documents {
             let mut documents = Documents::default();
             if pull(&mut documents).map_err(CompressError::Edge)? {
+                for &(doc, _) in &documents.docs {
+                    self.ascending &= doc == self.next_doc;
+                    self.next_doc += 1;
+                }
                 return Ok(Some(Item::Documents(documents)));
             }
             self.documents = None;
@@ -121,6 +131,7 @@ fn read<'scope>(
     input: &dyn Input,
     pace: Handle<Epoch>,
     shared: &Arc<Shared>,
+    found: Rc<RefCell<Found>>,
 ) -> Flow<'scope, (u64, Item)> {
     let (shared, peers) = (shared.clone(), scope.peers() as u64);
     let mut reading = (scope.index() == 0).then(|| Reading::open(input)).and_then(|opened| match opened {
@@ -148,7 +159,7 @@ fn read<'scope>(
                         activator.activate();
                         return;
                     }
-                    Ok(None) => {}
+                    Ok(None) => found.borrow_mut().ascending = open.ascending,
                     Err(error) => shared.fail(error),
                 }
             }
@@ -385,8 +396,10 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
             wanted.then(|| RowSorter::new(task.memory / task.workers / 4, shared.scratch.clone()))
         };
         let (mut by_url, mut by_id) = (sorter(task.by_url), sorter(task.keep_urls));
+        let (mut order, mut next): (Option<SortedRows>, u64) = (None, 0);
         let leaders: Vec<u64> = leaders(&task, scope.peers()).collect();
-        self.unary_frontier(Pipeline, "Assemble", move |capability, _| {
+        self.unary_frontier(Pipeline, "Assemble", move |capability, info| {
+            let activator = scope.activator_for(info.address);
             let mut capability = Some(capability);
             move |(input, frontier), output| {
                 let mut found = found.borrow_mut();
@@ -410,30 +423,35 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
                     found.urls = sorter.finish().map_err(|error| shared.fail(error)).ok();
                 }
                 if let Some(sorter) = by_url.take() {
-                    let mut session = output.session(cap);
-                    let sent = in_turns(sorter, |order: Order| {
-                        leaders.iter().for_each(|&leader| session.give((leader, order.clone())));
-                    });
-                    let _ = sent.map_err(|error| shared.fail(error));
+                    order = sorter.finish().map_err(|error| shared.fail(error)).ok();
                 }
-                capability = None;
+                // A part a turn: all at once would be the order a second time, on its way.
+                let ids = order.as_mut().map_or(Ok(Vec::new()), some_ids).unwrap_or_else(|error| {
+                    shared.fail(error);
+                    Vec::new()
+                });
+                if ids.is_empty() {
+                    (order, capability) = (None, None);
+                    return;
+                }
+                let mut session = output.session(cap);
+                leaders.iter().for_each(|&leader| session.give((leader, (next, ids.clone()))));
+                next += ids.len() as u64;
+                activator.activate();
             }
         })
     }
 }
 
-/// Gives the old ids at the end of sorted rows, some at a time.
-fn in_turns(sorter: RowSorter, mut give: impl FnMut(Order)) -> Result<(), crate::spill::SpillError> {
-    let (mut sorted, mut at, mut ids) = (sorter.finish()?, 0, Vec::new());
-    while let Some(row) = sorted.next_row()? {
+/// The old ids at the end of the next rows; none at their end.
+fn some_ids(sorted: &mut SortedRows) -> Result<Vec<u32>, SpillError> {
+    let mut ids = Vec::new();
+    while ids.len() < TURN
+        && let Some(row) = sorted.next_row()?
+    {
         ids.push(number(&row[row.len() - 4..]));
-        if ids.len() == TURN {
-            give((at, std::mem::take(&mut ids)));
-            at += TURN as u64;
-        }
     }
-    give((at, ids));
-    Ok(())
+    Ok(ids)
 }
 
 impl Found {
@@ -456,29 +474,22 @@ impl Found {
 /// What goes on from the last step.
 pub(super) type Nothing<'s> = OutputBuilderSession<'s, Epoch, CapacityContainerBuilder<Vec<()>>>;
 
-/// The last step.
-trait TakeOrder<'scope> {
-    /// Puts the parts of the order into their places.
-    fn take_order(self, docs: usize, found: Rc<RefCell<Found>>) -> Flow<'scope, ()>;
-}
-
-impl<'scope> TakeOrder<'scope> for Flow<'scope, (u64, Order)> {
-    fn take_order(self, docs: usize, found: Rc<RefCell<Found>>) -> Flow<'scope, ()> {
-        self.unary_frontier(Pipeline, "TakeOrder", move |_, _| {
-            move |(input, _), _output: &mut Nothing<'_>| {
-                input.for_each_time(|_, parts| {
-                    for (_, (at, ids)) in parts.flat_map(|p: &mut Vec<(u64, Order)>| p.drain(..)) {
-                        let (order, at) = (&mut found.borrow_mut().order, at as usize);
-                        if order.capacity() == 0 {
-                            order.reserve_exact(docs);
-                        }
-                        if order.len() < at + ids.len() {
-                            order.resize(at + ids.len(), u32::MAX);
-                        }
-                        order[at..at + ids.len()].copy_from_slice(&ids);
+/// The last step: puts the parts of the order into their places.
+fn take_order<'scope>(order: Flow<'scope, (u64, Order)>, docs: usize, found: Rc<RefCell<Found>>) -> Flow<'scope, ()> {
+    order.unary_frontier(Pipeline, "TakeOrder", move |_, _| {
+        move |(input, _), _output: &mut Nothing<'_>| {
+            input.for_each_time(|_, parts| {
+                for (_, (at, ids)) in parts.flat_map(|p: &mut Vec<(u64, Order)>| p.drain(..)) {
+                    let (order, at) = (&mut found.borrow_mut().order, at as usize);
+                    if order.capacity() == 0 {
+                        order.reserve_exact(docs);
                     }
-                });
-            }
-        })
-    }
+                    if order.len() < at + ids.len() {
+                        order.resize(at + ids.len(), u32::MAX);
+                    }
+                    order[at..at + ids.len()].copy_from_slice(&ids);
+                }
+            });
+        }
+    })
 }

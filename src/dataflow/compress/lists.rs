@@ -3,11 +3,12 @@
 //! The first worker reads blocks and deals each to the worker that has the fewest; it takes one at a time itself, since
 //! it reads and writes besides. Blocks come back and are written in the order in which they were read. How many are under
 //! way is bounded by count and bytes, from reading to writing, so a long list holds the source back, not the memory.
+//! Records that keep their order follow the lists by the same way.
 
 use super::documents::Nothing;
 use super::types::{CompressError, Input, ListBlock, Output, Pack, Pull, Shared};
 use crate::dataflow::types::{Epoch, Flow};
-use crate::index::remap::{Buffers, ListCounts, remap_block};
+use crate::index::remap::{Buffers, ListCounts, remap_block, remap_records};
 use crate::index::{CiffError, DocMap};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -34,6 +35,8 @@ const UNDER_WAY_BYTES: usize = 64 << 20;
 pub struct Lists {
     /// What becomes of each document.
     pub map: Arc<DocMap>,
+    /// The records follow the lists, by the same way; what the first worker of all has here decides.
+    pub records: bool,
     /// How blocks are compressed.
     pub pack: Pack,
     /// Where they go, at the first process.
@@ -47,6 +50,8 @@ struct Block {
     /// The worker that has it.
     worker: u64,
     at: u64,
+    /// Of a block of records: how many came before.
+    records: Option<u32>,
     /// Bytes of the input, which is given back empty.
     size: usize,
     input: Vec<u8>,
@@ -109,7 +114,7 @@ pub fn lists<'scope>(
     let counts: Rc<RefCell<ListCounts>> = Rc::default();
     let ledger = Ledger { held: vec![0; scope.peers()], ..Ledger::default() };
     let ledger = Rc::new(RefCell::new(ledger));
-    read(scope, input, ledger.clone(), shared)
+    read(scope, input, lists.records, ledger.clone(), shared)
         .exchange(|block| block.worker)
         .remap(lists)
         .exchange(|_| 0)
@@ -122,13 +127,14 @@ pub fn lists<'scope>(
 fn read<'scope>(
     scope: Scope<'scope, Epoch>,
     input: &dyn Input,
+    records: bool,
     ledger: Rc<RefCell<Ledger>>,
     shared: &Arc<Shared>,
 ) -> Flow<'scope, Block> {
     let shared = shared.clone();
     let mut pull: Option<Pull<ListBlock>> = None;
     if scope.index() == 0 && !shared.has_failed() {
-        pull = input.lists().map_err(|error| shared.fail(CompressError::Edge(error))).ok();
+        pull = input.lists(records).map_err(|error| shared.fail(CompressError::Edge(error))).ok();
     }
     let mut sequence = 0;
     source(scope, "ReadLists", move |capability, info| {
@@ -141,14 +147,15 @@ fn read<'scope>(
                 let mut ledger = ledger.borrow_mut();
                 let Some(worker) = ledger.next_worker().filter(|_| !shared.has_failed()) else { break };
                 let mut block = ledger.spare.pop().unwrap_or_default();
-                let mut read = ListBlock { at: 0, bytes: std::mem::take(&mut block.input) };
+                let mut read = ListBlock { bytes: std::mem::take(&mut block.input), ..ListBlock::default() };
                 match open(&mut read) {
                     Ok(true) => {
                         ledger.held[worker] += 1;
                         ledger.blocks += 1;
                         ledger.bytes += read.bytes.len();
                         (block.sequence, block.worker) = (sequence, worker as u64);
-                        (block.at, block.size, block.input) = (read.at, read.bytes.len(), read.bytes);
+                        (block.at, block.records) = (read.at, read.records);
+                        (block.size, block.input) = (read.bytes.len(), read.bytes);
                         sequence += 1;
                         session.give(block);
                     }
@@ -183,7 +190,11 @@ impl<'scope> Remap<'scope> for Flow<'scope, Block> {
                     for mut block in blocks.flat_map(|b: &mut Vec<Block>| b.drain(..)) {
                         block.output.clear();
                         let (input, output) = (&block.input, &mut block.output);
-                        match remap_block(Some(&map), map.old_docs(), input, block.at, &mut buffers, output) {
+                        let done = match block.records {
+                            None => remap_block(Some(&map), map.old_docs(), input, block.at, &mut buffers, output),
+                            Some(first) => remap_records(&map, first, input, block.at, output),
+                        };
+                        match done {
                             Ok(counts) => {
                                 block.counts = counts;
                                 let packed = pack(&mut block.output);

@@ -57,9 +57,9 @@ pub fn run(
     }
     let counts = worked?;
     let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Case { map, found } = case.expect("the first worker leaves the result");
+    let Case { map, found, with_records } = case.expect("the first worker leaves the result");
     let lists = counts.into_iter().next().unwrap_or_default();
-    Ok(Compressed { map, counts: found.counts, lists, urls: found.urls })
+    Ok(Compressed { map, counts: found.counts, lists, with_records, urls: found.urls })
 }
 
 /// Where blocks go.
@@ -76,11 +76,14 @@ struct Desk(Mutex<Option<Case>>);
 struct Case {
     map: Arc<DocMap>,
     found: Found,
+    /// Records go with the lists, since nothing is to be sorted or added up.
+    with_records: bool,
 }
 
 impl Desk {
-    fn map(&self) -> Option<Arc<DocMap>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|case| case.map.clone())
+    fn map(&self) -> Option<(Arc<DocMap>, bool)> {
+        let case = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        case.as_ref().map(|case| (case.map.clone(), case.with_records))
     }
 }
 
@@ -102,13 +105,14 @@ fn work(
     if worker.index().is_multiple_of(task.workers) {
         let mut found = found.take();
         let map = map(&mut found, task, shared);
-        *desk.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Case { map: Arc::new(map), found });
+        *desk.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Case { map: Arc::new(map), with_records: found.ascending && !task.by_url && !task.merge_tf, found });
     }
     alarm.work_while(worker, || desk.map().is_none());
-    let Some(map) = desk.map() else { unreachable!("waited for") };
+    let Some((map, records)) = desk.map() else { unreachable!("waited for") };
 
     // Built after a failure too, with nothing to read: the others of another process would wait for this worker.
-    let plan = Lists { map, pack: edge.pack.clone(), output: edge.output.clone() };
+    let plan = Lists { map, records, pack: edge.pack.clone(), output: edge.output.clone() };
     let end: Handle<Epoch> = Handle::new();
     let counts = worker.dataflow_named("lists", |scope| lists(scope, input, &plan, shared, &end));
     alarm.work_while(worker, || !end.done());

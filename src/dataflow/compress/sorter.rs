@@ -1,15 +1,22 @@
 //! Rows of bytes in order: in memory up to a budget, then sorted runs, merged.
 //!
-//! Rows order by their bytes; equal rows are all kept. Memory: the budget (a row costs its bytes and 16 more), and while
-//! merging one block a run.
+//! Rows order by their bytes; equal rows are all kept. Memory: the budget (a row costs its bytes and 16 more), however
+//! many rows there are: never more than [`FAN`] runs are open for reading, and their blocks have a part of the budget. As
+//! soon as there are that many runs of a size they are made one.
 
-use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
+use crate::spill::{Columns, Run, RunReader, RunWriter, Scratch, SpillError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Bytes of rows of a spill batch (one row more).
-const BLOCK_BYTES: usize = 1 << 18;
+/// Runs that are merged at a time.
+const FAN: usize = 64;
+/// A part of this size of the budget is for the blocks of runs that are merged, the rest for rows.
+const MERGING: usize = 4;
+/// Least and most bytes of rows of a spill batch (one row more). The least bounds what a small budget is exceeded by.
+const BLOCK_BYTES: (usize, usize) = (2 << 10, 1 << 18);
+/// Read buffer of a run: blocks are read whole, past it.
+const READ_BYTES: usize = 1 << 10;
 /// Places in the buffer are 32 bits.
 const MOST_BYTES: usize = u32::MAX as usize / 2;
 
@@ -26,22 +33,29 @@ struct Place {
 pub struct RowSorter {
     bytes: Vec<u8>,
     places: Vec<Place>,
+    /// Bytes of rows held.
     budget: usize,
-    runs: Vec<Run>,
+    /// Bytes of a spill batch.
+    block: usize,
+    /// Sorted runs: those that were spilled, those merged of [`FAN`] of them, and so on.
+    levels: Vec<Vec<Run>>,
     scratch: Arc<Scratch>,
 }
 
 impl RowSorter {
     /// A sorter that holds about `budget` bytes.
     pub fn new(budget: usize, scratch: Arc<Scratch>) -> RowSorter {
-        let (bytes, places, runs) = Default::default();
-        RowSorter { bytes, places, budget: budget.min(MOST_BYTES), runs, scratch }
+        let budget = budget.min(MOST_BYTES);
+        // Twice: as it was read, and its rows.
+        let block = (budget / MERGING / FAN / 2).clamp(BLOCK_BYTES.0, BLOCK_BYTES.1);
+        let (bytes, places, levels) = Default::default();
+        RowSorter { bytes, places, budget: budget - budget / MERGING, block, levels, scratch }
     }
 
     /// Takes a row.
     ///
     /// # Errors
-    /// [`SpillError`] when a run cannot be written.
+    /// [`SpillError`] when a run cannot be written or read.
     pub fn push(&mut self, row: &[u8]) -> Result<(), SpillError> {
         let held = self.bytes.len() + self.places.len() * size_of::<Place>();
         if held + row.len() > self.budget && !self.places.is_empty() {
@@ -59,23 +73,22 @@ impl RowSorter {
     /// All rows are there.
     ///
     /// # Errors
-    /// [`SpillError`] when the last run cannot be written or the runs cannot be read.
+    /// [`SpillError`] when a run cannot be written or read.
     pub fn finish(mut self) -> Result<SortedRows, SpillError> {
-        if self.runs.is_empty() {
+        if self.levels.is_empty() {
             self.sort();
             return Ok(SortedRows(From::Memory { bytes: self.bytes, places: self.places, next: 0 }));
         }
         self.spill()?;
-        let (mut heads, mut runs) = (BinaryHeap::new(), Vec::new());
-        for run in self.runs {
-            let mut cursor = Cursor { reader: run.reader(BLOCK_BYTES)?, row: 0, start: 0 };
-            let mut row = Vec::new();
-            if cursor.next(&mut row)? {
-                heads.push(Reverse((row, runs.len())));
-            }
-            runs.push(cursor);
+        (self.bytes, self.places) = Default::default();
+        // The small ones first.
+        let mut runs: Vec<Run> = self.levels.drain(..).flatten().collect();
+        while runs.len() > FAN {
+            let some = (runs.len() - FAN + 1).min(FAN);
+            let merged = self.merged(runs.drain(..some).collect())?;
+            runs.push(merged);
         }
-        Ok(SortedRows(From::Runs { heads, runs, row: Vec::new(), _scratch: self.scratch }))
+        Ok(SortedRows(From::Runs(Merge::of(runs)?, self.scratch)))
     }
 
     fn sort(&mut self) {
@@ -84,25 +97,97 @@ impl RowSorter {
         self.places.sort_unstable_by(|a, b| a.first.cmp(&b.first).then_with(|| row(a).cmp(row(b))));
     }
 
+    /// What is held becomes a run.
     fn spill(&mut self) -> Result<(), SpillError> {
         self.sort();
-        let mut run = self.scratch.run()?;
-        let mut columns = Columns::default();
+        let mut rows = Writing { run: self.scratch.run()?, columns: Columns::default(), block: self.block };
         for place in &self.places {
-            columns.mid.push(place.len);
-            columns.bytes.extend_from_slice(&self.bytes[place.start as usize..(place.start + place.len) as usize]);
-            if columns.bytes.len() >= BLOCK_BYTES {
-                run.write(&columns)?;
-                columns.clear();
-            }
+            rows.push(&self.bytes[place.start as usize..(place.start + place.len) as usize])?;
         }
-        if !columns.mid.is_empty() {
-            run.write(&columns)?;
-        }
-        self.runs.push(run.finish()?);
+        let mut run = rows.finish()?;
         self.places.clear();
         self.bytes.clear();
+        for level in 0.. {
+            if level == self.levels.len() {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(run);
+            if self.levels[level].len() < FAN {
+                break;
+            }
+            let full = std::mem::take(&mut self.levels[level]);
+            run = self.merged(full)?;
+        }
         Ok(())
+    }
+
+    /// One run of some.
+    fn merged(&self, runs: Vec<Run>) -> Result<Run, SpillError> {
+        let mut rows = Writing { run: self.scratch.run()?, columns: Columns::default(), block: self.block };
+        let mut merge = Merge::of(runs)?;
+        while let Some(row) = merge.next_row()? {
+            rows.push(row)?;
+        }
+        rows.finish()
+    }
+}
+
+/// A run being written.
+struct Writing {
+    run: RunWriter,
+    columns: Columns,
+    block: usize,
+}
+
+impl Writing {
+    fn push(&mut self, row: &[u8]) -> Result<(), SpillError> {
+        self.columns.mid.push(row.len() as u32);
+        self.columns.bytes.extend_from_slice(row);
+        if self.columns.bytes.len() + self.columns.mid.len() * size_of::<u32>() >= self.block {
+            self.run.write(&self.columns)?;
+            self.columns.clear();
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Run, SpillError> {
+        if !self.columns.mid.is_empty() {
+            self.run.write(&self.columns)?;
+        }
+        self.run.finish()
+    }
+}
+
+/// Runs being merged.
+#[derive(Debug)]
+struct Merge {
+    heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+    runs: Vec<Cursor>,
+    row: Vec<u8>,
+}
+
+impl Merge {
+    fn of(runs: Vec<Run>) -> Result<Merge, SpillError> {
+        let mut merge = Merge { heads: BinaryHeap::new(), runs: Vec::new(), row: Vec::new() };
+        for run in runs {
+            let (lens, rows) = Default::default();
+            let mut cursor = Cursor { reader: run.reader(READ_BYTES)?, lens, rows, row: 0, start: 0 };
+            let mut row = Vec::new();
+            if cursor.next(&mut row)? {
+                merge.heads.push(Reverse((row, merge.runs.len())));
+            }
+            merge.runs.push(cursor);
+        }
+        Ok(merge)
+    }
+
+    fn next_row(&mut self) -> Result<Option<&[u8]>, SpillError> {
+        let Some(Reverse((mut head, run))) = self.heads.pop() else { return Ok(None) };
+        std::mem::swap(&mut self.row, &mut head);
+        if self.runs[run].next(&mut head)? {
+            self.heads.push(Reverse((head, run)));
+        }
+        Ok(Some(&self.row))
     }
 }
 
@@ -110,6 +195,9 @@ impl RowSorter {
 #[derive(Debug)]
 struct Cursor {
     reader: RunReader,
+    /// The rows of the batch at hand: a view of it costs a check of all of it, too much for each row.
+    lens: Vec<u32>,
+    rows: Vec<u8>,
     row: usize,
     start: usize,
 }
@@ -118,18 +206,22 @@ impl Cursor {
     /// Copies the next row into `out`; false at the end.
     fn next(&mut self, out: &mut Vec<u8>) -> Result<bool, SpillError> {
         loop {
-            let view = self.reader.view();
-            if let Some(&len) = view.mid.get(self.row) {
+            if let Some(&len) = self.lens.get(self.row) {
                 out.clear();
-                out.extend_from_slice(&view.bytes[self.start..self.start + len as usize]);
+                out.extend_from_slice(&self.rows[self.start..self.start + len as usize]);
                 self.row += 1;
                 self.start += len as usize;
                 return Ok(true);
             }
+            self.lens.clear();
+            self.rows.clear();
             (self.row, self.start) = (0, 0);
             if !self.reader.advance()? {
                 return Ok(false);
             }
+            let view = self.reader.view();
+            self.lens.extend_from_slice(view.mid);
+            self.rows.extend_from_slice(view.bytes);
         }
     }
 }
@@ -141,8 +233,13 @@ pub struct SortedRows(From);
 /// Where they are.
 #[derive(Debug)]
 enum From {
-    Memory { bytes: Vec<u8>, places: Vec<Place>, next: usize },
-    Runs { heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>, runs: Vec<Cursor>, row: Vec<u8>, _scratch: Arc<Scratch> },
+    Memory {
+        bytes: Vec<u8>,
+        places: Vec<Place>,
+        next: usize,
+    },
+    /// The scratch folder stays as long as they do.
+    Runs(Merge, #[expect(dead_code, reason = "held, not used")] Arc<Scratch>),
 }
 
 impl SortedRows {
@@ -157,14 +254,7 @@ impl SortedRows {
                 *next += 1;
                 Ok(Some(&bytes[place.start as usize..(place.start + place.len) as usize]))
             }
-            From::Runs { heads, runs, row, .. } => {
-                let Some(Reverse((mut head, run))) = heads.pop() else { return Ok(None) };
-                std::mem::swap(row, &mut head);
-                if runs[run].next(&mut head)? {
-                    heads.push(Reverse((head, run)));
-                }
-                Ok(Some(row))
-            }
+            From::Runs(merge, _) => merge.next_row(),
         }
     }
 }
@@ -184,11 +274,13 @@ mod tests {
             .collect();
         let mut expected = rows.clone();
         expected.sort();
-        for budget in [1 << 30, 40_000, 3000] {
+        // Once in memory, in a few runs, in more than are merged at a time, and in more than that of merged ones.
+        for (budget, most) in [(1 << 30, 0), (40_000, 1), (1500, 2), (20, 3)] {
             let scratch = Arc::new(Scratch::new(&std::env::temp_dir()).unwrap());
             let mut sorter = RowSorter::new(budget, scratch);
             rows.iter().for_each(|row| sorter.push(row).unwrap());
-            assert_eq!(sorter.runs.len() > 1, budget < 1 << 20, "{} runs", sorter.runs.len());
+            assert_eq!(sorter.levels.len(), most, "budget {budget}");
+            assert!(sorter.levels.iter().all(|runs| runs.len() < FAN));
             let mut sorted = sorter.finish().unwrap();
             let mut found = Vec::new();
             while let Some(row) = sorted.next_row().unwrap() {

@@ -64,11 +64,11 @@ pub trait Input: Send + Sync {
     /// # Errors
     /// As above.
     fn url_lines(&self) -> Result<Option<Pull<Vec<u8>>>, SourceError>;
-    /// The posting lists.
+    /// The posting lists; after them the records, where those are asked for.
     ///
     /// # Errors
     /// As above.
-    fn lists(&self) -> Result<Pull<ListBlock>, SourceError>;
+    fn lists(&self, records: bool) -> Result<Pull<ListBlock>, SourceError>;
 }
 
 /// Takes blocks of posting lists in order, packed.
@@ -85,11 +85,13 @@ pub struct Documents {
     pub names: super::rows::ByteRows,
 }
 
-/// Posting lists as they stand in the file.
+/// Posting lists, or records, as they stand in the file.
 #[derive(Clone, Debug, Default)]
 pub struct ListBlock {
     /// Where the block stands in the decompressed data.
     pub at: u64,
+    /// Of a block of records: how many came before.
+    pub records: Option<u32>,
     /// Whole messages, each after its length.
     pub bytes: Vec<u8>,
 }
@@ -101,8 +103,10 @@ pub struct Compressed {
     pub map: Arc<DocMap>,
     /// What was seen of documents and URLs.
     pub counts: Counts,
-    /// What was seen of lists.
+    /// What was seen of lists, and of records where they went with them.
     pub lists: ListCounts,
+    /// The records were written after the lists; else [`super::records::write`] is to sort them.
+    pub with_records: bool,
     /// With `keep_urls`: rows of old id (4 bytes, big-endian) and canonical URL, in order of ids.
     pub urls: Option<SortedRows>,
 }
@@ -114,7 +118,7 @@ pub enum CompressError {
     #[error("{0}")]
     Edge(SourceError),
     /// A posting list is wrong.
-    #[error("posting lists, {0}")]
+    #[error("posting lists and records, {0}")]
     List(CiffError),
     /// The record of a merged document cannot be written.
     #[error("document {new} of the new index: {source}")]

@@ -13,7 +13,12 @@ use crate::io::output::{parent, sync_folder, temporary_name};
 use flate2::write::GzEncoder;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+/// Bytes after which what was written is sent on to the disk, beside the work: little is left to wait for at the end.
+const SYNC_EVERY: u64 = 32 << 20;
 
 /// A skippable frame's magic number and length.
 const SKIPPABLE: usize = 8;
@@ -43,6 +48,9 @@ pub struct CiffWriter {
     room_bytes: usize,
     /// What [`write`](Self::write) gathers.
     block: Vec<u8>,
+    /// Bytes written since the disk was last told to take them.
+    unsent: u64,
+    sending: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// Final and temporary name; the temporary one is removed unless it was given up.
@@ -77,7 +85,8 @@ impl CiffWriter {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&temporary);
         let file = file.map_err(failed())?;
         let names = Names { path: path.clone(), temporary: Some(temporary) };
-        let mut writer = CiffWriter { file, names, compression, room_bytes: 0, block: Vec::new(), room };
+        let mut writer =
+            CiffWriter { file, names, compression, room_bytes: 0, block: Vec::new(), unsent: 0, sending: None, room };
         let head = writer.head(&writer.room).map_err(failed())?;
         writer.room_bytes = head.len();
         writer.append(&head)?;
@@ -94,7 +103,23 @@ impl CiffWriter {
     /// # Errors
     /// [`IndexError::Io`].
     pub fn append(&mut self, packed: &[u8]) -> Result<(), IndexError> {
-        Ok(self.file.write_all(packed).map_err(IoError::write(&self.names.path))?)
+        self.file.write_all(packed).map_err(IoError::write(&self.names.path))?;
+        self.unsent += packed.len() as u64;
+        if self.unsent >= SYNC_EVERY && self.sending.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.sent()?;
+            let file = self.file.try_clone().map_err(IoError::write(&self.names.path))?;
+            // Without a thread the disk takes all at the end.
+            self.sending = thread::Builder::new().spawn(move || file.sync_data()).ok();
+            self.unsent = 0;
+        }
+        Ok(())
+    }
+
+    /// The disk has taken what it was last told to.
+    fn sent(&mut self) -> Result<(), IndexError> {
+        // A failure is told to one of those who ask, so it is asked for here.
+        let done = self.sending.take().map_or(Ok(()), |sending| sending.join().unwrap_or_else(|p| resume_unwind(p)));
+        Ok(done.map_err(IoError::write(&self.names.path))?)
     }
 
     /// Writes messages, packed here when a block is full.
@@ -121,6 +146,7 @@ impl CiffWriter {
     /// [`IndexError::Io`].
     pub fn seal(mut self, header: &Header) -> Result<Sealed, IndexError> {
         self.flush()?;
+        self.sent()?;
         let end = |file: &mut File, head: Vec<u8>| -> io::Result<()> {
             file.seek(SeekFrom::Start(0))?;
             file.write_all(&head)?;
