@@ -16,8 +16,11 @@ def main():
     p.add_argument('--binary', default='target/release/undust')
     p.add_argument('--only', action='append', choices=('stages', 'published'))
     p.add_argument('--workers', default='2')
+    p.add_argument('--corpus', action='append', choices=CORPORA, help='these columns only')
+    p.add_argument('--switch', action='append', choices=STAGES + DEPARTURES, help='these rows only')
     args = p.parse_args()
-    corpora = [pathlib.Path(args.shared) / 'corpora' / f'{name}.jsonl.gz' for name in CORPORA]
+    columns = args.corpus or CORPORA
+    corpora = [pathlib.Path(args.shared) / 'corpora' / f'{name}.jsonl.gz' for name in columns]
     missing = [str(path) for path in (*corpora, pathlib.Path(args.binary)) if not path.exists()]
     if missing:
         print('ablations: not there:', ', '.join(missing), file=sys.stderr)
@@ -31,9 +34,9 @@ def main():
             row = next(csv.DictReader(open(f'{out}/o/methods.csv')))
             return tuple(float(row[name].split('±')[0]) for name in ('saved', 'recall'))
     def table(title, method, seeds, option, switches):
-        print(f'| {title} |' + ''.join(f' {c} |' for c in CORPORA) + '\n|' + '---|' * (len(CORPORA) + 1), flush=True)
+        print(f'| {title} |' + ''.join(f' {c} |' for c in columns) + '\n|' + '---|' * (len(columns) + 1), flush=True)
         whole = []
-        for switch in (None, *switches):
+        for switch in (None, *(s for s in switches if not args.switch or s in args.switch)):
             cells = [measure(corpus, method, seeds, [option, switch] if switch else []) for corpus in corpora]
             whole = whole or cells
             # A cell that no switch changes is left blank, so that the others are seen.

@@ -83,8 +83,8 @@ fn draw(
     let mut chart = ChartBuilder::on(&area)
         .margin(8)
         .margin_right(16)
-        .x_label_area_size(44)
-        .y_label_area_size(58)
+        .x_label_area_size(52)
+        .y_label_area_size(68)
         .build_cartesian_2d(x, y)?;
     let font = ("sans-serif", 15).into_font().color(&TEXT);
     chart
