@@ -4,8 +4,9 @@ use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
 use serde::{Deserialize, Serialize};
 
-/// Passes that may withdraw rules; past them a site that still fails falls back to stage 1.
-pub const MAX_PASSES: usize = 3;
+/// Passes that may withdraw rules; past them a site that still fails falls back to stage 1. The first is for rules that
+/// fail by themselves, two are for the pair rate, and the last must find that all is well.
+pub const MAX_PASSES: usize = 4;
 
 /// Observations under which the proof leaves a rule to its training evidence.
 pub const MIN_OBSERVATIONS: u64 = 3;
@@ -194,7 +195,7 @@ mod tests {
         // The bound of 4.3.
         let one = with(vec![fine, counts(20, 5, 25, 0), fine]);
         assert_eq!(judge(&site, &one, 10_000, 0), Verdict::Withdraw(vec![(1, Reason::Bound)]));
-        assert_eq!(judge(&site, &one, 10_000, 2), Verdict::FallBack);
+        assert_eq!(judge(&site, &one, 10_000, MAX_PASSES - 1), Verdict::FallBack);
         // The pair rate: the worst goes, and that suffices.
         let pairs = with(vec![counts(1000, 10, 1000, 5), counts(1000, 10, 1000, 300), fine]);
         assert_eq!(judge(&site, &pairs, 10_000, 0), Verdict::Withdraw(vec![(1, Reason::PairRate)]));
@@ -207,6 +208,12 @@ mod tests {
             ..SiteCounts::default()
         };
         assert_eq!(judge(&site, &everywhere, 10_000, 0), Verdict::Withdraw(vec![(1, Reason::PairRate)]));
+        // What fails by itself goes first; the rate of the rest is known when it has gone.
+        let shared = SiteCounts { support_pairs: 10_000, false_positive_pairs: 150, ..with(vec![]) };
+        let shared = SiteCounts { rules: vec![counts(20, 5, 9_500, 100), counts(1372, 25, 1428, 25)], ..shared };
+        assert_eq!(judge(&site, &shared, 10_000, 0), Verdict::Withdraw(vec![(0, Reason::Bound)]));
+        let both = vec![(0, Reason::Bound), (1, Reason::PairRate)];
+        assert_eq!(judge(&site, &shared, 10_000, 1), Verdict::Withdraw(both));
         // Records that did not train tell against it.
         let apart = RuleCounts { apart_good: 5, apart_bad: 5, ..counts(1000, 5, 1000, 0) };
         assert_eq!(judge(&site, &with(vec![apart]), 10_000, 0), Verdict::Withdraw(vec![(0, Reason::BoundApart)]));
