@@ -79,6 +79,7 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         }
         Operation::Apply(Function::DropWww) => format!("drop \"www.\" from {key}"),
         Operation::Apply(Function::DecodeSubDelimiters) => format!("decode sub-delimiters in {key}"),
+        Operation::Apply(Function::DecodeSlash) => format!("decode slashes in {key}"),
         Operation::Apply(Function::PlusIsSpace) => format!("write + as %20 in {key}"),
         Operation::Apply(Function::DropEmpty) => format!("leave out {key} where empty"),
         Operation::Apply(Function::LowerCase) => format!("lower-case {key}"),

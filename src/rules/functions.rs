@@ -45,26 +45,30 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
             }
             out != value
         }
-        Function::DecodeSubDelimiters => {
-            if memchr::memchr(b'%', value).is_none() {
-                return false;
+        Function::DecodeSubDelimiters => decode_some(value, b"()!*',:@$", out),
+        Function::DecodeSlash => decode_some(value, b"/?", out),
+    }
+}
+
+/// Decodes the escapes of `bytes`; false where there are none.
+fn decode_some(value: &[u8], bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    if memchr::memchr(b'%', value).is_none() {
+        return false;
+    }
+    let mut at = 0;
+    while at < value.len() {
+        match escape_at(value, at).map(decode) {
+            Some(b) if bytes.contains(&b) => {
+                out.push(b);
+                at += 3;
             }
-            let mut at = 0;
-            while at < value.len() {
-                match escape_at(value, at).map(decode) {
-                    Some(b) if b"()!*',:@$".contains(&b) => {
-                        out.push(b);
-                        at += 3;
-                    }
-                    _ => {
-                        out.push(value[at]);
-                        at += 1;
-                    }
-                }
+            _ => {
+                out.push(value[at]);
+                at += 1;
             }
-            out != value
         }
     }
+    out != value
 }
 
 fn escape_at(value: &[u8], at: usize) -> Option<&[u8]> {
@@ -83,7 +87,7 @@ mod tests {
 
     #[test]
     fn functions_change_what_they_name_and_tell_so() {
-        let cases: [(Function, &str, Option<&str>); 10] = [
+        let cases: [(Function, &str, Option<&str>); 12] = [
             (Function::DropWww, "www.example.com", Some("example.com")),
             (Function::DropWww, "www.com", None),
             (Function::DropWww, "wwww.example.com", None),
@@ -94,6 +98,8 @@ mod tests {
             (Function::LowerCase, "%C3%A9", None),
             (Function::DecodeSubDelimiters, "a%28b%29%2F", Some("a(b)%2F")),
             (Function::DecodeSubDelimiters, "%2", None),
+            (Function::DecodeSlash, "a%2fb%3F%28", Some("a/b?%28")),
+            (Function::DecodeSlash, "%252F", None),
         ];
         for (function, value, expected) in cases {
             let mut out = Vec::new();

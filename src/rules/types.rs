@@ -56,6 +56,8 @@ pub enum Function {
     DropWww,
     /// Escaped sub-delimiters that are harmless in this place (`( ) ! * ' , : @ $`) are decoded.
     DecodeSubDelimiters,
+    /// `%2F` and `%3F` in a query value become `/` and `?`, which have no meaning of their own there (RFC 3986, 3.4).
+    DecodeSlash,
     /// `+` in a query value becomes `%20`.
     PlusIsSpace,
     /// A query key with an empty value is left out.

@@ -190,10 +190,11 @@ pub enum On {
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 10] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
+    Family { function: Function::DecodeSlash, on: On::Query },
     Family { function: Function::PlusIsSpace, on: On::Query },
     Family { function: Function::DropEmpty, on: On::Query },
     Family { function: Function::LowerCase, on: On::Path },

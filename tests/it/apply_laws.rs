@@ -135,7 +135,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             pairs.sort();
             Operation::Classes(pairs)
         }),
-        prop::sample::select(vec![DropWww, DecodeSubDelimiters, PlusIsSpace, DropEmpty, LowerCase])
+        prop::sample::select(vec![DropWww, DecodeSubDelimiters, DecodeSlash, PlusIsSpace, DropEmpty, LowerCase])
             .prop_map(Operation::Apply),
     ]
 }

@@ -153,7 +153,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => text(KEYS).prop_map(Operation::Replace),
         2 => vec((maybe(), maybe()), 0..4).prop_map(Operation::Classes),
         2 => select(&[
-            Function::DropWww, Function::DecodeSubDelimiters, Function::PlusIsSpace, Function::DropEmpty, Function::LowerCase,
+            Function::DropWww, Function::DecodeSubDelimiters, Function::DecodeSlash, Function::PlusIsSpace, Function::DropEmpty, Function::LowerCase,
         ][..]).prop_map(Operation::Apply),
     ]
 }

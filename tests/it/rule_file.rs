@@ -63,7 +63,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         hostile().prop_map(|value| Operation::Ignore(WherePresent(value))),
         hostile().prop_map(|value| Operation::Ignore(Everywhere(value))),
         prop::collection::vec((absent_or(), absent_or()), 0..3).prop_map(Operation::Classes),
-        prop::sample::select(vec![DropWww, DecodeSubDelimiters, PlusIsSpace, DropEmpty, LowerCase])
+        prop::sample::select(vec![DropWww, DecodeSubDelimiters, DecodeSlash, PlusIsSpace, DropEmpty, LowerCase])
             .prop_map(Operation::Apply),
     ]
 }
