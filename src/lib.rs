@@ -18,7 +18,7 @@
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `report`: what a comparison gives as text, CSV and one self-contained page.
 //! - `synth`: synthetic sites with known truth.
-//! - `io`: formats, shards, compression, rejects, output folders.
+//! - `io`: formats, shards, compression, rejects, output folders; pages of a server that the user names.
 //! - `spill`: batches on disk, written and read back in place: the one user of `abomonation` and of `unsafe`.
 //! - `runtime`: configuration, workers, progress, the mesh of processes: how a dataflow is started and watched.
 //! - `dataflow`: the jobs on many workers: learning (sample, group by site, energy walk, proof over all records), clusters

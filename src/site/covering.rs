@@ -2,7 +2,7 @@
 //!
 //! One evidence table serves all: the rows sorted by their identity after an operation. Levels, in this order: single
 //! keys and string functions; keys that differ together inside clusters; the same operations under one condition; value
-//! classes, everywhere, else under one condition. What passes is adopted best first (fewest keys, then good - 10 bad),
+//! classes, everywhere; defaults that are written out together ([`defaults`]); value classes under one condition. What passes is adopted best first (fewest keys, then good - 10 bad),
 //! each tested again in the present state; any adoption starts again at the first level. The number of sorts is the
 //! number of passes times the number of operations, whatever the number of rows.
 //!

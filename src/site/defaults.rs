@@ -2,8 +2,10 @@
 //!
 //! A value class of one key (stage 4) needs URLs that differ in that key alone. Software that writes its defaults out
 //! writes them all, so such pairs are rare; the pairs that are there differ in all of them at once. From the table that
-//! ignores those keys together: the values with which they come, against none of them. Design, section 4.1, stage 5 asks
-//! for constant pages of several keys; this is the same for defaults.
+//! ignores those keys together: the values with which they come, against none of them.
+//!
+//! A departure: design, section 4.1, stage 4 knows classes of one key only. Saved share of phpbb-forum, mean of six
+//! samples of 20 %: .848 without, .983 with; recall .9972 and .9971.
 
 use super::columns::Columns;
 use super::conditions::{Condition, Scope};

@@ -13,7 +13,7 @@ const MAX_KEYS: usize = 6;
 /// Clusters in which the keys of a set must differ together.
 const MIN_CLUSTERS: u32 = 3;
 /// Pairs of one cluster that stand for more clusters: a constant page (a login form that carries where it was called from
-/// in two keys).
+/// in two keys). A departure: design, section 4.1, stage 4 asks for three clusters.
 const MIN_PAIRS: u32 = 9;
 /// Rows of a cluster are compared with those at most this far behind by identity.
 const MAX_DISTANCE: usize = 3;
