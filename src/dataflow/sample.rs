@@ -7,15 +7,16 @@
 //!    hashes are read as fractions of 2^64 and w is [`SampleParams::whole_weight`]. The two are independent, so the
 //!    chance of a record is `1 - (1 - share w) (1 - share') = share`. A record without a label is a candidate when
 //!    `hash(url) < share`.
-//! 2. **Budget.** Of the candidates of a site, a cluster keeps its 1,000 smallest by hash of the URL, and the 32 smallest
-//!    of each of 16 groups of forms ([`form`](super::form)): of a login page behind ten thousand URLs of one form and forty
-//!    of another the second would leave hardly a trace. Of those, half of the budget goes to whole clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by
+//! 2. **Budget.** Of the candidates of a site, a cluster keeps, by hash of the URL, the 32 smallest of each of 16 groups
+//!    of forms ([`form`](super::form)) and of the others the 1,000 smallest: of a login page behind ten thousand URLs of
+//!    one form and forty of another the second would leave hardly a trace. Of those, half of the budget goes to whole clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by
 //!    hash of the URL among what is left: [`select`].
 //!
 //! **Law**: `select` over a union of selections of parts is `select` over the union of the parts, however the records
 //! are dealt. (The first half and the cap are prefixes of a fixed order. A record that is left out of its part's second
-//! half has as many smaller ones ahead of it in the whole, since a part never holds more of a cluster, of a group of forms
-//! in it, of the first half or of the cap than the whole does.) So each worker selects before it ships, ships at most the budget of a site
+//! half has as many smaller ones ahead of it in the whole, since up to any URL a part never keeps more of a cluster, nor
+//! holds more of the first half, than the whole does. For that the groups of forms come first: were they taken beside the
+//! 1,000 smallest of all, one record more could put out two.) So each worker selects before it ships, ships at most the budget of a site
 //! a flush, and the owner of the site selects again.
 //!
 //! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that differ only in
@@ -45,7 +46,7 @@ pub struct SampleParams {
     pub max: u32,
     /// Part of share and budget that goes to whole clusters, in [0, 1].
     pub whole_weight: f64,
-    /// Most URLs of a cluster that train, before a 32nd part of it for each of [`FORMS`] groups of forms.
+    /// Most URLs of a cluster that train, beside a 32nd part of it for each of [`FORMS`] groups of forms.
     pub cluster_max: u32,
     /// Share of the URLs that never train, in [0, 1): the proof weighs them apart.
     pub held_back: f64,
@@ -179,13 +180,14 @@ fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a 
             keep.resize(keep.len() + cluster.len(), true);
             continue;
         }
-        let mut seen = [0; FORMS as usize];
-        keep.extend(cluster.iter().enumerate().map(|(place, key)| {
+        let (mut seen, mut others) = ([0; FORMS as usize], 0);
+        keep.extend(cluster.iter().map(|key| {
             text.clear();
             form(url(key.at), &mut text);
             let seen = &mut seen[(hash64(&text) % FORMS) as usize];
             *seen += 1;
-            place < most || *seen <= of_form
+            others += usize::from(*seen > of_form);
+            *seen <= of_form || others <= most
         }));
     }
     let mut keep = keep.into_iter();

@@ -55,13 +55,16 @@ fn by_definition(rows: &[Row], params: SampleParams) -> BTreeSet<Row> {
     candidates.sort_by_key(|row| (draw(row).url, draw(row).cluster, row.clone()));
     let (mut sizes, mut of_forms) = (std::collections::BTreeMap::new(), std::collections::BTreeMap::new());
     candidates.retain(|row| {
-        let size = sizes.entry(row.1.clone()).or_insert(0);
-        *size += 1;
         let mut form = Vec::new();
         super::form(row.0.as_bytes(), &mut form);
         let of_form = of_forms.entry((row.1.clone(), hash64(&form) % FORMS)).or_insert(0);
         *of_form += 1;
-        row.1.is_none() || *size <= params.cluster_max || *of_form <= params.cluster_max.div_ceil(32)
+        if row.1.is_none() || *of_form <= params.cluster_max.div_ceil(32) {
+            return true;
+        }
+        let others = sizes.entry(row.1.clone()).or_insert(0);
+        *others += 1;
+        *others <= params.cluster_max
     });
     let mut clusters: Vec<Row> = candidates.iter().filter(|row| row.1.is_some()).cloned().collect();
     clusters.sort_by_key(|row| (draw(row).cluster, draw(row).url, row.clone()));
@@ -86,7 +89,7 @@ fn row() -> impl Strategy<Value = Row> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn any_split_gives_the_same_sample(
@@ -182,5 +185,5 @@ fn a_rare_form_of_a_large_cluster_trains() {
         .collect();
     let sample = dealt(&rows, SampleParams::default(), 1, |_| 0, usize::MAX);
     assert_eq!(sample.iter().filter(|row| row.0.contains("post")).count(), 30);
-    assert!((1000..1030).contains(&sample.len()), "{}", sample.len());
+    assert!((1000..=1064).contains(&sample.len()), "{}", sample.len());
 }
