@@ -47,7 +47,7 @@ pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: 
 /// The second dataflow on the records of the site of `learned`, as often as it takes.
 pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams, fpr_max_ppm: u32) -> ProvenSite {
     let name = learned.rules.site.clone();
-    let mut case = Case::open(vec![learned], 1);
+    let mut case = Case::open(vec![learned], 1, 0);
     while !case.closed {
         let counts = count(&name, &case.table, records, sample);
         case.weigh(vec![vec![(0, counts)]], fpr_max_ppm);

@@ -188,9 +188,9 @@ fn build<'scope>(scope: Scope<'scope, Epoch>, run: &Clustering, end: &Handle<Epo
     let Clustering { plan, records, labels, shared, counters } = run;
     let budget = plan.memory / plan.workers / SORT_SHARE;
     let (pace, pool) = (Handle::new(), Pool::default());
-    let rows = read(scope, records.as_ref(), 0, pace.clone(), pool.clone(), shared.clone())
-        .mark(plan, pool, counters)
-        .probe_with(&pace);
+    let part = records.open(scope.index(), scope.peers(), 0);
+    let rows =
+        read(scope, part, pace.clone(), pool.clone(), shared.clone()).mark(plan, pool, counters).probe_with(&pace);
     let rows = match plan.by {
         By::Digest | By::Simhash => rows.one_text_a_digest(plan.by, budget, shared, counters),
         By::Canonical | By::Redirect => rows,

@@ -79,7 +79,7 @@ impl Grouper {
     /// [`SpillError`] when the last run cannot be written or the runs cannot be read.
     pub fn finish(mut self) -> Result<Sites, SpillError> {
         let rows = if self.runs.is_empty() {
-            Held::Memory { order: self.order(), batches: self.batches, counts: self.counts, taken: 0 }
+            Held::Memory { order: self.order(), batches: Arc::new(self.batches), counts: self.counts, taken: 0 }
         } else {
             self.spill()?;
             let mut cursors = Vec::new();
@@ -88,7 +88,7 @@ impl Grouper {
                 reader.advance()?;
                 cursors.push((reader, Place::default()));
             }
-            Held::Runs { cursors, rows: Rows::default(), _scratch: self.scratch }
+            Held::Runs { cursors, _scratch: self.scratch }
         };
         Ok(Sites { params: self.params, names: self.names, next: 0, rows })
     }
@@ -138,8 +138,8 @@ impl Grouper {
 /// Where the rows are.
 #[derive(Debug)]
 enum Held {
-    Memory { order: Vec<(u32, u32)>, batches: Vec<Rows>, counts: Vec<u32>, taken: usize },
-    Runs { cursors: Vec<(RunReader, Place)>, rows: Rows, _scratch: Arc<Scratch> },
+    Memory { order: Vec<(u32, u32)>, batches: Arc<Vec<Rows>>, counts: Vec<u32>, taken: usize },
+    Runs { cursors: Vec<(RunReader, Place)>, _scratch: Arc<Scratch> },
 }
 
 /// The sites of a worker, one by one, in order of first sight.
@@ -151,45 +151,47 @@ pub struct Sites {
     rows: Held,
 }
 
+/// The rows of one site, before they are put in order: to be made a training set without holding [`Sites`].
+#[derive(Debug)]
+pub struct Site {
+    params: SampleParams,
+    name: String,
+    rows: SiteRows,
+}
+
+#[derive(Debug)]
+enum SiteRows {
+    /// `(batch, row)` of all batches.
+    Memory(Arc<Vec<Rows>>, Vec<(u32, u32)>),
+    Run(Box<Rows>),
+}
+
 impl Sites {
-    /// The training records of the next site (none at all for a site that only has a name), and what of its candidates
-    /// they are where the budget did not suffice for all.
+    /// The rows of the next site (none at all for a site that only has a name).
     ///
     /// # Errors
     /// [`SpillError`] when a run cannot be read.
-    pub fn next_site(&mut self) -> Result<Option<(Training, Option<Cut>)>, SpillError> {
+    pub fn next_site(&mut self) -> Result<Option<Site>, SpillError> {
         let id = self.next;
         if id as usize == self.names.len() {
             return Ok(None);
         }
         self.next += 1;
         let name = String::from_utf8_lossy(self.names.get(id)).into_owned();
-        let training = match &mut self.rows {
+        let rows = match &mut self.rows {
             Held::Memory { order, batches, counts, taken } => {
                 let end = *taken + counts[id as usize] as usize;
-                let mut keys: Vec<Key> = Vec::with_capacity(end - *taken);
-                keys.extend(order[*taken..end].iter().map(|&(b, row)| {
-                    let rows = &batches[b as usize];
-                    let (cluster, url) = (rows.cluster_hash[row as usize], rows.url_hash[row as usize]);
-                    Key { cluster, url, at: u64::from(b) << 32 | u64::from(row) }
-                }));
+                let rows = order[*taken..end].to_vec();
                 *taken = end;
-                let place = |at: u64| (&batches[(at >> 32) as usize], (at & 0xffff_ffff) as usize);
-                let tie = |a, b| {
-                    let ((a, i), (b, j)) = (place(a), place(b));
-                    a.tie(i, b, j)
-                };
-                let cut = select(&mut keys, &self.params, tie, |at| place(at).0.record(place(at).1).0);
-                let records = keys.iter().map(|key| place(key.at)).map(|(rows, row)| rows.record(row));
-                (Training::new(&name, records), cut)
+                SiteRows::Memory(batches.clone(), rows)
             }
-            Held::Runs { cursors, rows, .. } => {
-                rows.clear();
+            Held::Runs { cursors, .. } => {
+                let mut rows = Rows::default();
                 for (reader, place) in cursors {
                     loop {
                         let view = reader.view();
                         match place.site(view) {
-                            Some(site) if site == id => place.copy(view, rows),
+                            Some(site) if site == id => place.copy(view, &mut rows),
                             Some(_) => break,
                             None => {
                                 *place = Place::default();
@@ -199,15 +201,43 @@ impl Sites {
                             }
                         }
                         if rows.len() >= 2 * self.params.max.max(1) as usize + BLOCK_ROWS {
-                            *rows = sample(rows, &self.params).0;
+                            rows = sample(&rows, &self.params).0;
                         }
                     }
                 }
-                let (rows, cut) = sample(rows, &self.params);
-                (Training::new(&name, (0..rows.len()).map(|row| rows.record(row))), cut)
+                SiteRows::Run(Box::new(rows))
             }
         };
-        Ok(Some(training))
+        Ok(Some(Site { params: self.params, name, rows }))
+    }
+}
+
+impl Site {
+    /// The training records, and what of the candidates they are where the budget did not suffice for all.
+    pub fn training(self) -> (Training, Option<Cut>) {
+        match self.rows {
+            SiteRows::Memory(batches, rows) => {
+                let mut keys: Vec<Key> = Vec::with_capacity(rows.len());
+                keys.extend(rows.iter().map(|&(b, row)| {
+                    let rows = &batches[b as usize];
+                    let (cluster, url) = (rows.cluster_hash[row as usize], rows.url_hash[row as usize]);
+                    Key { cluster, url, at: u64::from(b) << 32 | u64::from(row) }
+                }));
+                drop(rows);
+                let place = |at: u64| (&batches[(at >> 32) as usize], (at & 0xffff_ffff) as usize);
+                let tie = |a, b| {
+                    let ((a, i), (b, j)) = (place(a), place(b));
+                    a.tie(i, b, j)
+                };
+                let cut = select(&mut keys, &self.params, tie, |at| place(at).0.record(place(at).1).0);
+                let records = keys.iter().map(|key| place(key.at)).map(|(rows, row)| rows.record(row));
+                (Training::new(&self.name, records), cut)
+            }
+            SiteRows::Run(rows) => {
+                let (rows, cut) = sample(&rows, &self.params);
+                (Training::new(&self.name, (0..rows.len()).map(|row| rows.record(row))), cut)
+            }
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The first dataflow: records to rule sets (design, section 6.1).
 //!
 //! ```text
-//! read -> safe syntax, site -> sample -> exchange by site -> group by site
+//! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
 //!      -> learn (stages 2 to 6) -> energy walk -> select (stages 7, 8) -> rule sets, at one worker of each process
 //! ```
 
-use super::group::{Grouper, Sites};
+use super::deal::Next;
+use super::group::Grouper;
 use super::journal::{Keep, TakeUp};
 use super::locate::Locator;
 use super::read::{Pool, read};
@@ -15,14 +16,14 @@ use super::types::{Epoch, Flow, LearnedSite, Plan, Shared, Source};
 use super::walk::{EnergyWalk, HasGraph, Walking};
 use crate::model::RecordBatch;
 use crate::site::{self, Params, Prepared, Training, energy::Graph};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Scope;
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::core::{Exchange, Map};
+use timely::dataflow::operators::core::{Exchange, Inspect, Map};
 use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::dataflow::operators::{Capability, Concat, Operator};
@@ -45,20 +46,21 @@ pub fn learn<'scope>(
     end: &Handle<Epoch>,
 ) -> Harvest {
     let harvest = Harvest::default();
-    let (pace, learned, pool) = (Handle::new(), Handle::new(), Pool::default());
+    let (pace, in_hand, pool) = (Handle::new(), InHand::default(), Pool::default());
 
-    let (open, finished) = read(scope, records, 0, pace.clone(), pool.clone(), shared.clone())
+    let part = records.open(scope.index(), scope.peers(), 0);
+    let (open, finished) = read(scope, part, pace.clone(), pool.clone(), shared.clone())
         .sample(plan, pool, harvest.invalid.clone())
         .exchange(|(owner, _)| *owner)
         .probe_with(&pace)
-        .group_by_site(plan, learned.clone(), shared.clone())
+        .group_by_site(plan, in_hand.clone(), shared.clone())
         .take_up(shared);
     open.learn_site(&plan.params)
         .energy_walk()
         .select_rules()
         .keep_learned(shared)
         .concat(finished)
-        .probe_with(&learned)
+        .inspect(move |_| in_hand.set(in_hand.get() - 1))
         .gather(plan.workers, harvest.sites.clone())
         .probe_with(end);
     harvest
@@ -68,8 +70,12 @@ pub fn learn<'scope>(
 const SAMPLER_SHARE: usize = 5;
 /// A worker's memory is this many times what training sets of one epoch may take: their columns grow when learned from.
 const TRAINING_SHARE: usize = 32;
-/// How long the group operator sleeps while the sites it gave away are being learned.
+/// How long the group operator sleeps while the sites it gave away are being learned, or another worker has its hands
+/// on those that are left.
 const NAP: Duration = Duration::from_micros(200);
+
+/// Sites that the group operator of a worker gave and that are not learned yet. What lies between stays at the worker.
+type InHand = Rc<Cell<usize>>;
 
 /// Safe syntax, site and sample.
 trait Sample<'scope> {
@@ -111,26 +117,17 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
 
 /// Group by site.
 trait GroupBySite<'scope> {
-    /// Collects the rows of each site; when all are there, gives training sets, some an epoch, as `learned` allows.
-    fn group_by_site(
-        self,
-        plan: &Plan,
-        learned: Handle<Epoch>,
-        shared: Arc<Shared>,
-    ) -> Flow<'scope, (Training, Option<Cut>)>;
+    /// Collects the rows of each site; when all are there, gives training sets, some an epoch, when none is `in_hand`.
+    fn group_by_site(self, plan: &Plan, in_hand: InHand, shared: Arc<Shared>) -> Flow<'scope, (Training, Option<Cut>)>;
 }
 
 impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
-    fn group_by_site(
-        self,
-        plan: &Plan,
-        learned: Handle<Epoch>,
-        shared: Arc<Shared>,
-    ) -> Flow<'scope, (Training, Option<Cut>)> {
+    fn group_by_site(self, plan: &Plan, in_hand: InHand, shared: Arc<Shared>) -> Flow<'scope, (Training, Option<Cut>)> {
         let scope = self.scope();
         let memory = plan.memory / plan.workers;
         let mut grouper = Some(Grouper::new(plan.sample, memory / 2, shared.scratch.clone()));
-        let mut sites: Option<Sites> = None;
+        let workers = plan.workers;
+        let mut hand: Option<usize> = None;
         self.unary_frontier(Pipeline, "GroupBySite", move |capability: Capability<Epoch>, info| {
             let activator = scope.activator_for(info.address);
             let mut capability = Some(capability);
@@ -150,43 +147,44 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                 if let Some(whole) = grouper.take() {
                     shared.progress.stage("learning");
                     match whole.finish() {
-                        Ok(found) => sites = Some(found),
+                        Ok(found) => hand = Some(shared.deal.lay(found)),
                         Err(error) => shared.fail(error),
                     }
                 }
-                let (Some(cap), Some(found)) = (capability.as_mut(), sites.as_mut()) else {
+                let (Some(cap), Some(own)) = (capability.as_mut(), hand) else {
                     capability = None;
                     return;
                 };
-                let epoch = *cap.time();
-                if learned.less_than(&epoch.saturating_sub(1)) {
+                if in_hand.get() > 0 {
                     activator.activate_after(NAP);
                     return;
                 }
                 let mut session = output.session(cap);
                 let mut bytes = 0;
-                let done = loop {
-                    match found.next_site() {
-                        Ok(Some((training, cut))) => {
+                // Others may never lay theirs open in a run that has failed.
+                let mut over = shared.has_failed();
+                while !over && bytes <= memory / TRAINING_SHARE {
+                    match shared.deal.next(own, workers) {
+                        Ok(Next::Site(site)) => {
+                            let (training, cut) = site.training();
                             bytes += training.bytes.len() + training.len() * 9 + 256;
+                            in_hand.set(in_hand.get() + 1);
                             session.give((training, cut));
-                            if bytes > memory / TRAINING_SHARE {
-                                break false;
-                            }
                         }
-                        Ok(None) => break true,
-                        Err(error) => {
-                            shared.fail(error);
-                            break true;
-                        }
+                        Ok(Next::Wait) => break,
+                        Ok(Next::Over) => over = true,
+                        Err(error) => shared.fail(error),
                     }
-                };
+                    over |= shared.has_failed();
+                }
                 drop(session);
-                if done {
-                    (sites, capability) = (None, None);
-                } else {
-                    cap.downgrade(&(epoch + 1));
+                if over {
+                    capability = None;
+                } else if bytes > 0 {
+                    cap.downgrade(&(*cap.time() + 1));
                     activator.activate();
+                } else {
+                    activator.activate_after(NAP);
                 }
             }
         })

@@ -120,7 +120,7 @@ mod tests {
     fn a_finder_finds_what_a_locator_finds() {
         let rules = |site: &str| SiteRules { site: site.to_owned(), ..SiteRules::default() };
         let learned = |site| LearnedSite { rules: rules(site), ..LearnedSite::default() };
-        let (table, _) = Table::new(["a.org", "b.co.uk", "label"].map(learned).to_vec(), 2);
+        let (table, _) = Table::new(["a.org", "b.co.uk", "label"].map(learned).to_vec(), 2, 0);
         let mut finder = Finder::new(Locator::new(SiteBy::Domain));
         let mut locator = Locator::new(SiteBy::Domain);
         let urls = [

@@ -11,9 +11,11 @@
 //!
 //! The module knows no files: records come from a [`types::Source`], results are values.
 pub mod alone;
+pub mod aside;
 pub mod clusters;
 pub mod compare;
 pub mod compress;
+pub mod deal;
 pub mod form;
 pub mod group;
 mod grouped;

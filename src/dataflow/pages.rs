@@ -5,6 +5,7 @@
 //! are few firings, so they travel once, beside the rows. Within one canonical URL of a site, 64 bits tell URLs and
 //! clusters apart (10^6 URLs of one canonical URL: a mix-up in 4 * 10^7 such groups).
 
+use super::aside::Aside;
 use super::locate::{Finder, Found, Locator};
 use super::sample::Lots;
 use super::table::Table;
@@ -84,6 +85,8 @@ pub struct Canonicalizer {
     pub records: Vec<u64>,
     /// A site that is not in the table.
     pub unknown: Option<String>,
+    /// Records for the next pass.
+    pub aside: Option<Aside>,
 }
 
 impl Canonicalizer {
@@ -101,6 +104,7 @@ impl Canonicalizer {
             told: vec![0; peers],
             open: vec![Pages::default(); peers],
             unknown: None,
+            aside: None,
         }
     }
 
@@ -122,6 +126,9 @@ impl Canonicalizer {
         }
         let split = self.scratch.normalize(record.url).ok()?;
         self.records[site as usize] += 1;
+        if let Some(aside) = self.aside.as_mut().filter(|_| self.table.aside[site as usize]) {
+            aside.lay(site, record);
+        }
 
         let lot = self.lots.draw(self.scratch.normal(), record.cluster);
         let trained = lot.candidate && self.table.cuts[site as usize].is_none_or(|cut| cut.admits(&lot));

@@ -1,7 +1,7 @@
 //! The second dataflow: rule sets weighed on all records (design, section 6.2).
 //!
 //! ```text
-//! read -> canonicalize -> exchange by (site, canonical URL) -> group, tally -> sums per site and rule,
+//! read -> canonicalize (lay aside) -> exchange by (site, canonical URL) -> group, tally -> sums per site and rule,
 //!                                                        \-> exchange by cluster -> distinct clusters
 //!      -> counts, at one worker of each process
 //! ```
@@ -9,6 +9,7 @@
 //! Memory of a worker: its share less what the rules take ([`share`]); of that, the rows up to two thirds, then sorted
 //! runs ([`super::sorted`]); pairs of cluster and site up to a sixth; counts of all sites and rules, about 100 bytes each.
 
+use super::aside::{Aside, Laid};
 use super::learn::Gather;
 use super::locate::Locator;
 use super::pages::{Canonicalizer, Firing, Page, Pages};
@@ -17,7 +18,7 @@ use super::sample::Lots;
 use super::sorted::{Sorted, Sorter};
 use super::table::Table;
 use super::tally::{SiteCounts, Tally};
-use super::types::{Epoch, Flow, Plan, RunError, Shared, Source};
+use super::types::{Batches, Epoch, Flow, Plan, RunError, Shared, SourceError};
 use crate::model::RecordBatch;
 use crate::spill::SpillError;
 use std::cell::RefCell;
@@ -42,23 +43,30 @@ type Clusters = [Vec<u64>; 2];
 pub struct Evidence {
     /// Partial counts of all counted sites, at the first worker of each process; nothing elsewhere.
     pub counts: Rc<RefCell<Vec<Counts>>>,
+    /// Records of this worker for the next pass.
+    pub laid: Rc<RefCell<Laid>>,
 }
 
-/// Builds the dataflow of pass `pass` (1 and up) over the rules of `table`; `end` is done when it is.
+/// Builds the dataflow of a pass over this worker's `part` of the records by the rules of `table`; `end` is done when it
+/// is.
 pub fn prove<'scope>(
     scope: Scope<'scope, Epoch>,
     plan: &Plan,
-    records: &dyn Source,
+    part: Result<Box<dyn Batches>, SourceError>,
     table: &Arc<Table>,
-    pass: usize,
     shared: &Arc<Shared>,
     end: &Handle<Epoch>,
 ) -> Evidence {
     let evidence = Evidence::default();
     let (pace, pool) = (Handle::new(), Pool::default());
 
-    let (pages, records) =
-        read(scope, records, pass, pace.clone(), pool.clone(), shared.clone()).canonicalize(plan, table, pool, shared);
+    let (pages, records) = read(scope, part, pace.clone(), pool.clone(), shared.clone()).canonicalize(
+        plan,
+        table,
+        pool,
+        evidence.laid.clone(),
+        shared,
+    );
     let memory = share(plan, table);
     let (counts, clusters) = pages.exchange(|(to, _)| *to).probe_with(&pace).tally_pages(memory, table.len(), shared);
     let clusters = clusters.exchange(|(to, _)| *to).count_distinct(memory, shared);
@@ -77,12 +85,14 @@ fn share(plan: &Plan, table: &Table) -> usize {
 
 /// Rules on records.
 trait Canonicalize<'scope> {
-    /// The row of each record, for the worker of its canonical URL; and how many records each site has.
+    /// The row of each record, for the worker of its canonical URL; and how many records each site has. Some are `laid`
+    /// aside.
     fn canonicalize(
         self,
         plan: &Plan,
         table: &Arc<Table>,
         pool: Pool,
+        laid: Rc<RefCell<Laid>>,
         shared: &Arc<Shared>,
     ) -> (Flow<'scope, (u64, Pages)>, Flow<'scope, Counts>);
 }
@@ -93,12 +103,15 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
         plan: &Plan,
         table: &Arc<Table>,
         pool: Pool,
+        laid: Rc<RefCell<Laid>>,
         shared: &Arc<Shared>,
     ) -> (Flow<'scope, (u64, Pages)>, Flow<'scope, Counts>) {
         let scope = self.scope();
         let shared = shared.clone();
         let locator = Locator::new(plan.site_by);
         let mut canonicalizer = Canonicalizer::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
+        let bytes = plan.memory / plan.workers;
+        canonicalizer.aside = Some(Aside::new(table.len(), bytes, shared.scratch.clone()));
         let mut builder = OperatorBuilder::new("Canonicalize".to_owned(), scope);
         let mut input = builder.new_input(self, Pipeline);
         let (pages, page_stream) = builder.new_output();
@@ -129,9 +142,13 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
                         if let Some(site) = canonicalizer.unknown.take() {
                             shared.fail(RunError::Changed { site });
                         }
-                        let counts = canonicalizer.records.iter().zip(0..).filter(|(records, _)| **records > 0);
-                        let counts =
-                            counts.map(|(&records, site)| (site, SiteCounts { records, ..SiteCounts::default() }));
+                        let (kept, run) = canonicalizer.aside.take().map(Aside::finish).unwrap_or_default();
+                        *laid.borrow_mut() = run;
+                        let counts = canonicalizer.records.iter().zip(0u32..).filter(|(records, _)| **records > 0);
+                        let counts = counts.map(|(&records, site)| {
+                            let laid = kept.get(site as usize).copied().unwrap_or(0);
+                            (site, SiteCounts { records, laid, ..SiteCounts::default() })
+                        });
                         records.session(last).give(counts.collect::<Counts>());
                         (page_cap, record_cap) = (None, None);
                     }

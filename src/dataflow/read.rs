@@ -4,7 +4,7 @@
 //! each, and holds back while the probe is more than [`LEAD`] epochs behind: a worker has at most that many batches
 //! under way.
 
-use super::types::{Epoch, Flow, Shared, Source};
+use super::types::{Batches, Epoch, Flow, Shared, SourceError};
 use crate::model::RecordBatch;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,16 +34,15 @@ impl Pool {
     }
 }
 
-/// This worker's part of `records`, one batch an epoch, no more than [`LEAD`] epochs ahead of `probe`.
+/// This worker's `part` of the records, one batch an epoch, no more than [`LEAD`] epochs ahead of `probe`.
 pub fn read<'scope>(
     scope: Scope<'scope, Epoch>,
-    records: &dyn Source,
-    pass: usize,
+    part: Result<Box<dyn Batches>, SourceError>,
     probe: Handle<Epoch>,
     pool: Pool,
     shared: Arc<Shared>,
 ) -> Flow<'scope, RecordBatch> {
-    let mut part = match records.open(scope.index(), scope.peers(), pass) {
+    let mut part = match part {
         Ok(part) => Some(part),
         Err(error) => {
             shared.fail(super::types::RunError::Source(error));

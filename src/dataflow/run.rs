@@ -3,13 +3,14 @@
 //! Every process comes to the same verdicts from the same counts, so nothing but counts and rules travels. Within a
 //! process the first worker decides and the others wait for its table.
 
+use super::aside::{Laid, laid_aside};
 use super::clusters::Clustering;
 use super::journal::Journal;
 use super::learn::learn;
 use super::proof::{Counts, prove};
 use super::table::Table;
 use super::tally::SiteCounts;
-use super::types::{Epoch, LearnedSite, Plan, RunError, Shared, Source};
+use super::types::{Batches, Epoch, LearnedSite, Plan, RunError, Shared, Source, SourceError};
 use super::verdict::{Reason, Verdict, judge, overwrite};
 use crate::rules::Urls;
 use crate::rules::types::{Rule, SiteRules};
@@ -174,9 +175,11 @@ fn work(
     // A failure is seen by all workers at one point, or some would wait in a dataflow that others never build: the
     // leader looks once all workers are through, and closes the case.
     if leads {
-        let case = Case::open(harvest.sites.take(), plan.workers);
+        let room = laid_aside(plan.memory) as f64 * plan.sample.share;
+        let case = Case::open(harvest.sites.take(), plan.workers, room as u64);
         desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
     }
+    let mut laid = Laid::default();
     for pass in 0.. {
         alarm.work_while(worker, || !desk.has(pass));
         let Some((table, closed)) = desk.look() else { break };
@@ -185,10 +188,14 @@ fn work(
         }
         shared.progress.stage("proving");
         let end: Handle<Epoch> = Handle::new();
-        let evidence =
-            worker.dataflow_named("prove", |scope| prove(scope, plan, records, &table, pass + 1, shared, &end));
+        let part = match (table.laid, std::mem::take(&mut laid)) {
+            (true, laid) => laid.open().map(|part| Box::new(part) as Box<dyn Batches>).map_err(SourceError::from),
+            (false, _) => records.open(worker.index(), worker.peers(), pass + 1),
+        };
+        let evidence = worker.dataflow_named("prove", |scope| prove(scope, plan, part, &table, shared, &end));
         alarm.work_while(worker, || !end.done());
         drop(table);
+        laid = evidence.laid.take();
         if leads {
             let counts = evidence.counts.take();
             desk.update(|case| {
@@ -224,8 +231,8 @@ impl Desk {
 
 impl Case {
     /// Before the first pass.
-    pub(super) fn open(learned: Vec<LearnedSite>, threads: usize) -> Case {
-        let (table, learned) = Table::new(learned, threads);
+    pub(super) fn open(learned: Vec<LearnedSite>, threads: usize, room: u64) -> Case {
+        let (table, learned) = Table::new(learned, threads, room);
         let sites: Vec<ProvenSite> = learned
             .into_iter()
             .map(|learned| ProvenSite { rules: learned.rules.clone(), learned, ..ProvenSite::default() })
@@ -245,6 +252,8 @@ impl Case {
         for (index, counts) in parts.iter().flatten() {
             self.sites[*index as usize].counts.add(counts);
         }
+        let laid: Vec<bool> = self.sites.iter().map(|site| site.counts.laid == site.counts.records).collect();
+        self.sites.iter_mut().for_each(|site| site.counts.laid = 0);
         for (index, site) in self.sites.iter_mut().enumerate() {
             if !self.table.counted[index] {
                 continue;
@@ -269,7 +278,8 @@ impl Case {
         self.closed = !again.contains(&true);
         if !self.closed {
             let rules = self.sites.iter().map(|site| site.rules.clone()).collect();
-            self.table = Arc::new(self.table.again(rules, again, self.threads));
+            let laid = laid.iter().zip(&again).all(|(&laid, &again)| laid || !again);
+            self.table = Arc::new(self.table.again(rules, again, laid, self.threads));
         }
         self.passes += 1;
     }

@@ -16,24 +16,35 @@ pub struct Table {
     pub cuts: Vec<Option<Cut>>,
     /// Sites that are counted in this pass.
     pub counted: Vec<bool>,
+    /// Sites whose records this pass lays aside ([`super::aside`]).
+    pub aside: Vec<bool>,
+    /// The pass before laid the records of all counted sites aside.
+    pub laid: bool,
+    /// URLs that trained of each site; the greatest number where the budget left some out.
+    trained: Vec<u64>,
+    /// Training URLs of the sites that are laid aside, at most.
+    room: u64,
     index: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
 }
 
 impl Table {
     /// The table of the first pass: all sites, compiled on so many threads. `sites` may come in any order, each at most
-    /// once.
-    pub fn new(mut sites: Vec<LearnedSite>, threads: usize) -> (Table, Vec<LearnedSite>) {
+    /// once. Sites are laid aside, the smallest first, up to `room` URLs that trained.
+    pub fn new(mut sites: Vec<LearnedSite>, threads: usize, room: u64) -> (Table, Vec<LearnedSite>) {
         sites.sort_unstable_by(|a, b| a.rules.site.cmp(&b.rules.site));
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
         let cuts = sites.iter().map(|site| site.cut).collect();
         let rules: Vec<&SiteRules> = sites.iter().map(|site| &site.rules).collect();
         let memory = rules.iter().map(|site| memory(site)).sum();
         let rules = compile(&rules, threads);
-        (Table { rules, memory, cuts, counted: vec![true; sites.len()], index }, sites)
+        let trained: Vec<u64> = sites.iter().map(|s| if s.cut.is_some() { u64::MAX } else { s.trained }).collect();
+        let counted = vec![true; sites.len()];
+        let aside = smallest(&trained, &counted, room);
+        (Table { rules, memory, cuts, counted, aside, laid: false, trained, room, index }, sites)
     }
 
-    /// The table of a later pass: other rules, and only some sites counted.
-    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, threads: usize) -> Table {
+    /// The table of a later pass: other rules, and only some sites counted, all of them laid aside or not.
+    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, laid: bool, threads: usize) -> Table {
         // What is not counted is not applied either.
         let applied = |(site, &counted): (SiteRules, &bool)| match counted {
             true => site,
@@ -42,8 +53,9 @@ impl Table {
         let sites: Vec<SiteRules> = sites.into_iter().zip(&counted).map(applied).collect();
         let sites: Vec<&SiteRules> = sites.iter().collect();
         let memory = sites.iter().map(|site| memory(site)).sum();
-        let (cuts, index) = (self.cuts.clone(), self.index.clone());
-        Table { rules: compile(&sites, threads), memory, cuts, counted, index }
+        let (cuts, index, trained) = (self.cuts.clone(), self.index.clone(), self.trained.clone());
+        let aside = smallest(&trained, &counted, self.room);
+        Table { rules: compile(&sites, threads), memory, cuts, counted, aside, laid, trained, room: self.room, index }
     }
 
     /// Bytes that seen members and look-ups take, which are nearly all that rules take: an estimate from above.
@@ -65,6 +77,18 @@ impl Table {
     pub fn is_empty(&self) -> bool {
         self.counted.is_empty()
     }
+}
+
+/// The counted sites with the fewest URLs that trained, together at most `room`; of equal ones the first by name.
+fn smallest(trained: &[u64], counted: &[bool], mut room: u64) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..trained.len()).filter(|&site| counted[site]).collect();
+    order.sort_by_key(|&site| trained[site]);
+    let mut aside = vec![false; trained.len()];
+    for site in order {
+        let Some(left) = room.checked_sub(trained[site]) else { break };
+        (room, aside[site]) = (left, true);
+    }
+    aside
 }
 
 /// What [`Table::memory`] counts of a site.

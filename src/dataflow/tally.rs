@@ -46,6 +46,8 @@ pub struct RuleCounts {
 pub struct SiteCounts {
     /// Records, repeats included.
     pub records: u64,
+    /// Records that were laid aside for the next pass ([`super::aside`]); forgotten once that is decided on.
+    pub laid: u64,
     /// Distinct URLs, as found.
     pub urls: u64,
     /// Distinct URLs with a label.
@@ -72,6 +74,7 @@ impl SiteCounts {
     /// Adds the counts of another part of the site.
     pub fn add(&mut self, other: &SiteCounts) {
         self.records += other.records;
+        self.laid += other.laid;
         self.urls += other.urls;
         self.labelled += other.labelled;
         self.conflicts += other.conflicts;

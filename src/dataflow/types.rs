@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::deal::Deal;
 use super::journal::Journal;
 use super::sample::{Cut, SampleParams};
 
@@ -94,6 +95,8 @@ pub struct Shared {
     pub progress: Arc<Progress>,
     /// Sites that an earlier run of the same input and parameters has learned, and where those of this run are kept.
     pub journal: Option<Arc<dyn Journal>>,
+    /// Sites that wait to be learned.
+    pub deal: Deal,
     /// On several processes: this one's index, and what becomes of the run.
     pub fate: Option<(usize, Arc<Fate>)>,
     failed: AtomicBool,
@@ -107,6 +110,7 @@ impl Shared {
             scratch: Arc::new(scratch),
             progress,
             journal: None,
+            deal: Deal::default(),
             fate: None,
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),

@@ -1,9 +1,11 @@
 //! The dataflow against plain code, at several worker counts, with and without spilling.
-use super::dataflow_support::{Owned, crawl, plan, run, shuffled};
+use super::dataflow_support::{Memory, Owned, crawl, plan, run, shuffled};
 use std::collections::{BTreeMap, BTreeSet};
-use undust::dataflow::Learned;
+use std::sync::{Arc, Mutex};
 use undust::dataflow::sample::SampleParams;
+use undust::dataflow::{Batches, Learned, Plan, Source, SourceError};
 use undust::model::SiteBy;
+use undust::runtime::progress::Progress;
 use undust::site::{self, Training};
 use undust::url::safe;
 use undust::url::site::site_of;
@@ -102,4 +104,35 @@ fn the_same_for_any_workers_order_batches_and_memory() {
 fn no_records_no_sites() {
     let got = run(&plan(2, LARGE), Vec::new(), 10);
     assert_eq!(got, Learned { proof_passes: got.proof_passes, ..Learned::default() });
+}
+
+/// Records that note in which passes they are read.
+struct Noting(Memory, Mutex<BTreeSet<usize>>);
+
+impl Source for Noting {
+    fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError> {
+        self.1.lock().expect("no worker panics").insert(pass);
+        self.0.open(index, peers, pass)
+    }
+}
+
+#[test]
+fn a_later_pass_reads_what_was_laid_aside_where_there_is_room() {
+    // A rule that a small sample does not contradict and the rest does: its site is counted again.
+    let records = Arc::new(crawl(40, 60));
+    let sample = SampleParams { share: 0.3, ..SampleParams::default() };
+    let learn = |workers: usize, memory: usize| {
+        let source = Arc::new(Noting(Memory { records: records.clone(), batch: 100 }, Mutex::default()));
+        let plan = Plan { sample, ..plan(workers, memory) };
+        let learned = undust::dataflow::run(&plan, source.clone(), Arc::new(Progress::default())).expect("a run");
+        (learned, source.1.lock().expect("no worker panicked").clone())
+    };
+    let (want, passes) = learn(2, TINY);
+    assert!(want.proof_passes > 1, "no site is counted again");
+    assert_eq!(passes.len() as u64, want.proof_passes + 1, "without room all is read in each pass");
+    for workers in [1, 3] {
+        let (got, passes) = learn(workers, LARGE);
+        assert_eq!(got, want);
+        assert_eq!(passes, BTreeSet::from([0, 1]), "{workers} workers");
+    }
 }

@@ -1,0 +1,110 @@
+//! Which worker of a process learns which site: its owner, or one that has none left.
+//!
+//! Sites are owned by hash, and one site may be a fifth of all URLs, so that one worker would rest while another has a
+//! queue. What is learned of a site depends on its records alone, and the workers of a process share their memory:
+//! each lays the sites that it owns open, takes its own first, and then the others'. Nothing is copied ahead, so that
+//! a worker holds one site at a time as before. Across processes a site stays with its owner.
+
+use super::group::{Site, Sites};
+use crate::spill::SpillError;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+
+/// The sites that the workers of a process own and that nobody has taken yet.
+#[derive(Debug, Default)]
+pub struct Deal(Mutex<Vec<Arc<Mutex<Sites>>>>);
+
+/// What there is for a worker.
+#[derive(Debug)]
+pub enum Next {
+    /// A site to learn.
+    Site(Box<Site>),
+    /// Nothing now: a worker has not laid its sites open yet, or another one is taking from them.
+    Wait,
+    /// No site is left.
+    Over,
+}
+
+impl Deal {
+    /// Lays the sites of a worker open to all; gives its place among them.
+    pub fn lay(&self, sites: Sites) -> usize {
+        let mut hands = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hands.push(Arc::new(Mutex::new(sites)));
+        hands.len() - 1
+    }
+
+    /// A site for the worker at `own` of `workers`.
+    ///
+    /// # Errors
+    /// [`SpillError`] when the rows of a site cannot be read.
+    pub fn next(&self, own: usize, workers: usize) -> Result<Next, SpillError> {
+        let hands = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut over = hands.len() >= workers;
+        for at in (own..hands.len()).chain(0..own) {
+            let taken = match hands[at].try_lock() {
+                Ok(mut sites) => sites.next_site()?,
+                // Whoever panicked has ended the run.
+                Err(TryLockError::Poisoned(_)) => None,
+                Err(TryLockError::WouldBlock) => {
+                    over = false;
+                    None
+                }
+            };
+            if let Some(site) = taken {
+                return Ok(Next::Site(Box::new(site)));
+            }
+        }
+        Ok(if over { Next::Over } else { Next::Wait })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::group::Grouper;
+    use super::super::rows::Rows;
+    use super::super::sample::SampleParams;
+    use super::*;
+    use crate::spill::Scratch;
+
+    fn sites(names: &[&str], scratch: &Arc<Scratch>) -> Sites {
+        let mut rows = Rows::default();
+        for name in names {
+            let site = rows.push_site(name.as_bytes());
+            rows.push(site, 1, 1, format!("http://{name}/").as_bytes(), Some(b"x"), false);
+        }
+        let mut grouper = Grouper::new(SampleParams::default(), 1 << 20, scratch.clone());
+        grouper.push(rows).expect("memory suffices");
+        grouper.finish().expect("nothing was spilled")
+    }
+
+    #[test]
+    fn a_worker_takes_its_own_sites_and_then_the_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
+        let deal = Deal::default();
+        let name = |own| match deal.next(own, 2).expect("no disk is read") {
+            Next::Site(site) => site.training().0.site,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(deal.lay(sites(&["a", "b"], &scratch)), 0);
+        assert_eq!(name(0), "a");
+        assert_eq!(deal.lay(sites(&["c", "d", "e"], &scratch)), 1);
+        assert_eq!([name(0), name(0), name(1), name(0)], ["b", "c", "d", "e"]);
+        assert_eq!([name(0), name(1)], ["Over", "Over"]);
+    }
+
+    #[test]
+    fn nobody_ends_before_all_sites_are_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
+        let deal = Deal::default();
+        deal.lay(sites(&[], &scratch));
+        assert!(matches!(deal.next(0, 2), Ok(Next::Wait)));
+        deal.lay(sites(&["a"], &scratch));
+        let held = deal.0.lock().expect("no panic")[1].clone();
+        let taking = held.lock().expect("no panic");
+        assert!(matches!(deal.next(0, 2), Ok(Next::Wait)), "the other one may leave some");
+        drop(taking);
+        assert!(matches!(deal.next(0, 2), Ok(Next::Site(_))));
+        assert!(matches!(deal.next(0, 2), Ok(Next::Over)));
+    }
+}
