@@ -1,7 +1,7 @@
 //! The second dataflow: posting lists under the map.
 //!
-//! The first worker reads blocks and deals each to the worker that has the fewest; it takes one at a time itself, since
-//! it reads and writes besides. Blocks come back and are written in the order in which they were read. How many are under
+//! The first worker reads blocks and deals each to the worker that has the fewest; it takes one itself only when the
+//! others have all they may have, since it reads and writes besides. Blocks come back and are written in the order in which they were read. How many are under
 //! way is bounded by count and bytes, from reading to writing, so a long list holds the source back, not the memory.
 //! Records that keep their order follow the lists by the same way.
 
@@ -12,21 +12,21 @@ use crate::index::remap::{Buffers, ListCounts, remap_block, remap_records};
 use crate::index::{CiffError, DocMap};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use timely::dataflow::Scope;
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::Operator;
 use timely::dataflow::operators::core::Exchange;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
+use timely::dataflow::operators::{Capability, Operator};
 use timely::scheduling::Activator;
 
 /// Blocks of one worker that wait or are under work.
 const QUEUE: usize = 3;
 /// Blocks under way, from reading to writing, a worker.
-const UNDER_WAY: usize = 4;
+const UNDER_WAY: usize = 5;
 /// Their bytes; one block more where it is larger.
 const UNDER_WAY_BYTES: usize = 64 << 20;
 
@@ -88,18 +88,8 @@ impl Ledger {
             return None;
         }
         let others = (1..self.held.len()).filter(|&worker| self.held[worker] < QUEUE);
-        let other = others.min_by_key(|&worker| self.held[worker]);
         // The others first: what they wait for has a way to go.
-        match other {
-            Some(worker) if self.held[worker] < QUEUE - 1 || self.held[0] > 0 => Some(worker),
-            other => {
-                if self.held[0] == 0 {
-                    Some(0)
-                } else {
-                    other
-                }
-            }
-        }
+        others.min_by_key(|&worker| self.held[worker]).or((self.held[0] == 0).then_some(0))
     }
 }
 
@@ -176,36 +166,42 @@ fn read<'scope>(
 
 /// Blocks under the map.
 trait Remap<'scope> {
-    /// Remaps and packs blocks; a fault stays with its block.
+    /// Remaps and packs blocks, one a turn, so that each goes back as soon as it is done; a fault stays with its block.
     fn remap(self, lists: &Lists) -> Flow<'scope, Block>;
 }
 
 impl<'scope> Remap<'scope> for Flow<'scope, Block> {
     fn remap(self, lists: &Lists) -> Flow<'scope, Block> {
         let (map, pack, mut buffers) = (lists.map.clone(), lists.pack.clone(), Buffers::default());
-        self.unary(Pipeline, "Remap", move |_, _| {
+        let mut waiting: VecDeque<(Capability<Epoch>, Block)> = VecDeque::new();
+        let scope = self.scope();
+        self.unary(Pipeline, "Remap", move |_, info| {
+            let activator = scope.activator_for(info.address);
             move |input, output| {
                 input.for_each_time(|time, blocks| {
-                    let mut session = output.session(&time);
-                    for mut block in blocks.flat_map(|b: &mut Vec<Block>| b.drain(..)) {
-                        block.output.clear();
-                        let (input, output) = (&block.input, &mut block.output);
-                        let done = match block.records {
-                            None => remap_block(Some(&map), map.old_docs(), input, block.at, &mut buffers, output),
-                            Some(first) => remap_records(&map, first, input, block.at, output),
-                        };
-                        match done {
-                            Ok(counts) => {
-                                block.counts = counts;
-                                let packed = pack(&mut block.output);
-                                block.error = packed.err().map(|error| BlockError::Pack(error.to_string()));
-                            }
-                            Err(error) => block.error = Some(BlockError::List(error)),
-                        }
-                        block.input.clear();
-                        session.give(block);
-                    }
+                    let blocks = blocks.flat_map(|b: &mut Vec<Block>| b.drain(..));
+                    waiting.extend(blocks.map(|block| (time.retain(0), block)));
                 });
+                let Some((capability, mut block)) = waiting.pop_front() else { return };
+                block.output.clear();
+                let (bytes, to) = (&block.input, &mut block.output);
+                let done = match block.records {
+                    None => remap_block(Some(&map), map.old_docs(), bytes, block.at, &mut buffers, to),
+                    Some(first) => remap_records(&map, first, bytes, block.at, to),
+                };
+                match done {
+                    Ok(counts) => {
+                        block.counts = counts;
+                        let packed = pack(&mut block.output);
+                        block.error = packed.err().map(|error| BlockError::Pack(error.to_string()));
+                    }
+                    Err(error) => block.error = Some(BlockError::List(error)),
+                }
+                block.input.clear();
+                output.session(&capability).give(block);
+                if !waiting.is_empty() {
+                    activator.activate();
+                }
             }
         })
     }
