@@ -2,9 +2,9 @@
 //!
 //! A rule that the proof withdraws makes it count its site anew. Most such sites are small, since their rules rest on
 //! little; of a corpus of 14 million URLs a later pass counted 0.8 %, and read them all. So each worker lays aside the
-//! records of the smallest sites as it meets them, up to as many as [`laid_aside`] says, on disk;
-//! a later pass that counts none but such sites reads these instead. Where one site is missing, all is read, as before.
-//! Either way the counts are the same.
+//! records of the smallest sites as it meets them, as many as there is [`room`] for, on disk; a later pass that counts
+//! none but such sites reads these instead. Where one site is missing, all is read, as before. Either way the counts are
+//! the same.
 
 use super::types::{Batches, SourceError};
 use crate::model::{Record, RecordBatch};
@@ -20,9 +20,10 @@ const ABSENT: u32 = u32::MAX;
 /// Bytes of a record on disk, for an estimate before any is seen.
 const RECORD_BYTES: usize = 128;
 
-/// Records that may be laid aside by all workers of a process with so much memory: half of it, on disk.
-pub fn laid_aside(memory: usize) -> usize {
-    memory / 2 / RECORD_BYTES
+/// Training URLs that the sites laid aside may have together, where `share` of the records trains: their records then
+/// take about half of `memory`, on disk. A worker that meets longer ones gives up at its part of the whole of it.
+pub fn room(memory: usize, share: f64) -> u64 {
+    ((memory / 2 / RECORD_BYTES) as f64 * share) as u64
 }
 
 /// What a worker lays aside in a pass.

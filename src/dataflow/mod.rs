@@ -4,8 +4,11 @@
 //! and fit on one screen each. Operators are extension traits and stay thin: what they decide is in plain functions
 //! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
 //!
-//! [`alone`] does both for one site in plain code: the oracle of the dataflows. [`clusters`] makes clusters of records
-//! without labels, before the others, through pairs of [`near`] fingerprints; it alone uses differential dataflow.
+//! Two things spare work and change no result: the workers of a process take each other's sites ([`deal`]), and the
+//! records of small sites are laid [`aside`] for a later pass of the proof.
+//!
+//! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters of records without
+//! labels, before the others, through pairs of [`near`] fingerprints; it alone uses differential dataflow.
 //! [`compare`](mod@compare) deals sites to all methods, [`undust`] among them, and [`compress`] merges the documents of an
 //! index: each is a dataflow of its own.
 //!

@@ -3,7 +3,7 @@
 //! Every process comes to the same verdicts from the same counts, so nothing but counts and rules travels. Within a
 //! process the first worker decides and the others wait for its table.
 
-use super::aside::{Laid, laid_aside};
+use super::aside::{self, Laid};
 use super::clusters::Clustering;
 use super::journal::Journal;
 use super::learn::learn;
@@ -175,10 +175,11 @@ fn work(
     // A failure is seen by all workers at one point, or some would wait in a dataflow that others never build: the
     // leader looks once all workers are through, and closes the case.
     if leads {
-        let room = laid_aside(plan.memory) as f64 * plan.sample.share;
-        let case = Case::open(harvest.sites.take(), plan.workers, room as u64);
+        let room = aside::room(plan.memory, plan.sample.share);
+        let case = Case::open(harvest.sites.take(), plan.workers, room);
         desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
     }
+    // Records of small sites, for a pass that counts no others.
     let mut laid = Laid::default();
     for pass in 0.. {
         alarm.work_while(worker, || !desk.has(pass));

@@ -1,9 +1,9 @@
 //! The second dataflow: posting lists under the map.
 //!
 //! The first worker reads blocks and deals each to the worker that has the fewest; it takes one itself only when the
-//! others have all they may have, since it reads and writes besides. Blocks come back and are written in the order in which they were read. How many are under
-//! way is bounded by count and bytes, from reading to writing, so a long list holds the source back, not the memory.
-//! Records that keep their order follow the lists by the same way.
+//! others have all they may have, since it reads and writes besides. Blocks come back one by one and are written in the
+//! order in which they were read. How many are under way is bounded by count and bytes, from reading to writing, so a long
+//! list holds the source back, not the memory. Records that keep their order follow the lists by the same way.
 
 use super::documents::Nothing;
 use super::types::{CompressError, Input, ListBlock, Output, Pack, Pull, Shared};
