@@ -69,8 +69,8 @@ enum Output {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with url, canonical, site, rules (ids of those that fired), changed, invalid, seen (false for a URL that
-    /// the rules composed and that neither learning nor seen.bin met).
+    /// An object with url, canonical, site, rules (ids of those that fired; none for a canonical URL that was seen),
+    /// changed, invalid, seen (false for a URL that the rules composed and that neither learning nor seen.bin met).
     Jsonl,
 }
 

@@ -5,6 +5,7 @@
 //! Laws, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
+use super::claims::{AMBIGUOUS, Claims};
 use super::compiled::{CompiledSite, State};
 use super::explain::Step;
 use super::published::PublishedSite;
@@ -12,8 +13,6 @@ use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
-use foldhash::fast::FixedState;
-use std::collections::HashMap;
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
 ///
@@ -25,10 +24,10 @@ pub struct RuleSet {
     /// All sites, or none.
     sites: Vec<SiteRules>,
     compiled: Vec<Compiled>,
-    /// Site of a host by [`hash64`] of the host; `AMBIGUOUS` where two site labels claim it.
-    hosts: HashMap<u64, u32, FixedState>,
+    /// Site of a host by [`hash64`] of the host.
+    hosts: Claims,
     /// The same for registrable domains of those hosts.
-    domains: HashMap<u64, u32, FixedState>,
+    domains: Claims,
     /// Hosts under two site labels.
     refused_hosts: u64,
 }
@@ -94,8 +93,9 @@ impl Lean {
 
 /// The program of one site, by the method that learned it.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all sites are of the large one, and a pointer is a cache miss")]
 pub(crate) enum Compiled {
-    Undust(Box<CompiledSite>),
+    Undust(CompiledSite),
     Published(Box<PublishedSite>),
 }
 
@@ -108,11 +108,12 @@ impl Compiled {
         let mut compiled = CompiledSite::new(site);
         compiled.compile_mirrors(site);
         compiled.fill_lookups(site, scratch);
-        Compiled::Undust(Box::new(compiled))
+        Compiled::Undust(compiled)
     }
 }
 
-const AMBIGUOUS: u32 = u32::MAX;
+/// Sites up to which the rules of all are taken to be in the cache.
+const CACHED: usize = 256;
 
 /// What became of one URL, borrowed from the scratch it was made in.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +122,7 @@ pub struct Applied<'s> {
     pub url: &'s [u8],
     /// Index of the site in [`RuleSet::sites`], where one claims the host.
     pub site: Option<u32>,
-    /// Indices into the site's `rules` of those that fired, ascending.
+    /// Indices into the site's `rules` of those that fired, ascending; none for a seen member that stands for itself.
     pub fired: &'s [u16],
     /// A seen member or a look-up decided the canonical URL.
     pub looked_up: bool,
@@ -190,16 +191,9 @@ impl RuleSet {
     fn add(&mut self, names: Names, hosts: &[String], compiled: Compiled) {
         let index = self.names.len() as u32;
         for host in hosts {
-            let claim = self.hosts.entry(hash64(host.as_bytes())).or_insert(index);
-            if *claim != index {
-                self.refused_hosts += u64::from(*claim != AMBIGUOUS);
-                *claim = AMBIGUOUS;
-            }
-            let domain = registrable_domain(host.as_bytes());
-            let claim = self.domains.entry(hash64(domain)).or_insert(index);
-            if *claim != index {
-                *claim = AMBIGUOUS;
-            }
+            let refused = self.hosts.claim(hash64(host.as_bytes()), index);
+            self.refused_hosts += u64::from(refused);
+            self.domains.claim(hash64(registrable_domain(host.as_bytes())), index);
         }
         self.names.push(names);
         self.compiled.push(compiled);
@@ -258,17 +252,29 @@ impl RuleSet {
         };
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
+        if let Some(Compiled::Undust(compiled)) = site.map(|site| &self.compiled[site as usize]) {
+            if self.compiled.len() > CACHED {
+                compiled.fetch();
+            }
+            if compiled.stands(&scratch.cells.text) {
+                std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
+                return Applied { url: &scratch.out, site, fired: &[], looked_up: true, invalid: false };
+            }
+        }
         self.apply_normal(&split, site, scratch)
     }
 
-    /// As [`apply`](Self::apply), for the URL that [`Scratch::normalize`] left with these parts.
+    /// As [`apply`](Self::apply), for the URL that [`Scratch::normalize`] left with these parts. Rules fire on a seen
+    /// member that is its own canonical URL, too, before it is looked up.
     pub fn apply_normal<'s>(&self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         scratch.fired.clear();
         let looked_up = match site.map(|s| &self.compiled[s as usize]) {
             Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
                 let length = scratch.cells.text.len();
                 let looked_up = compiled.apply(split, scratch);
-                if (looked_up || !scratch.fired.is_empty()) && !self.keeps_site(site, split, scratch) {
+                let acted = looked_up || !scratch.fired.is_empty();
+                debug_assert!(!acted || !compiled.stays() || self.keeps_site(site, split, scratch));
+                if acted && !compiled.stays() && !self.keeps_site(site, split, scratch) {
                     scratch.fired.clear();
                     scratch.cells.text.truncate(length);
                     std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
@@ -309,17 +315,18 @@ impl RuleSet {
         if host == &text[split.host.0 as usize..split.host.1 as usize] {
             return true;
         }
-        let claim = self.hosts.get(&hash64(host)).or_else(|| self.domains.get(&hash64(registrable_domain(host))));
+        let claim = self.claim(host);
         // What two labels claim is left as it is when it comes in without a label.
-        claim.is_some_and(|&claim| Some(claim) == site || claim == AMBIGUOUS)
+        claim.is_some_and(|claim| Some(claim) == site || claim == AMBIGUOUS)
     }
 
     fn site_of_host(&self, host: &[u8]) -> Option<u32> {
-        let claim = match self.hosts.get(&hash64(host)) {
-            Some(&site) => site,
-            None => *self.domains.get(&hash64(registrable_domain(host)))?,
-        };
-        (claim != AMBIGUOUS).then_some(claim)
+        self.claim(host).filter(|&claim| claim != AMBIGUOUS)
+    }
+
+    /// The site of a host, or else of its registrable domain.
+    fn claim(&self, host: &[u8]) -> Option<u32> {
+        self.hosts.find(hash64(host)).or_else(|| self.domains.find(hash64(registrable_domain(host))))
     }
 
     /// Index of the site of this label.
@@ -329,9 +336,8 @@ impl RuleSet {
 }
 
 /// The host of a stage-1 normal URL.
-fn host_of(url: &[u8]) -> &[u8] {
-    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
-    let rest = &url[start..];
+pub(super) fn host_of(url: &[u8]) -> &[u8] {
+    let rest = url.get(if url.get(4) == Some(&b's') { 8 } else { 7 }..).unwrap_or_default();
     let authority = &rest[..memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())];
     let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
     match host.first() {

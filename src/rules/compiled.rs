@@ -11,6 +11,7 @@ mod reduce;
 mod rows;
 mod settled;
 mod spans;
+mod stays;
 mod steps;
 mod trace;
 
@@ -19,7 +20,7 @@ use super::apply::Scratch;
 use super::types::Function;
 use crate::url::{self, Cell, Cut, Fixed, KeyRef, Split};
 use index::Index;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 
 type Slot = u16;
@@ -61,6 +62,9 @@ pub struct State {
     twin: Vec<u8>,
     /// Cells were added or the order of parameters was given up.
     disordered: bool,
+    /// What functions may find in the values, as bits of [`functions::needs`](super::functions::needs); too many do no
+    /// harm.
+    holds: u8,
 }
 
 /// A slot in one URL.
@@ -86,6 +90,10 @@ struct Mark {
     /// Place of its name in the usual order of query keys.
     rank: u32,
     slot: Slot,
+}
+
+impl Mark {
+    const NONE: Mark = Mark { hash: 0, rank: u32::MAX, slot: NO_SLOT };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +174,10 @@ struct Program {
     again: (u32, u32),
     /// For a rule between forms: its keys, path keys rising, and where their values come from.
     target: Option<(u32, u32)>,
+    /// One of these must be among what the values hold.
+    needs: u8,
+    /// Programs behind it, of the same 64, that look at what it writes: after it fired they are chosen anew.
+    wakes: u64,
 }
 
 /// A value that rules write, as a range of the pool.
@@ -179,6 +191,8 @@ struct Constant {
     row: u16,
     /// Composed into a URL and cut again it is this value of this key and nothing else.
     plain: bool,
+    /// What functions may find in it.
+    holds: u8,
 }
 
 /// Kind of a key; fixed keys hold their number.
@@ -258,6 +272,10 @@ pub struct CompiledSite {
     exact: bool,
     /// The programs know which of them wake which.
     woken: bool,
+    /// Something asks for the order of parameters, or may disturb it.
+    ordered: bool,
+    /// Whatever the rules write stays on hosts of the site.
+    stays: bool,
     /// Rule, directory and its mirror, longest directory first.
     mirrors: Vec<(u16, Vec<u8>, Vec<u8>)>,
     /// What is known of single pages.
@@ -273,6 +291,8 @@ struct Pages {
     lookups: HashMap<u64, u32, AsIs>,
     /// Seen members, in the memory they have in the rule set.
     seen: Urls,
+    /// Those that are their own canonical URL, by the hash of their bytes.
+    own: HashSet<u64, AsIs>,
     spans: spans::Spans,
 }
 
@@ -280,6 +300,26 @@ impl CompiledSite {
     /// Nothing to do beyond stage 1.
     pub fn is_trivial(&self) -> bool {
         self.programs.is_empty() && self.pages.is_none()
+    }
+
+    /// Whatever the rules make of a URL of the site stays on a host of the site: known from the rules alone.
+    pub fn stays(&self) -> bool {
+        self.stays
+    }
+
+    /// Asks for the memory that a URL of the site will need, all of it at once: for a site that is not in the cache, these
+    /// loads wait for memory together, those of the rules one after the other. Nothing but time depends on it.
+    pub fn fetch(&self) {
+        let slots = lines(&self.columns, |c| c.seed) ^ lines(&self.values, |v| v.hash) ^ lines(&self.rows, |r| r[0]);
+        let rules = lines(&self.programs, |p| p.wakes) ^ lines(&self.words, |&w| u64::from(w));
+        let rules = rules ^ lines(&self.steps, |s| u64::from(s.slot())) ^ lines(&self.checks, |c| u64::from(c.0));
+        let bytes = lines(&self.pool, |&b| u64::from(b)) ^ lines(&self.fixed, |&b| u64::from(b));
+        std::hint::black_box(slots ^ rules ^ bytes ^ self.named.fetch() ^ self.codes.fetch());
+    }
+
+    /// True for a seen member that is its own canonical URL; it need not be cut to know that. `url` is stage-1 normal.
+    pub fn stands(&self, url: &[u8]) -> bool {
+        self.pages.as_deref().is_some_and(|pages| pages.own.contains(&index::hash(url, 0)))
     }
 
     /// Reduces and composes the URL in `scratch.cells.text` into `scratch.out`; true where a look-up decided.
@@ -337,6 +377,13 @@ impl CompiledSite {
         scratch.again = first;
         same
     }
+}
+
+/// Loads something of each of the first cache lines of a list.
+#[inline(always)]
+fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
+    let each = (64 / size_of::<T>()).max(1);
+    list.iter().step_by(each).take(12).fold(0, |all, item| all ^ load(item))
 }
 
 /// A range of a list.

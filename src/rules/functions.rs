@@ -5,6 +5,32 @@
 
 use super::types::Function;
 use crate::url::scan::has_capital;
+use crate::url::{CAPITAL, PERCENT, PLUS};
+
+/// An empty value, beside what [`Split::letters`](crate::url::Split::letters) tells of a URL.
+pub(super) const EMPTY: u8 = 8;
+/// What every URL has.
+pub(super) const ANY: u8 = 0x80;
+
+/// What a URL must have for the function to change a value in it: one of these bits.
+pub(super) fn needs(function: Function) -> u8 {
+    match function {
+        Function::DropWww => ANY,
+        Function::DropEmpty => EMPTY,
+        Function::PlusIsSpace => PLUS,
+        Function::LowerCase => CAPITAL,
+        Function::DecodeSubDelimiters | Function::DecodeSlash => PERCENT,
+    }
+}
+
+/// What functions may find in a value: the same bits.
+pub(super) fn holds(value: &[u8]) -> u8 {
+    let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+    bit(has_capital(value), CAPITAL)
+        | bit(value.contains(&b'%'), PERCENT)
+        | bit(value.contains(&b'+'), PLUS)
+        | bit(value.is_empty(), EMPTY)
+}
 
 /// Writes the value after `function` to `out` (cleared first); false where the value does not change.
 pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {

@@ -17,8 +17,9 @@ pub enum LineFormat {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired), `changed`, `invalid`, `seen`
-    /// (false for a URL that rules composed and nobody is known to have met).
+    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired; none for a seen member that
+    /// stands for itself), `changed`, `invalid`, `seen` (false for a URL that rules composed and nobody is known to have
+    /// met).
     /// Invalid UTF-8 shows as U+FFFD.
     Jsonl,
 }

@@ -1,6 +1,7 @@
 //! Rule sets: types, file format, compiled applier, explanations, what people decide about rules, exports.
 pub mod age;
 pub mod apply;
+mod claims;
 mod compiled;
 pub mod diff;
 pub mod explain;

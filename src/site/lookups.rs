@@ -116,7 +116,10 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
     for identity in mixed {
         let mut fired: Vec<u16> = Vec::new();
         for &row in &identity.rows {
-            fired.extend(plain.apply(training.url(row as usize), Some(0), &mut scratch).fired);
+            // Rules fire on seen members, too: those that joined them are what is looked for.
+            if let Ok(split) = scratch.normalize(training.url(row as usize)) {
+                fired.extend(plain.apply_normal(&split, Some(0), &mut scratch).fired);
+            }
         }
         fired.sort_unstable();
         fired.dedup();

@@ -220,12 +220,6 @@ impl Cells {
     }
 
     fn cut_query(&mut self, start: u32, end: u32, semicolons: bool) {
-        let separator = |b: &u8| *b == b'&' || semicolons && *b == b';';
-        if self.bytes(start, end).iter().filter(|b| separator(b)).count() >= MAX_PARAMETERS {
-            self.fixed(Fixed::WHOLE_QUERY, start, end);
-            self.query_from = self.list.len();
-            return;
-        }
         let from = self.list.len();
         let (mut at, mut name) = (start, start);
         let Cells { text, list, names, .. } = self;
@@ -234,7 +228,12 @@ impl Cells {
         let mut repeats = false;
         let mut close = |at: u32, name: u32, stop: u32| {
             let name = if name == at { stop } else { name };
-            names.push((at, name));
+            if names.len() <= MAX_PARAMETERS {
+                names.push((at, name));
+            }
+            if names.len() > MAX_PARAMETERS {
+                return;
+            }
             let own = &query[(at - start) as usize..(name - start) as usize];
             let same = |cell: &Cell| match cell.key {
                 KeyRef::Query(a, b) => b - a == name - at && query[(a - start) as usize..(b - start) as usize] == *own,
@@ -254,7 +253,12 @@ impl Cells {
             }
         });
         close(at, name, end);
-        if repeats {
+        if self.names.len() > MAX_PARAMETERS {
+            self.names.clear();
+            self.list.truncate(from);
+            self.fixed(Fixed::WHOLE_QUERY, start, end);
+            self.query_from = self.list.len();
+        } else if repeats {
             self.join_repeats(from);
         }
     }

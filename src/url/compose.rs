@@ -54,18 +54,22 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool
 /// are written in the order of the list unless the list holds an order of its own.
 pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     out.clear();
+    let mut to = Pieces { text: &cells.text, out, from: 0, end: 0 };
     let mut depth = 0;
     let [mut slash, mut index, mut doubled, mut extension, mut fragment, mut order, mut whole] = [None::<Cell>; 7];
     let mut empty_query = false;
-    let mut path = cells.list.len()..0;
+    let (mut path, mut named) = (cells.list.len()..0, cells.list.len());
     for (i, cell) in cells.list.iter().enumerate() {
-        let KeyRef::Fixed(fixed) = cell.key else { continue };
+        let KeyRef::Fixed(fixed) = cell.key else {
+            named = named.min(i);
+            continue;
+        };
         match fixed {
             Fixed::SCHEME => {
-                out.extend_from_slice(cells.value(cell));
-                out.extend_from_slice(b"://");
+                to.piece(cell);
+                to.bytes(b"://");
             }
-            Fixed::HOST => out.extend_from_slice(cells.value(cell)),
+            Fixed::HOST => to.piece(cell),
             Fixed::DOUBLE_SLASH => doubled = Some(*cell),
             Fixed::INDEX => index = Some(*cell),
             Fixed::TRAILING_SLASH => slash = Some(*cell),
@@ -85,49 +89,106 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     });
     let mut next = parts.next();
     for segment in 0..depth {
-        slashes(out, extra, segment);
+        to.slashes(extra, segment);
         while let Some((_, cell)) = next.filter(|(at, _)| *at == segment) {
-            out.extend_from_slice(cells.value(cell));
+            to.piece(cell);
             next = parts.next();
         }
     }
     if let Some(cell) = extension {
-        out.extend_from_slice(cells.value(&cell));
+        to.piece(&cell);
     }
     // A slash that a rule adds does not go behind an extension: `/a.html/` is another URL on every server.
     if depth == 0 || index.is_some() || slash.is_some() && extension.is_none() {
-        slashes(out, extra, depth);
+        to.slashes(extra, depth);
     }
     if let Some(cell) = index {
-        out.extend_from_slice(cells.value(&cell));
+        to.piece(&cell);
     }
-    for cell in &cells.list {
+    let named = &cells.list[named..];
+    for cell in named {
         if let KeyRef::Param(a, b) = cell.key {
-            out.push(b';');
-            out.extend_from_slice(cells.bytes(a, b));
-            out.extend_from_slice(cells.value(cell));
+            to.bytes(b";");
+            to.range(a, b);
+            to.piece(cell);
         }
     }
-    let before = out.len();
+    let mut mark = b'?';
     match order {
-        Some(order) => ordered_query(cells, cells.value(&order), out),
+        Some(order) => ordered_query(cells, cells.value(&order), |name, value| {
+            to.bytes(&[std::mem::replace(&mut mark, b'&')]);
+            to.bytes(name);
+            to.bytes(value);
+        }),
         None => {
-            for cell in &cells.list {
+            for cell in named {
                 if let KeyRef::Query(a, b) = cell.key {
-                    parameter(out, before, cells.bytes(a, b), cells.value(cell));
+                    to.bytes(&[std::mem::replace(&mut mark, b'&')]);
+                    to.range(a, b);
+                    to.piece(cell);
                 }
             }
         }
     }
     if let Some(cell) = whole {
-        parameter(out, before, b"", cells.value(&cell));
+        to.bytes(&[std::mem::replace(&mut mark, b'&')]);
+        to.piece(&cell);
     }
-    if out.len() == before && empty_query {
-        out.push(b'?');
+    if empty_query && mark == b'?' {
+        to.bytes(b"?");
     }
     if let Some(cell) = fragment {
-        out.push(b'#');
-        out.extend_from_slice(cells.value(&cell));
+        to.bytes(b"#");
+        to.piece(&cell);
+    }
+    to.flush();
+}
+
+/// A URL that is put together from pieces of a text. What stands in the text as it will stand in the URL is copied at
+/// once: most of a URL that lost a parameter is one run.
+struct Pieces<'t> {
+    text: &'t [u8],
+    out: &'t mut Vec<u8>,
+    /// The run that is not copied yet.
+    from: usize,
+    end: usize,
+}
+
+impl Pieces<'_> {
+    fn piece(&mut self, cell: &Cell) {
+        self.range(cell.start, cell.end);
+    }
+
+    fn range(&mut self, start: u32, end: u32) {
+        if start as usize != self.end {
+            self.flush();
+            self.from = start as usize;
+        }
+        self.end = end as usize;
+    }
+
+    #[inline(always)]
+    fn bytes(&mut self, bytes: &[u8]) {
+        if self.text[self.end..].starts_with(bytes) {
+            self.end += bytes.len();
+        } else {
+            self.flush();
+            self.from = self.end;
+            self.out.extend_from_slice(bytes);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.out.extend_from_slice(&self.text[self.from..self.end]);
+    }
+
+    /// The slash at a boundary, and the extra ones that stand there.
+    fn slashes(&mut self, extra: &[u8], boundary: usize) {
+        self.bytes(b"/");
+        if !extra.is_empty() {
+            let here = extra.split(|&b| b == b'.').filter(|digits| number(digits) == boundary).count();
+            (0..here).for_each(|_| self.bytes(b"/"));
+        }
     }
 }
 
@@ -138,24 +199,8 @@ fn number(digits: &[u8]) -> usize {
     digits.fold(0, |n, b| (n * 10 + usize::from(b - b'0')).min(MAX_SEGMENTS + 1))
 }
 
-/// The slash at a boundary, and the extra ones that stand there.
-fn slashes(out: &mut Vec<u8>, extra: &[u8], boundary: usize) {
-    out.push(b'/');
-    if !extra.is_empty() {
-        let here = extra.split(|&b| b == b'.').filter(|digits| number(digits) == boundary).count();
-        out.extend(std::iter::repeat_n(b'/', here));
-    }
-}
-
-fn parameter(out: &mut Vec<u8>, before: usize, name: &[u8], value: &[u8]) {
-    out.push(if out.len() == before { b'?' } else { b'&' });
-    out.extend_from_slice(name);
-    out.extend_from_slice(value);
-}
-
 /// Parameters in the order found; those left out are skipped, new ones follow.
-fn ordered_query(cells: &Cells, order: &[u8], out: &mut Vec<u8>) {
-    let before = out.len();
+fn ordered_query(cells: &Cells, order: &[u8], mut parameter: impl FnMut(&[u8], &[u8])) {
     let mut queries = cells.list.iter().filter_map(|c| match c.key {
         KeyRef::Query(a, b) => Some((cells.bytes(a, b), cells.value(c))),
         _ => None,
@@ -173,12 +218,12 @@ fn ordered_query(cells: &Cells, order: &[u8], out: &mut Vec<u8>) {
         let rest = &value[start..];
         let end = if last { rest.len() } else { repeat(rest, name).unwrap_or(rest.len()) };
         if nth == 0 || start < value.len() || value.ends_with(name) {
-            parameter(out, before, name, &rest[..end]);
+            parameter(name, &rest[..end]);
         }
     }
     for (name, value) in queries.by_ref() {
         if names().all(|n| n != name) {
-            parameter(out, before, name, value);
+            parameter(name, value);
         }
     }
 }

@@ -9,6 +9,6 @@ pub mod site;
 pub use cells::{Cell, Cells, Cut};
 pub use compose::{compose, set_order};
 pub use keys::{Fixed, Key, KeyRef, Part};
-pub use safe::{Invalid, Split, normalize};
+pub use safe::{CAPITAL, Invalid, PERCENT, PLUS, Split, normalize};
 pub use segment::DELIMITERS;
 pub use site::registrable_domain;

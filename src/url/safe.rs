@@ -35,7 +35,16 @@ pub struct Split {
     pub query: Option<(u32, u32)>,
     /// What follows `#`, without it; may be empty.
     pub fragment: Option<(u32, u32)>,
+    /// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand behind the scheme.
+    pub letters: u8,
 }
+
+/// An ASCII capital.
+pub const CAPITAL: u8 = 1;
+/// A `%`.
+pub const PERCENT: u8 = 2;
+/// A `+`.
+pub const PLUS: u8 = 4;
 
 impl Split {
     /// The same parts of a URL that stands `by` bytes later.
@@ -48,6 +57,7 @@ impl Split {
             path: shift(self.path),
             query: self.query.map(shift),
             fragment: self.fragment.map(shift),
+            letters: self.letters,
         }
     }
 }
@@ -89,14 +99,14 @@ pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     }
     let (end, plain) = authority_end(url, start);
     let parts = Parts::of(url, end);
-    let escapes = seen & ESCAPE != 0;
+    let escapes = seen & (PERCENT | SPACE) != 0;
     // Without escapes there is no dot segment unless a dot stands behind a slash.
-    let path_is_normal = seen & (ESCAPE | SLASH_DOT) == 0 && end < parts.path_end;
+    let path_is_normal = seen & (PERCENT | SPACE | SLASH_DOT) == 0 && end < parts.path_end;
 
     if plain && path_is_normal && is_lower_scheme(&url[..4 + usize::from(https)]) {
         out.extend_from_slice(url);
         let authority = (start as u32, end as u32);
-        return Ok(parts.split(url.len(), https, authority, authority, end));
+        return Ok(Split { letters: seen & LETTERS, ..parts.split(url.len(), https, authority, authority, end) });
     }
 
     out.extend_from_slice(if https { b"https://" } else { b"http://" });
@@ -113,8 +123,8 @@ pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     } else {
         write_path(&url[end..parts.path_end], out);
     }
-    let mut split =
-        Split { https, authority, host, path: (path_start as u32, out.len() as u32), query: None, fragment: None };
+    let path = (path_start as u32, out.len() as u32);
+    let mut split = Split { https, authority, host, path, ..Split::default() };
     let mut write = |mark: u8, part: &[u8]| {
         out.push(mark);
         let from = out.len() as u32;
@@ -131,6 +141,7 @@ pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     if let Some(fragment_start) = parts.fragment_start {
         split.fragment = Some(write(b'#', &url[fragment_start..]));
     }
+    split.letters = scan(&out[authority.0 as usize - 1..]) & LETTERS;
     Ok(split)
 }
 
@@ -151,36 +162,56 @@ fn is_lower_scheme(name: &[u8]) -> bool {
     name.iter().all(u8::is_ascii_lowercase)
 }
 
-const CONTROL: u8 = 1;
-const ESCAPE: u8 = 2;
-const SLASH_DOT: u8 = 4;
+const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
+const CONTROL: u8 = 8;
+/// A space, which becomes an escape.
+const SPACE: u8 = 16;
+/// A dot behind a slash.
+const SLASH_DOT: u8 = 32;
+/// A control character or a space.
+const LOW: u8 = 64;
 
-/// Which of [`CONTROL`], [`ESCAPE`] (a `%`, or a space, which becomes one) and [`SLASH_DOT`] (a dot behind a slash) occur in `bytes` after the first.
+/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`SLASH_DOT`] occur in `bytes` after the first.
 ///
 /// Windows of one fixed length, the last one over the end of the one before it, and no branch inside: this becomes
 /// vector code without a loop over the odd bytes at the end.
 fn scan(bytes: &[u8]) -> u8 {
+    let bit = |is: bool, bit: u8| u8::from(is).wrapping_neg() & bit;
     let look = |before: u8, b: u8| {
-        u8::from(b < 0x20)
-            | u8::from(b == 0x7f)
-            | ((u8::from(b == b'%') | u8::from(b == b' ')) << 1)
-            | (u8::from(b == b'.') & u8::from(before == b'/')) << 2
+        bit(b.is_ascii_uppercase(), CAPITAL)
+            | bit(b == b'%', PERCENT)
+            | bit(b == b'+', PLUS)
+            | bit(b <= b' ', LOW)
+            | bit(b == 0x7f, CONTROL)
+            | bit(b == b'.', SLASH_DOT) & bit(before == b'/', SLASH_DOT)
     };
-    let Some(last) = bytes.len().checked_sub(17) else {
-        return bytes.windows(2).fold(0, |seen, pair| seen | look(pair[0], pair[1]));
-    };
-    let mut seen = [0u8; 16];
-    let mut at = 0;
-    loop {
-        let window: &[u8; 17] = bytes[at..].first_chunk().expect("at is at most 17 before the end");
-        for i in 0..16 {
-            seen[i] |= look(window[i], window[i + 1]);
+    let mut all = 0;
+    if let Some(last) = bytes.len().checked_sub(17) {
+        let mut seen = [0u8; 16];
+        let mut at = 0;
+        loop {
+            let window: &[u8; 17] = bytes[at..].first_chunk().expect("at is at most 17 before the end");
+            for i in 0..16 {
+                seen[i] |= look(window[i], window[i + 1]);
+            }
+            if at == last {
+                break;
+            }
+            at = last.min(at + 16);
         }
-        if at == last {
-            return seen.iter().fold(0, |a, b| a | b);
-        }
-        at = last.min(at + 16);
+        let seen = u128::from_le_bytes(seen);
+        let seen = seen as u64 | (seen >> 64) as u64;
+        let seen = seen | seen >> 32;
+        let seen = seen | seen >> 16;
+        all = (seen | seen >> 8) as u8;
+    } else {
+        bytes.windows(2).for_each(|pair| all |= look(pair[0], pair[1]));
     }
+    if all & LOW != 0 {
+        // Rare: which of the two it was.
+        all |= bytes[1..].iter().fold(0, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE));
+    }
+    all & !LOW
 }
 
 /// End of the authority that starts at `start`, and whether it is a normal host name and nothing else (lower-case
@@ -253,6 +284,7 @@ impl Parts {
             path: (path as u32, self.path_end as u32),
             query: self.query_start.map(|start| (start as u32, self.query_end as u32)),
             fragment: self.fragment_start.map(|start| (start as u32, len as u32)),
+            letters: 0,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! else is one head. Not every hyphen cuts: slugs stay whole. A list of known extensions is needed, since `os.path` is
 //! not `os` with an extension.
 
+use super::scan;
+
 /// Ends of the parts within the segment; a part is empty where two ends are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -123,10 +125,15 @@ pub fn cut_groups(segment: &[u8], delimiters: u8) -> (usize, usize, usize) {
     if delimiters == 0 || segment.len() < 2 {
         return (0, 0, 0);
     }
-    let is = |b: &u8| DELIMITERS.iter().position(|d| d == b).is_some_and(|bit| delimiters >> bit & 1 == 1);
-    let Some(last) = segment[..segment.len() - 1].iter().rposition(is) else { return (0, 0, 0) };
-    let before = segment[..last].iter().rposition(is).map_or(0, |i| i + 1);
-    (before, last + 1 - before, last + 1)
+    // One of them stands in for those that do not cut.
+    let one = DELIMITERS[delimiters.trailing_zeros() as usize % DELIMITERS.len()];
+    let marks = std::array::from_fn(|bit| if delimiters >> bit & 1 == 1 { DELIMITERS[bit] } else { one });
+    let (mut group, mut rest) = (0, 0);
+    scan::each::<{ DELIMITERS.len() }>(&segment[..segment.len() - 1], marks, |place, _| {
+        group = rest;
+        rest = place + 1;
+    });
+    (group, rest - group, rest)
 }
 
 #[cfg(test)]

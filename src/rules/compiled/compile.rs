@@ -3,14 +3,15 @@
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
     ABSENT, Check, Class, Column, CompiledSite, Constant, EVER, Fill, Gate, NO_FIXED, NO_RULE, NO_SLOT, Program, Slot,
-    Step, bit, part,
+    Step, bit, part, stays,
 };
+use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::Function;
 use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
-use crate::url::{Cell, Cells, Cut, Fixed, Key, Part, normalize};
+use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part, normalize};
 use foldhash::fast::FixedState;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Rules of a site up to which it is worked out which of them wake which, at the cost of their square; the URLs of a
 /// site with more are all cut again.
@@ -26,6 +27,14 @@ struct Builder {
     codes: HashMap<u64, u32, FixedState>,
     /// Slot of each value.
     slots: Vec<Slot>,
+    probe: Probe,
+}
+
+/// URLs that try a value out.
+#[derive(Default)]
+struct Probe {
+    url: Vec<u8>,
+    cells: Cells,
 }
 
 impl CompiledSite {
@@ -35,11 +44,14 @@ impl CompiledSite {
         let mut builder = Builder::default();
         builder.site.cut = site.tokens.cut();
         builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
+        builder.site.stays = stays::stays(site);
         builder.site.values = vec![Constant::default(); 2];
         builder.slots = vec![NO_SLOT; 2];
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
-        let mut keys: BTreeSet<Key> = rules().flat_map(keys).collect();
-        keys.extend(site.local.iter().filter_map(|local| Key::parse(&local.key)));
+        let local = site.local.iter().filter_map(|local| Key::parse(&local.key));
+        let mut keys: Vec<Key> = rules().flat_map(keys).chain(local).collect();
+        keys.sort_unstable();
+        keys.dedup();
         keys.into_iter().for_each(|key| builder.column(key));
         builder.site.slots = builder.site.columns.len() as Slot;
         for (name, rank) in site.tokens.query_order.iter().zip(0..) {
@@ -114,17 +126,14 @@ impl Builder {
         column.coded = true;
         let hash = hash(value.as_bytes(), column.seed);
         let (pool, values, cut, column) = (&mut site.pool, &mut site.values, site.cut, *column);
-        let slots = &mut self.slots;
+        let (slots, probe) = (&mut self.slots, &mut self.probe);
         *self.codes.entry(hash).or_insert_with(|| {
-            let name = String::from_utf8_lossy(part(pool, (column.start, column.end))).into_owned();
-            let key = match column.class {
-                Class::Fixed(number) => Key::Fixed(Fixed(number)),
-                Class::Param => Key::Param(name),
-                Class::Query => Key::Query(name),
-            };
-            let start = pool.len() as u32;
+            let (class, name, start) = (column.class, (column.start, column.end), pool.len() as u32);
             pool.extend_from_slice(value.as_bytes());
-            values.push(Constant { hash, start, end: pool.len() as u32, row: 0, plain: plain(&key, value, cut) });
+            let name = part(pool, name);
+            let (end, plain, holds) =
+                (pool.len() as u32, probe.plain(class, name, value, cut), holds(value.as_bytes()));
+            values.push(Constant { hash, start, end, row: 0, plain, holds });
             slots.push(slot);
             values.len() as u32 - 1
         })
@@ -160,7 +169,7 @@ impl Builder {
             };
             checks.push((slot, check));
         }
-        let mut program = Program::default();
+        let mut program = Program { needs: ANY, wakes: u64::MAX, ..Program::default() };
         if rule.closed {
             let mut fills = self.fills(rule)?;
             // Columns stand in the order of their keys.
@@ -168,7 +177,13 @@ impl Builder {
             program.target = Some(append(&mut self.site.fills, fills));
         } else {
             let steps: Option<Vec<Step>> = rule.operations.iter().map(|(key, o)| self.step(key, o)).collect();
-            program.steps = append(&mut self.site.steps, steps?);
+            let steps = steps?;
+            let need = |step: &Step| match *step {
+                Step::Apply(_, function) => needs(function),
+                Step::Drop(_) | Step::Set(..) | Step::Map(..) => ANY,
+            };
+            program.needs = steps.iter().fold(0, |all, step| all | need(step));
+            program.steps = append(&mut self.site.steps, steps);
         }
         program.checks = append(&mut self.site.checks, checks);
         Some(program)
@@ -221,10 +236,16 @@ impl Builder {
         self.site.woken = self.site.programs.len() <= MAX_WOKEN;
         if self.site.woken {
             for at in 0..self.site.programs.len() {
+                self.site.programs[at].wakes = self.site.wakes(at);
                 let woken = self.site.woken(at);
                 self.site.programs[at].again = self.words(woken);
             }
         }
+        let adds = |step: &Step| self.site.adds(step);
+        self.site.ordered = self.site.identified
+            || self.site.fixed.get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
+            || self.site.programs.iter().any(|program| program.target.is_some())
+            || self.site.steps.iter().any(adds);
         self.site.fill_rows(&self.slots);
         self.site.fill_indices();
         self.site.shrink();
@@ -238,33 +259,62 @@ fn append<T>(list: &mut Vec<T>, items: Vec<T>) -> (u32, u32) {
     (from, list.len() as u32)
 }
 
-/// True when a URL with this value of this key, composed and cut again, has it back and nothing else: no separator, no
-/// escape that stage 1 would write otherwise. For a head: where it is the whole segment. False for keys not asked for.
-fn plain(key: &Key, value: &str, cut: Cut) -> bool {
-    // Each probe with the number of its keys.
-    let (key, probes) = match key {
-        Key::Fixed(Fixed::SCHEME) => return value == "http" || value == "https",
-        Key::Fixed(Fixed::TRAILING_SLASH) => return value == "/",
-        Key::Fixed(Fixed::HOST) => (key.clone(), [(format!("http://{value}/"), 3), (format!("https://{value}/"), 3)]),
-        Key::Fixed(fixed) if fixed.as_path().is_some_and(|(at, part)| part == Part::Head && at + 2 < MAX_SEGMENTS) => {
-            let first = Key::Fixed(Fixed::path(0, Part::Head));
-            (first, [(format!("http://a/{value}"), 4), (format!("http://a/{value}/b"), 5)])
+impl Probe {
+    /// True when a URL with this value of this key, composed and cut again, has it back and nothing else: no separator, no
+    /// escape that stage 1 would write otherwise. For a head: where it is the whole segment. False for keys not asked for.
+    fn plain(&mut self, class: Class, name: &[u8], value: &str, cut: Cut) -> bool {
+        let head = |fixed: Fixed| fixed.as_path().filter(|&(at, part)| part == Part::Head && at + 2 < MAX_SEGMENTS);
+        match class {
+            Class::Fixed(number) => match Fixed(number) {
+                Fixed::SCHEME => value == "http" || value == "https",
+                Fixed::TRAILING_SLASH => value == "/",
+                Fixed::HOST => ["http://", "https://"].iter().all(|scheme| {
+                    let parts = [scheme.as_bytes(), value.as_bytes(), b"/"];
+                    self.has(parts, 3, cut, |cells, cell| {
+                        cell.key == KeyRef::Fixed(Fixed::HOST) && is(cells, cell, value)
+                    })
+                }),
+                fixed if head(fixed).is_some() => [(&b""[..], 4), (b"/b", 5)].into_iter().all(|(behind, keys)| {
+                    let first = KeyRef::Fixed(Fixed::path(0, Part::Head));
+                    let parts = [b"http://a/", value.as_bytes(), behind];
+                    self.has(parts, keys, cut, |cells, cell| cell.key == first && is(cells, cell, value))
+                }),
+                _ => false,
+            },
+            Class::Query if !name.is_empty() => [(&b"http://a/?"[..], &b""[..], 4), (b"http://a/?b&", b"&c", 6)]
+                .into_iter()
+                .all(|(before, behind, keys)| {
+                    let own = |cells: &Cells, cell: &Cell| {
+                        matches!(cell.key, KeyRef::Query(a, b) if cells.bytes(a, b) == name) && is(cells, cell, value)
+                    };
+                    self.has([before, name, value.as_bytes(), behind], keys, cut, own)
+                }),
+            Class::Query | Class::Param => false,
         }
-        Key::Query(name) if !name.is_empty() => {
-            (key.clone(), [(format!("http://a/?{name}{value}"), 4), (format!("http://a/?b&{name}{value}&c"), 6)])
-        }
-        _ => return false,
-    };
-    let mut cells = Cells::default();
-    probes.iter().all(|(probe, keys)| {
-        let Ok(split) = normalize(probe.as_bytes(), &mut cells.text) else { return false };
-        if cells.text != probe.as_bytes() {
+    }
+
+    /// True when the URL of the parts is stage-1 normal and is cut into so many keys, one of which is `own`.
+    fn has<const N: usize>(
+        &mut self,
+        parts: [&[u8]; N],
+        keys: usize,
+        cut: Cut,
+        own: impl Fn(&Cells, &Cell) -> bool,
+    ) -> bool {
+        self.url.clear();
+        parts.iter().for_each(|part| self.url.extend_from_slice(part));
+        let cells = &mut self.cells;
+        let Ok(split) = normalize(&self.url, &mut cells.text) else { return false };
+        if cells.text != self.url {
             return false;
         }
         cells.cut(&split, cut);
-        let own = |cell: &&Cell| cells.key(cell) == key && cells.value(cell) == value.as_bytes();
-        cells.list.len() == *keys && cells.list.iter().filter(own).count() == 1
-    })
+        cells.list.len() == keys && cells.list.iter().filter(|cell| own(cells, cell)).count() == 1
+    }
+}
+
+fn is(cells: &Cells, cell: &Cell, value: &str) -> bool {
+    cells.value(cell) == value.as_bytes()
 }
 
 impl CompiledSite {
@@ -299,13 +349,7 @@ impl CompiledSite {
     fn woken(&self, at: usize) -> Vec<u32> {
         let program = &self.programs[at];
         let steps = part(&self.steps, program.steps);
-        let writes = |slot: Slot| program.target.is_some() || steps.iter().any(|s| s.slot() == slot);
-        // A rule between forms counts the keys: it looks at all of them.
-        let looks = |other: &Program| {
-            let checked = part(&self.checks, other.checks).iter().map(|c| c.0);
-            other.target.is_some() || checked.chain(part(&self.steps, other.steps).iter().map(Step::slot)).any(writes)
-        };
-        let before = (0..at).filter(|&i| looks(&self.programs[i]));
+        let before = (0..at).filter(|&i| self.looks(i, program));
         let anew = |step: &Step| match *step {
             Step::Drop(_) | Step::Set(..) => false,
             Step::Map(_, from, to) => {
@@ -318,6 +362,32 @@ impl CompiledSite {
         before.chain(itself.then_some(at)).map(|i| i as u32).collect()
     }
 
+    /// The program at `at` looks at what `program` writes.
+    fn looks(&self, at: usize, program: &Program) -> bool {
+        let steps = part(&self.steps, program.steps);
+        let writes = |slot: Slot| program.target.is_some() || steps.iter().any(|s| s.slot() == slot);
+        let other = &self.programs[at];
+        let checked = part(&self.checks, other.checks).iter().map(|c| c.0);
+        // A rule between forms counts the keys: it looks at all of them.
+        other.target.is_some() || checked.chain(part(&self.steps, other.steps).iter().map(Step::slot)).any(writes)
+    }
+
+    /// Bits of the programs behind the one at `at`, of the same 64, that look at what it writes.
+    fn wakes(&self, at: usize) -> u64 {
+        let last = self.programs.len().min((at / 64 + 1) * 64);
+        let behind = (at + 1..last).filter(|&i| self.looks(i, &self.programs[at]));
+        behind.fold(0, |bits, i| bits | 1 << (i % 64))
+    }
+
+    /// A step that may add a key.
+    fn adds(&self, step: &Step) -> bool {
+        match *step {
+            Step::Set(_, _, everywhere) => everywhere,
+            Step::Map(_, from, to) => part(&self.words, (from, to)).first() == Some(&ABSENT),
+            Step::Drop(_) | Step::Apply(..) => false,
+        }
+    }
+
     fn gate(&self, program: &Program) -> Gate {
         let mut gate = Gate { any: EVER, ..Gate::default() };
         for (slot, check) in part(&self.checks, program.checks) {
@@ -327,12 +397,7 @@ impl CompiledSite {
             }
         }
         let steps = part(&self.steps, program.steps);
-        let adds = |step: &Step| match *step {
-            Step::Set(_, _, everywhere) => everywhere,
-            Step::Map(_, from, to) => part(&self.words, (from, to)).first() == Some(&ABSENT),
-            Step::Drop(_) | Step::Apply(..) => false,
-        };
-        if program.target.is_none() && !steps.iter().any(|s| adds(s) || bit(s.slot()) == 0) {
+        if program.target.is_none() && !steps.iter().any(|s| self.adds(s) || bit(s.slot()) == 0) {
             gate.any = steps.iter().fold(0, |any, step| any | bit(step.slot()));
         }
         gate

@@ -51,8 +51,8 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Places of items by their hashes: open addressing over four bytes a place, at most three quarters full. The hashes
-/// stand with the items.
+/// Places of items by their hashes: open addressing over four bytes a place, at most half full. The hashes stand with
+/// the items.
 #[derive(Debug, Default)]
 pub(super) struct Index(Box<[u32]>);
 
@@ -64,7 +64,7 @@ impl Index {
         if hashes.len() == 0 {
             return Index::default();
         }
-        let mut places = vec![FREE; (hashes.len() * 4 / 3 + 1).next_power_of_two()].into_boxed_slice();
+        let mut places = vec![FREE; (hashes.len() * 2).next_power_of_two()].into_boxed_slice();
         let mask = places.len() - 1;
         for (hash, item) in hashes.zip(from..) {
             let mut at = hash as usize & mask;
@@ -74,6 +74,12 @@ impl Index {
             places[at] = item;
         }
         Index(places)
+    }
+
+    /// Loads its first cache lines.
+    #[inline]
+    pub(super) fn fetch(&self) -> u64 {
+        super::lines(&self.0, |&item| u64::from(item))
     }
 
     /// The item of this hash.

@@ -1,5 +1,6 @@
 //! Exceptions and look-ups, keyed by what the rules reduce a URL to.
 
+use super::index::hash;
 use super::{ALL, CompiledSite, NO_RULE, Pages};
 use crate::rules::apply::Scratch;
 use crate::rules::types::SiteRules;
@@ -55,10 +56,11 @@ impl CompiledSite {
         targets.extend(site.local.iter().flat_map(|l| &l.pages).map(|span| (span.page.as_str(), None)));
         for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
-            if place(self, url, member)
-                && let Some(target) = targets.get_mut(url)
-            {
-                *target = Some(member);
+            if place(self, url, member) {
+                self.pages.get_or_insert_default().own.insert(hash(url.as_bytes(), 0));
+                if let Some(target) = targets.get_mut(url) {
+                    *target = Some(member);
+                }
             }
         }
         for [from, to] in &site.aliases {

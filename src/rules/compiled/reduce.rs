@@ -1,10 +1,12 @@
 //! From a URL to its reduced pairs: cutting, coding, running the programs, tidying up.
 
-use super::index::{PARAM_SEED, QUERY_SEED, fixed_seed, hash};
+use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
-    ALL, CompiledSite, EVER, GONE, Mark, NO_FIXED, NO_RULE, NO_SLOT, OTHER, Slot, SlotState, State, bit, touch,
+    ALL, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_RULE, NO_SLOT, OTHER, Slot, SlotState, State,
+    bit, touch,
 };
 use crate::rules::apply::Scratch;
+use crate::rules::functions::{ANY, EMPTY};
 use crate::url::{self, Cells, Fixed, KeyRef, Split};
 
 impl CompiledSite {
@@ -35,23 +37,28 @@ impl CompiledSite {
     pub(super) fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16) {
         let Scratch { cells, state, fired, .. } = scratch;
         cells.cut(split, self.cut);
-        self.code_cells(cells, state);
+        state.holds = split.letters | ANY;
+        let may_act = self.code_cells(cells, state);
         if without != ALL {
             let words = self.row_words();
             for (word, programs) in self.programs.chunks(64).enumerate() {
-                let mut waiting = self.may_act(word, words, state);
+                let mut waiting = if word == 0 { may_act } else { self.may_act(word, words, state) };
                 while waiting != 0 {
                     let at = waiting.trailing_zeros();
                     waiting &= waiting - 1;
                     let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);
-                    if program.gate.opens(state.present)
+                    if program.needs & state.holds != 0
+                        && program.gate.opens(state.present)
                         && rule != without
                         && (self.exact || self.stopped(program, &state.slots).is_none())
                         && self.run(program, cells, state)
                     {
                         fired.push(rule);
-                        // The programs behind it see what it made of the URL.
-                        waiting = self.may_act(word, words, state) & (u64::MAX << at << 1);
+                        // Those behind it that look at what it wrote.
+                        let woken = program.wakes & (u64::MAX << at << 1);
+                        if woken != 0 {
+                            waiting = waiting & !woken | self.may_act(word, words, state) & woken;
+                        }
                     }
                 }
             }
@@ -61,68 +68,40 @@ impl CompiledSite {
         }
     }
 
-    /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters.
-    pub(super) fn code_cells(&self, cells: &mut Cells, state: &mut State) {
-        state.slots.clear();
-        state.slots.resize(usize::from(self.slots), SlotState::EMPTY);
-        state.marks.clear();
-        state.present = EVER;
-        state.identity = 0;
-        state.gone = 0;
-        state.touched = 0;
-        state.disordered = false;
-        for (cell, i) in cells.list.iter().zip(0u16..) {
-            let (seed, slot, rank) = match cell.key {
-                KeyRef::Fixed(Fixed(number)) => {
-                    let slot = self.fixed.get(usize::from(number)).map_or(NO_FIXED, |&slot| slot);
-                    let slot = if slot == NO_FIXED { NO_SLOT } else { Slot::from(slot) };
-                    (fixed_seed(number), slot, u32::MAX)
-                }
-                KeyRef::Query(a, b) => self.named(hash(cells.bytes(a, b), QUERY_SEED)),
-                KeyRef::Param(a, b) => self.named(hash(cells.bytes(a, b), PARAM_SEED)),
+    /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters; gives the programs of the
+    /// first word that may act.
+    pub(super) fn code_cells(&self, cells: &mut Cells, state: &mut State) -> u64 {
+        let State { slots, marks, .. } = state;
+        slots.clear();
+        slots.resize(usize::from(self.slots), SlotState::EMPTY);
+        marks.clear();
+        marks.resize(cells.list.len(), Mark::NONE);
+        let mut coding = Coding::new(self, slots);
+        for ((cell, mark), at) in cells.list.iter().zip(marks.iter_mut()).zip(0u16..) {
+            let value = cells.value(cell);
+            *mark = match cell.key {
+                KeyRef::Fixed(Fixed(number)) => coding.fixed(number, at, value),
+                KeyRef::Query(a, b) => coding.named(hash(cells.bytes(a, b), QUERY_SEED), at, value),
+                KeyRef::Param(a, b) => coding.named(hash(cells.bytes(a, b), PARAM_SEED), at, value),
             };
-            let hash = self.place(state, slot, i, cells.value(cell), seed);
-            state.marks.push(Mark { hash, rank, slot });
         }
-        if cells.names.len() > 1 && url::set_order(cells, |_, at| state.marks[at].rank) {
+        let repeats = cells.list.len() - cells.query_from != cells.names.len();
+        if (self.ordered || repeats) && cells.names.len() > 1 && url::set_order(cells, |_, at| marks[at].rank) {
             // The new cell stands before those of the query.
             let at = cells.query_from - 1;
-            for mark in &state.marks[at..] {
+            for mark in &marks[at..] {
                 if mark.slot != NO_SLOT {
-                    state.slots[usize::from(mark.slot)].cell += 1;
+                    coding.slots[usize::from(mark.slot)].cell += 1;
                 }
             }
-            let number = Fixed::ORDER.0;
-            let slot = self.fixed.get(usize::from(number)).copied().filter(|&slot| slot != NO_FIXED);
-            let slot = slot.map_or(NO_SLOT, Slot::from);
-            let hash = self.place(state, slot, at as u16, cells.value(&cells.list[at]), fixed_seed(number));
-            state.marks.insert(at, Mark { hash, rank: u32::MAX, slot });
+            let mark = coding.fixed(Fixed::ORDER.0, at as u16, cells.value(&cells.list[at]));
+            marks.insert(at, mark);
         }
-    }
-
-    /// Seed, slot and rank of a named key.
-    #[inline]
-    pub(super) fn named(&self, seed: u64) -> (u64, Slot, u32) {
-        match self.named.find(seed, |at| self.columns[at as usize].seed) {
-            Some(at) => {
-                (seed, if at < u32::from(self.slots) { at as Slot } else { NO_SLOT }, self.columns[at as usize].rank)
-            }
-            None => (seed, NO_SLOT, u32::MAX),
-        }
-    }
-
-    /// Notes the value of the cell at `at` under its slot; gives its hash.
-    #[inline(always)]
-    fn place(&self, state: &mut State, slot: Slot, at: u16, value: &[u8], seed: u64) -> u64 {
-        let coded = slot != NO_SLOT && self.columns[usize::from(slot)].coded;
-        let hash = if coded || self.identified { hash(value, seed) } else { 0 };
-        state.identity = state.identity.wrapping_add(hash);
-        if slot != NO_SLOT {
-            let code = if coded { self.code_of_hash(hash) } else { OTHER };
-            state.slots[usize::from(slot)] = SlotState { code, cell: at, row: self.row(slot, code) };
-            state.present |= bit(slot);
-        }
-        hash
+        let Coding { present, identity, empty, pass, act, .. } = coding;
+        state.holds |= if empty { EMPTY } else { 0 };
+        (state.present, state.identity) = (present, identity);
+        (state.gone, state.touched, state.disordered) = (0, 0, false);
+        pass & act
     }
 
     /// The row of a present value.
@@ -165,6 +144,105 @@ impl CompiledSite {
                 j -= 1;
             }
         }
+    }
+}
+
+/// The cells of one URL while they are coded. The lists of the site stand here as slices: what a URL pays for every pair
+/// is these few loads.
+struct Coding<'s> {
+    fixed: &'s [u8],
+    columns: &'s [Column],
+    slotted: usize,
+    values: &'s [Constant],
+    rows: &'s [[u64; 2]],
+    row_words: usize,
+    named: &'s Index,
+    codes: &'s Index,
+    identified: bool,
+    slots: &'s mut [SlotState],
+    present: u64,
+    identity: u64,
+    /// A value is empty.
+    empty: bool,
+    /// Of the first word: the programs that all values let pass, and those that one of them may set to work.
+    pass: u64,
+    act: u64,
+}
+
+impl<'s> Coding<'s> {
+    fn new(site: &'s CompiledSite, slots: &'s mut [SlotState]) -> Coding<'s> {
+        // The first row is that of every URL.
+        let [pass, act] = site.rows.first().copied().unwrap_or_default();
+        Coding {
+            fixed: &site.fixed,
+            columns: &site.columns,
+            slotted: slots.len(),
+            values: &site.values,
+            rows: &site.rows,
+            row_words: site.row_words(),
+            named: &site.named,
+            codes: &site.codes,
+            identified: site.identified,
+            slots,
+            present: EVER,
+            identity: 0,
+            empty: false,
+            pass,
+            act,
+        }
+    }
+
+    #[inline(always)]
+    fn fixed(&mut self, number: u8, at: u16, value: &[u8]) -> Mark {
+        let slot = self.fixed.get(usize::from(number)).copied().unwrap_or(NO_FIXED);
+        if slot == NO_FIXED {
+            return self.other(u32::MAX, value, fixed_seed(number));
+        }
+        self.slotted(usize::from(slot), at, value)
+    }
+
+    /// A cell with a name, by the hash of the name.
+    #[inline(always)]
+    fn named(&mut self, seed: u64, at: u16, value: &[u8]) -> Mark {
+        let columns = self.columns;
+        match self.named.find(seed, |at| columns[at as usize].seed) {
+            Some(column) if (column as usize) < self.slotted => self.slotted(column as usize, at, value),
+            Some(column) => self.other(columns[column as usize].rank, value, seed),
+            None => self.other(u32::MAX, value, seed),
+        }
+    }
+
+    /// A value of a key that no rule mentions.
+    #[inline(always)]
+    fn other(&mut self, rank: u32, value: &[u8], seed: u64) -> Mark {
+        self.empty |= value.is_empty();
+        let hash = if self.identified { hash(value, seed) } else { 0 };
+        self.identity = self.identity.wrapping_add(hash);
+        Mark { hash, rank, slot: NO_SLOT }
+    }
+
+    /// Notes the value of the cell at `at` under its slot.
+    #[inline(always)]
+    fn slotted(&mut self, slot: usize, at: u16, value: &[u8]) -> Mark {
+        self.empty |= value.is_empty();
+        let column = &self.columns[slot];
+        let hash = if column.coded | self.identified { hash(value, column.seed) } else { 0 };
+        self.identity = self.identity.wrapping_add(hash);
+        let (mut code, mut row) = (OTHER, column.row);
+        let values = self.values;
+        if column.coded
+            && let Some(found) = self.codes.find(hash, |code| values[code as usize].hash)
+        {
+            (code, row) = (found, values[found as usize].row);
+        }
+        self.slots[slot] = SlotState { code, cell: at, row };
+        self.present |= bit(slot as Slot);
+        // A site without programs has no rows.
+        if let Some(bits) = self.rows.get(usize::from(row) * self.row_words) {
+            self.pass &= bits[0];
+            self.act |= bits[1];
+        }
+        Mark { hash, rank: column.rank, slot: slot as Slot }
     }
 }
 

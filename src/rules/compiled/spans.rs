@@ -1,7 +1,7 @@
 //! Spans: values of one key that mean one page, keyed by all other keys of the reduced URL.
 
 use super::index::{PARAM_SEED, QUERY_SEED, hash};
-use super::{AsIs, CompiledSite, GONE, NO_FIXED, NO_SLOT, Slot};
+use super::{AsIs, CompiledSite, GONE, NO_FIXED, Slot};
 use crate::rules::apply::Scratch;
 use crate::rules::spans::{number, span_group};
 use crate::rules::types::SiteRules;
@@ -58,7 +58,10 @@ impl CompiledSite {
 impl CompiledSite {
     /// The slot of a key that rules or spans mention.
     fn slot_of(&self, key: &Key) -> Option<Slot> {
-        let named = |name: &str, seed| Some(self.named(hash(name.as_bytes(), seed)).1).filter(|&slot| slot != NO_SLOT);
+        let named = |name: &str, seed| {
+            let found = self.named.find(hash(name.as_bytes(), seed), |at| self.columns[at as usize].seed);
+            found.filter(|&at| at < u32::from(self.slots)).map(|at| at as Slot)
+        };
         match key {
             Key::Fixed(Fixed(number)) => {
                 self.fixed.get(usize::from(*number)).filter(|&&slot| slot != NO_FIXED).map(|&slot| Slot::from(slot))

@@ -63,7 +63,7 @@ impl CompiledSite {
 
     pub(super) fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
         let Constant { hash, plain, .. } = self.values[code as usize];
-        let (start, end) = self.constant(code, cells);
+        let (start, end) = self.constant(code, cells, state);
         let at = usize::from(slot);
         let place = state.slots[at].cell;
         if place == NO_CELL {
@@ -104,8 +104,9 @@ impl CompiledSite {
     }
 
     /// Appends the value of a code to the text.
-    pub(super) fn constant(&self, code: u32, cells: &mut Cells) -> (u32, u32) {
-        let Constant { start: a, end: b, .. } = self.values[code as usize];
+    pub(super) fn constant(&self, code: u32, cells: &mut Cells, state: &mut State) -> (u32, u32) {
+        let Constant { start: a, end: b, holds, .. } = self.values[code as usize];
+        state.holds |= holds;
         let start = cells.text.len() as u32;
         cells.text.extend_from_slice(&self.pool[a as usize..b as usize]);
         (start, cells.text.len() as u32)
@@ -120,6 +121,7 @@ impl CompiledSite {
         if !functions::apply(function, cells.value(&cell), &mut state.value) {
             return false;
         }
+        state.holds = u8::MAX;
         if function == Function::DropEmpty {
             return self.drop(slot, cells, state);
         }
@@ -167,7 +169,7 @@ impl CompiledSite {
             let of =
                 |slot: Slot, state: &State| cells.list.get(usize::from(state.slots[usize::from(slot)].cell)).copied();
             let (start, end) = match fill {
-                Fill::Constant(code) => self.constant(code, cells),
+                Fill::Constant(code) => self.constant(code, cells, state),
                 Fill::From(slot) => {
                     let Some(cell) = of(slot, state) else { return false };
                     if slot != to && !fits(cells.value(&cell), class) {
