@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 
@@ -84,8 +85,8 @@ impl LeanFile {
         }
     }
 
-    /// Reads and compiles what is not disabled, on the processors that there are: some thousand lines at a time, while the
-    /// next are read. The result does not depend on their number.
+    /// Reads and compiles what is not disabled, on the processors that there are: some megabytes at a time, while the next
+    /// are read. The result does not depend on their number.
     ///
     /// # Errors
     /// [`OpenError::File`] with the line and a way out.
@@ -96,13 +97,13 @@ impl LeanFile {
         let sites = &mut self.sites;
         let mut compile = || -> Result<(), RuleFileError> {
             let (mut lines, mut next) = (Vec::new(), Vec::new());
-            read_lines(sites, &mut lines)?;
+            let mut first = sites.next_lines(LINES_BYTES, &mut lines)?;
             while !lines.is_empty() {
-                let share = lines.len().div_ceil(threads);
                 let (done, read) = std::thread::scope(|scope| {
-                    let work = |part| scope.spawn(move || compile_lines(part, overrides));
-                    let workers: Vec<_> = lines.chunks(share).map(work).collect();
-                    let read = read_lines(sites, &mut next);
+                    let lines = lines.as_slice();
+                    let work = |part| scope.spawn(move || compile_lines(first, lines, part, overrides));
+                    let workers: Vec<_> = parts(lines, threads).into_iter().map(work).collect();
+                    let read = sites.next_lines(LINES_BYTES, &mut next);
                     // A panic there is one here.
                     let done = |worker: ScopedJoinHandle<'_, Compiled>| {
                         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -110,14 +111,12 @@ impl LeanFile {
                     (workers.into_iter().map(done).collect::<Vec<_>>(), read)
                 });
                 // The first fault of the file is the one that is told.
-                for part in done {
-                    for (line, site) in part {
-                        let site = site?;
-                        rules.last().map_or(Ok(()), |before| file::in_order(line, before, site.name()))?;
-                        rules.push(site);
-                    }
+                for (line, site) in (first..).zip(done.into_iter().flatten()) {
+                    let site = site?;
+                    rules.last().map_or(Ok(()), |before| file::in_order(line, before, site.name()))?;
+                    rules.push(site);
                 }
-                read?;
+                first = read?;
                 std::mem::swap(&mut lines, &mut next);
             }
             Ok(())
@@ -131,37 +130,41 @@ impl LeanFile {
 
 /// Threads that compile, at most.
 const MOST_THREADS: usize = 8;
-/// Lines that are compiled at a time, and their bytes (one line more).
-const LINES: usize = 4096;
+/// Bytes of lines that are compiled at a time (one line more).
 const LINES_BYTES: usize = 16 << 20;
 
-/// Lines with their numbers, and what became of them.
-type Lines = Vec<(u64, Vec<u8>)>;
-type Compiled = Vec<(u64, Result<LeanSite, RuleFileError>)>;
+/// What became of lines, in their order.
+type Compiled = Vec<Result<LeanSite, RuleFileError>>;
 
-/// Reads the next lines in place of those in `lines`; none at the end.
-fn read_lines(sites: &mut file::Sites<BufReader<File>>, lines: &mut Lines) -> Result<(), RuleFileError> {
-    lines.clear();
-    let mut bytes = 0;
-    while lines.len() < LINES && bytes < LINES_BYTES {
-        let mut text = Vec::new();
-        let Some(line) = sites.next_line(&mut text)? else { break };
-        bytes += text.len();
-        lines.push((line, text));
+/// Cuts lines into about equal ranges of whole lines.
+fn parts(lines: &[u8], parts: usize) -> Vec<Range<usize>> {
+    let (share, mut from, mut all) = (lines.len().div_ceil(parts), 0, Vec::new());
+    while from < lines.len() {
+        let least = lines.len().min(from + share) - 1;
+        let end = memchr::memchr(b'\n', &lines[least..]).map_or(lines.len(), |at| least + at + 1);
+        all.push(from..end);
+        from = end;
     }
-    Ok(())
+    all
 }
 
-fn compile_lines(lines: &[(u64, Vec<u8>)], overrides: &Overrides) -> Compiled {
+/// Compiles a range of whole lines, the first of which has this number.
+fn compile_lines(first: u64, lines: &[u8], range: Range<usize>, overrides: &Overrides) -> Compiled {
     let mut scratch = Scratch::default();
-    let mut compile = |&(line, ref text): &(u64, Vec<u8>)| {
-        let site = file::bare(line, text).map(|mut site| {
+    let mut done = Vec::new();
+    let mut from = range.start;
+    for end in memchr::memchr_iter(b'\n', &lines[range.clone()]).map(|at| range.start + at) {
+        let text = &lines[from..end];
+        // The number of a line is asked for where something is wrong with it.
+        let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
+        let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
             overrides.apply(std::slice::from_mut(&mut site));
             LeanSite::new(site, &mut scratch)
         });
-        (line, site)
-    };
-    lines.iter().map(&mut compile).collect()
+        done.push(site);
+        from = end + 1;
+    }
+    done
 }
 
 /// The rule file at `path`, and the overrides beside it.

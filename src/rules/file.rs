@@ -21,7 +21,7 @@ use crate::rules::Urls;
 use crate::rules::spans::Local;
 use crate::rules::types::{Constraint, Kind, Operation, Rule, SiteRules, Tokens};
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 /// Version of the format of a rule file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -216,13 +216,25 @@ impl<R: BufRead> Sites<R> {
         Ok((read_header(&text)?, Sites { input, line: 1, text, before: None }))
     }
 
-    /// Reads the line of the next site into `text`, and gives its number; `None` at the end.
+    /// Reads the next whole lines, about `bytes` of them, into `text` (cleared first), each with its line feed, and gives
+    /// the number of the first; an empty text at the end.
     ///
     /// # Errors
     /// As [`read`].
-    pub fn next_line(&mut self, text: &mut Vec<u8>) -> Result<Option<u64>, RuleFileError> {
-        self.line += 1;
-        Ok(read_line(&mut self.input, self.line, text)?.then_some(self.line))
+    pub fn next_lines(&mut self, bytes: usize, text: &mut Vec<u8>) -> Result<u64, RuleFileError> {
+        text.clear();
+        let first = self.line + 1;
+        let read = (&mut self.input).take(bytes as u64).read_to_end(text);
+        let read = read.and_then(|_| match text.last() {
+            None | Some(b'\n') => Ok(0),
+            Some(_) => self.input.read_until(b'\n', text),
+        });
+        self.line += memchr::memchr_iter(b'\n', text).count() as u64;
+        read.map_err(|source| RuleFileError::Read { line: self.line + 1, source })?;
+        match text.last() {
+            None | Some(b'\n') => Ok(first),
+            Some(_) => Err(RuleFileError::Truncated { line: self.line + 1 }),
+        }
     }
 
     /// Reads the next site; `None` at the end.
