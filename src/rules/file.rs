@@ -1,7 +1,9 @@
 //! The rule file, `rules.jsonl`: what was learned of every site, as text (design, sections 3 and 5).
 //!
 //! First line: a [`Header`]. Then one [`SiteRules`] a line, sorted by the bytes of the site, each site once. Every line
-//! is compact JSON and ends in a line feed, the last one too: a file cut off inside a line is known by that.
+//! is compact JSON and ends in a line feed, the last one too: a file cut off inside a line is known by that. Each line
+//! carries a check of its bytes, and the last one says that it is the last ([`seal`]): a byte that changed, or lines that
+//! are missing at the end, are known too.
 //!
 //! # Versions
 //! [`FORMAT`] is what this program writes. A new minor version only adds fields that a reader may leave out of account;
@@ -13,8 +15,8 @@
 //! Line ends that some tools know beside the line feed (U+0085, U+2028, U+2029) are written as escapes, like the ASCII
 //! control characters, so that a site is one line for them too.
 //!
-//! Nothing here opens files: a reader or writer is passed in. Cost: one line in memory beside the result.
-
+//! Nothing here opens files. Cost: one line in memory beside the result.
+use super::seal::{self, Seal};
 use crate::model::hash64;
 use crate::rules::Params;
 use crate::rules::Urls;
@@ -33,7 +35,7 @@ pub struct Format {
 }
 
 /// The format this program writes.
-pub const FORMAT: Format = Format { major: 1, minor: 0 };
+pub const FORMAT: Format = Format { major: 1, minor: 1 };
 
 /// First line of a rule file. No times, machine names, worker counts or paths: the same input and parameters give the
 /// same bytes.
@@ -68,7 +70,7 @@ impl Header {
     }
 }
 
-/// Size of the input that rules were learned from.
+/// Size of the input of learning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputCounts {
     /// Records read and not rejected.
@@ -88,7 +90,7 @@ pub struct Learned {
     pub to: String,
 }
 
-/// Why a rule file cannot be read or written. Lines count from 1.
+/// Why a rule file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleFileError {
     /// The reader failed.
@@ -130,7 +132,25 @@ pub enum RuleFileError {
     /// The last line does not end in a line feed.
     #[error("line {line}: the file ends inside the line; it was cut off: copy it again or learn the rules again")]
     Truncated {
-        /// The last line.
+        /// The line.
+        line: u64,
+    },
+    /// The file ends behind a line that is not its last one.
+    #[error(
+        "line {line}: the file ends here, but this was not its last line; it was cut off: copy it again or learn the rules \
+         again (where it was meant, take \"check\" out of the first line)"
+    )]
+    Short {
+        /// The last line there is.
+        line: u64,
+    },
+    /// A line is not what was written.
+    #[error(
+        "line {line}: not what was written, as its \"check\" tells; copy the file again (where the change was meant, take \
+         \"check\" out of the line)"
+    )]
+    Changed {
+        /// The line.
         line: u64,
     },
     /// A line is not the JSON of a site.
@@ -201,6 +221,9 @@ pub struct Sites<R> {
     line: u64,
     text: Vec<u8>,
     before: Option<String>,
+    /// The header is sealed: the last line must say that it is the last.
+    sealed: bool,
+    last: bool,
 }
 
 impl<R: BufRead> Sites<R> {
@@ -213,7 +236,15 @@ impl<R: BufRead> Sites<R> {
         if !read_line(&mut input, 1, &mut text)? {
             return Err(RuleFileError::Header { why: "the file is empty".to_owned() });
         }
-        Ok((read_header(&text)?, Sites { input, line: 1, text, before: None }))
+        let seal = intact(1, &text)?;
+        let header = read_header(&text)?;
+        let (sealed, last) = (seal != Seal::Open, seal == Seal::Intact { last: true });
+        Ok((header, Sites { input, line: 1, text, before: None, sealed, last }))
+    }
+
+    /// The file has ended behind the line that was read last.
+    fn end(&self) -> Result<(), RuleFileError> {
+        if self.sealed && !self.last { Err(RuleFileError::Short { line: self.line }) } else { Ok(()) }
     }
 
     /// Reads the next whole lines, about `bytes` of them, into `text` (cleared first), each with its line feed, and gives
@@ -231,10 +262,15 @@ impl<R: BufRead> Sites<R> {
         });
         self.line += memchr::memchr_iter(b'\n', text).count() as u64;
         read.map_err(|source| RuleFileError::Read { line: self.line + 1, source })?;
-        match text.last() {
-            None | Some(b'\n') => Ok(first),
-            Some(_) => Err(RuleFileError::Truncated { line: self.line + 1 }),
+        match text.split_last() {
+            None => self.end()?,
+            Some((b'\n', lines)) => {
+                let from = memchr::memrchr(b'\n', lines).map_or(0, |at| at + 1);
+                self.last = seal::read(&lines[from..]) == Seal::Intact { last: true };
+            }
+            Some(_) => return Err(RuleFileError::Truncated { line: self.line + 1 }),
         }
+        Ok(first)
     }
 
     /// Reads the next site; `None` at the end.
@@ -242,10 +278,12 @@ impl<R: BufRead> Sites<R> {
     /// # Errors
     /// As [`read`].
     pub fn next_site(&mut self) -> Result<Option<SiteRules>, RuleFileError> {
-        self.line += 1;
-        if !read_line(&mut self.input, self.line, &mut self.text)? {
+        if !read_line(&mut self.input, self.line + 1, &mut self.text)? {
+            self.end()?;
             return Ok(None);
         }
+        self.line += 1;
+        self.last = intact(self.line, &self.text)? == Seal::Intact { last: true };
         let site: SiteRules =
             serde_json::from_slice(&self.text).map_err(|error| explain(self.line, &self.text, &error))?;
         check(self.line, self.before.as_deref(), &site)?;
@@ -289,6 +327,7 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         #[serde(rename = "evidence")]
         _evidence: serde::de::IgnoredAny,
     }
+    intact(line, text)?;
     let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
     let Bare { site, hosts, tokens, label_noise_permille, rules, seen, exceptions, aliases, local } = bare;
     let rule = |rule: BareRule| {
@@ -328,14 +367,26 @@ pub fn write<'a>(
     out: &mut impl Write,
 ) -> Result<(), RuleFileError> {
     let header = Header { format: FORMAT, ..header.clone() };
-    write_line(&header, out).map_err(|source| RuleFileError::Write { line: 1, source })?;
-    let mut before = None;
-    for (line, site) in (2..).zip(sites) {
+    let (mut sites, mut text) = (sites.peekable(), Vec::new());
+    let first = write_line(&header, sites.peek().is_none(), &mut text, out);
+    first.map_err(|source| RuleFileError::Write { line: 1, source })?;
+    let (mut before, mut line) = (None, 1);
+    while let Some(site) = sites.next() {
+        line += 1;
         check(line, before, site)?;
-        write_line(site, out).map_err(|source| RuleFileError::Write { line, source })?;
+        let written = write_line(site, sites.peek().is_none(), &mut text, out);
+        written.map_err(|source| RuleFileError::Write { line, source })?;
         before = Some(site.site.as_str());
     }
     Ok(())
+}
+
+/// What a line says of itself, unless it was changed.
+fn intact(line: u64, text: &[u8]) -> Result<Seal, RuleFileError> {
+    match seal::read(text) {
+        Seal::Broken => Err(RuleFileError::Changed { line }),
+        seal => Ok(seal),
+    }
 }
 
 /// The id of a rule of `site`: 16 hex digits, the XXH3-64 hash of the JSON array `[site, scope, operations, closed]`,
@@ -418,9 +469,13 @@ fn check(line: u64, before: Option<&str>, site: &SiteRules) -> Result<(), RuleFi
     }
 }
 
-fn write_line(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    write_json(value, out)?;
-    out.write_all(b"\n")
+/// Writes a line by way of `text`.
+fn write_line(value: &impl Serialize, last: bool, text: &mut Vec<u8>, out: &mut impl Write) -> io::Result<()> {
+    text.clear();
+    write_json(value, text)?;
+    seal::close(text, last);
+    text.push(b'\n');
+    out.write_all(text)
 }
 
 fn write_json(value: &impl Serialize, out: &mut impl Write) -> io::Result<()> {

@@ -13,6 +13,7 @@ pub mod lines;
 pub mod overrides;
 mod params;
 pub mod published;
+mod seal;
 pub mod shared;
 pub mod spans;
 mod stages;

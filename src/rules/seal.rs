@@ -1,0 +1,71 @@
+//! What a line of a rule file says of itself, so that a byte that changed on the way is known.
+//!
+//! The last field of a line is `check`: the XXH3-64 hash of the line up to it, as 16 hex digits. The last line of the file
+//! says so in the field before, `last`. A line without `check` is taken as it stands: who edits a rule by hand takes the
+//! field out. Both are read from the text, before the line is taken for JSON.
+
+use crate::model::hash64;
+
+const CHECK: &[u8] = b",\"check\":\"";
+const LAST: &[u8] = b",\"last\":true";
+/// Bytes from the comma to the end of the line: the field with its 16 digits and what closes it.
+const LENGTH: usize = CHECK.len() + 16 + 2;
+
+/// What became of a line since it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seal {
+    /// It does not say.
+    Open,
+    /// It is as it was.
+    Intact {
+        /// It is the last line of its file.
+        last: bool,
+    },
+    /// It was changed.
+    Broken,
+}
+
+/// Closes a line: a JSON object with a field or more, without its line feed.
+pub(super) fn close(line: &mut Vec<u8>, last: bool) {
+    line.pop();
+    if last {
+        line.extend_from_slice(LAST);
+    }
+    let check = hash64(line);
+    line.extend_from_slice(CHECK);
+    line.extend_from_slice(format!("{check:016x}\"}}").as_bytes());
+}
+
+/// Looks at a line without its line feed.
+pub(super) fn read(line: &[u8]) -> Seal {
+    let Some((body, seal)) = line.split_last_chunk::<LENGTH>() else { return Seal::Open };
+    let digits = seal.strip_prefix(CHECK).and_then(|rest| rest.strip_suffix(b"\"}"));
+    let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+    match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
+        None => Seal::Open,
+        Some(check) if check == hash64(body) => Seal::Intact { last: body.ends_with(LAST) },
+        Some(_) => Seal::Broken,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_line_is_known() {
+        for last in [false, true] {
+            let mut line = br#"{"site":"a","rules":[]}"#.to_vec();
+            close(&mut line, last);
+            assert_eq!(read(&line), Seal::Intact { last });
+            for at in 0..line.len() - LENGTH {
+                let mut other = line.clone();
+                other[at] ^= 1;
+                assert_eq!(read(&other), Seal::Broken);
+            }
+        }
+        for open in ["", "{}", r#"{"site":"a","check":"zzzzzzzzzzzzzzzz"}"#] {
+            assert_eq!(read(open.as_bytes()), Seal::Open);
+        }
+    }
+}
