@@ -60,7 +60,7 @@ pub enum OpenError {
 }
 
 /// A rule file that is compiled as it is read: what applying needs is kept, evidence stays on disk. Memory beside the
-/// set: some thousand lines.
+/// set: two blocks of 16 MiB of lines, and what is read of one of them.
 #[derive(Debug)]
 pub struct LeanFile {
     /// Its first line.

@@ -2,6 +2,10 @@
 //!
 //! Keys that rules mention get a *slot*, values they mention a *code*; a URL becomes one code a slot, and each rule is a
 //! few integer comparisons. Values stay ranges of the text of [`Cells`](crate::url::Cells); a constant is appended to it.
+//!
+//! Most of the work is not done: a seen member that stands for itself is known by its bytes, before it is cut
+//! ([`CompiledSite::stands`]); the values tell which programs may act ([`rows`]), the letters of the URL which functions
+//! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`]).
 
 mod compile;
 mod index;

@@ -171,7 +171,8 @@ const SLASH_DOT: u8 = 32;
 /// A control character or a space.
 const LOW: u8 = 64;
 
-/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`SLASH_DOT`] occur in `bytes` after the first.
+/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`SLASH_DOT`] occur in `bytes` after the
+/// first.
 ///
 /// Windows of one fixed length, the last one over the end of the one before it, and no branch inside: this becomes
 /// vector code without a loop over the odd bytes at the end.
