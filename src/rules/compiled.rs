@@ -7,6 +7,8 @@
 //! ([`CompiledSite::stands`]); the values tell which programs may act ([`rows`]), the letters of the URL which functions
 //! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`]).
 
+mod at_once;
+mod coding;
 mod compile;
 mod index;
 mod lookups;
@@ -34,6 +36,8 @@ const NO_FIXED: u8 = u8::MAX;
 const NO_CELL: u16 = u16::MAX;
 /// Exception to every rule.
 const ALL: u16 = u16::MAX;
+/// No program does its work while the URL is read.
+const NO_PROGRAM: u8 = u8::MAX;
 /// No rule is passed over.
 const NO_RULE: u16 = u16::MAX - 1;
 /// Code of an absent key.
@@ -137,6 +141,8 @@ enum Fill {
 
 /// What rules touched of one URL: what must be asked before its output counts as settled.
 mod touch {
+    use crate::url::Fixed;
+
     /// Something that another cut may see otherwise.
     pub(super) const SHAPE: u8 = 1;
     /// The trailing slash or the index went.
@@ -145,8 +151,22 @@ mod touch {
     pub(super) const DOUBLED: u8 = 4;
     pub(super) const QUERY: u8 = 8;
     pub(super) const SCHEME: u8 = 16;
+    /// The extension went.
+    pub(super) const EXTENSION: u8 = 32;
     /// Something that needs no question.
-    pub(super) const HARMLESS: u8 = 32;
+    pub(super) const HARMLESS: u8 = 64;
+
+    /// A fixed key was left out.
+    pub(super) fn without(key: Fixed) -> u8 {
+        match key {
+            Fixed::FRAGMENT | Fixed::EMPTY_QUERY | Fixed::WHOLE_QUERY => HARMLESS,
+            Fixed::TRAILING_SLASH | Fixed::INDEX => SLASH,
+            Fixed::DOUBLE_SLASH => DOUBLED,
+            Fixed::EXTENSION => EXTENSION,
+            Fixed::ORDER => QUERY,
+            _ => SHAPE,
+        }
+    }
 }
 
 /// The bit that every URL has.
@@ -178,6 +198,8 @@ struct Program {
     again: (u32, u32),
     /// For a rule between forms: its keys, path keys rising, and where their values come from.
     target: Option<(u32, u32)>,
+    /// For a rule between forms: the keys that a URL must have, and no other.
+    named: u16,
     /// One of these must be among what the values hold.
     needs: u8,
     /// Programs behind it, of the same 64, that look at what it writes: after it fired they are chosen anew.
@@ -222,6 +244,25 @@ struct Column {
     row: u16,
     /// It has values that rules mention.
     coded: bool,
+    /// Program that needs no more than this key to act, and before which no other looks at it: its work is done when the
+    /// key is read. One of the first 64, or [`NO_PROGRAM`].
+    at_once: u8,
+    /// The code that this program gives the key; [`ABSENT`] leaves it out.
+    becomes: u32,
+}
+
+impl Column {
+    const NEW: Column = Column {
+        seed: 0,
+        start: 0,
+        end: 0,
+        rank: u32::MAX,
+        class: Class::Query,
+        row: 0,
+        coded: false,
+        at_once: NO_PROGRAM,
+        becomes: ABSENT,
+    };
 }
 
 /// Hasher for keys that are hashes already.

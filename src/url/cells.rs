@@ -177,15 +177,12 @@ impl Cells {
 
     fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, cut: Cut) {
         let bytes = &self.text[a as usize..b as usize];
-        let (groups, group, body) = segment::cut_groups(bytes, cut.delimiters);
-        let dot = dot.saturating_sub(a + body as u32) as usize;
-        let parts = segment::cut(&bytes[body..], dot, groups + group > 0);
-        if body + parts.head == bytes.len() && body == 0 {
+        let ends = segment::ends(bytes, dot.saturating_sub(a) as usize, cut.delimiters);
+        if ends[1] == 0 && ends[2] == bytes.len() {
             self.fixed(Fixed::path(i, Part::Head), a, b);
             return;
         }
         let mut at = a;
-        let ends = [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, bytes.len()];
         for (part, end) in Part::ORDER.into_iter().zip(ends) {
             let end = a + end as u32;
             if end > at {

@@ -8,11 +8,21 @@
 use super::cells::{Cell, Cells};
 use super::keys::{Fixed, KeyRef, MAX_SEGMENTS};
 
-/// Adds the key for an unusual order of parameters, before the first query cell; true where it did. `rank` tells the
-/// place of a query cell (by its index in the list) in the usual order; cells of the same rank order by name.
+/// Adds the key for an unusual order of parameters, before the first query cell, where it is one; true where it did.
+/// `rank` as in [`is_usual_order`].
 pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
+    let unusual = !is_usual_order(cells, rank);
+    if unusual {
+        write_order(cells);
+    }
+    unusual
+}
+
+/// True where the parameters stand in the usual order. `rank` tells the place of a query cell (by its index in the list)
+/// in that order; cells of the same rank order by name.
+pub fn is_usual_order(cells: &Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
     if cells.names.len() < 2 {
-        return false;
+        return true;
     }
     let mut at = 0;
     let mut previous: Option<(u32, (u32, u32))> = None;
@@ -33,9 +43,11 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool
         }
         usual &= at > from;
     }
-    if usual && at == cells.names.len() {
-        return false;
-    }
+    usual && at == cells.names.len()
+}
+
+/// Adds the key that holds the order of parameters, before the first query cell.
+pub fn write_order(cells: &mut Cells) {
     let start = cells.text.len() as u32;
     for i in 0..cells.names.len() {
         let (a, b) = cells.names[i];
@@ -47,7 +59,6 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool
     let end = cells.text.len() as u32;
     cells.list.insert(cells.query_from, Cell { key: KeyRef::Fixed(Fixed::ORDER), start, end });
     cells.query_from += 1;
-    true
 }
 
 /// Writes the URL of the pairs in `cells.list` to `out` (cleared first). Path cells stand in rising order; query cells

@@ -7,7 +7,7 @@ pub(crate) mod scan;
 pub mod segment;
 pub mod site;
 pub use cells::{Cell, Cells, Cut};
-pub use compose::{compose, set_order};
+pub use compose::{compose, is_usual_order, set_order, write_order};
 pub use keys::{Fixed, Key, KeyRef, Part};
 pub use safe::{CAPITAL, Invalid, PERCENT, PLUS, Split, normalize};
 pub use segment::DELIMITERS;

@@ -116,6 +116,13 @@ fn is_decimal(bytes: &[u8]) -> bool {
     digits(&bytes[..dot]) && digits(&bytes[dot + 1..])
 }
 
+/// Ends of the parts of a segment in the order of [`Part::ORDER`](super::keys::Part::ORDER); `dot` as in [`is_index`].
+pub fn ends(segment: &[u8], dot: usize, delimiters: u8) -> [usize; 6] {
+    let (groups, group, body) = cut_groups(segment, delimiters);
+    let parts = cut(&segment[body..], dot.saturating_sub(body), groups + group > 0);
+    [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, segment.len()]
+}
+
 /// The characters that may cut segments, in the order of the bits of [`Cut::delimiters`](super::keys::Cut).
 pub const DELIMITERS: [u8; 4] = [b':', b',', b'=', b'!'];
 

@@ -68,7 +68,7 @@ const VALUES: [&str; 36] = [
     "A",
     "x\u{1}",
 ];
-const URLS: [&str; 24] = [
+const URLS: [&str; 25] = [
     "http://example.com/",
     "https://www.example.com/a/b/",
     "http://example.com/a.html?a=1&b=2",
@@ -93,6 +93,12 @@ const URLS: [&str; 24] = [
     "http://1.example.com/?b=1",
     "http://example.com/2?a=03",
     "http://example.com/a/b?b=%2F",
+    // More keys than rules leave out at once.
+    concat!(
+        "http://example.com/?c0&c1&c2&c3&c4&c5&c6&c7&c8&c9&c10&c11&c12&c13&c14&c15&c16&c17&c18&c19&c20&c21",
+        "&c22&c23&c24&c25&c26&c27&c28&c29&c30&c31&c32&c33&c34&c35&c36&c37&c38&c39&c40&c41&c42&c43",
+        "&c44&c45&c46&c47&c48&c49&c50&c51&c52&c53&c54&c55&c56&c57&c58&c59&c60&a=1&b=2"
+    ),
 ];
 
 fn key() -> impl Strategy<Value = String> {

@@ -100,7 +100,7 @@ impl Builder {
             }
         };
         let end = site.pool.len() as u32;
-        site.columns.push(Column { seed, start, end, rank: u32::MAX, class, row: 0, coded: false });
+        site.columns.push(Column { seed, start, end, class, ..Column::NEW });
         self.keys.insert(key, at as Slot);
     }
 
@@ -175,6 +175,8 @@ impl Builder {
             // Columns stand in the order of their keys.
             fills.sort_by_key(|fill| fill.0);
             program.target = Some(append(&mut self.site.fills, fills));
+            let named = checks.iter().filter(|(_, check)| *check != Check::Absent).count();
+            program.named = named.try_into().unwrap_or(u16::MAX);
         } else {
             let steps: Option<Vec<Step>> = rule.operations.iter().map(|(key, o)| self.step(key, o)).collect();
             let steps = steps?;
@@ -241,6 +243,7 @@ impl Builder {
                 self.site.programs[at].again = self.words(woken);
             }
         }
+        self.site.fill_at_once();
         let adds = |step: &Step| self.site.adds(step);
         self.site.ordered = self.site.identified
             || self.site.fixed.get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
@@ -363,7 +366,7 @@ impl CompiledSite {
     }
 
     /// The program at `at` looks at what `program` writes.
-    fn looks(&self, at: usize, program: &Program) -> bool {
+    pub(super) fn looks(&self, at: usize, program: &Program) -> bool {
         let steps = part(&self.steps, program.steps);
         let writes = |slot: Slot| program.target.is_some() || steps.iter().any(|s| s.slot() == slot);
         let other = &self.programs[at];

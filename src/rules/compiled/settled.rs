@@ -1,8 +1,8 @@
 //! Whether a URL that rules changed is known to canonicalize to itself without being cut again.
 
-use super::{CompiledSite, State, part, touch};
+use super::{ABSENT, CompiledSite, SlotState, State, Step, part, touch};
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Fixed, KeyRef, Part};
+use crate::url::{Cells, Cut, Fixed, KeyRef, Part, segment};
 
 impl CompiledSite {
     /// True when the pairs in `cells`, composed and cut again, are the same pairs, and no rule would fire on them. False
@@ -18,6 +18,9 @@ impl CompiledSite {
         if touched & (touch::SLASH | touch::DOUBLED) != 0 && !bare_path(cells) {
             return false;
         }
+        if touched & touch::EXTENSION != 0 && !bare_segment(cells, self.cut) {
+            return false;
+        }
         if touched & touch::QUERY != 0 && !own_query(cells) {
             return false;
         }
@@ -31,19 +34,35 @@ impl CompiledSite {
         let again = |&rule: &u16| part(&self.words, self.programs[usize::from(rule)].again);
         fired.iter().flat_map(again).all(|&rule| {
             let program = &self.programs[rule as usize];
-            !program.gate.opens(state.present) || self.stopped(program, &state.slots).is_some()
+            program.needs & state.holds == 0
+                || !program.gate.opens(state.present)
+                || self.stopped(program, &state.slots).is_some()
+                || program.target.is_none()
+                    && part(&self.steps, program.steps).iter().all(|step| self.is_idle(step, &state.slots))
         })
+    }
+}
+
+impl CompiledSite {
+    /// A step that changes nothing; false says nothing.
+    fn is_idle(&self, step: &Step, slots: &[SlotState]) -> bool {
+        let now = slots[usize::from(step.slot())].code;
+        match *step {
+            Step::Drop(_) | Step::Apply(..) => now == ABSENT,
+            Step::Set(_, to, everywhere) => now == to || now == ABSENT && !everywhere,
+            Step::Map(_, from, to) => {
+                let (map, _) = part(&self.words, (from, to)).as_chunks::<2>();
+                map.binary_search_by_key(&now, |m| m[0]).map_or(true, |at| map[at][1] == now)
+            }
+        }
     }
 }
 
 /// The path without its trailing slash, index or doubled slashes is cut into the same parts.
 fn bare_path(cells: &Cells) -> bool {
-    let (mut depth, mut needs_slash, mut slash, mut extension) = (0, false, false, false);
+    let (depth, mut needs_slash, mut slash, mut extension) = (depth(cells), false, false, false);
     for cell in &cells.list {
         match cell.key {
-            KeyRef::Fixed(Fixed::DEPTH) => {
-                depth = cells.value(cell).iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
-            }
             KeyRef::Fixed(Fixed::INDEX | Fixed::DOUBLE_SLASH) => needs_slash = true,
             KeyRef::Fixed(Fixed::TRAILING_SLASH) => slash = true,
             KeyRef::Fixed(Fixed::EXTENSION) => extension = true,
@@ -69,6 +88,44 @@ fn bare_path(cells: &Cells) -> bool {
             }),
             _ => true,
         })
+}
+
+/// Segments of the path, as no rule has written them.
+fn depth(cells: &Cells) -> usize {
+    let cell = cells.list.iter().find(|cell| cell.key == KeyRef::Fixed(Fixed::DEPTH));
+    cell.map_or(0, |cell| cells.value(cell).iter().fold(0, |n, b| n * 10 + usize::from(b - b'0')))
+}
+
+/// The last segment without its extension is cut into the same parts, and is nothing else.
+fn bare_segment(cells: &Cells, cut: Cut) -> bool {
+    let depth = depth(cells);
+    let mut parts = cells.list.iter().filter_map(|cell| match cell.key {
+        KeyRef::Fixed(fixed) => {
+            fixed.as_path().filter(|(segment, _)| segment + 1 == depth).map(|(_, part)| (part, cell))
+        }
+        _ => None,
+    });
+    let Some((_, first)) = parts.clone().next() else { return false };
+    let end = parts.clone().next_back().map_or(first.end, |(_, cell)| cell.end);
+    if depth + 1 >= MAX_SEGMENTS || first.start >= end {
+        return false;
+    }
+    let bytes = cells.bytes(first.start, end);
+    let dot = segment::last_dot(bytes);
+    let slash = |cell: &crate::url::Cell| {
+        matches!(cell.key, KeyRef::Fixed(Fixed::TRAILING_SLASH | Fixed::INDEX | Fixed::DOUBLE_SLASH))
+    };
+    if segment::is_index(bytes, dot) || bytes == b"." || bytes == b".." || cells.list.iter().any(slash) {
+        return false;
+    }
+    let mut at = first.start;
+    let ends = segment::ends(bytes, dot, cut.delimiters);
+    Part::ORDER.into_iter().zip(ends).all(|(part, end)| {
+        let end = first.start + end as u32;
+        let from = std::mem::replace(&mut at, end);
+        let same = |(own, cell): (Part, &crate::url::Cell)| own == part && (cell.start, cell.end) == (from, end);
+        end == from || part != Part::Extension && parts.next().is_some_and(same)
+    }) && parts.next().is_none()
 }
 
 /// The query without some of its keys is cut into the same keys.

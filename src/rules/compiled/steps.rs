@@ -2,8 +2,8 @@
 
 use super::index::hash;
 use super::{
-    ABSENT, Check, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, NO_CELL, OTHER, Program, Slot,
-    SlotState, State, Step, bit, part, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, NO_CELL, OTHER, Program, Slot, SlotState,
+    State, Step, bit, part, touch,
 };
 use crate::rules::functions;
 use crate::rules::types::Function;
@@ -47,11 +47,9 @@ impl CompiledSite {
         let cell = &mut cells.list[usize::from(at)];
         state.disordered |= cell.key == KeyRef::Fixed(Fixed::ORDER);
         state.touched |= match cell.key {
-            KeyRef::Fixed(Fixed::FRAGMENT | Fixed::EMPTY_QUERY | Fixed::WHOLE_QUERY) => touch::HARMLESS,
-            KeyRef::Fixed(Fixed::TRAILING_SLASH | Fixed::INDEX) => touch::SLASH,
-            KeyRef::Fixed(Fixed::DOUBLE_SLASH) => touch::DOUBLED,
-            KeyRef::Fixed(Fixed::ORDER) | KeyRef::Query(..) => touch::QUERY,
-            KeyRef::Fixed(_) | KeyRef::Param(..) => touch::SHAPE,
+            KeyRef::Fixed(fixed) => touch::without(fixed),
+            KeyRef::Query(..) => touch::QUERY,
+            KeyRef::Param(..) => touch::SHAPE,
         };
         cell.key = GONE;
         state.gone += 1;
@@ -158,8 +156,7 @@ impl CompiledSite {
         cells: &mut Cells,
         state: &mut State,
     ) -> bool {
-        let named = part(&self.checks, program.checks).iter().filter(|(_, check)| *check != Check::Absent).count();
-        if cells.list.len() - state.gone != named {
+        if cells.list.len() - state.gone != usize::from(program.named) {
             return false;
         }
         state.source.clear();

@@ -59,7 +59,7 @@ impl CompiledSite {
 
     fn trace_rules(&self, split: &Split, site: &SiteRules, scratch: &mut Scratch, without: u16) -> (Pairs, Vec<Step>) {
         scratch.cells.cut(split, self.cut);
-        self.code_cells(&mut scratch.cells, &mut scratch.state);
+        self.code_cells(&mut scratch.cells, &mut scratch.state, false);
         let keys = pairs(scratch);
         let mut steps = Vec::new();
         for (index, (program, rule)) in self.programs.iter().zip(&site.rules).enumerate() {

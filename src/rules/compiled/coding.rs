@@ -1,0 +1,232 @@
+//! Values into codes: what a URL pays for each of its pairs.
+
+use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
+use super::{
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_PROGRAM, NO_SLOT, OTHER, Slot,
+    SlotState, State, bit, touch,
+};
+use crate::rules::functions::EMPTY;
+use crate::url::{self, Cells, Fixed, KeyRef};
+
+/// Cells up to which a rule may leave them out at once.
+const MOST_GONE: usize = 63;
+
+impl CompiledSite {
+    /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters; gives the programs of the
+    /// first word that may act, and those whose work was done here, [at once](super::at_once).
+    pub(super) fn code_cells(&self, cells: &mut Cells, state: &mut State, at_once: bool) -> (u64, u64) {
+        let State { slots, marks, .. } = state;
+        slots.clear();
+        slots.resize(usize::from(self.slots), SlotState::EMPTY);
+        marks.clear();
+        marks.resize(cells.list.len(), Mark::NONE);
+        let mut coding = Coding::new(self, slots, at_once);
+        for ((cell, mark), at) in cells.list.iter().zip(marks.iter_mut()).zip(0u16..) {
+            let value = cells.value(cell);
+            *mark = match cell.key {
+                KeyRef::Fixed(Fixed(number)) => coding.fixed(number, at, value),
+                KeyRef::Query(a, b) => coding.named(hash(cells.bytes(a, b), QUERY_SEED), at, value),
+                KeyRef::Param(a, b) => coding.named(hash(cells.bytes(a, b), PARAM_SEED), at, value),
+            };
+        }
+        let repeats = cells.list.len() - cells.query_from != cells.names.len();
+        let unusual = (self.ordered || repeats) && !url::is_usual_order(cells, |_, at| marks[at].rank);
+        let disordered = unusual && coding.leaves_order_out();
+        if unusual && !disordered {
+            url::write_order(cells);
+            // The new cell stands before those of the query.
+            let at = cells.query_from - 1;
+            if at < MOST_GONE {
+                let behind = coding.gone >> at << at;
+                coding.gone += behind;
+            }
+            for mark in &marks[at..] {
+                if mark.slot != NO_SLOT {
+                    coding.slots[usize::from(mark.slot)].cell += 1;
+                }
+            }
+            let mark = coding.fixed(Fixed::ORDER.0, at as u16, cells.value(&cells.list[at]));
+            marks.insert(at, mark);
+        }
+        let Coding { present, identity, empty, pass, act, mut gone, wrote, done, touched, .. } = coding;
+        state.holds |= if empty { EMPTY } else { 0 };
+        (state.present, state.identity) = (present, identity);
+        (state.gone, state.touched, state.disordered) = (gone.count_ones() as usize, touched, disordered);
+        while gone != 0 {
+            cells.list[gone.trailing_zeros() as usize].key = GONE;
+            gone &= gone - 1;
+        }
+        for (at, code) in wrote.into_iter().enumerate().filter(|&(_, code)| code != ABSENT) {
+            let (start, end) = self.constant(code, cells, state);
+            (cells.list[at].start, cells.list[at].end) = (start, end);
+        }
+        (pass & act, done)
+    }
+}
+
+/// The cells of one URL while they are coded. The lists of the site stand here as slices: what a URL pays for every pair
+/// is these few loads.
+struct Coding<'s> {
+    fixed: &'s [u8],
+    columns: &'s [Column],
+    slotted: usize,
+    values: &'s [Constant],
+    pool: &'s [u8],
+    rows: &'s [[u64; 2]],
+    row_words: usize,
+    named: &'s Index,
+    codes: &'s Index,
+    identified: bool,
+    slots: &'s mut [SlotState],
+    present: u64,
+    identity: u64,
+    /// A value is empty.
+    empty: bool,
+    /// Of the first word: the programs that all values let pass, and those that one of them may set to work.
+    pass: u64,
+    act: u64,
+    /// Rules may act while the URL is read.
+    at_once: bool,
+    /// The programs that did.
+    done: u64,
+    /// Cells that they left out, one bit each.
+    gone: u64,
+    /// Codes that they gave scheme and host.
+    wrote: [u32; 2],
+    /// As [`State::touched`].
+    touched: u8,
+}
+
+impl<'s> Coding<'s> {
+    fn new(site: &'s CompiledSite, slots: &'s mut [SlotState], at_once: bool) -> Coding<'s> {
+        // The first row is that of every URL.
+        let [pass, act] = site.rows.first().copied().unwrap_or_default();
+        Coding {
+            fixed: &site.fixed,
+            columns: &site.columns,
+            slotted: slots.len(),
+            values: &site.values,
+            pool: &site.pool,
+            rows: &site.rows,
+            row_words: site.row_words(),
+            named: &site.named,
+            codes: &site.codes,
+            identified: site.identified,
+            slots,
+            present: EVER,
+            identity: 0,
+            empty: false,
+            pass,
+            act,
+            at_once,
+            done: 0,
+            gone: 0,
+            wrote: [ABSENT; 2],
+            touched: 0,
+        }
+    }
+
+    /// Leaves out the unusual order of parameters, which has no cell yet; false where no rule does at once.
+    fn leaves_order_out(&mut self) -> bool {
+        let slot = self.fixed.get(usize::from(Fixed::ORDER.0)).copied().unwrap_or(NO_FIXED);
+        let Some(column) = self.columns[..self.slotted].get(usize::from(slot)) else { return false };
+        if column.at_once == NO_PROGRAM || !self.at_once {
+            return false;
+        }
+        self.done |= 1 << column.at_once;
+        self.touched |= touch::QUERY;
+        true
+    }
+
+    /// Leaves out the cell at `at`.
+    #[inline(always)]
+    fn drop(&mut self, column: &Column, at: u16) -> Mark {
+        self.done |= 1 << column.at_once;
+        self.gone |= 1 << at;
+        self.touched |=
+            if let Class::Fixed(number) = column.class { touch::without(Fixed(number)) } else { touch::QUERY };
+        Mark { hash: 0, rank: column.rank, slot: NO_SLOT }
+    }
+
+    /// Gives the cell at `at`, scheme or host, the value that it has in the end; `same` where it has it already.
+    #[inline(always)]
+    fn set(&mut self, column: &Column, slot: usize, at: u16, same: bool) -> Mark {
+        let Constant { hash, row, .. } = self.values[column.becomes as usize];
+        if !same {
+            self.done |= 1 << column.at_once;
+            self.wrote[usize::from(at)] = column.becomes;
+            self.touched |= if at == 0 { touch::SCHEME } else { touch::HARMLESS };
+        }
+        self.slots[slot] = SlotState { code: column.becomes, cell: at, row };
+        self.present |= bit(slot as Slot);
+        self.identity = self.identity.wrapping_add(hash);
+        if let Some(bits) = self.rows.get(usize::from(row) * self.row_words) {
+            self.pass &= bits[0];
+            self.act |= bits[1];
+        }
+        Mark { hash, rank: column.rank, slot: slot as Slot }
+    }
+
+    #[inline(always)]
+    fn fixed(&mut self, number: u8, at: u16, value: &[u8]) -> Mark {
+        let slot = self.fixed.get(usize::from(number)).copied().unwrap_or(NO_FIXED);
+        if slot == NO_FIXED {
+            return self.other(u32::MAX, value, fixed_seed(number));
+        }
+        self.slotted(usize::from(slot), at, value)
+    }
+
+    /// A cell with a name, by the hash of the name.
+    #[inline(always)]
+    fn named(&mut self, seed: u64, at: u16, value: &[u8]) -> Mark {
+        let columns = self.columns;
+        match self.named.find(seed, |at| columns[at as usize].seed) {
+            Some(column) if (column as usize) < self.slotted => self.slotted(column as usize, at, value),
+            Some(column) => self.other(columns[column as usize].rank, value, seed),
+            None => self.other(u32::MAX, value, seed),
+        }
+    }
+
+    /// A value of a key that no rule mentions.
+    #[inline(always)]
+    fn other(&mut self, rank: u32, value: &[u8], seed: u64) -> Mark {
+        self.empty |= value.is_empty();
+        let hash = if self.identified { hash(value, seed) } else { 0 };
+        self.identity = self.identity.wrapping_add(hash);
+        Mark { hash, rank, slot: NO_SLOT }
+    }
+
+    /// Notes the value of the cell at `at` under its slot.
+    #[inline(always)]
+    fn slotted(&mut self, slot: usize, at: u16, value: &[u8]) -> Mark {
+        let column = &self.columns[slot];
+        if column.at_once != NO_PROGRAM && self.at_once {
+            if column.becomes != ABSENT {
+                let Constant { start, end, .. } = self.values[column.becomes as usize];
+                let same = self.pool[start as usize..end as usize] == *value;
+                return self.set(column, slot, at, same);
+            }
+            if usize::from(at) < MOST_GONE {
+                return self.drop(column, at);
+            }
+        }
+        self.empty |= value.is_empty();
+        let hash = if column.coded | self.identified { hash(value, column.seed) } else { 0 };
+        self.identity = self.identity.wrapping_add(hash);
+        let (mut code, mut row) = (OTHER, column.row);
+        let values = self.values;
+        if column.coded
+            && let Some(found) = self.codes.find(hash, |code| values[code as usize].hash)
+        {
+            (code, row) = (found, values[found as usize].row);
+        }
+        self.slots[slot] = SlotState { code, cell: at, row };
+        self.present |= bit(slot as Slot);
+        // A site without programs has no rows.
+        if let Some(bits) = self.rows.get(usize::from(row) * self.row_words) {
+            self.pass &= bits[0];
+            self.act |= bits[1];
+        }
+        Mark { hash, rank: column.rank, slot: slot as Slot }
+    }
+}
