@@ -1,5 +1,8 @@
-//! `undust rules`: what was learned, in readable form; disabling and enabling; differences; the set of seen URLs.
+//! `undust rules`: what was learned, in readable form; disabling and enabling; differences; compiled rules; the set of
+//! seen URLs.
 
+#[path = "rules/compile.rs"]
+mod compile;
 #[path = "rules/diff.rs"]
 mod diff;
 #[path = "rules/seen.rs"]
@@ -22,7 +25,7 @@ use crate::failure::Failure;
 use crate::messages::say;
 use crate::rules_dir::RulesDir;
 
-/// Lists, shows, disables, enables and compares rules.
+/// Lists, shows, disables, enables, compares and compiles rules.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct RulesArgs {
@@ -37,6 +40,7 @@ enum What {
     Disable(DisableArgs),
     Enable(EnableArgs),
     Diff(diff::DiffArgs),
+    Compile(compile::CompileArgs),
     Seen(seen::SeenArgs),
 }
 
@@ -120,6 +124,7 @@ pub fn run(args: RulesArgs) -> Result<(), Failure> {
         What::Disable(args) => disable(args),
         What::Enable(args) => enable(args),
         What::Diff(args) => diff::run(args),
+        What::Compile(args) => compile::run(args),
         What::Seen(args) => seen::run(args),
     }
 }

@@ -5,19 +5,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use undust::io::rules::{LeanFile, RuleFile, read_overrides};
+use undust::model::hash128;
 use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
 use undust::rules::file::Header;
 use undust::rules::overrides::Overrides;
 
 use crate::cluster::digest_of;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::messages::say;
 
 /// Where the rules are.
 #[derive(Args, Debug)]
 pub struct RulesDir {
-    /// Folder that `undust learn` wrote.
+    /// Folder that `undust learn` wrote, or its rule file; for applying also the file of `undust rules compile`.
     #[arg(long, value_name = "DIR")]
     rules: PathBuf,
     /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
@@ -58,17 +59,28 @@ impl RulesDir {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn digest(&self) -> Result<String, Failure> {
+        if LeanFile::open(&self.rules, self.allow_partial)?.is_compiled() {
+            let unread = |error| Failure::new(Exit::Failed, format!("{}: {error}", self.rules.display()));
+            let bytes = std::fs::read(&self.rules).map_err(unread)?;
+            let lean = self.lean()?.map(|file| (file.header, format!("{:?}", file.overrides)));
+            return Ok(digest_of(&(lean, hash128(&bytes).to_string())));
+        }
         let file = self.read()?;
         Ok(digest_of(&(&file.header, &file.sites, format!("{:?}", file.overrides))))
     }
 
     /// Opens them for applying, less what is disabled or too old.
     pub fn open(&self) -> Result<RuleSet, Failure> {
+        Ok(self.lean()?.map(LeanFile::compile).transpose()?.unwrap_or_default())
+    }
+
+    /// As [`open`](Self::open); the sites are not read yet. `None` where the rules are too old.
+    pub fn lean(&self) -> Result<Option<LeanFile>, Failure> {
         let mut file = LeanFile::open(&self.rules, self.allow_partial)?;
         if let Some(overrides) = self.overrides()? {
             file.overrides = overrides;
         }
-        if self.too_old(&file.header)? { Ok(RuleSet::default()) } else { Ok(file.compile()?) }
+        Ok(if self.too_old(&file.header)? { None } else { Some(file) })
     }
 
     /// The overrides that are named here.

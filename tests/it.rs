@@ -87,6 +87,8 @@ mod published_figures;
 mod published_learn;
 #[path = "it/rule_file.rs"]
 mod rule_file;
+#[path = "it/rules_packed.rs"]
+mod rules_packed;
 #[path = "it/rules_shared.rs"]
 mod rules_shared;
 #[path = "it/synth.rs"]

@@ -37,6 +37,7 @@ pub mod fetch;
 pub mod http;
 pub mod journal;
 pub mod jsonl;
+mod lean;
 mod lines;
 pub mod members;
 mod mime;

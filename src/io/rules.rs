@@ -2,17 +2,18 @@
 //! URLs were seen.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader};
-use std::ops::Range;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::thread::ScopedJoinHandle;
 
 use super::error::IoError;
 use super::output::{atomic_write, require_success};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::filter::{FilterError, SeenFilter};
 use crate::rules::overrides::{Overrides, OverridesError};
-use crate::rules::{Lean, LeanSite, RuleSet, Scratch, SharedRules, SiteRules};
+use crate::rules::packed::{PackedError, is_packed};
+use crate::rules::{RuleSet, SharedRules, SiteRules};
+
+pub use super::lean::LeanFile;
 
 /// Name of the rule file in the folder of a result.
 pub const RULES_FILE: &str = "rules.jsonl";
@@ -49,6 +50,36 @@ pub enum OpenError {
         /// What is wrong with it, with the line and a way out.
         source: OverridesError,
     },
+    /// Compiled rules are faulty or those of another version.
+    #[error("{path}: {source}")]
+    Packed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and a way out.
+        source: PackedError,
+    },
+    /// Compiled rules where all that is known of rules is asked for.
+    #[error(
+        "{path}: compiled rules, which are for applying: their evidence is in the folder that they were compiled from; \
+         name that"
+    )]
+    Compiled {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Other rules are disabled than when the rules were compiled.
+    #[error(
+        "{path}: {disabled} rules are disabled in it, and {wanted} by the overrides given or beside it, not the same ones: \
+         compile the rules again with `undust rules compile`"
+    )]
+    OtherOverrides {
+        /// The file.
+        path: PathBuf,
+        /// Overrides when it was compiled.
+        disabled: usize,
+        /// Overrides now.
+        wanted: usize,
+    },
     /// The set of seen URLs is damaged.
     #[error("{path}: {source}")]
     Seen {
@@ -59,122 +90,15 @@ pub enum OpenError {
     },
 }
 
-/// A rule file that is compiled as it is read: what applying needs is kept, evidence stays on disk. Memory beside the
-/// set: two blocks of 16 MiB of lines, and what is read of one of them.
-#[derive(Debug)]
-pub struct LeanFile {
-    /// Its first line.
-    pub header: Header,
-    /// What is disabled, from the file beside it; empty without one.
-    pub overrides: Overrides,
-    path: PathBuf,
-    sites: file::Sites<BufReader<File>>,
-}
-
-impl LeanFile {
-    /// As [`RuleFile::open`]; the sites are not read yet.
-    ///
-    /// # Errors
-    /// [`OpenError`] with the path and a way out.
-    pub fn open(path: &Path, allow_partial: bool) -> Result<LeanFile, OpenError> {
-        let (path, overrides) = found(path, allow_partial)?;
-        let reader = File::open(&path).map_err(IoError::read(&path))?;
-        match file::Sites::open(BufReader::with_capacity(256 << 10, reader)) {
-            Ok((header, sites)) => Ok(LeanFile { header, overrides, path, sites }),
-            Err(source) => Err(OpenError::File { path, source }),
-        }
-    }
-
-    /// Reads and compiles what is not disabled, on the processors that there are: some megabytes at a time, while the next
-    /// are read. The result does not depend on their number.
-    ///
-    /// # Errors
-    /// [`OpenError::File`] with the line and a way out.
-    pub fn compile(mut self) -> Result<RuleSet, OpenError> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let mut rules = Lean::default();
-        let overrides = &self.overrides;
-        let sites = &mut self.sites;
-        let mut compile = || -> Result<(), RuleFileError> {
-            let (mut lines, mut next) = (Vec::new(), Vec::new());
-            let mut first = sites.next_lines(LINES_BYTES, &mut lines)?;
-            while !lines.is_empty() {
-                let (done, read) = std::thread::scope(|scope| {
-                    let lines = lines.as_slice();
-                    let work = |part| scope.spawn(move || compile_lines(first, lines, part, overrides));
-                    let workers: Vec<_> = parts(lines, threads).into_iter().map(work).collect();
-                    let read = sites.next_lines(LINES_BYTES, &mut next);
-                    // A panic there is one here.
-                    let done = |worker: ScopedJoinHandle<'_, Compiled>| {
-                        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                    };
-                    (workers.into_iter().map(done).collect::<Vec<_>>(), read)
-                });
-                // The first fault of the file is the one that is told.
-                for (line, site) in (first..).zip(done.into_iter().flatten()) {
-                    let site = site?;
-                    rules.last().map_or(Ok(()), |before| file::in_order(line, before, site.name()))?;
-                    rules.push(site);
-                }
-                first = read?;
-                std::mem::swap(&mut lines, &mut next);
-            }
-            Ok(())
-        };
-        match compile() {
-            Ok(()) => Ok(rules.finish()),
-            Err(source) => Err(OpenError::File { path: self.path, source }),
-        }
-    }
-}
-
-/// Threads that compile, at most.
-const MOST_THREADS: usize = 8;
-/// Bytes of lines that are compiled at a time (one line more).
-const LINES_BYTES: usize = 16 << 20;
-
-/// What became of lines, in their order.
-type Compiled = Vec<Result<LeanSite, RuleFileError>>;
-
-/// Cuts lines into about equal ranges of whole lines.
-fn parts(lines: &[u8], parts: usize) -> Vec<Range<usize>> {
-    let (share, mut from, mut all) = (lines.len().div_ceil(parts), 0, Vec::new());
-    while from < lines.len() {
-        let least = lines.len().min(from + share) - 1;
-        let end = memchr::memchr(b'\n', &lines[least..]).map_or(lines.len(), |at| least + at + 1);
-        all.push(from..end);
-        from = end;
-    }
-    all
-}
-
-/// Compiles a range of whole lines, the first of which has this number.
-fn compile_lines(first: u64, lines: &[u8], range: Range<usize>, overrides: &Overrides) -> Compiled {
-    let mut scratch = Scratch::default();
-    let mut done = Vec::new();
-    let mut from = range.start;
-    for end in memchr::memchr_iter(b'\n', &lines[range.clone()]).map(|at| range.start + at) {
-        let text = &lines[from..end];
-        // The number of a line is asked for where something is wrong with it.
-        let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
-        let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
-            overrides.apply(std::slice::from_mut(&mut site));
-            LeanSite::new(site, &mut scratch)
-        });
-        done.push(site);
-        from = end + 1;
-    }
-    done
-}
-
-/// The rule file at `path`, and the overrides beside it.
-fn found(path: &Path, allow_partial: bool) -> Result<(PathBuf, Overrides), OpenError> {
+/// The rule file at `path`, and the overrides beside it, where there are some.
+pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(PathBuf, Option<Overrides>), OpenError> {
     // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
     let file = rule_file(path)?;
     if path.is_dir() {
         require_success(path, allow_partial)?;
     }
-    let overrides = read_overrides(&file.with_file_name(OVERRIDES_FILE))?;
+    let beside = file.with_file_name(OVERRIDES_FILE);
+    let overrides = if beside.exists() { Some(read_overrides(&beside)?) } else { None };
     Ok((file, overrides))
 }
 
@@ -197,10 +121,12 @@ impl RuleFile {
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: &Path, allow_partial: bool) -> Result<RuleFile, OpenError> {
         let (file, overrides) = found(path, allow_partial)?;
-        let reader = File::open(&file).map_err(IoError::read(&file))?;
-        let (header, sites) = file::read(&mut BufReader::with_capacity(256 << 10, reader))
-            .map_err(|source| OpenError::File { path: file, source })?;
-        Ok(RuleFile { header, sites, overrides })
+        let mut reader = BufReader::with_capacity(256 << 10, File::open(&file).map_err(IoError::read(&file))?);
+        if is_packed(reader.fill_buf().map_err(IoError::read(&file))?) {
+            return Err(OpenError::Compiled { path: file });
+        }
+        let (header, sites) = file::read(&mut reader).map_err(|source| OpenError::File { path: file, source })?;
+        Ok(RuleFile { header, sites, overrides: overrides.unwrap_or_default() })
     }
 
     /// Compiles what is not disabled.
@@ -212,7 +138,7 @@ impl RuleFile {
 
 impl RuleSet {
     /// Opens the rules in the folder `path`, which must hold `_SUCCESS`, or in the rule file `path` itself, for applying
-    /// ([`LeanFile`]; for explaining open a [`RuleFile`]). What the overrides file beside them disables is left out.
+    /// ([`LeanFile`]; for explaining open a [`RuleFile`]), or compiled rules. What the overrides file beside them disables is left out.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.

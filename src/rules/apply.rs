@@ -13,6 +13,7 @@ use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
+use serde::{Deserialize, Serialize};
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
 ///
@@ -33,7 +34,7 @@ pub struct RuleSet {
 }
 
 /// What is kept of a site beside its program.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Names {
     site: Box<str>,
     /// Ids of its rules, a line each.
@@ -52,8 +53,9 @@ impl Names {
 #[derive(Debug, Default)]
 pub struct Lean(RuleSet);
 
-/// A site compiled for a [`Lean`] set, on whichever thread.
-#[derive(Debug)]
+/// A site compiled for a [`Lean`] set, on whichever thread. Written it is a site of compiled rules
+/// ([`packed`](super::packed)).
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LeanSite {
     names: Names,
     hosts: Vec<String>,
@@ -64,6 +66,11 @@ impl LeanSite {
     /// Compiles a site.
     pub fn new(site: SiteRules, scratch: &mut Scratch) -> LeanSite {
         LeanSite { names: Names::of(&site), compiled: Compiled::new(&site, scratch), hosts: site.hosts }
+    }
+
+    /// Learned with `--method published`.
+    pub(super) fn is_published(&self) -> bool {
+        matches!(self.compiled, Compiled::Published(_))
     }
 
     /// Its name.
@@ -78,11 +85,6 @@ impl Lean {
         self.0.add(site.names, &site.hosts, site.compiled);
     }
 
-    /// Name of the site that came last.
-    pub fn last(&self) -> Option<&str> {
-        self.0.names.last().map(|names| &*names.site)
-    }
-
     /// The set.
     pub fn finish(mut self) -> RuleSet {
         self.0.names.shrink_to_fit();
@@ -92,10 +94,11 @@ impl Lean {
 }
 
 /// The program of one site, by the method that learned it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "nearly all sites are of the large one, and a pointer is a cache miss")]
 pub(crate) enum Compiled {
     Undust(CompiledSite),
+    #[serde(skip)]
     Published(Box<PublishedSite>),
 }
 

@@ -16,6 +16,7 @@ mod mirrors;
 mod reduce;
 mod rows;
 mod settled;
+mod sorted;
 mod spans;
 mod stays;
 mod steps;
@@ -26,6 +27,7 @@ use super::apply::Scratch;
 use super::types::Function;
 use crate::url::{self, Cell, Cut, Fixed, KeyRef, Split};
 use index::Index;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 
@@ -104,7 +106,7 @@ impl Mark {
     const NONE: Mark = Mark { hash: 0, rank: u32::MAX, slot: NO_SLOT };
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Check {
     Is(u32),
     /// Codes: a range of the words.
@@ -114,7 +116,7 @@ enum Check {
     Absent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     /// The key is left out.
     Drop(Slot),
@@ -126,7 +128,7 @@ enum Step {
 }
 
 /// Where a key of a target form gets its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Fill {
     Constant(u32),
     From(Slot),
@@ -178,7 +180,7 @@ fn bit(slot: Slot) -> u64 {
 }
 
 /// What a program needs to do anything, as bits of the first slots: asked before its checks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Gate {
     /// Slots that must be present or must be absent.
     asked: u64,
@@ -189,7 +191,7 @@ struct Gate {
 }
 
 /// One rule; ranges are of the lists of the site.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Program {
     gate: Gate,
     checks: (u32, u32),
@@ -207,7 +209,7 @@ struct Program {
 }
 
 /// A value that rules write, as a range of the pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Constant {
     /// Hash under its key.
     hash: u64,
@@ -222,7 +224,7 @@ struct Constant {
 }
 
 /// Kind of a key; fixed keys hold their number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Class {
     Fixed(u8),
     Param,
@@ -230,7 +232,7 @@ enum Class {
 }
 
 /// A key that rules mention (it has a slot), or a query key that has a place in the usual order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Column {
     /// Seed of the hashes of its values; of a named key the hash of its name.
     seed: u64,
@@ -289,7 +291,7 @@ impl BuildHasher for AsIs {
 }
 
 /// The rules of one site, compiled: a few flat lists, so that a site of six rules takes little over a kilobyte.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CompiledSite {
     cut: Cut,
     /// Exceptions or look-ups ask for the identity of a URL.
@@ -328,15 +330,18 @@ pub struct CompiledSite {
 }
 
 /// Exceptions and look-ups of a site.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Pages {
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
+    #[serde(with = "sorted")]
     exceptions: HashMap<u64, u16, AsIs>,
     /// Canonical URL (index of a seen member) by the identity of the reduced URL.
+    #[serde(with = "sorted")]
     lookups: HashMap<u64, u32, AsIs>,
     /// Seen members, in the memory they have in the rule set.
     seen: Urls,
     /// Those that are their own canonical URL, by the hash of their bytes.
+    #[serde(with = "sorted::keys")]
     own: HashSet<u64, AsIs>,
     spans: spans::Spans,
 }

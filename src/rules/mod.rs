@@ -11,6 +11,7 @@ pub mod filter;
 pub mod functions;
 pub mod lines;
 pub mod overrides;
+pub mod packed;
 mod params;
 pub mod published;
 mod seal;

@@ -9,6 +9,7 @@ use super::keys::{
 use super::safe::Split;
 use super::{scan, segment};
 use crate::model::hash64_seeded;
+use serde::{Deserialize, Serialize};
 
 /// One key-value pair; the value is a range of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Cell {
 }
 
 /// How a site's URLs are cut, compiled from [`Tokens`](crate::rules::Tokens).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// `:`, `,`, `=`, `!` that cut segments, as bits 0 to 3.
     pub delimiters: u8,

@@ -109,7 +109,7 @@ fn value() -> impl Strategy<Value = String> {
     prop::sample::select(&VALUES[..]).prop_map(str::to_owned)
 }
 
-fn url() -> impl Strategy<Value = String> {
+pub fn url() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => prop::sample::select(&URLS[..]).prop_map(str::to_owned),
         1 => (prop::sample::select(&URLS[..]), value()).prop_map(|(u, v)| format!("{u}{v}")),
@@ -194,7 +194,7 @@ fn form() -> impl Strategy<Value = Rule> {
     )
 }
 
-fn site() -> impl Strategy<Value = SiteRules> {
+pub fn site() -> impl Strategy<Value = SiteRules> {
     let rules = prop::collection::vec(prop_oneof![3 => rule(), 2 => form()], 0..4);
     let pairs = || prop::collection::vec((url(), url()).prop_map(|(a, b)| [a, b]), 0..3);
     let order = prop::collection::vec(prop::sample::select(vec!["a=", "b=", "a", ""]).prop_map(str::to_owned), 0..3);

@@ -1,5 +1,7 @@
 //! Hashes of values and the small tables that find them: what a URL pays for every pair.
 
+use serde::{Deserialize, Serialize};
+
 /// Seed of the names of path parameters.
 pub(super) const PARAM_SEED: u64 = 0x9fb2_1c65_1e98_df25;
 /// Seed of the names of query keys.
@@ -53,7 +55,7 @@ fn fold(a: u64, b: u64) -> u64 {
 
 /// Places of items by their hashes: open addressing over four bytes a place, at most half full. The hashes stand with
 /// the items.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Index(Box<[u32]>);
 
 const FREE: u32 = u32::MAX;

@@ -6,16 +6,18 @@ use crate::rules::apply::Scratch;
 use crate::rules::spans::{number, span_group};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Fixed, Key};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Numbers, both ends included, and the canonical URL as an index of the seen members; sorted within a group.
 type Pages = Vec<(u64, u64, u32)>;
 
 /// The spans of a site.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Spans {
     /// Slot of each key, its seed, and whether its absence is a value, in the order in which they are asked.
     keys: Vec<(Slot, u64, bool)>,
+    #[serde(with = "super::sorted")]
     groups: HashMap<u64, Pages, AsIs>,
 }
 

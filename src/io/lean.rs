@@ -1,0 +1,220 @@
+//! Opening rules for applying: a rule file is compiled as it is read, compiled rules are taken as they are; some megabytes
+//! at a time, on the processors that there are, while the next are read. The result does not depend on their number.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
+
+use super::error::IoError;
+use super::output::PendingFile;
+use super::rules::{OpenError, found};
+use crate::rules::file::{self, Header, RuleFileError};
+use crate::rules::overrides::Overrides;
+use crate::rules::packed::{Block, Blocks, PackedHeader, Packer, is_packed};
+use crate::rules::{Lean, LeanSite, RuleSet, Scratch};
+
+/// Threads that compile, at most.
+const MOST_THREADS: usize = 8;
+/// Bytes that are taken at a time (a line or a block more).
+const PIECE: usize = 16 << 20;
+
+/// Rules that are opened for applying: what that needs is kept, evidence stays on disk. Memory beside the set: two pieces
+/// of 16 MiB of the file, and what is read of one of them.
+#[derive(Debug)]
+pub struct LeanFile {
+    /// First line of the rule file.
+    pub header: Header,
+    /// What is disabled: from the file beside it, empty without one; of compiled rules without one, what was disabled when
+    /// they were compiled.
+    pub overrides: Overrides,
+    path: PathBuf,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Lines(file::Sites<BufReader<File>>),
+    /// With what was disabled.
+    Packed(Blocks<BufReader<File>>, Overrides),
+}
+
+impl LeanFile {
+    /// Opens the rules in the folder `path`, which must hold `_SUCCESS` unless `allow_partial`, the rule file `path` or
+    /// the compiled rules `path`; the sites are not read yet.
+    ///
+    /// # Errors
+    /// [`OpenError`] with the path and a way out.
+    pub fn open(path: &Path, allow_partial: bool) -> Result<LeanFile, OpenError> {
+        let (path, overrides) = found(path, allow_partial)?;
+        let file = File::open(&path).map_err(IoError::read(&path))?;
+        let mut reader = BufReader::with_capacity(256 << 10, file);
+        if is_packed(reader.fill_buf().map_err(IoError::read(&path))?) {
+            return match Blocks::open(reader) {
+                Err(source) => Err(OpenError::Packed { path, source }),
+                Ok((PackedHeader { rules, overrides: packed }, blocks)) => {
+                    let overrides = overrides.unwrap_or_else(|| packed.clone());
+                    Ok(LeanFile { header: rules, overrides, path, source: Source::Packed(blocks, packed) })
+                }
+            };
+        }
+        match file::Sites::open(reader) {
+            Ok((header, sites)) => {
+                let overrides = overrides.unwrap_or_default();
+                Ok(LeanFile { header, overrides, path, source: Source::Lines(sites) })
+            }
+            Err(source) => Err(OpenError::File { path, source }),
+        }
+    }
+
+    /// These are compiled rules.
+    pub fn is_compiled(&self) -> bool {
+        matches!(self.source, Source::Packed(..))
+    }
+
+    /// Reads what is not disabled.
+    ///
+    /// # Errors
+    /// [`OpenError::File`] with the line and a way out; of compiled rules [`OpenError::Packed`], and
+    /// [`OpenError::OtherOverrides`] where other rules are disabled now.
+    pub fn compile(self) -> Result<RuleSet, OpenError> {
+        let mut rules = Lean::default();
+        self.sites(&mut |site| {
+            rules.push(site);
+            Ok(())
+        })?;
+        Ok(rules.finish())
+    }
+
+    /// Writes them to `out` as compiled rules, whole or not at all; gives the number of sites.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile), and what the system refuses.
+    pub fn pack(self, out: &Path) -> Result<u64, OpenError> {
+        let header = PackedHeader { rules: self.header.clone(), overrides: self.overrides.clone() };
+        let faulty = |source| OpenError::Packed { path: out.to_owned(), source };
+        let mut packer = Packer::new(&header, PendingFile::create(out)?).map_err(faulty)?;
+        let mut sites = 0;
+        self.sites(&mut |site| {
+            sites += 1;
+            packer.push(&site).map_err(faulty)
+        })?;
+        packer.finish().map_err(faulty)?.commit()?;
+        Ok(sites)
+    }
+
+    /// Gives all sites in their order to `sink`.
+    fn sites(self, sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let LeanFile { overrides, path, source, .. } = self;
+        match source {
+            Source::Lines(sites) => from_lines(sites, &overrides, &path, threads, sink),
+            Source::Packed(blocks, packed) if overrides == packed => from_blocks(blocks, &path, threads, sink),
+            Source::Packed(_, packed) => Err(OpenError::OtherOverrides {
+                path,
+                disabled: packed.iter().count(),
+                wanted: overrides.iter().count(),
+            }),
+        }
+    }
+}
+
+fn from_lines(
+    mut sites: file::Sites<BufReader<File>>,
+    overrides: &Overrides,
+    path: &Path,
+    threads: usize,
+    sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>,
+) -> Result<(), OpenError> {
+    let faulty = |source| OpenError::File { path: path.to_owned(), source };
+    let (mut lines, mut next, mut before) = (Vec::new(), Vec::new(), None::<String>);
+    let mut first = sites.next_lines(PIECE, &mut lines).map_err(faulty)?;
+    while !lines.is_empty() {
+        let (done, read) = std::thread::scope(|scope| {
+            let lines = lines.as_slice();
+            let work = |part| scope.spawn(move || compile_lines(first, lines, part, overrides));
+            let workers: Vec<_> = parts(lines, threads).into_iter().map(work).collect();
+            let read = sites.next_lines(PIECE, &mut next);
+            (workers.into_iter().map(joined).collect::<Vec<_>>(), read)
+        });
+        // The first fault of the file is the one that is told.
+        for (line, site) in (first..).zip(done.into_iter().flatten()) {
+            let site = site.map_err(faulty)?;
+            let name = site.name().to_owned();
+            before.as_deref().map_or(Ok(()), |before| file::in_order(line, before, &name)).map_err(faulty)?;
+            before = Some(name);
+            sink(site)?;
+        }
+        first = read.map_err(faulty)?;
+        std::mem::swap(&mut lines, &mut next);
+    }
+    Ok(())
+}
+
+fn from_blocks(
+    mut input: Blocks<BufReader<File>>,
+    path: &Path,
+    threads: usize,
+    sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>,
+) -> Result<(), OpenError> {
+    let faulty = |source| OpenError::Packed { path: path.to_owned(), source };
+    let (mut blocks, mut next) = (Vec::new(), Vec::new());
+    input.next_blocks(PIECE, &mut blocks).map_err(faulty)?;
+    while !blocks.is_empty() {
+        let (done, read) = std::thread::scope(|scope| {
+            let work = |blocks: &'_ [Block]| blocks.iter().map(Block::unpack).collect::<Vec<_>>();
+            let share = blocks.len().div_ceil(threads);
+            let workers: Vec<_> = blocks.chunks(share).map(|blocks| scope.spawn(move || work(blocks))).collect();
+            let read = input.next_blocks(PIECE, &mut next);
+            (workers.into_iter().map(joined).collect::<Vec<_>>(), read)
+        });
+        for sites in done.into_iter().flatten() {
+            sites.map_err(faulty)?.into_iter().try_for_each(&mut *sink)?;
+        }
+        read.map_err(faulty)?;
+        std::mem::swap(&mut blocks, &mut next);
+    }
+    Ok(())
+}
+
+/// What a thread made. A panic there is one here.
+fn joined<T>(worker: ScopedJoinHandle<'_, T>) -> T {
+    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Cuts lines into about equal ranges of whole lines.
+fn parts(lines: &[u8], parts: usize) -> Vec<Range<usize>> {
+    let (share, mut from, mut all) = (lines.len().div_ceil(parts), 0, Vec::new());
+    while from < lines.len() {
+        let least = lines.len().min(from + share) - 1;
+        let end = memchr::memchr(b'\n', &lines[least..]).map_or(lines.len(), |at| least + at + 1);
+        all.push(from..end);
+        from = end;
+    }
+    all
+}
+
+/// Compiles a range of whole lines, the first of which has this number.
+fn compile_lines(
+    first: u64,
+    lines: &[u8],
+    range: Range<usize>,
+    overrides: &Overrides,
+) -> Vec<Result<LeanSite, RuleFileError>> {
+    let mut scratch = Scratch::default();
+    let mut done = Vec::new();
+    let mut from = range.start;
+    for end in memchr::memchr_iter(b'\n', &lines[range.clone()]).map(|at| range.start + at) {
+        let text = &lines[from..end];
+        // The number of a line is asked for where something is wrong with it.
+        let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
+        let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
+            overrides.apply(std::slice::from_mut(&mut site));
+            LeanSite::new(site, &mut scratch)
+        });
+        done.push(site);
+        from = end + 1;
+    }
+    done
+}

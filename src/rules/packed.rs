@@ -1,0 +1,292 @@
+//! Compiled rules as a file: what [`RuleSet`](super::RuleSet) keeps of rules for applying, as it stands in memory, so that
+//! opening the rules of 100,000 sites costs a read and neither parsing nor compiling.
+//!
+//! The first line is JSON, with a check of its bytes as in a rule file. Behind it come blocks of [`SITES`] sites: length,
+//! number of sites (four bytes each, little endian), a check (eight bytes: the XXH3-64 hash of the block, seeded with its
+//! place and that number) and the sites in the wire format of postcard. A block of no sites is the last one. Changed bytes,
+//! blocks that are missing or in another order, and a missing end are errors.
+//!
+//! A compiled file is made from a rule file and thrown away: it holds neither evidence nor examples, nothing else reads
+//! it, and a program reads the layout of its own version only ([`LAYOUT`]). The checks tell damage, not malice: open what
+//! you would run.
+
+use super::apply::LeanSite;
+use super::file::{Format, Header};
+use super::overrides::{Overrides, OverridesError};
+use super::seal::{self, Seal};
+use crate::model::hash64_seeded;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, Read, Write};
+
+/// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
+pub const LAYOUT: Format = Format { major: 1, minor: 0 };
+/// Sites a block.
+const SITES: u32 = 256;
+/// Longest first line: what is disabled stands there.
+const MAX_LINE: u64 = 1 << 30;
+/// How the first line starts.
+const MARK: &[u8] = b"{\"compiled\":";
+
+/// Why compiled rules cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum PackedError {
+    /// The reader failed.
+    #[error("cannot read the compiled rules: {0}")]
+    Read(io::Error),
+    /// The writer failed; what it holds are no compiled rules.
+    #[error("cannot write the compiled rules: {0}")]
+    Write(io::Error),
+    /// The first line is not that of compiled rules.
+    #[error("line 1: not the first line of compiled rules ({why}); compile them again with `undust rules compile`")]
+    Header {
+        /// What was expected.
+        why: String,
+    },
+    /// What is disabled cannot be read.
+    #[error("line 1: {0}; compile the rules again with `undust rules compile`")]
+    Overrides(OverridesError),
+    /// Another layout.
+    #[error(
+        "compiled by undust {writer} (layout {}.{}); this program reads layout {}.{}: compile the rules again with its \
+         `undust rules compile`", .found.major, .found.minor, LAYOUT.major, LAYOUT.minor
+    )]
+    Layout {
+        /// Layout of the file.
+        found: Format,
+        /// Version of the program that wrote it.
+        writer: String,
+    },
+    /// A block is not what was written.
+    #[error("block {block}: not what was written; copy the file again, or compile the rules again")]
+    Damaged {
+        /// The block, from 1.
+        block: u64,
+    },
+    /// The file ends before its last block.
+    #[error("block {block}: the file ends in it; copy the file again, or compile the rules again")]
+    Truncated {
+        /// The block, from 1.
+        block: u64,
+    },
+    /// Rules of a method that exists to be compared with.
+    #[error(
+        "site {site:?}: learned with --method published, which is there to be compared with, and is not compiled; apply \
+         its rules.jsonl"
+    )]
+    Published {
+        /// The site.
+        site: String,
+    },
+}
+
+/// First line of a compiled file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedHeader {
+    /// Header of the rule file.
+    pub rules: Header,
+    /// What was disabled.
+    pub overrides: Overrides,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    compiled: Format,
+    program: String,
+    version: String,
+    rules: Header,
+    /// Text of the overrides file.
+    overrides: String,
+}
+
+/// What the first line of every layout holds.
+#[derive(Deserialize)]
+struct Stamp {
+    compiled: Format,
+    version: String,
+}
+
+/// True where a file starts like compiled rules.
+pub fn is_packed(start: &[u8]) -> bool {
+    start.starts_with(MARK)
+}
+
+/// Writes compiled rules, site by site in their order. Memory: one block.
+#[derive(Debug)]
+pub struct Packer<W> {
+    out: W,
+    block: Vec<u8>,
+    held: u32,
+    number: u64,
+}
+
+impl<W: Write> Packer<W> {
+    /// Writes the first line.
+    ///
+    /// # Errors
+    /// [`PackedError::Write`].
+    pub fn new(header: &PackedHeader, mut out: W) -> Result<Packer<W>, PackedError> {
+        let line = Line {
+            compiled: LAYOUT,
+            program: "undust".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            rules: header.rules.clone(),
+            overrides: header.overrides.text(),
+        };
+        let mut text = serde_json::to_vec(&line).expect("writing strings and numbers into memory cannot fail");
+        seal::close(&mut text, false);
+        text.push(b'\n');
+        out.write_all(&text).map_err(PackedError::Write)?;
+        Ok(Packer { out, block: Vec::new(), held: 0, number: 1 })
+    }
+
+    /// Writes a site.
+    ///
+    /// # Errors
+    /// [`PackedError::Write`], [`PackedError::Published`]. What the writer then holds must not be used.
+    pub fn push(&mut self, site: &LeanSite) -> Result<(), PackedError> {
+        if site.is_published() {
+            return Err(PackedError::Published { site: site.name().to_owned() });
+        }
+        let block = std::mem::take(&mut self.block);
+        self.block = postcard::to_extend(site, block).expect("writing into memory cannot fail");
+        self.held += 1;
+        if self.held == SITES { self.close() } else { Ok(()) }
+    }
+
+    /// Writes the end and gives the writer back.
+    ///
+    /// # Errors
+    /// [`PackedError::Write`].
+    pub fn finish(mut self) -> Result<W, PackedError> {
+        if self.held > 0 {
+            self.close()?;
+        }
+        self.close()?;
+        Ok(self.out)
+    }
+
+    fn close(&mut self) -> Result<(), PackedError> {
+        let too_long = || PackedError::Write(io::Error::other("256 sites of more than 4 GiB"));
+        let length = u32::try_from(self.block.len()).map_err(|_| too_long())?;
+        let check = check(&self.block, self.number, self.held);
+        let mut head = [0; HEAD];
+        head[..4].copy_from_slice(&length.to_le_bytes());
+        head[4..8].copy_from_slice(&self.held.to_le_bytes());
+        head[8..].copy_from_slice(&check.to_le_bytes());
+        self.out.write_all(&head).and_then(|()| self.out.write_all(&self.block)).map_err(PackedError::Write)?;
+        self.block.clear();
+        (self.held, self.number) = (0, self.number + 1);
+        Ok(())
+    }
+}
+
+/// Bytes before a block.
+const HEAD: usize = 16;
+
+fn check(block: &[u8], number: u64, sites: u32) -> u64 {
+    hash64_seeded(block, number << 32 | u64::from(sites))
+}
+
+/// A block of compiled rules, as it was read.
+#[derive(Debug)]
+pub struct Block {
+    bytes: Vec<u8>,
+    number: u64,
+    sites: u32,
+    check: u64,
+}
+
+impl Block {
+    /// The sites of the block, in their order.
+    ///
+    /// # Errors
+    /// [`PackedError::Damaged`].
+    pub fn unpack(&self) -> Result<Vec<LeanSite>, PackedError> {
+        let damaged = || PackedError::Damaged { block: self.number };
+        if check(&self.bytes, self.number, self.sites) != self.check {
+            return Err(damaged());
+        }
+        let mut rest = self.bytes.as_slice();
+        let mut sites = Vec::with_capacity(self.sites.min(SITES) as usize);
+        for _ in 0..self.sites {
+            let (site, behind) = postcard::take_from_bytes(rest).map_err(|_| damaged())?;
+            sites.push(site);
+            rest = behind;
+        }
+        if rest.is_empty() { Ok(sites) } else { Err(damaged()) }
+    }
+}
+
+/// Compiled rules being read, block by block.
+#[derive(Debug)]
+pub struct Blocks<R> {
+    input: R,
+    number: u64,
+    ended: bool,
+}
+
+impl<R: BufRead> Blocks<R> {
+    /// Reads the first line.
+    ///
+    /// # Errors
+    /// [`PackedError`] with a way out.
+    pub fn open(mut input: R) -> Result<(PackedHeader, Blocks<R>), PackedError> {
+        let mut text = Vec::new();
+        (&mut input).take(MAX_LINE).read_until(b'\n', &mut text).map_err(PackedError::Read)?;
+        let wrong = |why: &str| PackedError::Header { why: why.to_owned() };
+        if text.pop() != Some(b'\n') {
+            return Err(wrong("it does not end"));
+        }
+        if !matches!(seal::read(&text), Seal::Intact { last: false }) {
+            return Err(wrong("not what was written, as its \"check\" tells"));
+        }
+        let faulty = |error: serde_json::Error| wrong(&error.to_string());
+        let stamp: Stamp = serde_json::from_slice(&text).map_err(faulty)?;
+        if stamp.compiled != LAYOUT {
+            return Err(PackedError::Layout { found: stamp.compiled, writer: stamp.version });
+        }
+        let line: Line = serde_json::from_slice(&text).map_err(faulty)?;
+        let overrides = Overrides::parse(&line.overrides).map_err(PackedError::Overrides)?;
+        Ok((PackedHeader { rules: line.rules, overrides }, Blocks { input, number: 1, ended: false }))
+    }
+
+    /// Reads the next blocks, about `bytes` of them; none behind the last one. Nothing is checked yet but that they are
+    /// there: [`Block::unpack`] does.
+    ///
+    /// # Errors
+    /// [`PackedError::Read`], [`PackedError::Truncated`], and [`PackedError::Damaged`] for bytes behind the end.
+    pub fn next_blocks(&mut self, bytes: usize, blocks: &mut Vec<Block>) -> Result<(), PackedError> {
+        blocks.clear();
+        let mut read = 0;
+        while read < bytes && !self.ended {
+            let mut head = [0; HEAD];
+            self.input.read_exact(&mut head).map_err(|error| self.short(error))?;
+            let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+            let (length, sites) = (word(0), word(4));
+            let mut block = Vec::new();
+            // Grown as it is read: a damaged length asks for no more than the file holds.
+            (&mut self.input).take(u64::from(length)).read_to_end(&mut block).map_err(|error| self.short(error))?;
+            if block.len() < length as usize {
+                return Err(PackedError::Truncated { block: self.number });
+            }
+            read += HEAD + block.len();
+            let check = u64::from(word(8)) | u64::from(word(12)) << 32;
+            blocks.push(Block { bytes: block, number: self.number, sites, check });
+            if sites == 0 {
+                self.ended = true;
+                if !self.input.fill_buf().map_err(PackedError::Read)?.is_empty() {
+                    return Err(PackedError::Damaged { block: self.number + 1 });
+                }
+            }
+            self.number += 1;
+        }
+        Ok(())
+    }
+
+    fn short(&self, error: io::Error) -> PackedError {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => PackedError::Truncated { block: self.number },
+            _ => PackedError::Read(error),
+        }
+    }
+}
