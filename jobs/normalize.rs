@@ -125,7 +125,7 @@ fn canonicalize(
     args: &NormalizeArgs,
     inputs: Vec<PathBuf>,
     workers: usize,
-    sink: &mut dyn FnMut(&mut Block) -> Result<(), Failure>,
+    sink: &mut (dyn FnMut(&mut Block) -> Result<(), Failure> + Send),
 ) -> Result<(), Failure> {
     let mut inputs = inputs.into_iter();
     let mut current: Option<LineBlocks> = None;

@@ -1,21 +1,24 @@
 //! Blocks through worker threads, out in the order in which they came in.
 //!
 //! ```text
-//! source -> worker 0, 1, .. N-1 -> sink        block k goes through worker k mod N
-//!   ^------------- empty blocks -----|
+//!            worker 0, 1, .. N-1
+//! source ->  read, work, put in its place  -> sink
+//!   ^------------- empty blocks -----------------|
 //! ```
-//! Block k is dealt to worker k mod N and taken back from the same worker, so order needs no buffer of its own. A fixed
-//! number of blocks goes round: memory is bounded by them, and a slow sink holds the source back.
+//! There are no threads but the workers: each reads the next block when it has none, and the one that puts down the block
+//! whose turn it is takes it, and those behind it that are done, to the sink. Who is slow holds up nobody but the sink. A
+//! fixed number of blocks goes round: memory is bounded by them, and a slow sink holds the source back.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Blocks in the pipeline for each worker: one under work, one waiting, one under way to or from it.
-const BLOCKS_PER_WORKER: usize = 3;
+/// Blocks in the pipeline for each worker: one under work, the others done before their turn.
+const BLOCKS_PER_WORKER: usize = 4;
 
 /// Runs blocks through `workers` threads. `source` fills a block that it must clear first, or says false at the end;
-/// `work` is called with a state made by `state` for each thread; `sink` takes the blocks in order, on the calling thread.
-/// With one worker everything happens on the calling thread.
+/// `work` is called with a state made by `state` for each thread; `sink` takes the blocks in order. Source and sink are
+/// called by one thread at a time, not always the same one. With one worker everything happens on the calling thread.
 ///
 /// # Errors
 /// The first of the sink, else of the source; what the source gave before its error goes through first.
@@ -24,7 +27,7 @@ pub fn in_order<B: Default + Send, S, E: Send>(
     mut source: impl FnMut(&mut B) -> Result<bool, E> + Send,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut B, &mut S) + Sync,
-    mut sink: impl FnMut(&mut B) -> Result<(), E>,
+    mut sink: impl FnMut(&mut B) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     if workers <= 1 {
         let mut state = state();
@@ -35,60 +38,148 @@ pub fn in_order<B: Default + Send, S, E: Send>(
         }
         return Ok(());
     }
+    let line = Line {
+        source: Mutex::new(Source { fill: source, next: 0, ended: false, error: None }),
+        done: Mutex::new(Done {
+            sink: Some(sink),
+            next: 0,
+            waiting: BTreeMap::new(),
+            free: (0..workers * BLOCKS_PER_WORKER).map(|_| B::default()).collect(),
+            stopped: false,
+            error: None,
+        }),
+        freed: Condvar::new(),
+    };
     thread::scope(|scope| {
-        let (free, empty) = channel::<B>();
-        for _ in 0..workers * BLOCKS_PER_WORKER {
-            free.send(B::default()).expect("the receiver is at hand");
+        for _ in 1..workers {
+            scope.spawn(|| line.run(&state, &work));
         }
-        let mut to_workers: Vec<Sender<B>> = Vec::with_capacity(workers);
-        let mut from_workers: Vec<Receiver<B>> = Vec::with_capacity(workers);
-        for _ in 0..workers {
-            let (deal, dealt) = channel::<B>();
-            let (done, finished) = channel::<B>();
-            to_workers.push(deal);
-            from_workers.push(finished);
-            let (state, work) = (&state, &work);
-            scope.spawn(move || {
-                let mut state = state();
-                for mut block in dealt {
-                    work(&mut block, &mut state);
-                    if done.send(block).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        let reader = scope.spawn(move || {
-            // Both ends of a channel vanish when the sink gives up: then there is nothing left to read for.
-            for to_worker in to_workers.iter().cycle() {
-                let Ok(mut block) = empty.recv() else { break };
-                if !source(&mut block)? || to_worker.send(block).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        let sunk = sink_all(&from_workers, &free, &mut sink);
-        drop((from_workers, free));
-        let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        sunk.and(read)
-    })
+        line.run(&state, &work);
+    });
+    let done = line.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let source = line.source.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.error.or(source.error).map_or(Ok(()), Err)
 }
 
-/// Takes the blocks back in the order in which they were dealt.
-fn sink_all<B, E>(
-    from_workers: &[Receiver<B>],
-    free: &Sender<B>,
-    sink: &mut impl FnMut(&mut B) -> Result<(), E>,
-) -> Result<(), E> {
-    for finished in from_workers.iter().cycle() {
-        // A worker that ends without the block whose turn it is had none: it is the end for all.
-        let Ok(mut block) = finished.recv() else { break };
-        sink(&mut block)?;
-        // Refused once the source has ended.
-        let _ = free.send(block);
+/// What the workers share.
+struct Line<B, E, F, K> {
+    source: Mutex<Source<E, F>>,
+    done: Mutex<Done<B, E, K>>,
+    /// A block became free, or the run stopped.
+    freed: Condvar,
+}
+
+struct Source<E, F> {
+    fill: F,
+    /// Number of the next block.
+    next: u64,
+    ended: bool,
+    error: Option<E>,
+}
+
+struct Done<B, E, K> {
+    /// Taken by the worker that uses it.
+    sink: Option<K>,
+    /// Number of the block whose turn it is.
+    next: u64,
+    /// Blocks that are done before their turn.
+    waiting: BTreeMap<u64, B>,
+    free: Vec<B>,
+    stopped: bool,
+    error: Option<E>,
+}
+
+impl<B, E, F, K> Line<B, E, F, K>
+where
+    F: FnMut(&mut B) -> Result<bool, E>,
+    K: FnMut(&mut B) -> Result<(), E>,
+{
+    /// A worker.
+    fn run<S>(&self, state: &impl Fn() -> S, work: &impl Fn(&mut B, &mut S)) {
+        // A worker that panics frees those that wait for its block.
+        let _ends = Ends(self);
+        let mut state = state();
+        while let Some(mut block) = self.free_block() {
+            let Some(number) = self.read(&mut block) else {
+                self.done().free.push(block);
+                self.freed.notify_all();
+                return;
+            };
+            work(&mut block, &mut state);
+            self.put(number, block);
+        }
     }
-    Ok(())
+
+    fn done(&self) -> MutexGuard<'_, Done<B, E, K>> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A block to fill; `None` where the run has stopped.
+    fn free_block(&self) -> Option<B> {
+        let mut done = self.done();
+        loop {
+            if done.stopped {
+                return None;
+            }
+            if let Some(block) = done.free.pop() {
+                return Some(block);
+            }
+            done = self.freed.wait(done).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Fills a block and gives its number; `None` at the end.
+    fn read(&self, block: &mut B) -> Option<u64> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        if source.ended {
+            return None;
+        }
+        match (source.fill)(block) {
+            Ok(true) => {
+                source.next += 1;
+                return Some(source.next - 1);
+            }
+            Ok(false) => {}
+            Err(error) => source.error = Some(error),
+        }
+        source.ended = true;
+        None
+    }
+
+    /// Puts a block in its place, and takes to the sink what is due.
+    fn put(&self, number: u64, block: B) {
+        let mut done = self.done();
+        done.waiting.insert(number, block);
+        // Where another worker has the sink, it looks here again before it gives it back.
+        let Some(mut sink) = done.sink.take() else { return };
+        while !done.stopped {
+            let turn = done.next;
+            let Some(mut block) = done.waiting.remove(&turn) else { break };
+            done.next += 1;
+            drop(done);
+            let sunk = sink(&mut block);
+            done = self.done();
+            done.free.push(block);
+            if let Err(error) = sunk {
+                done.error = Some(error);
+                done.stopped = true;
+            }
+            self.freed.notify_all();
+        }
+        done.sink = Some(sink);
+    }
+}
+
+/// Stops the run where a worker panics.
+struct Ends<'l, B, E, F, K>(&'l Line<B, E, F, K>);
+
+impl<B, E, F, K> Drop for Ends<'_, B, E, F, K> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.done.lock().unwrap_or_else(PoisonError::into_inner).stopped = true;
+            self.0.freed.notify_all();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -151,5 +242,18 @@ mod tests {
             let (out, result) = squares(workers, u64::MAX, u64::MAX, 3);
             assert_eq!((out, result), (vec![0, 1, 4], Err("sink")), "{workers} workers, endless source");
         }
+    }
+
+    #[test]
+    fn a_panic_of_a_worker_ends_everything() {
+        let mut next = 0u64;
+        let source = |block: &mut u64| {
+            *block = next;
+            next += 1;
+            Ok::<bool, ()>(true)
+        };
+        let work = |block: &mut u64, (): &mut ()| assert!(*block != 5, "block 5");
+        let run = std::panic::AssertUnwindSafe(|| in_order(2, source, || (), work, |_| Ok(())));
+        assert!(std::panic::catch_unwind(run).is_err());
     }
 }
