@@ -1,4 +1,4 @@
-//! Opening rules for applying: a rule file is compiled as it is read, compiled rules are taken as they are; some megabytes
+//! Opening rules for applying: a rule file is compiled as it is read, compiled rules are taken as they are; a megabyte
 //! at a time, on the processors that there are, while the next are read. The result does not depend on their number.
 
 use std::fs::File;
@@ -18,10 +18,10 @@ use crate::rules::{Lean, LeanSite, RuleSet, Scratch};
 /// Threads that compile, at most.
 const MOST_THREADS: usize = 8;
 /// Bytes that are taken at a time (a line or a block more).
-const PIECE: usize = 16 << 20;
+const PIECE: usize = 1 << 20;
 
 /// Rules that are opened for applying: what that needs is kept, evidence stays on disk. Memory beside the set: two pieces
-/// of 16 MiB of the file, and what is read of one of them.
+/// of a mebibyte of the file, and what is read of one of them.
 #[derive(Debug)]
 pub struct LeanFile {
     /// First line of the rule file.

@@ -36,15 +36,25 @@ pub struct RuleSet {
 /// What is kept of a site beside its program.
 #[derive(Debug, Serialize, Deserialize)]
 struct Names {
-    site: Box<str>,
-    /// Ids of its rules, a line each.
-    ids: Box<str>,
+    /// Name of the site, then the ids of its rules, each behind a line feed.
+    text: Box<str>,
+    /// Where the name ends.
+    site: u32,
 }
 
 impl Names {
     fn of(site: &SiteRules) -> Names {
-        let ids: Vec<&str> = site.rules.iter().map(|rule| rule.id.as_str()).collect();
-        Names { site: site.site.as_str().into(), ids: ids.join("\n").into() }
+        let ids = site.rules.iter().flat_map(|rule| ["\n", rule.id.as_str()]);
+        let text: String = std::iter::once(site.site.as_str()).chain(ids).collect();
+        Names { text: text.into(), site: site.site.len() as u32 }
+    }
+
+    fn site(&self) -> &str {
+        &self.text[..self.site as usize]
+    }
+
+    fn id(&self, rule: u16) -> Option<&str> {
+        self.text[self.site as usize..].split('\n').nth(usize::from(rule) + 1)
     }
 }
 
@@ -75,7 +85,7 @@ impl LeanSite {
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.names.site
+        self.names.site()
     }
 }
 
@@ -219,12 +229,12 @@ impl RuleSet {
 
     /// Name of the site of this index ([`Applied::site`]).
     pub fn site_name(&self, site: u32) -> &str {
-        &self.names[site as usize].site
+        self.names[site as usize].site()
     }
 
     /// Id of a rule of a site ([`Applied::fired`]).
     pub fn rule_id(&self, site: u32, rule: u16) -> &str {
-        self.names[site as usize].ids.split('\n').nth(usize::from(rule)).unwrap_or_default()
+        self.names[site as usize].id(rule).unwrap_or_default()
     }
 
     /// Hosts that two site labels claim; their URLs get stage 1 only.
@@ -334,7 +344,7 @@ impl RuleSet {
 
     /// Index of the site of this label.
     pub fn site_index(&self, label: &str) -> Option<u32> {
-        self.names.binary_search_by(|names| (*names.site).cmp(label)).ok().map(|i| i as u32)
+        self.names.binary_search_by(|names| names.site().cmp(label)).ok().map(|i| i as u32)
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) const AMBIGUOUS: u32 = u32::MAX;
 /// No site has it; sites are fewer.
 const FREE: u32 = u32::MAX - 1;
 
-/// Sites by the hashes of what they claim: open addressing, at most half full.
+/// Sites by the hashes of what they claim: open addressing, at most seven eighths full.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     places: Vec<(u64, u32)>,
@@ -18,7 +18,7 @@ pub(super) struct Claims {
 impl Claims {
     /// Claims a hash for a site; true where another site was the only one that had it.
     pub(super) fn claim(&mut self, hash: u64, site: u32) -> bool {
-        if self.held * 2 >= self.places.len() {
+        if (self.held + 1) * 8 > self.places.len() * 7 {
             self.grow();
         }
         let at = self.place(hash);

@@ -35,6 +35,8 @@ type Slot = u16;
 const NO_SLOT: Slot = Slot::MAX;
 /// No slot of a fixed key: those stand first, so that a byte counts them.
 const NO_FIXED: u8 = u8::MAX;
+/// No place in the usual order: behind all that have one.
+const NO_RANK: u16 = u16::MAX;
 const NO_CELL: u16 = u16::MAX;
 /// Exception to every rule.
 const ALL: u16 = u16::MAX;
@@ -98,12 +100,12 @@ struct Mark {
     /// Hash of the value under its key, where the slot is coded or the site needs identities.
     hash: u64,
     /// Place of its name in the usual order of query keys.
-    rank: u32,
+    rank: u16,
     slot: Slot,
 }
 
 impl Mark {
-    const NONE: Mark = Mark { hash: 0, rank: u32::MAX, slot: NO_SLOT };
+    const NONE: Mark = Mark { hash: 0, rank: NO_RANK, slot: NO_SLOT };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,8 +188,6 @@ struct Gate {
     asked: u64,
     /// Those of them that must be present.
     present: u64,
-    /// One of these is present; [`EVER`] where the program may act without.
-    any: u64,
 }
 
 /// One rule; ranges are of the lists of the site.
@@ -198,8 +198,8 @@ struct Program {
     steps: (u32, u32),
     /// Programs up to this one that look at what it writes: after it fired they may fire anew.
     again: (u32, u32),
-    /// For a rule between forms: its keys, path keys rising, and where their values come from.
-    target: Option<(u32, u32)>,
+    /// For a rule between forms: its keys, path keys rising, and where their values come from; else nothing.
+    target: (u32, u32),
     /// For a rule between forms: the keys that a URL must have, and no other.
     named: u16,
     /// One of these must be among what the values hold.
@@ -236,11 +236,14 @@ enum Class {
 struct Column {
     /// Seed of the hashes of its values; of a named key the hash of its name.
     seed: u64,
-    /// Name: a range of the pool.
+    /// Where its name starts in the pool.
     start: u32,
-    end: u32,
+    /// Bytes of its name.
+    length: u16,
     /// Place in the usual order of query keys.
-    rank: u32,
+    rank: u16,
+    /// The code that the program that acts at once gives the key; [`ABSENT`] leaves it out.
+    becomes: u16,
     class: Class,
     /// Row of the values that no rule mentions.
     row: u16,
@@ -249,22 +252,22 @@ struct Column {
     /// Program that needs no more than this key to act, and before which no other looks at it: its work is done when the
     /// key is read. One of the first 64, or [`NO_PROGRAM`].
     at_once: u8,
-    /// The code that this program gives the key; [`ABSENT`] leaves it out.
-    becomes: u32,
 }
 
 impl Column {
-    const NEW: Column = Column {
-        seed: 0,
-        start: 0,
-        end: 0,
-        rank: u32::MAX,
-        class: Class::Query,
-        row: 0,
-        coded: false,
-        at_once: NO_PROGRAM,
-        becomes: ABSENT,
-    };
+    fn new(seed: u64, start: u32, length: u16, class: Class) -> Column {
+        let (rank, becomes, row) = (NO_RANK, ABSENT as u16, 0);
+        Column { seed, start, length, rank, becomes, class, row, coded: false, at_once: NO_PROGRAM }
+    }
+
+    /// Its name, as a range of the pool.
+    fn name(&self) -> (u32, u32) {
+        (self.start, self.start + u32::from(self.length))
+    }
+
+    fn becomes(&self) -> u32 {
+        u32::from(self.becomes)
+    }
 }
 
 /// Hasher for keys that are hashes already.
@@ -299,22 +302,22 @@ pub struct CompiledSite {
     /// Columns that have slots; they stand first, those of fixed keys before the others.
     slots: Slot,
     /// Slot of each fixed key, up to the last one that has one.
-    fixed: Vec<u8>,
-    columns: Vec<Column>,
+    fixed: Box<[u8]>,
+    columns: Box<[Column]>,
     /// Columns of named keys by seed.
     named: Index,
     /// Value of each code.
-    values: Vec<Constant>,
+    values: Box<[Constant]>,
     /// Codes by hash.
     codes: Index,
-    pool: Vec<u8>,
-    programs: Vec<Program>,
-    checks: Vec<(Slot, Check)>,
-    steps: Vec<Step>,
-    fills: Vec<(Slot, Fill)>,
-    words: Vec<u32>,
+    pool: Box<[u8]>,
+    programs: Box<[Program]>,
+    checks: Box<[(Slot, Check)]>,
+    steps: Box<[Step]>,
+    fills: Box<[(Slot, Fill)]>,
+    words: Box<[u32]>,
     /// Which programs a value lets pass and which may change it: see [`rows`].
-    rows: Vec<[u64; 2]>,
+    rows: Box<[[u64; 2]]>,
     /// A program that is told to act and whose gate is open is not stopped.
     exact: bool,
     /// The programs know which of them wake which.
@@ -323,8 +326,8 @@ pub struct CompiledSite {
     ordered: bool,
     /// Whatever the rules write stays on hosts of the site.
     stays: bool,
-    /// Rule, directory and its mirror, longest directory first.
-    mirrors: Vec<(u16, Vec<u8>, Vec<u8>)>,
+    /// Mirrored directories, longest first.
+    mirrors: Box<[mirrors::Mirror]>,
     /// What is known of single pages.
     pages: Option<Box<Pages>>,
 }
@@ -441,9 +444,16 @@ fn part<T>(list: &[T], (from, to): (u32, u32)) -> &[T] {
     &list[from as usize..to as usize]
 }
 
+impl Program {
+    /// A rule between forms.
+    fn is_form(&self) -> bool {
+        self.target.0 != self.target.1
+    }
+}
+
 impl Gate {
     fn opens(self, present: u64) -> bool {
-        (present & self.asked == self.present) & (present & self.any != 0)
+        present & self.asked == self.present
     }
 }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 
 /// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
-pub const LAYOUT: Format = Format { major: 1, minor: 0 };
+pub const LAYOUT: Format = Format { major: 1, minor: 1 };
 /// Sites a block.
 const SITES: u32 = 256;
 /// Longest first line: what is disabled stands there.
@@ -263,8 +263,8 @@ impl<R: BufRead> Blocks<R> {
             self.input.read_exact(&mut head).map_err(|error| self.short(error))?;
             let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
             let (length, sites) = (word(0), word(4));
-            let mut block = Vec::new();
-            // Grown as it is read: a damaged length asks for no more than the file holds.
+            // Longer ones grow as they are read: a damaged length asks for no more than the file holds.
+            let mut block = Vec::with_capacity((length as usize).min(1 << 20));
             (&mut self.input).take(u64::from(length)).read_to_end(&mut block).map_err(|error| self.short(error))?;
             if block.len() < length as usize {
                 return Err(PackedError::Truncated { block: self.number });

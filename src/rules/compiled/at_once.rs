@@ -27,24 +27,25 @@ impl CompiledSite {
     }
 
     /// What a program writes that asks for nothing but its own keys, each by itself.
-    fn writes_at_once(&self, program: &Program) -> Option<Vec<(Slot, u32)>> {
-        if program.target.is_some() || program.checks.0 != program.checks.1 {
+    fn writes_at_once(&self, program: &Program) -> Option<Vec<(Slot, u16)>> {
+        if program.is_form() || program.checks.0 != program.checks.1 {
             return None;
         }
+        let code = |code: u32| u16::try_from(code).ok();
         let write = |step: &Step| match (*step, self.columns[usize::from(step.slot())].class) {
-            (Step::Drop(slot), Class::Query) => Some((slot, ABSENT)),
+            (Step::Drop(slot), Class::Query) => Some((slot, ABSENT as u16)),
             (Step::Drop(slot), Class::Fixed(number)) if touch::without(Fixed(number)) != touch::SHAPE => {
-                Some((slot, ABSENT))
+                Some((slot, ABSENT as u16))
             }
             // Scheme and host are the first two keys of every URL.
-            (Step::Set(slot, code, false), Class::Fixed(number))
-                if (number == Fixed::SCHEME.0 || number == Fixed::HOST.0) && self.values[code as usize].plain =>
+            (Step::Set(slot, to, false), Class::Fixed(number))
+                if (number == Fixed::SCHEME.0 || number == Fixed::HOST.0) && self.values[to as usize].plain =>
             {
-                Some((slot, code))
+                Some((slot, code(to)?))
             }
             _ => None,
         };
-        let writes: Vec<(Slot, u32)> = part(&self.steps, program.steps).iter().map(write).collect::<Option<_>>()?;
+        let writes: Vec<(Slot, u16)> = part(&self.steps, program.steps).iter().map(write).collect::<Option<_>>()?;
         let once = (1..writes.len()).all(|i| writes[..i].iter().all(|write| write.0 != writes[i].0));
         once.then_some(writes)
     }

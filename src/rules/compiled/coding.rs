@@ -2,8 +2,8 @@
 
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_PROGRAM, NO_SLOT, OTHER, Slot,
-    SlotState, State, bit, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER,
+    Slot, SlotState, State, bit, touch,
 };
 use crate::rules::functions::EMPTY;
 use crate::url::{self, Cells, Fixed, KeyRef};
@@ -30,7 +30,7 @@ impl CompiledSite {
             };
         }
         let repeats = cells.list.len() - cells.query_from != cells.names.len();
-        let unusual = (self.ordered || repeats) && !url::is_usual_order(cells, |_, at| marks[at].rank);
+        let unusual = (self.ordered || repeats) && !url::is_usual_order(cells, |_, at| u32::from(marks[at].rank));
         let disordered = unusual && coding.leaves_order_out();
         if unusual && !disordered {
             url::write_order(cells);
@@ -151,13 +151,13 @@ impl<'s> Coding<'s> {
     /// Gives the cell at `at`, scheme or host, the value that it has in the end; `same` where it has it already.
     #[inline(always)]
     fn set(&mut self, column: &Column, slot: usize, at: u16, same: bool) -> Mark {
-        let Constant { hash, row, .. } = self.values[column.becomes as usize];
+        let Constant { hash, row, .. } = self.values[usize::from(column.becomes)];
         if !same {
             self.done |= 1 << column.at_once;
-            self.wrote[usize::from(at)] = column.becomes;
+            self.wrote[usize::from(at)] = column.becomes();
             self.touched |= if at == 0 { touch::SCHEME } else { touch::HARMLESS };
         }
-        self.slots[slot] = SlotState { code: column.becomes, cell: at, row };
+        self.slots[slot] = SlotState { code: column.becomes(), cell: at, row };
         self.present |= bit(slot as Slot);
         self.identity = self.identity.wrapping_add(hash);
         if let Some(bits) = self.rows.get(usize::from(row) * self.row_words) {
@@ -171,7 +171,7 @@ impl<'s> Coding<'s> {
     fn fixed(&mut self, number: u8, at: u16, value: &[u8]) -> Mark {
         let slot = self.fixed.get(usize::from(number)).copied().unwrap_or(NO_FIXED);
         if slot == NO_FIXED {
-            return self.other(u32::MAX, value, fixed_seed(number));
+            return self.other(NO_RANK, value, fixed_seed(number));
         }
         self.slotted(usize::from(slot), at, value)
     }
@@ -183,13 +183,13 @@ impl<'s> Coding<'s> {
         match self.named.find(seed, |at| columns[at as usize].seed) {
             Some(column) if (column as usize) < self.slotted => self.slotted(column as usize, at, value),
             Some(column) => self.other(columns[column as usize].rank, value, seed),
-            None => self.other(u32::MAX, value, seed),
+            None => self.other(NO_RANK, value, seed),
         }
     }
 
     /// A value of a key that no rule mentions.
     #[inline(always)]
-    fn other(&mut self, rank: u32, value: &[u8], seed: u64) -> Mark {
+    fn other(&mut self, rank: u16, value: &[u8], seed: u64) -> Mark {
         self.empty |= value.is_empty();
         let hash = if self.identified { hash(value, seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
@@ -201,8 +201,8 @@ impl<'s> Coding<'s> {
     fn slotted(&mut self, slot: usize, at: u16, value: &[u8]) -> Mark {
         let column = &self.columns[slot];
         if column.at_once != NO_PROGRAM && self.at_once {
-            if column.becomes != ABSENT {
-                let Constant { start, end, .. } = self.values[column.becomes as usize];
+            if column.becomes() != ABSENT {
+                let Constant { start, end, .. } = self.values[usize::from(column.becomes)];
                 let same = self.pool[start as usize..end as usize] == *value;
                 return self.set(column, slot, at, same);
             }

@@ -2,8 +2,8 @@
 
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
-    ABSENT, Check, Class, Column, CompiledSite, Constant, EVER, Fill, Gate, NO_FIXED, NO_RULE, NO_SLOT, Program, Slot,
-    Step, bit, part, stays,
+    ABSENT, Check, Class, Column, CompiledSite, Constant, Fill, Gate, NO_FIXED, NO_RANK, NO_RULE, NO_SLOT, Program,
+    Slot, Step, bit, part, stays,
 };
 use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::Function;
@@ -20,7 +20,17 @@ const MAX_WOKEN: usize = 512;
 /// A site while its rules are read.
 #[derive(Default)]
 struct Builder {
+    /// What stands in no list.
     site: CompiledSite,
+    fixed: Vec<u8>,
+    columns: Vec<Column>,
+    values: Vec<Constant>,
+    pool: Vec<u8>,
+    programs: Vec<Program>,
+    checks: Vec<(Slot, Check)>,
+    steps: Vec<Step>,
+    fills: Vec<(Slot, Fill)>,
+    words: Vec<u32>,
     /// Column of each key.
     keys: HashMap<Key, Slot, FixedState>,
     /// Code of each value, by its hash.
@@ -45,7 +55,7 @@ impl CompiledSite {
         builder.site.cut = site.tokens.cut();
         builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
         builder.site.stays = stays::stays(site);
-        builder.site.values = vec![Constant::default(); 2];
+        builder.values = vec![Constant::default(); 2];
         builder.slots = vec![NO_SLOT; 2];
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
         let local = site.local.iter().filter_map(|local| Key::parse(&local.key));
@@ -53,11 +63,11 @@ impl CompiledSite {
         keys.sort_unstable();
         keys.dedup();
         keys.into_iter().for_each(|key| builder.column(key));
-        builder.site.slots = builder.site.columns.len() as Slot;
-        for (name, rank) in site.tokens.query_order.iter().zip(0..) {
+        builder.site.slots = builder.columns.len() as Slot;
+        for (name, rank) in site.tokens.query_order.iter().zip(0..NO_RANK) {
             builder.rank(name, rank);
         }
-        builder.site.programs = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
+        builder.programs = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
         builder.finish()
     }
 }
@@ -77,41 +87,45 @@ fn keys(rule: &Rule) -> impl Iterator<Item = Key> {
 impl Builder {
     /// Adds a column; keys come in their order, fixed ones first.
     fn column(&mut self, key: Key) {
-        let site = &mut self.site;
-        let at = site.columns.len();
+        let at = self.columns.len();
         if at >= usize::from(NO_SLOT) {
             return;
         }
-        let start = site.pool.len() as u32;
+        let start = self.pool.len() as u32;
+        let name = match &key {
+            Key::Fixed(_) => 0,
+            Key::Param(name) | Key::Query(name) => name.len(),
+        };
+        // No rule learned has a longer name.
+        let Ok(length) = u16::try_from(name) else { return };
         let (class, seed) = match &key {
             Key::Fixed(Fixed(number)) => {
                 let number = usize::from(*number);
-                site.fixed.resize(number + 1, NO_FIXED);
-                site.fixed[number] = at as u8;
+                self.fixed.resize(number + 1, NO_FIXED);
+                self.fixed[number] = at as u8;
                 (Class::Fixed(number as u8), fixed_seed(number as u8))
             }
             Key::Param(name) => {
-                site.pool.extend_from_slice(name.as_bytes());
+                self.pool.extend_from_slice(name.as_bytes());
                 (Class::Param, hash(name.as_bytes(), PARAM_SEED))
             }
             Key::Query(name) => {
-                site.pool.extend_from_slice(name.as_bytes());
+                self.pool.extend_from_slice(name.as_bytes());
                 (Class::Query, hash(name.as_bytes(), QUERY_SEED))
             }
         };
-        let end = site.pool.len() as u32;
-        site.columns.push(Column { seed, start, end, class, ..Column::NEW });
+        self.columns.push(Column::new(seed, start, length, class));
         self.keys.insert(key, at as Slot);
     }
 
     /// Gives a query key its place in the usual order; of a name that comes twice the last place holds.
-    fn rank(&mut self, name: &str, rank: u32) {
+    fn rank(&mut self, name: &str, rank: u16) {
         let key = Key::Query(name.to_owned());
         if !self.keys.contains_key(&key) {
             self.column(key.clone());
         }
         if let Some(&at) = self.keys.get(&key) {
-            self.site.columns[usize::from(at)].rank = rank;
+            self.columns[usize::from(at)].rank = rank;
         }
     }
 
@@ -121,14 +135,13 @@ impl Builder {
     }
 
     fn code(&mut self, slot: Slot, value: &str) -> u32 {
-        let site = &mut self.site;
-        let column = &mut site.columns[usize::from(slot)];
+        let column = &mut self.columns[usize::from(slot)];
         column.coded = true;
         let hash = hash(value.as_bytes(), column.seed);
-        let (pool, values, cut, column) = (&mut site.pool, &mut site.values, site.cut, *column);
+        let (pool, values, cut, column) = (&mut self.pool, &mut self.values, self.site.cut, *column);
         let (slots, probe) = (&mut self.slots, &mut self.probe);
         *self.codes.entry(hash).or_insert_with(|| {
-            let (class, name, start) = (column.class, (column.start, column.end), pool.len() as u32);
+            let (class, name, start) = (column.class, column.name(), pool.len() as u32);
             pool.extend_from_slice(value.as_bytes());
             let name = part(pool, name);
             let (end, plain, holds) =
@@ -140,9 +153,9 @@ impl Builder {
     }
 
     fn words(&mut self, words: impl IntoIterator<Item = u32>) -> (u32, u32) {
-        let from = self.site.words.len() as u32;
-        self.site.words.extend(words);
-        (from, self.site.words.len() as u32)
+        let from = self.words.len() as u32;
+        self.words.extend(words);
+        (from, self.words.len() as u32)
     }
 
     fn codes(&mut self, slot: Slot, values: &[String]) -> (u32, u32) {
@@ -174,7 +187,7 @@ impl Builder {
             let mut fills = self.fills(rule)?;
             // Columns stand in the order of their keys.
             fills.sort_by_key(|fill| fill.0);
-            program.target = Some(append(&mut self.site.fills, fills));
+            program.target = append(&mut self.fills, fills);
             let named = checks.iter().filter(|(_, check)| *check != Check::Absent).count();
             program.named = named.try_into().unwrap_or(u16::MAX);
         } else {
@@ -185,9 +198,9 @@ impl Builder {
                 Step::Drop(_) | Step::Set(..) | Step::Map(..) => ANY,
             };
             program.needs = steps.iter().fold(0, |all, step| all | need(step));
-            program.steps = append(&mut self.site.steps, steps);
+            program.steps = append(&mut self.steps, steps);
         }
-        program.checks = append(&mut self.site.checks, checks);
+        program.checks = append(&mut self.checks, checks);
         Some(program)
     }
 
@@ -231,28 +244,39 @@ impl Builder {
         Some(fills)
     }
 
-    fn finish(mut self) -> CompiledSite {
-        for at in 0..self.site.programs.len() {
-            self.site.programs[at].gate = self.site.gate(&self.site.programs[at]);
+    fn finish(self) -> CompiledSite {
+        let mut site = CompiledSite {
+            fixed: self.fixed.into(),
+            columns: self.columns.into(),
+            values: self.values.into(),
+            pool: self.pool.into(),
+            programs: self.programs.into(),
+            checks: self.checks.into(),
+            steps: self.steps.into(),
+            fills: self.fills.into(),
+            words: self.words.into(),
+            ..self.site
+        };
+        for at in 0..site.programs.len() {
+            site.programs[at].gate = site.gate(&site.programs[at]);
         }
-        self.site.woken = self.site.programs.len() <= MAX_WOKEN;
-        if self.site.woken {
-            for at in 0..self.site.programs.len() {
-                self.site.programs[at].wakes = self.site.wakes(at);
-                let woken = self.site.woken(at);
-                self.site.programs[at].again = self.words(woken);
+        site.woken = site.programs.len() <= MAX_WOKEN;
+        if site.woken {
+            let mut words = site.words.to_vec();
+            for at in 0..site.programs.len() {
+                site.programs[at].wakes = site.wakes(at);
+                site.programs[at].again = append(&mut words, site.woken(at));
             }
+            site.words = words.into();
         }
-        self.site.fill_at_once();
-        let adds = |step: &Step| self.site.adds(step);
-        self.site.ordered = self.site.identified
-            || self.site.fixed.get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
-            || self.site.programs.iter().any(|program| program.target.is_some())
-            || self.site.steps.iter().any(adds);
-        self.site.fill_rows(&self.slots);
-        self.site.fill_indices();
-        self.site.shrink();
-        self.site
+        site.fill_at_once();
+        site.ordered = site.identified
+            || site.fixed.get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
+            || site.programs.iter().any(Program::is_form)
+            || site.steps.iter().any(|step| site.adds(step));
+        site.fill_rows(&self.slots);
+        site.fill_indices();
+        site
     }
 }
 
@@ -333,20 +357,6 @@ impl CompiledSite {
         self.slots.min(63)
     }
 
-    /// Gives back what the lists do not fill.
-    fn shrink(&mut self) {
-        self.fixed.shrink_to_fit();
-        self.columns.shrink_to_fit();
-        self.values.shrink_to_fit();
-        self.pool.shrink_to_fit();
-        self.programs.shrink_to_fit();
-        self.checks.shrink_to_fit();
-        self.steps.shrink_to_fit();
-        self.fills.shrink_to_fit();
-        self.words.shrink_to_fit();
-        self.rows.shrink_to_fit();
-    }
-
     /// Programs that may fire anew after the program at `at` fired: those before it that look at what it writes, and
     /// itself where it may change what it wrote. Programs behind it come after it anyhow.
     fn woken(&self, at: usize) -> Vec<u32> {
@@ -361,18 +371,18 @@ impl CompiledSite {
             }
             Step::Apply(_, function) => function == Function::DropWww,
         };
-        let itself = program.target.is_some() || steps.iter().any(anew);
+        let itself = program.is_form() || steps.iter().any(anew);
         before.chain(itself.then_some(at)).map(|i| i as u32).collect()
     }
 
     /// The program at `at` looks at what `program` writes.
     pub(super) fn looks(&self, at: usize, program: &Program) -> bool {
         let steps = part(&self.steps, program.steps);
-        let writes = |slot: Slot| program.target.is_some() || steps.iter().any(|s| s.slot() == slot);
+        let writes = |slot: Slot| program.is_form() || steps.iter().any(|s| s.slot() == slot);
         let other = &self.programs[at];
         let checked = part(&self.checks, other.checks).iter().map(|c| c.0);
         // A rule between forms counts the keys: it looks at all of them.
-        other.target.is_some() || checked.chain(part(&self.steps, other.steps).iter().map(Step::slot)).any(writes)
+        other.is_form() || checked.chain(part(&self.steps, other.steps).iter().map(Step::slot)).any(writes)
     }
 
     /// Bits of the programs behind the one at `at`, of the same 64, that look at what it writes.
@@ -380,6 +390,12 @@ impl CompiledSite {
         let last = self.programs.len().min((at / 64 + 1) * 64);
         let behind = (at + 1..last).filter(|&i| self.looks(i, &self.programs[at]));
         behind.fold(0, |bits, i| bits | 1 << (i % 64))
+    }
+
+    /// The program may act on a URL that has none of the keys that it writes.
+    pub(super) fn acts_without(&self, program: &Program) -> bool {
+        let steps = part(&self.steps, program.steps);
+        program.is_form() || steps.iter().any(|step| self.adds(step) || bit(step.slot()) == 0)
     }
 
     /// A step that may add a key.
@@ -392,16 +408,12 @@ impl CompiledSite {
     }
 
     fn gate(&self, program: &Program) -> Gate {
-        let mut gate = Gate { any: EVER, ..Gate::default() };
+        let mut gate = Gate::default();
         for (slot, check) in part(&self.checks, program.checks) {
             gate.asked |= bit(*slot);
             if *check != Check::Absent {
                 gate.present |= bit(*slot);
             }
-        }
-        let steps = part(&self.steps, program.steps);
-        if program.target.is_none() && !steps.iter().any(|s| self.adds(s) || bit(s.slot()) == 0) {
-            gate.any = steps.iter().fold(0, |any, step| any | bit(step.slot()));
         }
         gate
     }

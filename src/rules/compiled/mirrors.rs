@@ -7,33 +7,45 @@ use super::{CompiledSite, NO_RULE, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::types::{Operation, PREFIX, SiteRules, Test};
 use crate::url::{self, Cells, Fixed, KeyRef};
+use serde::{Deserialize, Serialize};
+
+/// A directory and its twin.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Mirror {
+    rule: u16,
+    source: Vec<u8>,
+    target: Vec<u8>,
+}
 
 impl CompiledSite {
     /// Compiles the mirror rules of a site, longest directory first.
     pub fn compile_mirrors(&mut self, site: &SiteRules) {
+        let mut mirrors = Vec::new();
         for (rule, i) in site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..) {
             if let ([scope], [(key, Operation::Keep(target))]) = (&rule.scope[..], &rule.operations[..])
                 && let Test::Equals(source) = &scope.test
                 && scope.key == PREFIX
                 && key == PREFIX
             {
-                self.mirrors.push((i, source.clone().into_bytes(), target.clone().into_bytes()));
+                let (source, target) = (source.clone().into_bytes(), target.clone().into_bytes());
+                mirrors.push(Mirror { rule: i, source, target });
             }
         }
-        self.mirrors.sort_by_key(|m| std::cmp::Reverse(m.1.len()));
+        mirrors.sort_by_key(|m| std::cmp::Reverse(m.source.len()));
+        self.mirrors = mirrors.into();
     }
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.
     pub(super) fn reduce_twin(&self, scratch: &mut Scratch) {
         self.tidy(&mut scratch.cells, &mut scratch.state);
-        if !self.mirrors.iter().any(|m| may_lie_below(&scratch.cells, &m.1)) {
+        if !self.mirrors.iter().any(|m| may_lie_below(&scratch.cells, &m.source)) {
             return;
         }
         let mut composed = std::mem::take(&mut scratch.state.composed);
         url::compose(&scratch.cells, &mut composed);
         let below =
             |source: &[u8]| composed.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
-        if let Some((rule, source, target)) = self.mirrors.iter().find(|m| below(&m.1)) {
+        if let Some(Mirror { rule, source, target }) = self.mirrors.iter().find(|m| below(&m.source)) {
             composed.splice(..source.len(), target.iter().copied()).for_each(drop);
             let mut twin = std::mem::take(&mut scratch.state.twin);
             if let Ok(split) = url::normalize(&composed, &mut twin) {

@@ -65,7 +65,7 @@ impl CompiledSite {
         let mut every: Vec<Bits> = vec![[u64::MAX, 0]; words];
         for (at, program) in self.programs.iter().enumerate() {
             let (word, bit) = (at / 64, 1 << (at % 64));
-            if program.gate.any & EVER != 0 {
+            if self.acts_without(program) {
                 every[word][1] |= bit;
             }
             let code_of = |item: usize| if item < codes { item as u32 } else { OTHER };
@@ -111,7 +111,7 @@ impl CompiledSite {
                 of_slot.for_each(|(code, _)| self.values[code].row = self.columns[slot].row);
             }
         }
-        self.rows = rows;
+        self.rows = rows.into();
         true
     }
 

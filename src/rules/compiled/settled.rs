@@ -37,7 +37,7 @@ impl CompiledSite {
             program.needs & state.holds == 0
                 || !program.gate.opens(state.present)
                 || self.stopped(program, &state.slots).is_some()
-                || program.target.is_none()
+                || !program.is_form()
                     && part(&self.steps, program.steps).iter().all(|step| self.is_idle(step, &state.slots))
         })
     }

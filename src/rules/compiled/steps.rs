@@ -13,8 +13,8 @@ use crate::url::{Cell, Cells, Fixed, KeyRef};
 impl CompiledSite {
     /// Runs the steps of a program; true when it changed something.
     pub(super) fn run(&self, program: &Program, cells: &mut Cells, state: &mut State) -> bool {
-        if let Some(target) = program.target {
-            return self.move_to(program, part(&self.fills, target), cells, state);
+        if program.is_form() {
+            return self.move_to(program, part(&self.fills, program.target), cells, state);
         }
         let mut changed = false;
         for step in part(&self.steps, program.steps) {
@@ -223,7 +223,7 @@ impl CompiledSite {
     /// The key of a column; its name is appended to the text.
     fn key_ref(&self, column: &Column, cells: &mut Cells) -> KeyRef {
         let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(part(&self.pool, (column.start, column.end)));
+        cells.text.extend_from_slice(part(&self.pool, column.name()));
         let end = cells.text.len() as u32;
         match column.class {
             Class::Fixed(number) => KeyRef::Fixed(Fixed(number)),

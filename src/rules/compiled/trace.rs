@@ -85,7 +85,7 @@ impl CompiledSite {
 
     /// Why a rule whose constraints hold changed nothing.
     fn idle(&self, program: &Program, rule: &Rule, before: &Pairs) -> Outcome {
-        if program.target.is_none() {
+        if !program.is_form() {
             return Outcome::NoChange;
         }
         let checked = || rule.scope.iter().zip(part(&self.checks, program.checks));
