@@ -97,8 +97,7 @@ pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(PathBuf, Option
     if path.is_dir() {
         require_success(path, allow_partial)?;
     }
-    let beside = file.with_file_name(OVERRIDES_FILE);
-    let overrides = if beside.exists() { Some(read_overrides(&beside)?) } else { None };
+    let overrides = overrides_at(&file.with_file_name(OVERRIDES_FILE))?;
     Ok((file, overrides))
 }
 
@@ -179,12 +178,19 @@ pub fn overrides_file(path: &Path) -> Result<PathBuf, OpenError> {
 /// # Errors
 /// [`OpenError::Overrides`] and what the system refuses.
 pub fn read_overrides(path: &Path) -> Result<Overrides, OpenError> {
+    Ok(overrides_at(path)?.unwrap_or_default())
+}
+
+/// As [`read_overrides`]; `None` where there is no file. One that cannot be reached is an error: what it disables must not
+/// act because of that.
+fn overrides_at(path: &Path) -> Result<Option<Overrides>, OpenError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Overrides::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(IoError::read(path)(error).into()),
     };
-    Overrides::parse(&text).map_err(|source| OpenError::Overrides { path: path.to_owned(), source })
+    let parsed = Overrides::parse(&text).map_err(|source| OpenError::Overrides { path: path.to_owned(), source });
+    parsed.map(Some)
 }
 
 /// Writes an overrides file, whole or not at all.

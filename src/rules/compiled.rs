@@ -5,7 +5,8 @@
 //!
 //! Most of the work is not done: a seen member that stands for itself is known by its bytes, before it is cut
 //! ([`CompiledSite::stands`]); the values tell which programs may act ([`rows`]), the letters of the URL which functions
-//! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`]).
+//! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`]). Rules that
+//! ask for nothing but their own key act while the URL is read ([`at_once`]).
 
 mod at_once;
 mod coding;

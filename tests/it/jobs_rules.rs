@@ -241,3 +241,13 @@ fn each_export_is_anchored_escaped_and_lists_what_it_leaves_out() {
     );
     assert!(!export("yandex-clean-param", &["-q"]).done().contains("Clean-param: sid"));
 }
+
+/// What is disabled must not act because the file that says so is out of reach (here: a link that leads to itself).
+#[cfg(unix)]
+#[test]
+fn an_overrides_file_out_of_reach_is_not_passed_over() {
+    let folder = Folder::with_rules();
+    std::os::unix::fs::symlink("overrides.jsonl", folder.path("rules/overrides.jsonl")).unwrap();
+    let told = run_with(job(&folder, &["normalize", "--rules", "rules"]), PLAIN.as_bytes()).failed(1);
+    assert!(told.contains("overrides.jsonl"), "{told}");
+}

@@ -48,8 +48,8 @@ struct Probe {
 }
 
 impl CompiledSite {
-    /// Compiles. Total: a rule with a key that is none, or beyond the 65,534 rules and 65,535 keys that a site may have,
-    /// never fires.
+    /// Compiles. Total: a rule with a key that is none, with a name of over 65,535 bytes, or beyond the 65,534 rules and
+    /// 65,535 keys that a site may have, never fires.
     pub fn new(site: &SiteRules) -> CompiledSite {
         let mut builder = Builder::default();
         builder.site.cut = site.tokens.cut();
