@@ -6,7 +6,9 @@
 use super::keys::{
     Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
 };
+use super::marks::Marks;
 use super::safe::Split;
+use super::window::{below, highest, lowest};
 use super::{scan, segment};
 use crate::model::hash64_seeded;
 use serde::{Deserialize, Serialize};
@@ -81,7 +83,9 @@ impl Cells {
         let scheme_end = split.authority.0 - 3;
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
-        self.cut_path(split.path, cut);
+        if !(split.marks.path && self.cut_short_path(split, cut)) {
+            self.cut_path(split.path, cut);
+        }
         if let Some((start, end)) = split.fragment {
             self.fixed(Fixed::FRAGMENT, start, end);
         }
@@ -91,6 +95,7 @@ impl Cells {
                 self.fixed(Fixed::EMPTY_QUERY, start, end);
                 self.query_from = self.list.len();
             }
+            Some((start, end)) if split.marks.query && !cut.semicolons => self.cut_short_query(start, end, split.marks),
             Some((start, end)) => self.cut_query(start, end, cut.semicolons),
             None => {}
         }
@@ -105,6 +110,86 @@ impl Cells {
         let start = self.text.len() as u32;
         write(&mut self.text);
         self.fixed(key, start, self.text.len() as u32);
+    }
+
+    /// Cuts a path whose marks are known; false where it is too deep.
+    #[inline(always)]
+    fn cut_short_path(&mut self, split: &Split, cut: Cut) -> bool {
+        let ((start, end), Marks { slashes, dots, .. }) = (split.path, split.marks);
+        let length = (end - start) as usize;
+        let last = highest(slashes);
+        let trailing = last + 1 == length;
+        let mut depth = slashes.count_ones() as usize - usize::from(trailing);
+        if depth + 1 >= MAX_SEGMENTS {
+            return false;
+        }
+        // The last dot of a segment, 0 for none, counted from the start of the path as its ends are.
+        let dot = |from: usize, to: usize| highest(dots & below(to) & !below(from));
+        let mut slash = trailing && depth > 0;
+        if !trailing {
+            let at = dot(last + 1, length);
+            if at > 0 && segment::is_index(self.bytes(start + last as u32 + 1, end), at - last - 1) {
+                depth -= 1;
+                self.fixed(Fixed::INDEX, start + last as u32 + 1, end);
+                slash = depth > 0;
+            }
+        }
+        if slash {
+            // With an index the last byte is not the slash; any one-byte slash serves as the value.
+            self.fixed(Fixed::TRAILING_SLASH, start, start + 1);
+        }
+        self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
+        let (mut from, mut ends) = (1, slashes & !1);
+        for i in 0..depth {
+            let to = lowest(ends, length);
+            ends &= ends.wrapping_sub(1);
+            let segment = (start + from as u32, start + to as u32, start + dot(from, to) as u32);
+            self.cut_segment(i, segment, i + 1 == depth && !slash, cut);
+            from = to + 1;
+        }
+        true
+    }
+
+    /// Cuts a query whose marks are known.
+    #[inline(always)]
+    fn cut_short_query(&mut self, start: u32, end: u32, Marks { mut ands, equals, .. }: Marks) {
+        let (from, length) = (self.list.len(), (end - start) as usize);
+        let Cells { text, list, names, .. } = self;
+        // Names that were seen, by two hashes of their last eight bytes and their length.
+        let (mut seen, mut again) = ([0u64; 2], false);
+        let mut at = 0;
+        loop {
+            let stop = lowest(ands, length);
+            let equal = equals & below(stop) & !below(at);
+            let name = if equal == 0 { stop } else { lowest(equal, stop) + 1 };
+            let (a, b) = (start + at as u32, start + name as u32);
+            let word = text[..b as usize].last_chunk().map_or(0, |last| u64::from_le_bytes(*last));
+            let others = 4 * 8usize.saturating_sub(name - at) as u32;
+            let hash = ((word >> others >> others) ^ ((name - at) as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let bits = [1 << (hash >> 58), 1 << (hash >> 52 & 63)];
+            again |= (seen[0] & bits[0] != 0) & (seen[1] & bits[1] != 0);
+            seen = [seen[0] | bits[0], seen[1] | bits[1]];
+            names.push((a, b));
+            list.push(Cell { key: KeyRef::Query(a, b), start: b, end: start + stop as u32 });
+            if ands == 0 {
+                break;
+            }
+            ands &= ands - 1;
+            at = stop + 1;
+        }
+        if again && self.repeats(from) {
+            self.join_repeats(from);
+        }
+    }
+
+    /// True where a query key stands twice in the list.
+    fn repeats(&self, from: usize) -> bool {
+        let name = |cell: &Cell| match cell.key {
+            KeyRef::Query(a, b) => self.bytes(a, b),
+            _ => b"",
+        };
+        let cells = &self.list[from..];
+        cells.iter().enumerate().any(|(i, cell)| cells[..i].iter().any(|other| name(other) == name(cell)))
     }
 
     fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
@@ -178,7 +263,13 @@ impl Cells {
 
     fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, cut: Cut) {
         let bytes = &self.text[a as usize..b as usize];
-        let ends = segment::ends(bytes, dot.saturating_sub(a) as usize, cut.delimiters);
+        let dot = dot.saturating_sub(a) as usize;
+        let digit_at_either_end = matches!(bytes, [b'0'..=b'9', ..] | [.., b'0'..=b'9']);
+        if cut.delimiters == 0 && dot == 0 && !digit_at_either_end {
+            self.fixed(Fixed::path(i, Part::Head), a, b);
+            return;
+        }
+        let ends = segment::ends(bytes, dot, cut.delimiters);
         if ends[1] == 0 && ends[2] == bytes.len() {
             self.fixed(Fixed::path(i, Part::Head), a, b);
             return;
@@ -313,6 +404,88 @@ impl Doubled {
                 text.push(b'.');
             }
             push_number(text, boundary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::url::normalize;
+
+    /// A URL of pieces that cuts look at.
+    fn url(mut random: u64) -> String {
+        const PIECES: [&str; 24] = [
+            "/",
+            "/",
+            "/",
+            "?",
+            "&",
+            "&",
+            "=",
+            "=",
+            ".",
+            "a",
+            "bc",
+            "page",
+            "12",
+            ".html",
+            "index.php",
+            ";",
+            "#",
+            "//",
+            "%2F",
+            ":",
+            ",",
+            "A",
+            "a-long-slug-of-words",
+            "",
+        ];
+        let mut text = String::from("http://a.example/");
+        for _ in 0..random % 40 {
+            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            text.push_str(PIECES[(random >> 33) as usize % PIECES.len()]);
+        }
+        text
+    }
+
+    #[test]
+    fn known_marks_cut_as_bytes_do() {
+        let (mut known, mut bytes) = (Cells::default(), Cells::default());
+        let mut short = 0;
+        for n in 0..200_000u64 {
+            let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
+            let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
+            let without = Split { marks: Marks::default(), ..split };
+            let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0 };
+            bytes.text.clone_from(&known.text);
+            known.cut(&split, cut);
+            bytes.cut(&without, cut);
+            assert_eq!(known.list, bytes.list, "{url}");
+            assert_eq!((&known.text, &known.names), (&bytes.text, &bytes.names), "{url}");
+            assert_eq!(known.query_from, bytes.query_from, "{url}");
+            short += usize::from(split.marks.path && split.marks.query);
+        }
+        assert!(short > 20_000, "{short}");
+    }
+
+    #[test]
+    fn marks_are_known_up_to_a_length() {
+        let mut cells = Cells::default();
+        for length in 60..70 {
+            let long = "a".repeat(length - 1);
+            for (url, path, query) in [
+                (format!("http://a/{long}"), length < 64, true),
+                (format!("http://a/b?{long}="), true, length < 64),
+                (format!("http://a/{long}?{long}&"), length < 64, length < 64),
+            ] {
+                let split = normalize(url.as_bytes(), &mut cells.text).expect("a URL");
+                assert_eq!((split.marks.path, split.marks.query), (path, query), "{url}");
+                cells.cut(&split, Cut::default());
+                let mut again = Vec::new();
+                crate::url::compose(&cells, &mut again);
+                assert_eq!(again, url.as_bytes());
+            }
         }
     }
 }

@@ -66,35 +66,31 @@ pub fn write_order(cells: &mut Cells) {
 pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     out.clear();
     let mut to = Pieces { text: &cells.text, out, from: 0, end: 0 };
-    let mut depth = 0;
-    let [mut slash, mut index, mut doubled, mut extension, mut fragment, mut order, mut whole] = [None::<Cell>; 7];
-    let mut empty_query = false;
-    let (mut path, mut named) = (cells.list.len()..0, cells.list.len());
+    // Where the keys stand, without a branch a key: which come next differs from URL to URL.
+    let mut places = [usize::MAX; Fixed::FIRST_PART as usize];
+    let (mut path, mut path_end, mut named) = (usize::MAX, 0, usize::MAX);
     for (i, cell) in cells.list.iter().enumerate() {
-        let KeyRef::Fixed(fixed) = cell.key else {
-            named = named.min(i);
-            continue;
-        };
-        match fixed {
-            Fixed::SCHEME => {
-                to.piece(cell);
-                to.bytes(b"://");
-            }
-            Fixed::HOST => to.piece(cell),
-            Fixed::DOUBLE_SLASH => doubled = Some(*cell),
-            Fixed::INDEX => index = Some(*cell),
-            Fixed::TRAILING_SLASH => slash = Some(*cell),
-            Fixed::DEPTH => depth = number(cells.value(cell)),
-            Fixed::EXTENSION => extension = Some(*cell),
-            Fixed::EMPTY_QUERY => empty_query = true,
-            Fixed::ORDER => order = Some(*cell),
-            Fixed::FRAGMENT => fragment = Some(*cell),
-            Fixed::WHOLE_QUERY => whole = Some(*cell),
-            _ => path = path.start.min(i)..i + 1,
+        match cell.key {
+            KeyRef::Fixed(Fixed(number)) => match places.get_mut(usize::from(number)) {
+                Some(place) => *place = i,
+                None => (path, path_end) = (path.min(i), i + 1),
+            },
+            KeyRef::Query(..) | KeyRef::Param(..) => named = named.min(i),
         }
     }
-    let extra = doubled.map_or(&b""[..], |c| cells.value(&c));
-    let mut parts = cells.list.get(path).unwrap_or_default().iter().filter_map(|c| match c.key {
+    let cell = |key: Fixed| cells.list.get(places[usize::from(key.0)]);
+    if let Some(cell) = cell(Fixed::SCHEME) {
+        to.piece(cell);
+        to.bytes(b"://");
+    }
+    if let Some(cell) = cell(Fixed::HOST) {
+        to.piece(cell);
+    }
+    let depth = cell(Fixed::DEPTH).map_or(0, |cell| number(cells.value(cell)));
+    let [slash, index, extension] = [Fixed::TRAILING_SLASH, Fixed::INDEX, Fixed::EXTENSION].map(cell);
+    let doubled = cell(Fixed::DOUBLE_SLASH);
+    let extra = doubled.map_or(&b""[..], |cell| cells.value(cell));
+    let mut parts = cells.list.get(path..path_end).unwrap_or_default().iter().filter_map(|c| match c.key {
         KeyRef::Fixed(fixed) => fixed.as_path().map(|(segment, _)| (segment, c)),
         _ => None,
     });
@@ -107,16 +103,16 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
         }
     }
     if let Some(cell) = extension {
-        to.piece(&cell);
+        to.piece(cell);
     }
     // A slash that a rule adds does not go behind an extension: `/a.html/` is another URL on every server.
     if depth == 0 || index.is_some() || slash.is_some() && extension.is_none() {
         to.slashes(extra, depth);
     }
     if let Some(cell) = index {
-        to.piece(&cell);
+        to.piece(cell);
     }
-    let named = &cells.list[named..];
+    let named = cells.list.get(named..).unwrap_or_default();
     for cell in named {
         if let KeyRef::Param(a, b) = cell.key {
             to.bytes(b";");
@@ -125,8 +121,8 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
         }
     }
     let mut mark = b'?';
-    match order {
-        Some(order) => ordered_query(cells, cells.value(&order), |name, value| {
+    match cell(Fixed::ORDER) {
+        Some(order) => ordered_query(cells, cells.value(order), |name, value| {
             to.bytes(&[std::mem::replace(&mut mark, b'&')]);
             to.bytes(name);
             to.bytes(value);
@@ -141,16 +137,16 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
             }
         }
     }
-    if let Some(cell) = whole {
+    if let Some(cell) = cell(Fixed::WHOLE_QUERY) {
         to.bytes(&[std::mem::replace(&mut mark, b'&')]);
-        to.piece(&cell);
+        to.piece(cell);
     }
-    if empty_query && mark == b'?' {
+    if cell(Fixed::EMPTY_QUERY).is_some() && mark == b'?' {
         to.bytes(b"?");
     }
-    if let Some(cell) = fragment {
+    if let Some(cell) = cell(Fixed::FRAGMENT) {
         to.bytes(b"#");
-        to.piece(&cell);
+        to.piece(cell);
     }
     to.flush();
 }

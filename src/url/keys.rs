@@ -43,7 +43,7 @@ impl Fixed {
     pub const FRAGMENT: Fixed = Fixed(9);
     /// The whole query, where it has more than [`MAX_PARAMETERS`] parameters.
     pub const WHOLE_QUERY: Fixed = Fixed(10);
-    const FIRST_PART: u8 = 16;
+    pub(super) const FIRST_PART: u8 = 16;
 
     /// Part of path segment `segment`.
     pub fn path(segment: usize, part: Part) -> Fixed {

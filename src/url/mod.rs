@@ -1,11 +1,14 @@
 //! URLs as bytes: safe syntax (stage 1), keys and values, and back; the site of a host.
+mod authority;
 pub mod cells;
 pub mod compose;
 pub mod keys;
+mod marks;
 pub mod safe;
 pub(crate) mod scan;
 pub mod segment;
 pub mod site;
+mod window;
 pub use cells::{Cell, Cells, Cut};
 pub use compose::{compose, is_usual_order, set_order, write_order};
 pub use keys::{Fixed, Key, KeyRef, Part};

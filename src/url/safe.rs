@@ -18,7 +18,11 @@
 //! the output; the output holds no dot segment, no byte below 0x21, and is longer than the input by two bytes a space and at
 //! most one more; no input panics.
 
+use super::authority::authority_end;
+use super::marks::{Marks, marked};
+use super::window::{WIDTH, Window};
 use memchr::{memchr, memchr2, memrchr};
+use wide::u8x16;
 
 /// Where the parts of a stage-1 normal URL stand in its bytes; offsets are half open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub struct Split {
     pub fragment: Option<(u32, u32)>,
     /// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand behind the scheme.
     pub letters: u8,
+    /// Where the marks of path and query stand.
+    pub(super) marks: Marks,
 }
 
 /// An ASCII capital.
@@ -58,6 +64,7 @@ impl Split {
             query: self.query.map(shift),
             fragment: self.fragment.map(shift),
             letters: self.letters,
+            marks: self.marks,
         }
     }
 }
@@ -89,25 +96,37 @@ pub enum Invalid {
 /// reasons the first of scheme, length, control character, host is given.
 pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     out.clear();
-    let (https, start) = scheme(url).ok_or(Invalid::Scheme)?;
+    let (https, start, lower) = scheme(url).ok_or(Invalid::Scheme)?;
     if url.len() >= u32::MAX as usize {
         return Err(Invalid::Length);
     }
-    let seen = scan(&url[start - 1..]);
+    // Copied first: what was just written cannot be read at other places for a while.
+    out.extend_from_slice(url);
+    out.extend_from_slice(&[0; WIDTH]);
+    let (end, plain) = authority_end(&Window::<2>::at(url, start), url, start);
+    // Nothing to be found stands in a plain host.
+    let seen = scan(&url[if plain { end } else { start }..]);
     if seen & CONTROL != 0 {
         return Err(Invalid::Control);
     }
-    let (end, plain) = authority_end(url, start);
+    let has_path = matches!(url.get(end), Some(b'/'));
+    if lower && plain && has_path && seen & SPACE == 0 && (seen & PERCENT == 0 || escapes_are_normal(url)) {
+        let authority = (start as u32, end as u32);
+        let split = Split { https, authority, host: authority, letters: seen & LETTERS, ..Split::default() };
+        let split = match seen & ODD {
+            0 => marked(split, out, url.len()),
+            _ => Parts::of(url, end).split(split, url.len()),
+        };
+        // Without escapes there is no dot segment unless a dot stands behind a slash.
+        if !slash_dot(out, &split) {
+            out.truncate(url.len());
+            return Ok(split);
+        }
+    }
+    out.clear();
     let parts = Parts::of(url, end);
     let escapes = seen & (PERCENT | SPACE) != 0;
-    // Without escapes there is no dot segment unless a dot stands behind a slash.
-    let path_is_normal = seen & (PERCENT | SPACE | SLASH_DOT) == 0 && end < parts.path_end;
-
-    if plain && path_is_normal && is_lower_scheme(&url[..4 + usize::from(https)]) {
-        out.extend_from_slice(url);
-        let authority = (start as u32, end as u32);
-        return Ok(Split { letters: seen & LETTERS, ..parts.split(url.len(), https, authority, authority, end) });
-    }
+    let path_is_normal = has_path && !escapes && !dot_behind_slash(&url[end..parts.path_end]);
 
     out.extend_from_slice(if https { b"https://" } else { b"http://" });
     let host = if plain {
@@ -141,12 +160,93 @@ pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     if let Some(fragment_start) = parts.fragment_start {
         split.fragment = Some(write(b'#', &url[fragment_start..]));
     }
-    split.letters = scan(&out[authority.0 as usize - 1..]) & LETTERS;
+    let seen = scan(&out[authority.0 as usize..]);
+    split.letters = seen & LETTERS;
+    if seen & ODD == 0 {
+        let length = out.len();
+        out.extend_from_slice(&[0; WIDTH]);
+        split = marked(split, out, length);
+        out.truncate(length);
+    }
     Ok(split)
 }
 
-/// Whether the scheme is https, and where the authority starts.
-fn scheme(url: &[u8]) -> Option<(bool, usize)> {
+/// True where a dot stands behind a slash in the path of a URL behind which zeros stand.
+#[inline(always)]
+fn slash_dot(text: &[u8], split: &Split) -> bool {
+    if split.marks.path {
+        return split.marks.slashes << 1 & split.marks.dots != 0;
+    }
+    let (start, end) = split.path;
+    dot_behind_slash(&text[start as usize..end as usize])
+}
+
+fn dot_behind_slash(path: &[u8]) -> bool {
+    memchr::memchr_iter(b'.', path).any(|at| at > 0 && path[at - 1] == b'/')
+}
+
+/// What was seen in blocks of a URL.
+#[derive(Default)]
+struct Seen {
+    capital: u8x16,
+    percent: u8x16,
+    plus: u8x16,
+    low: u8x16,
+    delete: u8x16,
+    odd: u8x16,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn look(&mut self, block: [u8; 16]) {
+        let block = u8x16::new(block);
+        let is = |b: u8| block.simd_eq(u8x16::splat(b));
+        let from_a = block - u8x16::splat(b'A');
+        self.capital |= from_a.min(u8x16::splat(25)).simd_eq(from_a);
+        self.percent |= is(b'%');
+        self.plus |= is(b'+');
+        self.low |= block.min(u8x16::splat(b' ')).simd_eq(block);
+        self.delete |= is(0x7f);
+        self.odd |= is(b'#') | is(b';');
+    }
+
+    #[inline(always)]
+    fn letters(&self) -> u8 {
+        let bit = |seen: u8x16, bit: u8| if seen.to_bitmask() != 0 { bit } else { 0 };
+        bit(self.capital, CAPITAL)
+            | bit(self.percent, PERCENT)
+            | bit(self.plus, PLUS)
+            | bit(self.low, LOW)
+            | bit(self.delete, CONTROL)
+            | bit(self.odd, ODD)
+    }
+}
+
+/// True where each `%` starts an escape in upper case of a character that must be one.
+fn escapes_are_normal(url: &[u8]) -> bool {
+    let upper = |b: &u8| b.is_ascii_digit() || (b'A'..=b'F').contains(b);
+    let normal = |at: usize| match &url[at..] {
+        [_, high, low, ..] => upper(high) && upper(low) && escape_at(&url[at..]).is_some_and(|b| !is_unreserved(b)),
+        _ => false,
+    };
+    memchr::memchr_iter(b'%', url).all(normal)
+}
+
+/// Whether the scheme is https, where the authority starts, and whether the scheme is known to be in lower case.
+#[inline(always)]
+fn scheme(url: &[u8]) -> Option<(bool, usize, bool)> {
+    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
+    const HTTPS: u64 = u64::from_le_bytes(*b"https://");
+    let word = url.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+    let https = word == HTTPS;
+    if https | (word << 8 == HTTP << 8) {
+        return Some((https, 7 + usize::from(https), true));
+    }
+    any_scheme(url).map(|(https, start)| (https, start, false))
+}
+
+/// The same, in any case.
+fn any_scheme(url: &[u8]) -> Option<(bool, usize)> {
     let (name, rest) = url.split_at_checked(4)?;
     if !name.eq_ignore_ascii_case(b"http") {
         return None;
@@ -158,101 +258,38 @@ fn scheme(url: &[u8]) -> Option<(bool, usize)> {
     }
 }
 
-fn is_lower_scheme(name: &[u8]) -> bool {
-    name.iter().all(u8::is_ascii_lowercase)
-}
-
 const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
 const CONTROL: u8 = 8;
 /// A space, which becomes an escape.
 const SPACE: u8 = 16;
-/// A dot behind a slash.
-const SLASH_DOT: u8 = 32;
 /// A control character or a space.
 const LOW: u8 = 64;
+/// A `#` or a `;`.
+const ODD: u8 = 128;
 
-/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`SLASH_DOT`] occur in `bytes` after the
-/// first.
-///
-/// Windows of one fixed length, the last one over the end of the one before it, and no branch inside: this becomes
-/// vector code without a loop over the odd bytes at the end.
+/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`ODD`] occur in `bytes`.
 fn scan(bytes: &[u8]) -> u8 {
-    let bit = |is: bool, bit: u8| u8::from(is).wrapping_neg() & bit;
-    let look = |before: u8, b: u8| {
-        bit(b.is_ascii_uppercase(), CAPITAL)
-            | bit(b == b'%', PERCENT)
-            | bit(b == b'+', PLUS)
-            | bit(b <= b' ', LOW)
-            | bit(b == 0x7f, CONTROL)
-            | bit(b == b'.', SLASH_DOT) & bit(before == b'/', SLASH_DOT)
-    };
-    let mut all = 0;
-    if let Some(last) = bytes.len().checked_sub(17) {
-        let mut seen = [0u8; 16];
-        let mut at = 0;
-        loop {
-            let window: &[u8; 17] = bytes[at..].first_chunk().expect("at is at most 17 before the end");
-            for i in 0..16 {
-                seen[i] |= look(window[i], window[i + 1]);
-            }
-            if at == last {
-                break;
-            }
-            at = last.min(at + 16);
+    let mut seen = Seen::default();
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    blocks.iter().for_each(|block| seen.look(*block));
+    match bytes.last_chunk() {
+        // Over the end of the block before it.
+        Some(last) if !rest.is_empty() => seen.look(*last),
+        Some(_) => {}
+        None => {
+            let mut block = [b'/'; 16];
+            block[..bytes.len()].copy_from_slice(bytes);
+            seen.look(block);
         }
-        let seen = u128::from_le_bytes(seen);
-        let seen = seen as u64 | (seen >> 64) as u64;
-        let seen = seen | seen >> 32;
-        let seen = seen | seen >> 16;
-        all = (seen | seen >> 8) as u8;
-    } else {
-        bytes.windows(2).for_each(|pair| all |= look(pair[0], pair[1]));
     }
-    if all & LOW != 0 {
-        // Rare: which of the two it was.
-        all |= bytes[1..].iter().fold(0, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE));
+    let all = seen.letters();
+    if all & LOW == 0 {
+        return all;
     }
-    all & !LOW
+    // Rare: which of the two it was.
+    let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+    bytes.iter().fold(all & !LOW, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE))
 }
-
-/// End of the authority that starts at `start`, and whether it is a normal host name and nothing else (lower-case
-/// letters, digits, hyphens and single dots).
-fn authority_end(url: &[u8], start: usize) -> (usize, bool) {
-    // Not a branch a class: where the dots of a host stand cannot be predicted.
-    let mut before = DOT;
-    let mut odd = 0;
-    let mut end = start;
-    while end < url.len() {
-        let class = AUTHORITY[url[end] as usize];
-        if class == END {
-            break;
-        }
-        odd |= (class & OTHER) | (class & before & DOT);
-        before = class;
-        end += 1;
-    }
-    (end, odd | (before & DOT) == 0)
-}
-
-const DOT: u8 = 1;
-const OTHER: u8 = 2;
-const END: u8 = 4;
-
-/// What a byte means in an authority; 0 for the characters of a normal label.
-static AUTHORITY: [u8; 256] = {
-    let mut table = [OTHER; 256];
-    let mut b = 0;
-    while b < 256 {
-        match b as u8 {
-            b'a'..=b'z' | b'0'..=b'9' | b'-' => table[b] = 0,
-            b'.' => table[b] = DOT,
-            b'/' | b'?' | b'#' => table[b] = END,
-            _ => {}
-        }
-        b += 1;
-    }
-    table
-};
 
 /// Where path, query and fragment stand in the input.
 struct Parts {
@@ -276,16 +313,13 @@ impl Parts {
         Parts { path_end, query_start: Some(query_start), query_end, fragment_start }
     }
 
-    /// The split of an input of `len` bytes that is its own normal form.
-    fn split(&self, len: usize, https: bool, authority: (u32, u32), host: (u32, u32), path: usize) -> Split {
+    /// The split of an input of `length` bytes that is its own normal form.
+    fn split(&self, split: Split, length: usize) -> Split {
         Split {
-            https,
-            authority,
-            host,
-            path: (path as u32, self.path_end as u32),
+            path: (split.authority.1, self.path_end as u32),
             query: self.query_start.map(|start| (start as u32, self.query_end as u32)),
-            fragment: self.fragment_start.map(|start| (start as u32, len as u32)),
-            letters: 0,
+            fragment: self.fragment_start.map(|start| (start as u32, length as u32)),
+            ..split
         }
     }
 }
