@@ -175,7 +175,12 @@ impl Part {
     fn fill(&mut self, rules: &Arc<Rules>, urls: &[PyBackedStr]) {
         self.ends.reserve(urls.len());
         let mut scratch = Scratch::default();
-        for url in urls {
+        let mut expected = 0;
+        for (at, url) in urls.iter().enumerate() {
+            if expected == 0 {
+                expected = scratch.expect(rules, urls[at..].iter().map(|url| url.as_bytes())).max(1);
+            }
+            expected -= 1;
             let applied = rules.apply(url.as_bytes(), None, &mut scratch);
             if applied.url == url.as_bytes() {
                 self.ends.push(None);

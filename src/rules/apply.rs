@@ -5,6 +5,7 @@
 //! Laws, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
+use super::ahead::{CACHED, TOGETHER};
 use super::claims::{AMBIGUOUS, Claims};
 use super::compiled::{CompiledSite, State};
 use super::explain::Step;
@@ -125,9 +126,6 @@ impl Compiled {
     }
 }
 
-/// Sites up to which the rules of all are taken to be in the cache.
-const CACHED: usize = 256;
-
 /// What became of one URL, borrowed from the scratch it was made in.
 #[derive(Clone, Copy, Debug)]
 pub struct Applied<'s> {
@@ -166,6 +164,8 @@ pub struct Scratch {
     pub(super) fired: Vec<u16>,
     /// Rules that fire when an output is canonicalized once more.
     pub(super) fired_again: Vec<u16>,
+    /// URLs to come for which memory was asked ([`expect`](Self::expect)).
+    pub(super) expected: usize,
 }
 
 impl Scratch {
@@ -258,6 +258,7 @@ impl RuleSet {
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
     /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
     pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
+        let unexpected = scratch.is_unexpected();
         let Ok(split) = scratch.normalize(url) else {
             scratch.out.clear();
             scratch.out.extend_from_slice(url);
@@ -266,8 +267,8 @@ impl RuleSet {
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
         if let Some(Compiled::Undust(compiled)) = site.map(|site| &self.compiled[site as usize]) {
-            if self.compiled.len() > CACHED {
-                compiled.fetch();
+            if unexpected && self.compiled.len() > CACHED {
+                std::hint::black_box(compiled.fetch());
             }
             if compiled.stands(&scratch.cells.text) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
@@ -331,6 +332,23 @@ impl RuleSet {
         let claim = self.claim(host);
         // What two labels claim is left as it is when it comes in without a label.
         claim.is_some_and(|claim| Some(claim) == site || claim == AMBIGUOUS)
+    }
+
+    /// Asks for the memory that URLs of these hosts, up to [`TOGETHER`](super::ahead::TOGETHER), will need.
+    pub(super) fn fetch(&self, hosts: &[u64]) {
+        let places = hosts.iter().fold(0, |all, &hash| all ^ self.hosts.fetch(hash));
+        let mut sites = [None; TOGETHER];
+        for (site, &hash) in sites.iter_mut().zip(hosts) {
+            let claim = self.hosts.find(hash).filter(|&claim| claim != AMBIGUOUS);
+            *site = claim.and_then(|site| match &self.compiled[site as usize] {
+                Compiled::Undust(compiled) => Some(compiled),
+                Compiled::Published(_) => None,
+            });
+        }
+        let sites = || sites.iter().flatten();
+        let heads = sites().fold(places, |all, site| all ^ site.fetch_head());
+        let lists = sites().fold(heads, |all, site| all ^ site.fetch());
+        std::hint::black_box(lists);
     }
 
     fn site_of_host(&self, host: &[u8]) -> Option<u32> {

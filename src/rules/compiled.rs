@@ -38,7 +38,6 @@ const NO_SLOT: Slot = Slot::MAX;
 const NO_FIXED: u8 = u8::MAX;
 /// No place in the usual order: behind all that have one.
 const NO_RANK: u16 = u16::MAX;
-const NO_CELL: u16 = u16::MAX;
 /// Exception to every rule.
 const ALL: u16 = u16::MAX;
 /// No program does its work while the URL is read.
@@ -83,7 +82,7 @@ pub struct State {
 /// A slot in one URL.
 #[derive(Clone, Copy, Debug)]
 struct SlotState {
-    /// Code of its value.
+    /// Code of its value; where it is [`ABSENT`], the rest says nothing.
     code: u32,
     /// Place of its cell.
     cell: u16,
@@ -92,7 +91,8 @@ struct SlotState {
 }
 
 impl SlotState {
-    const EMPTY: SlotState = SlotState { code: ABSENT, cell: NO_CELL, row: 0 };
+    /// All zeros: there are more slots than keys in a URL, and all are cleared for each.
+    const EMPTY: SlotState = SlotState { code: ABSENT, cell: 0, row: 0 };
 }
 
 /// What is known of a cell beside its key and value.
@@ -317,6 +317,9 @@ pub struct CompiledSite {
     steps: Box<[Step]>,
     fills: Box<[(Slot, Fill)]>,
     words: Box<[u32]>,
+    /// Slots that are added and the programs that do, as a range of the words. Behind it, to their end, stands what programs
+    /// of the first 64 need in the values, and which those are: three words each.
+    adders: (u32, u32),
     /// Which programs a value lets pass and which may change it: see [`rows`].
     rows: Box<[[u64; 2]]>,
     /// A program that is told to act and whose gate is open is not stopped.
@@ -327,13 +330,11 @@ pub struct CompiledSite {
     ordered: bool,
     /// Whatever the rules write stays on hosts of the site.
     stays: bool,
-    /// Mirrored directories, longest first.
-    mirrors: Box<[mirrors::Mirror]>,
     /// What is known of single pages.
     pages: Option<Box<Pages>>,
 }
 
-/// Exceptions and look-ups of a site.
+/// Exceptions, look-ups and mirrored directories of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Pages {
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
@@ -348,6 +349,8 @@ struct Pages {
     #[serde(with = "sorted::keys")]
     own: HashSet<u64, AsIs>,
     spans: spans::Spans,
+    /// Longest first.
+    mirrors: Box<[mirrors::Mirror]>,
 }
 
 impl CompiledSite {
@@ -362,13 +365,21 @@ impl CompiledSite {
     }
 
     /// Asks for the memory that a URL of the site will need, all of it at once: for a site that is not in the cache, these
-    /// loads wait for memory together, those of the rules one after the other. Nothing but time depends on it.
-    pub fn fetch(&self) {
+    /// loads wait for memory together, those of the rules one after the other. Nothing but time depends on it, and what it
+    /// gives says nothing.
+    pub fn fetch(&self) -> u64 {
         let slots = lines(&self.columns, |c| c.seed) ^ lines(&self.values, |v| v.hash) ^ lines(&self.rows, |r| r[0]);
         let rules = lines(&self.programs, |p| p.wakes) ^ lines(&self.words, |&w| u64::from(w));
         let rules = rules ^ lines(&self.steps, |s| u64::from(s.slot())) ^ lines(&self.checks, |c| u64::from(c.0));
         let bytes = lines(&self.pool, |&b| u64::from(b)) ^ lines(&self.fixed, |&b| u64::from(b));
-        std::hint::black_box(slots ^ rules ^ bytes ^ self.named.fetch() ^ self.codes.fetch());
+        slots ^ rules ^ bytes ^ self.named.fetch() ^ self.codes.fetch()
+    }
+
+    /// The same for what stands in the site itself: where its lists are.
+    pub fn fetch_head(&self) -> u64 {
+        let lists = self.columns.len() ^ self.values.len() ^ self.rows.len() ^ self.programs.len() ^ self.words.len();
+        let lists = lists ^ self.steps.len() ^ self.checks.len() ^ self.pool.len() ^ self.fixed.len();
+        lists as u64 ^ self.named.places() ^ self.codes.places()
     }
 
     /// True for a seen member that is its own canonical URL; it need not be cut to know that. `url` is stage-1 normal.
@@ -390,7 +401,7 @@ impl CompiledSite {
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
             return false;
         }
-        self.tidy(&mut scratch.cells, &mut scratch.state);
+        self.tidy_cells(&mut scratch.cells, &mut scratch.state);
         url::compose(&scratch.cells, &mut scratch.out);
         let settled = self.settled(&scratch.cells, &scratch.state, &scratch.fired);
         debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));

@@ -99,8 +99,15 @@ pub fn canonicalize_lines(
     if input.is_empty() {
         return counts;
     }
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', body).chain([body.len()]) {
+    let ends = |from: usize| memchr::memchr_iter(b'\n', &body[from..]).map(move |at| from + at).chain([body.len()]);
+    let (mut start, mut expected) = (0, 0);
+    for end in ends(0) {
+        if expected == 0 {
+            let mut from = start;
+            let next = ends(start).map(|end| &body[std::mem::replace(&mut from, end + 1)..end]);
+            expected = scratch.expect(rules, next).max(1);
+        }
+        expected -= 1;
         let line = &body[start..end];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         start = end + 1;

@@ -1,5 +1,6 @@
 //! Rule sets: types, file format, compiled applier, explanations, what people decide about rules, exports.
 pub mod age;
+mod ahead;
 pub mod apply;
 mod claims;
 mod compiled;

@@ -25,12 +25,19 @@ impl CompiledSite {
             let value = cells.value(cell);
             *mark = match cell.key {
                 KeyRef::Fixed(Fixed(number)) => coding.fixed(number, at, value),
-                KeyRef::Query(a, b) => coding.named(hash(cells.bytes(a, b), QUERY_SEED), at, value),
+                KeyRef::Query(a, b) => {
+                    let mark = coding.named(hash(cells.bytes(a, b), QUERY_SEED), at, value);
+                    coding.follow(mark.rank, (a, b), cells);
+                    mark
+                }
                 KeyRef::Param(a, b) => coding.named(hash(cells.bytes(a, b), PARAM_SEED), at, value),
             };
         }
         let repeats = cells.list.len() - cells.query_from != cells.names.len();
-        let unusual = (self.ordered || repeats) && !url::is_usual_order(cells, |_, at| u32::from(marks[at].rank));
+        let unusual = match repeats {
+            true => !url::is_usual_order(cells, |_, at| u32::from(marks[at].rank)),
+            false => self.ordered && coding.fell,
+        };
         let disordered = unusual && coding.leaves_order_out();
         if unusual && !disordered {
             url::write_order(cells);
@@ -60,7 +67,8 @@ impl CompiledSite {
             let (start, end) = self.constant(code, cells, state);
             (cells.list[at].start, cells.list[at].end) = (start, end);
         }
-        (pass & act, done)
+        let act = act | self.adders(0, present);
+        (self.awake(pass & act, state.holds), done)
     }
 }
 
@@ -82,6 +90,10 @@ struct Coding<'s> {
     identity: u64,
     /// A value is empty.
     empty: bool,
+    /// The last query key, by its place in the usual order and its name.
+    last: Option<(u16, (u32, u32))>,
+    /// A query key does not stand behind the one before it in that order.
+    fell: bool,
     /// Of the first word: the programs that all values let pass, and those that one of them may set to work.
     pass: u64,
     act: u64,
@@ -116,6 +128,8 @@ impl<'s> Coding<'s> {
             present: EVER,
             identity: 0,
             empty: false,
+            last: None,
+            fell: false,
             pass,
             act,
             at_once,
@@ -124,6 +138,14 @@ impl<'s> Coding<'s> {
             wrote: [ABSENT; 2],
             touched: 0,
         }
+    }
+
+    /// The next query key, by its place in the usual order and its name.
+    #[inline(always)]
+    fn follow(&mut self, rank: u16, name: (u32, u32), cells: &Cells) {
+        let text = |(start, end)| cells.bytes(start, end);
+        self.fell |= self.last.is_some_and(|last| last.0 > rank || last.0 == rank && text(last.1) >= text(name));
+        self.last = Some((rank, name));
     }
 
     /// Leaves out the unusual order of parameters, which has no cell yet; false where no rule does at once.

@@ -274,6 +274,7 @@ impl Builder {
             || site.fixed.get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
             || site.programs.iter().any(Program::is_form)
             || site.steps.iter().any(|step| site.adds(step));
+        site.fill_adders();
         site.fill_rows(&self.slots);
         site.fill_indices();
         site
@@ -392,14 +393,13 @@ impl CompiledSite {
         behind.fold(0, |bits, i| bits | 1 << (i % 64))
     }
 
-    /// The program may act on a URL that has none of the keys that it writes.
-    pub(super) fn acts_without(&self, program: &Program) -> bool {
-        let steps = part(&self.steps, program.steps);
-        program.is_form() || steps.iter().any(|step| self.adds(step) || bit(step.slot()) == 0)
+    /// The program may act on any URL: it moves it to another form, or writes a key that has no bit.
+    pub(super) fn acts_anyhow(&self, program: &Program) -> bool {
+        program.is_form() || part(&self.steps, program.steps).iter().any(|step| bit(step.slot()) == 0)
     }
 
     /// A step that may add a key.
-    fn adds(&self, step: &Step) -> bool {
+    pub(super) fn adds(&self, step: &Step) -> bool {
         match *step {
             Step::Set(_, _, everywhere) => everywhere,
             Step::Map(_, from, to) => part(&self.words, (from, to)).first() == Some(&ABSENT),

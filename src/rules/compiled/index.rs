@@ -78,6 +78,12 @@ impl Index {
         Index(places)
     }
 
+    /// Number of its places.
+    #[inline]
+    pub(super) fn places(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// Loads its first cache lines.
     #[inline]
     pub(super) fn fetch(&self) -> u64 {

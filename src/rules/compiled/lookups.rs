@@ -1,7 +1,7 @@
 //! Exceptions and look-ups, keyed by what the rules reduce a URL to.
 
 use super::index::hash;
-use super::{ALL, CompiledSite, NO_RULE, Pages};
+use super::{ALL, CompiledSite, NO_RULE};
 use crate::rules::apply::Scratch;
 use crate::rules::types::SiteRules;
 use crate::url;
@@ -29,7 +29,7 @@ impl CompiledSite {
         if site.exceptions.is_empty() && site.seen.is_empty() {
             return;
         }
-        self.pages = Some(Box::new(Pages { seen: site.seen.clone(), ..Pages::default() }));
+        self.pages.get_or_insert_default().seen = site.seen.clone();
         let index: HashMap<&str, u16, FixedState> =
             site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..).map(|(rule, i)| (rule.id.as_str(), i)).collect();
         for [url, rule] in &site.exceptions {

@@ -32,20 +32,27 @@ impl CompiledSite {
             }
         }
         mirrors.sort_by_key(|m| std::cmp::Reverse(m.source.len()));
-        self.mirrors = mirrors.into();
+        if !mirrors.is_empty() {
+            self.pages.get_or_insert_default().mirrors = mirrors.into();
+        }
+    }
+
+    /// Mirrored directories, longest first.
+    pub(super) fn mirrors(&self) -> &[Mirror] {
+        self.pages.as_deref().map_or(&[], |pages| &pages.mirrors)
     }
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.
     pub(super) fn reduce_twin(&self, scratch: &mut Scratch) {
         self.tidy(&mut scratch.cells, &mut scratch.state);
-        if !self.mirrors.iter().any(|m| may_lie_below(&scratch.cells, &m.source)) {
+        if !self.mirrors().iter().any(|m| may_lie_below(&scratch.cells, &m.source)) {
             return;
         }
         let mut composed = std::mem::take(&mut scratch.state.composed);
         url::compose(&scratch.cells, &mut composed);
         let below =
             |source: &[u8]| composed.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
-        if let Some(Mirror { rule, source, target }) = self.mirrors.iter().find(|m| below(&m.source)) {
+        if let Some(Mirror { rule, source, target }) = self.mirrors().iter().find(|m| below(&m.source)) {
             composed.splice(..source.len(), target.iter().copied()).for_each(drop);
             let mut twin = std::mem::take(&mut scratch.state.twin);
             if let Ok(split) = url::normalize(&composed, &mut twin) {

@@ -10,7 +10,7 @@ impl CompiledSite {
     /// mirrored directory, once more on its twin.
     pub(super) fn reduce(&self, split: &Split, scratch: &mut Scratch) {
         self.reduce_here(split, scratch);
-        if !self.mirrors.is_empty() {
+        if !self.mirrors().is_empty() {
             self.reduce_twin(scratch);
         }
     }
@@ -80,6 +80,17 @@ impl CompiledSite {
     #[inline]
     pub(super) fn code_of_hash(&self, hash: u64) -> u32 {
         self.codes.find(hash, |code| self.values[code as usize].hash).unwrap_or(OTHER)
+    }
+
+    /// As [`tidy`](Self::tidy), where nobody asks for the marks any more.
+    pub(super) fn tidy_cells(&self, cells: &mut Cells, state: &mut State) {
+        if state.disordered {
+            return self.tidy(cells, state);
+        }
+        if state.gone > 0 {
+            cells.list.retain(|cell| cell.key != GONE);
+            state.gone = 0;
+        }
     }
 
     /// Takes out what rules left out, and puts parameters in their order where that was disturbed. Slots do not know

@@ -4,7 +4,10 @@
 //! steps may change it. What all keys of a URL let pass and some key asks for are the few programs that are looked at, 64
 //! at a time. Values that do the same share a row.
 
-use super::{ABSENT, Check, CompiledSite, EVER, OTHER, Slot, State, Step, part};
+use super::{ABSENT, Check, Class, CompiledSite, EVER, OTHER, Program, Slot, State, Step, bit, part};
+use crate::rules::functions::ANY;
+use crate::url::Fixed;
+use crate::url::keys::MAX_SEGMENTS;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -36,7 +39,70 @@ impl CompiledSite {
             act |= bits[1];
             present &= present - 1;
         }
-        pass & act
+        pass & (act | self.adders(word, state.present))
+    }
+
+    /// The programs of a word that may give the URL a key that it does not have.
+    #[inline]
+    pub(super) fn adders(&self, word: usize, present: u64) -> u64 {
+        let (adders, _) = part(&self.words, self.adders).as_chunks::<2>();
+        adders.iter().fold(0, |act, &[slot, program]| {
+            let acts = present >> slot & 1 == 0 && program as usize / 64 == word;
+            act | u64::from(acts) << (program % 64)
+        })
+    }
+
+    /// Of these programs of the first word, those that may change something in a URL that [`holds`](State::holds) these.
+    #[inline]
+    pub(super) fn awake(&self, programs: u64, holds: u8) -> u64 {
+        let (sleepers, _) = self.words[self.adders.1 as usize..].as_chunks::<3>();
+        sleepers.iter().fold(programs, |awake, &[needs, low, high]| {
+            let asleep = if u32::from(holds) & needs == 0 { u64::from(low) | u64::from(high) << 32 } else { 0 };
+            awake & !asleep
+        })
+    }
+
+    /// Notes for each program that adds a key that it acts where the key is absent, and the programs of the first word
+    /// that need something in the values, by what they need.
+    pub(super) fn fill_adders(&mut self) {
+        let mut words = self.words.to_vec();
+        let from = words.len();
+        for (at, program) in (0u32..).zip(&self.programs).filter(|(_, program)| self.trigger(program).is_none()) {
+            let adds = part(&self.steps, program.steps).iter().filter(|step| self.adds(step));
+            adds.filter(|step| bit(step.slot()) != 0).for_each(|step| words.extend([u32::from(step.slot()), at]));
+        }
+        self.adders = (from as u32, words.len() as u32);
+        for needs in 1..ANY {
+            let of = |(i, program): (u32, &Program)| if program.needs == needs { 1u64 << i } else { 0 };
+            let programs = (0u32..64).zip(&self.programs).map(of).fold(0, |all, one| all | one);
+            if programs != 0 {
+                words.extend([u32::from(needs), programs as u32, (programs >> 32) as u32]);
+            }
+        }
+        self.words = words.into();
+    }
+
+    /// The key whose presence sets a program to work rather than the keys that it writes: one that it asks for and that
+    /// fewer URLs have.
+    fn trigger(&self, program: &Program) -> Option<Slot> {
+        let asked = part(&self.checks, program.checks)
+            .iter()
+            .filter(|(slot, check)| *check != Check::Absent && bit(*slot) != 0);
+        let rarest = asked.map(|check| check.0).max_by_key(|&slot| (self.rarity(slot), slot))?;
+        let steps = part(&self.steps, program.steps).iter();
+        let most_common = steps.map(|step| if self.adds(step) { 0 } else { self.rarity(step.slot()) }).min();
+        most_common.is_none_or(|common| common < self.rarity(rarest)).then_some(rarest)
+    }
+
+    /// How few URLs of a site have a key, as far as its kind tells.
+    fn rarity(&self, slot: Slot) -> usize {
+        match self.columns[usize::from(slot)].class {
+            Class::Fixed(number) => match Fixed(number) {
+                Fixed::SCHEME | Fixed::HOST | Fixed::DEPTH => 0,
+                fixed => fixed.as_path().map_or(MAX_SEGMENTS + 1, |(segment, _)| segment + 1),
+            },
+            Class::Param | Class::Query => MAX_SEGMENTS + 2,
+        }
     }
 
     /// Makes the rows. `slots` are those of the values.
@@ -64,9 +130,14 @@ impl CompiledSite {
         let mut bits: Vec<Bits> = vec![[u64::MAX, 0]; (codes + first) * words];
         let mut every: Vec<Bits> = vec![[u64::MAX, 0]; words];
         for (at, program) in self.programs.iter().enumerate() {
-            let (word, bit) = (at / 64, 1 << (at % 64));
-            if self.acts_without(program) {
+            let (word, bit) = (at / 64, 1u64 << (at % 64));
+            let steps = part(&self.steps, program.steps);
+            let trigger = self.trigger(program);
+            if trigger.is_none() && self.acts_anyhow(program) {
                 every[word][1] |= bit;
+            }
+            if let Some(items) = trigger.and_then(|slot| items.get(usize::from(slot))) {
+                items.iter().for_each(|&item| bits[item * words + word][1] |= bit);
             }
             let code_of = |item: usize| if item < codes { item as u32 } else { OTHER };
             for &(slot, check) in part(&self.checks, program.checks).iter().filter(|_| each) {
@@ -76,11 +147,17 @@ impl CompiledSite {
                     bits[item * words + word][0] &= !bit;
                 });
             }
-            for step in part(&self.steps, program.steps) {
+            for step in steps {
                 let Some(items) = items.get(usize::from(step.slot())) else { continue };
-                items.iter().filter(|&&item| !each || self.may_change(step, code_of(item))).for_each(|&item| {
-                    bits[item * words + word][1] |= bit;
-                });
+                let may_change = |item: usize| !each || self.may_change(step, code_of(item));
+                if trigger.is_none() {
+                    let changed = items.iter().filter(|&&item| may_change(item));
+                    changed.for_each(|&item| bits[item * words + word][1] |= bit);
+                } else if steps.len() == 1 {
+                    // The only value that it writes is there already.
+                    let kept = items.iter().filter(|&&item| !may_change(item));
+                    kept.for_each(|&item| bits[item * words + word][0] &= !bit);
+                }
             }
         }
         let mut rows: Vec<Bits> = Vec::new();

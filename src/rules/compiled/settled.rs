@@ -93,35 +93,48 @@ fn bare_path(cells: &Cells) -> bool {
 /// Segments of the path, as no rule has written them.
 fn depth(cells: &Cells) -> usize {
     let cell = cells.list.iter().find(|cell| cell.key == KeyRef::Fixed(Fixed::DEPTH));
-    cell.map_or(0, |cell| cells.value(cell).iter().fold(0, |n, b| n * 10 + usize::from(b - b'0')))
+    cell.map_or(0, |cell| number(cells.value(cell)))
+}
+
+fn number(digits: &[u8]) -> usize {
+    digits.iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'))
 }
 
 /// The last segment without its extension is cut into the same parts, and is nothing else.
 fn bare_segment(cells: &Cells, cut: Cut) -> bool {
-    let depth = depth(cells);
+    // The depth stands before the parts of the path.
+    let (mut depth, mut start, mut end) = (0, None, 0);
+    for cell in &cells.list {
+        match cell.key {
+            KeyRef::Fixed(Fixed::TRAILING_SLASH | Fixed::INDEX | Fixed::DOUBLE_SLASH) => return false,
+            KeyRef::Fixed(Fixed::DEPTH) => depth = number(cells.value(cell)),
+            KeyRef::Fixed(fixed) if fixed.as_path().is_some_and(|(segment, _)| segment + 1 == depth) => {
+                start.get_or_insert(cell.start);
+                end = cell.end;
+            }
+            _ => {}
+        }
+    }
+    let Some(start) = start.filter(|&start| start < end && depth + 1 < MAX_SEGMENTS) else { return false };
+    let bytes = cells.bytes(start, end);
+    let dot = segment::last_dot(bytes);
+    if cut.delimiters == 0 && dot == 0 && bytes[0] != b'.' {
+        // Where the extension stood at the only dot, the rest is cut as it was.
+        return true;
+    }
+    if segment::is_index(bytes, dot) || bytes == b"." || bytes == b".." {
+        return false;
+    }
     let mut parts = cells.list.iter().filter_map(|cell| match cell.key {
         KeyRef::Fixed(fixed) => {
             fixed.as_path().filter(|(segment, _)| segment + 1 == depth).map(|(_, part)| (part, cell))
         }
         _ => None,
     });
-    let Some((_, first)) = parts.clone().next() else { return false };
-    let end = parts.clone().next_back().map_or(first.end, |(_, cell)| cell.end);
-    if depth + 1 >= MAX_SEGMENTS || first.start >= end {
-        return false;
-    }
-    let bytes = cells.bytes(first.start, end);
-    let dot = segment::last_dot(bytes);
-    let slash = |cell: &crate::url::Cell| {
-        matches!(cell.key, KeyRef::Fixed(Fixed::TRAILING_SLASH | Fixed::INDEX | Fixed::DOUBLE_SLASH))
-    };
-    if segment::is_index(bytes, dot) || bytes == b"." || bytes == b".." || cells.list.iter().any(slash) {
-        return false;
-    }
-    let mut at = first.start;
+    let mut at = start;
     let ends = segment::ends(bytes, dot, cut.delimiters);
     Part::ORDER.into_iter().zip(ends).all(|(part, end)| {
-        let end = first.start + end as u32;
+        let end = start + end as u32;
         let from = std::mem::replace(&mut at, end);
         let same = |(own, cell): (Part, &crate::url::Cell)| own == part && (cell.start, cell.end) == (from, end);
         end == from || part != Part::Extension && parts.next().is_some_and(same)

@@ -2,8 +2,8 @@
 
 use super::index::hash;
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, NO_CELL, OTHER, Program, Slot, SlotState,
-    State, Step, bit, part, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, OTHER, Program, Slot, SlotState, State,
+    Step, bit, part, touch,
 };
 use crate::rules::functions;
 use crate::rules::types::Function;
@@ -40,8 +40,8 @@ impl CompiledSite {
     }
 
     pub(super) fn drop(&self, slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
-        let at = state.slots[usize::from(slot)].cell;
-        if at == NO_CELL {
+        let SlotState { code, cell: at, .. } = state.slots[usize::from(slot)];
+        if code == ABSENT {
             return false;
         }
         let cell = &mut cells.list[usize::from(at)];
@@ -63,8 +63,8 @@ impl CompiledSite {
         let Constant { hash, plain, .. } = self.values[code as usize];
         let (start, end) = self.constant(code, cells, state);
         let at = usize::from(slot);
-        let place = state.slots[at].cell;
-        if place == NO_CELL {
+        let SlotState { code: now, cell: place, .. } = state.slots[at];
+        if now == ABSENT {
             let column = &self.columns[at];
             let key = self.key_ref(column, cells);
             state.slots[at].cell = cells.list.len() as u16;
@@ -111,8 +111,8 @@ impl CompiledSite {
     }
 
     pub(super) fn function(&self, slot: Slot, function: Function, cells: &mut Cells, state: &mut State) -> bool {
-        let at = state.slots[usize::from(slot)].cell;
-        if at == NO_CELL {
+        let SlotState { code, cell: at, .. } = state.slots[usize::from(slot)];
+        if code == ABSENT {
             return false;
         }
         let cell = cells.list[usize::from(at)];
@@ -163,8 +163,10 @@ impl CompiledSite {
         for &(to, fill) in target {
             let class = self.columns[usize::from(to)].class;
             // A key that the scope does not name is not there: a rule file made by hand.
-            let of =
-                |slot: Slot, state: &State| cells.list.get(usize::from(state.slots[usize::from(slot)].cell)).copied();
+            let of = |slot: Slot, state: &State| {
+                let SlotState { code, cell, .. } = state.slots[usize::from(slot)];
+                cells.list.get(usize::from(cell)).filter(|_| code != ABSENT).copied()
+            };
             let (start, end) = match fill {
                 Fill::Constant(code) => self.constant(code, cells, state),
                 Fill::From(slot) => {

@@ -29,7 +29,7 @@ impl CompiledSite {
             rules = self.trace_rules(split, site, scratch, rule).1;
         }
         steps.append(&mut rules);
-        if !self.mirrors.is_empty() {
+        if !self.mirrors().is_empty() {
             let before = composed(scratch);
             scratch.fired.clear();
             self.reduce_twin(scratch);
