@@ -14,6 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 use undust::io::rules::LeanFile;
 use undust::rules::file::{self, Header, InputCounts};
+use undust::rules::lines::{LineFormat, LineOptions, canonicalize_lines};
 use undust::rules::{
     Constraint, Evidence, Kind, Operation, Params, Representative, Rule, RuleSet, Scratch, SiteRules, Test,
 };
@@ -89,6 +90,15 @@ fn apply(rules: &RuleSet, sites: usize) {
     assert_eq!(changed, urls.len(), "each of these URLs has something to leave out");
     let each = |time: f64| time * 1e9 / urls.len() as f64;
     println!("  apply   {:>6.0} ns a URL, Url::parse {:.0} ns: {:.2} x", each(best), each(parse), best / parse);
+    let (lines, options) = (urls.join("\n").into_bytes(), LineOptions::new(LineFormat::Url));
+    let (mut output, mut best) = (Vec::new(), f64::MAX);
+    for _ in 0..rounds {
+        let start = Instant::now();
+        let counts = canonicalize_lines(rules, &options, black_box(&lines), &mut scratch, &mut output);
+        best = best.min(start.elapsed().as_secs_f64());
+        assert_eq!(counts.changed as usize, urls.len());
+    }
+    println!("  lines   {:>6.0} ns a URL, as `normalize` reads and writes them: {:.2} x", each(best), best / parse);
 }
 
 /// Resident memory of this process in bytes; several threads open the file, so allocations of one do not tell.

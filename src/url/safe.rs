@@ -104,8 +104,7 @@ pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     out.extend_from_slice(url);
     out.extend_from_slice(&[0; WIDTH]);
     let (end, plain) = authority_end(&Window::<2>::at(url, start), url, start);
-    // Nothing to be found stands in a plain host.
-    let seen = scan(&url[if plain { end } else { start }..]);
+    let seen = scan(&url[start..]);
     if seen & CONTROL != 0 {
         return Err(Invalid::Control);
     }

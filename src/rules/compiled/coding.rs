@@ -6,7 +6,7 @@ use super::{
     Slot, SlotState, State, bit, touch,
 };
 use crate::rules::functions::EMPTY;
-use crate::url::{self, Cells, Fixed, KeyRef};
+use crate::url::{self, Cell, Cells, Fixed, KeyRef};
 
 /// Cells up to which a rule may leave them out at once.
 const MOST_GONE: usize = 63;
@@ -63,12 +63,37 @@ impl CompiledSite {
             cells.list[gone.trailing_zeros() as usize].key = GONE;
             gone &= gone - 1;
         }
-        for (at, code) in wrote.into_iter().enumerate().filter(|&(_, code)| code != ABSENT) {
-            let (start, end) = self.constant(code, cells, state);
-            (cells.list[at].start, cells.list[at].end) = (start, end);
+        if wrote != [ABSENT; 2] {
+            self.write_origin(wrote, cells, state);
         }
         let act = act | self.adders(0, present);
         (self.awake(pass & act, state.holds), done)
+    }
+
+    /// Writes scheme and host that rules gave a URL, as they will stand in it: composed, they are one piece.
+    #[inline(always)]
+    fn write_origin(&self, [scheme, host]: [u32; 2], cells: &mut Cells, state: &mut State) {
+        let length = |scheme: u32, cell: &Cell| match scheme {
+            ABSENT => cell.end - cell.start,
+            code => self.values[code as usize].end - self.values[code as usize].start,
+        };
+        let start = cells.text.len() as u32;
+        // The scheme of a URL and the plain constants of a scheme are these two.
+        let end = match length(scheme, &cells.list[0]) {
+            5 => {
+                cells.text.extend_from_slice(b"https://");
+                start + 5
+            }
+            _ => {
+                cells.text.extend_from_slice(b"http://");
+                start + 4
+            }
+        };
+        (cells.list[0].start, cells.list[0].end) = (start, end);
+        if host != ABSENT {
+            let (start, end) = self.constant(host, cells, state);
+            (cells.list[1].start, cells.list[1].end) = (start, end);
+        }
     }
 }
 

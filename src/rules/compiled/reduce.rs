@@ -39,6 +39,16 @@ impl CompiledSite {
             let words = self.row_words();
             for (word, programs) in self.programs.chunks(64).enumerate() {
                 let mut waiting = if word == 0 { may_act } else { self.may_act(word, words, state) };
+                if waiting == 0 {
+                    // Nearly always so: what was to be done is done.
+                    let next = |done: &mut u64| {
+                        let at = done.trailing_zeros() as u16;
+                        *done &= done.wrapping_sub(1);
+                        (at < 64).then_some(word as u16 * 64 + at)
+                    };
+                    fired.extend(std::iter::from_fn(|| next(&mut done)));
+                    continue;
+                }
                 while waiting | done != 0 {
                     let at = (waiting | done).trailing_zeros();
                     let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);

@@ -72,12 +72,14 @@ impl CompiledSite {
             adds.filter(|step| bit(step.slot()) != 0).for_each(|step| words.extend([u32::from(step.slot()), at]));
         }
         self.adders = (from as u32, words.len() as u32);
-        for needs in 1..ANY {
-            let of = |(i, program): (u32, &Program)| if program.needs == needs { 1u64 << i } else { 0 };
-            let programs = (0u32..64).zip(&self.programs).map(of).fold(0, |all, one| all | one);
-            if programs != 0 {
-                words.extend([u32::from(needs), programs as u32, (programs >> 32) as u32]);
+        let mut sleepers = [0u64; ANY as usize];
+        for (i, program) in (0..64).zip(&self.programs) {
+            if let Some(programs) = sleepers.get_mut(usize::from(program.needs)) {
+                *programs |= 1 << i;
             }
+        }
+        for (needs, programs) in (0..).zip(sleepers).filter(|&(needs, programs)| needs != 0 && programs != 0) {
+            words.extend([needs, programs as u32, (programs >> 32) as u32]);
         }
         self.words = words.into();
     }
