@@ -85,7 +85,7 @@ impl RuleSet {
             if applied.url == text.as_bytes() {
                 return Ok(url.clone());
             }
-            Ok(PyString::new(url.py(), utf8(applied.url)?))
+            PyString::from_bytes(url.py(), applied.url)
         })
     }
 
@@ -118,22 +118,22 @@ impl RuleSet {
             });
             parts
         });
-        let out = PyList::empty(py);
+        let mut out = Vec::with_capacity(urls.len());
         let mut urls = urls.iter();
         for part in parts {
             let mut start = 0;
             for end in part.ends {
                 let url = urls.next().expect("one end a URL");
                 match end {
-                    None => out.append(url.as_py_str())?,
+                    None => out.push(url.as_py_str().bind(py).clone()),
                     Some(end) => {
-                        out.append(PyString::new(py, utf8(&part.text[start..end])?))?;
+                        out.push(PyString::from_bytes(py, &part.text[start..end])?);
                         start = end;
                     }
                 }
             }
         }
-        Ok(out)
+        PyList::new(py, out)
     }
 
     /// The canonical URL with the site and the rules that fired.
@@ -156,11 +156,6 @@ impl RuleSet {
 
 fn read(path: &std::path::Path, allow_partial: bool) -> PyResult<Rules> {
     LeanFile::open(path, allow_partial).and_then(LeanFile::compile).map_err(refused)
-}
-
-/// The canonical URL of a `str` is UTF-8 as well: rules cut and join at ASCII characters.
-fn utf8(bytes: &[u8]) -> PyResult<&str> {
-    std::str::from_utf8(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Canonical URLs of a piece of a batch, end to end.
