@@ -184,9 +184,9 @@ fn dot_behind_slash(path: &[u8]) -> bool {
     memchr::memchr_iter(b'.', path).any(|at| at > 0 && path[at - 1] == b'/')
 }
 
-/// What was seen in blocks of a URL.
+/// Which characters stand in blocks of a URL, a byte of each block a lane.
 #[derive(Default)]
-struct Seen {
+struct Characters {
     capital: u8x16,
     percent: u8x16,
     plus: u8x16,
@@ -195,7 +195,7 @@ struct Seen {
     odd: u8x16,
 }
 
-impl Seen {
+impl Characters {
     #[inline(always)]
     fn look(&mut self, block: [u8; 16]) {
         let block = u8x16::new(block);
@@ -268,20 +268,20 @@ const ODD: u8 = 128;
 
 /// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`ODD`] occur in `bytes`.
 fn scan(bytes: &[u8]) -> u8 {
-    let mut seen = Seen::default();
+    let mut characters = Characters::default();
     let (blocks, rest) = bytes.as_chunks::<16>();
-    blocks.iter().for_each(|block| seen.look(*block));
+    blocks.iter().for_each(|block| characters.look(*block));
     match bytes.last_chunk() {
         // Over the end of the block before it.
-        Some(last) if !rest.is_empty() => seen.look(*last),
+        Some(last) if !rest.is_empty() => characters.look(*last),
         Some(_) => {}
         None => {
             let mut block = [b'/'; 16];
             block[..bytes.len()].copy_from_slice(bytes);
-            seen.look(block);
+            characters.look(block);
         }
     }
-    let all = seen.letters();
+    let all = characters.letters();
     if all & LOW == 0 {
         return all;
     }

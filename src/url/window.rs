@@ -1,7 +1,7 @@
 //! Where marks stand in a piece of a URL: a bit a byte, sixteen bytes an instruction.
 //!
-//! What a URL costs is less its bytes than the branches that cannot be predicted: where the next mark stands is different
-//! in every URL. Bits are found and taken apart without asking.
+//! Byte loops, and a vector routine a delimiter, took a third to a half of what applying rules costs: the parts of a URL
+//! are short, and there are many of them. Here one look at a piece finds every place of a mark.
 
 use wide::u8x16;
 

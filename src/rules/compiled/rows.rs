@@ -3,6 +3,9 @@
 //! A value has a *row*: for each program a bit that its checks of this key let the value pass, and a bit that one of its
 //! steps may change it. What all keys of a URL let pass and some key asks for are the few programs that are looked at, 64
 //! at a time. Values that do the same share a row.
+//!
+//! A rule that asks for a key that fewer URLs have than the key it writes waits for the rarer one; one that adds a key is
+//! asked for where the key is absent; one that needs certain letters sleeps in URLs without them.
 
 use super::{ABSENT, Check, Class, CompiledSite, EVER, OTHER, Program, Slot, State, Step, bit, part};
 use crate::rules::functions::ANY;
