@@ -1,12 +1,9 @@
 //! Asking for memory ahead of the URLs that need it.
 //!
-//! Of the rules of 100,000 sites nothing is in the cache, and one URL waits for memory three times, one after the other:
-//! for the table of hosts, for its site, and for the lists of the site. Of several URLs that come after each other all
-//! tables, then all sites, then all lists are asked for together, and memory answers many questions in the time of one.
-//! Nothing but time depends on it.
-//!
-//! `cargo bench --bench open`: a fifth to two fifths less time a URL for compiled rules, whose sites lie together in memory,
-//! and none for those opened from `rules.jsonl`, whose lists do not.
+//! Of 100,000 sites nothing is in the cache, and one URL waits for memory two times, one after the other: for the table of
+//! hosts and for its site; where the sites have many templates, twice more, for the template and for its lists. Of several
+//! URLs that come after each other all tables, then all sites, then all lists are asked for together, and memory answers
+//! many questions in the time of one. Nothing but time depends on it; `cargo bench --bench open` tells how much.
 
 use super::RuleSet;
 use super::apply::Scratch;
@@ -16,7 +13,7 @@ use memchr::memchr;
 /// URLs that are asked for together.
 pub const TOGETHER: usize = 16;
 
-/// Sites up to which the rules of all are taken to be in the cache.
+/// Sites, or templates, up to which all are taken to be in the cache.
 pub(super) const CACHED: usize = 256;
 
 impl Scratch {
@@ -54,20 +51,28 @@ fn likely_host(url: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::apply::Line;
     use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules};
 
     fn site(n: usize) -> SiteRules {
+        let left_out = |key: String| (key, Operation::Ignore(Representative::LeftOut));
         let rule = Rule {
             id: String::new(),
             kind: Kind::Ignore,
             scope: Vec::<Constraint>::new(),
-            operations: vec![("query a=".to_owned(), Operation::Ignore(Representative::LeftOut))],
+            // No two have one template.
+            operations: vec![left_out("query a=".into()), left_out(format!("query k{n}="))],
             closed: false,
             evidence: Evidence::default(),
             departures: Vec::new(),
         };
         let site = format!("s{n:03}.example");
         SiteRules { hosts: vec![site.clone()], site, rules: vec![rule], ..SiteRules::default() }
+    }
+
+    #[test]
+    fn a_site_is_one_cache_line() {
+        assert_eq!((size_of::<Line>(), align_of::<Line>()), (64, 64));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::ahead::{CACHED, TOGETHER};
 use super::claims::{AMBIGUOUS, Claims};
-use super::compiled::{CompiledSite, State};
+use super::compiled::{CompiledSite, State, Templates};
 use super::explain::Step;
 use super::published::PublishedSite;
 use super::types::SiteRules;
@@ -25,18 +25,22 @@ pub struct RuleSet {
     names: Vec<Names>,
     /// All sites, or none.
     sites: Vec<SiteRules>,
-    compiled: Vec<Compiled>,
+    compiled: Vec<Line>,
     /// Site of a host by [`hash64`] of the host.
     hosts: Claims,
     /// The same for registrable domains of those hosts.
     domains: Claims,
     /// Hosts under two site labels.
     refused_hosts: u64,
+    /// What sites share, while sites are added.
+    known: Templates,
+    /// Templates of all sites.
+    templates: usize,
 }
 
 /// What is kept of a site beside its program.
 #[derive(Debug, Serialize, Deserialize)]
-struct Names {
+pub(super) struct Names {
     /// Name of the site, then the ids of its rules, each behind a line feed.
     text: Box<str>,
     /// Where the name ends.
@@ -66,7 +70,7 @@ pub struct Lean(RuleSet);
 
 /// A site compiled for a [`Lean`] set, on whichever thread. Written it is a site of compiled rules
 /// ([`packed`](super::packed)).
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct LeanSite {
     names: Names,
     hosts: Vec<String>,
@@ -79,9 +83,17 @@ impl LeanSite {
         LeanSite { names: Names::of(&site), compiled: Compiled::new(&site, scratch), hosts: site.hosts }
     }
 
-    /// Learned with `--method published`.
-    pub(super) fn is_published(&self) -> bool {
-        matches!(self.compiled, Compiled::Published(_))
+    /// Of a site that is compiled already.
+    pub(super) fn of(names: Names, hosts: Vec<String>, compiled: CompiledSite) -> LeanSite {
+        LeanSite { names, hosts, compiled: Compiled::Undust(compiled) }
+    }
+
+    /// Names, hosts and program; `None` where it was learned with `--method published`.
+    pub(super) fn parts(&self) -> Option<(&Names, &[String], &CompiledSite)> {
+        match &self.compiled {
+            Compiled::Undust(compiled) => Some((&self.names, &self.hosts, compiled)),
+            Compiled::Published(_) => None,
+        }
     }
 
     /// Its name.
@@ -98,18 +110,20 @@ impl Lean {
 
     /// The set.
     pub fn finish(mut self) -> RuleSet {
-        self.0.names.shrink_to_fit();
-        self.0.compiled.shrink_to_fit();
+        self.0.finish();
         self.0
     }
 }
 
+/// The program of one site in one cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Line(Compiled);
+
 /// The program of one site, by the method that learned it.
-#[derive(Debug, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "nearly all sites are of the large one, and a pointer is a cache miss")]
+#[derive(Debug)]
 pub(crate) enum Compiled {
     Undust(CompiledSite),
-    #[serde(skip)]
     Published(Box<PublishedSite>),
 }
 
@@ -119,7 +133,7 @@ impl Compiled {
         if site.tokens.published {
             return Compiled::Published(Box::new(PublishedSite::new(site)));
         }
-        let mut compiled = CompiledSite::new(site);
+        let mut compiled = CompiledSite::compile(site);
         compiled.compile_mirrors(site);
         compiled.fill_lookups(site, scratch);
         Compiled::Undust(compiled)
@@ -198,18 +212,28 @@ impl RuleSet {
     pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
         let mut rules = RuleSet::default();
         sites.zip(compiled).for_each(|(site, compiled)| rules.add(Names::of(site), &site.hosts, compiled));
+        rules.finish();
         rules
     }
 
-    fn add(&mut self, names: Names, hosts: &[String], compiled: Compiled) {
+    fn finish(&mut self) {
+        self.names.shrink_to_fit();
+        self.compiled.shrink_to_fit();
+        self.templates = std::mem::take(&mut self.known).len();
+    }
+
+    fn add(&mut self, names: Names, hosts: &[String], mut compiled: Compiled) {
         let index = self.names.len() as u32;
         for host in hosts {
             let refused = self.hosts.claim(hash64(host.as_bytes()), index);
             self.refused_hosts += u64::from(refused);
             self.domains.claim(hash64(registrable_domain(host.as_bytes())), index);
         }
+        if let Compiled::Undust(compiled) = &mut compiled {
+            compiled.share(&mut self.known);
+        }
         self.names.push(names);
-        self.compiled.push(compiled);
+        self.compiled.push(Line(compiled));
     }
 
     /// The rules it was made of, sorted by site; none where they were not kept.
@@ -266,9 +290,9 @@ impl RuleSet {
         };
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
-        if let Some(Compiled::Undust(compiled)) = site.map(|site| &self.compiled[site as usize]) {
-            if unexpected && self.compiled.len() > CACHED {
-                std::hint::black_box(compiled.fetch());
+        if let Some(Compiled::Undust(compiled)) = site.map(|site| &self.compiled[site as usize].0) {
+            if unexpected && self.templates > CACHED {
+                std::hint::black_box(compiled.template().fetch());
             }
             if compiled.stands(&scratch.cells.text) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
@@ -282,7 +306,7 @@ impl RuleSet {
     /// member that is its own canonical URL, too, before it is looked up.
     pub fn apply_normal<'s>(&self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         scratch.fired.clear();
-        let looked_up = match site.map(|s| &self.compiled[s as usize]) {
+        let looked_up = match site.map(|site| &self.compiled[site as usize].0) {
             Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
                 let length = scratch.cells.text.len();
                 let looked_up = compiled.apply(split, scratch);
@@ -312,7 +336,7 @@ impl RuleSet {
     /// without rules of this method, or whose rules were not kept.
     pub(super) fn trace_site(&self, site: Option<u32>, url: &str, steps: &mut Vec<Step>) -> Option<String> {
         let site = site? as usize;
-        let Compiled::Undust(compiled) = &self.compiled[site] else { return None };
+        let Compiled::Undust(compiled) = &self.compiled[site].0 else { return None };
         let mut scratch = Scratch::default();
         let split = url::normalize(url.as_bytes(), &mut scratch.cells.text).ok()?;
         Some(compiled.trace(&split, self.sites.get(site)?, &mut scratch, steps))
@@ -340,15 +364,20 @@ impl RuleSet {
         let mut sites = [None; TOGETHER];
         for (site, &hash) in sites.iter_mut().zip(hosts) {
             let claim = self.hosts.find(hash).filter(|&claim| claim != AMBIGUOUS);
-            *site = claim.and_then(|site| match &self.compiled[site as usize] {
+            *site = claim.and_then(|site| match &self.compiled[site as usize].0 {
                 Compiled::Undust(compiled) => Some(compiled),
                 Compiled::Published(_) => None,
             });
         }
         let sites = || sites.iter().flatten();
-        let heads = sites().fold(places, |all, site| all ^ site.fetch_head());
-        let lists = sites().fold(heads, |all, site| all ^ site.fetch());
-        std::hint::black_box(lists);
+        // A site is one cache line.
+        let all = sites().fold(places, |all, site| all ^ u64::from(site.stays()));
+        std::hint::black_box(all);
+        if self.templates > CACHED {
+            let heads = sites().fold(0, |all, site| all ^ site.template().fetch_head());
+            let lists = sites().fold(heads, |all, site| all ^ site.template().fetch());
+            std::hint::black_box(lists);
+        }
     }
 
     fn site_of_host(&self, host: &[u8]) -> Option<u32> {

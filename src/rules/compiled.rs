@@ -11,6 +11,7 @@
 mod at_once;
 mod coding;
 mod compile;
+mod hosts;
 mod index;
 mod lookups;
 mod mirrors;
@@ -21,16 +22,19 @@ mod sorted;
 mod spans;
 mod stays;
 mod steps;
+mod template;
 mod trace;
 
 use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
-use crate::url::{self, Cell, Cut, Fixed, KeyRef, Split};
-use index::Index;
+use crate::url::{self, Cell, Fixed, KeyRef, Split};
+use hosts::Hosts;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+pub use template::{Template, Templates};
 
 type Slot = u16;
 const NO_SLOT: Slot = Slot::MAX;
@@ -294,42 +298,17 @@ impl BuildHasher for AsIs {
     }
 }
 
-/// The rules of one site, compiled: a few flat lists, so that a site of six rules takes little over a kilobyte.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// The rules of one site, compiled: those that other sites have as well, once for all of them, and what is its own.
+#[derive(Debug)]
 pub struct CompiledSite {
-    cut: Cut,
-    /// Exceptions or look-ups ask for the identity of a URL.
-    identified: bool,
-    /// Columns that have slots; they stand first, those of fixed keys before the others.
-    slots: Slot,
-    /// Slot of each fixed key, up to the last one that has one.
-    fixed: Box<[u8]>,
-    columns: Box<[Column]>,
-    /// Columns of named keys by seed.
-    named: Index,
-    /// Value of each code.
-    values: Box<[Constant]>,
-    /// Codes by hash.
-    codes: Index,
-    pool: Box<[u8]>,
-    programs: Box<[Program]>,
-    checks: Box<[(Slot, Check)]>,
-    steps: Box<[Step]>,
-    fills: Box<[(Slot, Fill)]>,
-    words: Box<[u32]>,
-    /// Slots that are added and the programs that do, as a range of the words. Behind it, to their end, stands what programs
-    /// of the first 64 need in the values, and which those are: three words each.
-    adders: (u32, u32),
-    /// Which programs a value lets pass and which may change it: see [`rows`].
-    rows: Box<[[u64; 2]]>,
-    /// A program that is told to act and whose gate is open is not stopped.
-    exact: bool,
-    /// The programs know which of them wake which.
-    woken: bool,
-    /// Something asks for the order of parameters, or may disturb it.
-    ordered: bool,
-    /// Whatever the rules write stays on hosts of the site.
-    stays: bool,
+    template: Arc<Template>,
+    own: Own,
+}
+
+/// What is a site's own.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Own {
+    hosts: Hosts,
     /// What is known of single pages.
     pages: Option<Box<Pages>>,
 }
@@ -354,37 +333,39 @@ struct Pages {
 }
 
 impl CompiledSite {
+    /// Of its template and of what is its own.
+    pub fn new(template: Arc<Template>, own: Own) -> CompiledSite {
+        CompiledSite { template, own }
+    }
+
     /// Nothing to do beyond stage 1.
     pub fn is_trivial(&self) -> bool {
-        self.programs.is_empty() && self.pages.is_none()
+        self.template.programs.is_empty() && self.own.pages.is_none()
     }
 
     /// Whatever the rules make of a URL of the site stays on a host of the site: known from the rules alone.
     pub fn stays(&self) -> bool {
-        self.stays
+        self.template.stays
     }
 
-    /// Asks for the memory that a URL of the site will need, all of it at once: for a site that is not in the cache, these
-    /// loads wait for memory together, those of the rules one after the other. Nothing but time depends on it, and what it
-    /// gives says nothing.
-    pub fn fetch(&self) -> u64 {
-        let slots = lines(&self.columns, |c| c.seed) ^ lines(&self.values, |v| v.hash) ^ lines(&self.rows, |r| r[0]);
-        let rules = lines(&self.programs, |p| p.wakes) ^ lines(&self.words, |&w| u64::from(w));
-        let rules = rules ^ lines(&self.steps, |s| u64::from(s.slot())) ^ lines(&self.checks, |c| u64::from(c.0));
-        let bytes = lines(&self.pool, |&b| u64::from(b)) ^ lines(&self.fixed, |&b| u64::from(b));
-        slots ^ rules ^ bytes ^ self.named.fetch() ^ self.codes.fetch()
+    /// Takes the template of another site, where one has the same.
+    pub fn share(&mut self, templates: &mut Templates) {
+        templates.share(&mut self.template);
     }
 
-    /// The same for what stands in the site itself: where its lists are.
-    pub fn fetch_head(&self) -> u64 {
-        let lists = self.columns.len() ^ self.values.len() ^ self.rows.len() ^ self.programs.len() ^ self.words.len();
-        let lists = lists ^ self.steps.len() ^ self.checks.len() ^ self.pool.len() ^ self.fixed.len();
-        lists as u64 ^ self.named.places() ^ self.codes.places()
+    /// Its template.
+    pub fn template(&self) -> &Arc<Template> {
+        &self.template
+    }
+
+    /// What is its own.
+    pub fn own(&self) -> &Own {
+        &self.own
     }
 
     /// True for a seen member that is its own canonical URL; it need not be cut to know that. `url` is stage-1 normal.
     pub fn stands(&self, url: &[u8]) -> bool {
-        self.pages.as_deref().is_some_and(|pages| pages.own.contains(&index::hash(url, 0)))
+        self.own.pages.as_deref().is_some_and(|pages| pages.own.contains(&index::hash(url, 0)))
     }
 
     /// Reduces and composes the URL in `scratch.cells.text` into `scratch.out`; true where a look-up decided.
@@ -403,7 +384,7 @@ impl CompiledSite {
         }
         self.tidy_cells(&mut scratch.cells, &mut scratch.state);
         url::compose(&scratch.cells, &mut scratch.out);
-        let settled = self.settled(&scratch.cells, &scratch.state, &scratch.fired);
+        let settled = self.template.settled(&scratch.cells, &scratch.state, &scratch.fired);
         debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));
         if !settled && scratch.out != scratch.cells.text[..length] && !self.stable(scratch) {
             // Law: canonicalizing twice is once. Where it is not, the URL keeps its stage-1 form.
@@ -427,7 +408,7 @@ impl CompiledSite {
                 match self.look_up(scratch) {
                     Some(url) => url == scratch.out,
                     // What was cut and is not changed composes to the same bytes.
-                    None if scratch.fired.is_empty() && !self.cut.semicolons => true,
+                    None if scratch.fired.is_empty() && !self.template.cut.semicolons => true,
                     None => {
                         self.tidy(&mut scratch.cells, &mut scratch.state);
                         url::compose(&scratch.cells, &mut scratch.state.value);
@@ -442,13 +423,6 @@ impl CompiledSite {
         scratch.again = first;
         same
     }
-}
-
-/// Loads something of each of the first cache lines of a list.
-#[inline(always)]
-fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
-    let each = (64 / size_of::<T>()).max(1);
-    list.iter().step_by(each).take(12).fold(0, |all, item| all ^ load(item))
 }
 
 /// A range of a list.
@@ -469,7 +443,7 @@ impl Gate {
     }
 }
 
-impl CompiledSite {
+impl Template {
     /// The first constraint of a program that does not hold.
     fn stopped(&self, program: &Program, slots: &[SlotState]) -> Option<usize> {
         let holds = |&(slot, check): &(Slot, Check)| {

@@ -10,16 +10,20 @@
 //! it, and a program reads the layout of its own version only ([`LAYOUT`]). The checks tell damage, not malice: open what
 //! you would run.
 
-use super::apply::LeanSite;
+use super::apply::{LeanSite, Names};
+use super::compiled::{CompiledSite, Own, Template};
 use super::file::{Format, Header};
 use super::overrides::{Overrides, OverridesError};
 use super::seal::{self, Seal};
 use crate::model::hash64_seeded;
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
 
 /// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
-pub const LAYOUT: Format = Format { major: 1, minor: 2 };
+pub const LAYOUT: Format = Format { major: 1, minor: 3 };
 /// Sites a block.
 const SITES: u32 = 256;
 /// Longest first line: what is disabled stands there.
@@ -114,7 +118,10 @@ pub fn is_packed(start: &[u8]) -> bool {
 #[derive(Debug)]
 pub struct Packer<W> {
     out: W,
-    block: Vec<u8>,
+    /// The block: its templates, their numbers, its sites.
+    templates: Vec<u8>,
+    numbers: HashMap<Arc<Template>, u32, FixedState>,
+    sites: Vec<u8>,
     held: u32,
     number: u64,
 }
@@ -136,7 +143,8 @@ impl<W: Write> Packer<W> {
         seal::close(&mut text, false);
         text.push(b'\n');
         out.write_all(&text).map_err(PackedError::Write)?;
-        Ok(Packer { out, block: Vec::new(), held: 0, number: 1 })
+        let (templates, sites) = (Vec::new(), Vec::new());
+        Ok(Packer { out, templates, numbers: HashMap::default(), sites, held: 0, number: 1 })
     }
 
     /// Writes a site.
@@ -144,11 +152,17 @@ impl<W: Write> Packer<W> {
     /// # Errors
     /// [`PackedError::Write`], [`PackedError::Published`]. What the writer then holds must not be used.
     pub fn push(&mut self, site: &LeanSite) -> Result<(), PackedError> {
-        if site.is_published() {
+        let Some((names, hosts, compiled)) = site.parts() else {
             return Err(PackedError::Published { site: site.name().to_owned() });
-        }
-        let block = std::mem::take(&mut self.block);
-        self.block = postcard::to_extend(site, block).expect("writing into memory cannot fail");
+        };
+        let template = compiled.template();
+        let number = self.numbers.get(template).copied().unwrap_or_else(|| {
+            let number = self.numbers.len() as u32;
+            extend(&mut self.templates, template.as_ref());
+            self.numbers.insert(Arc::clone(template), number);
+            number
+        });
+        extend(&mut self.sites, &(names, hosts, number, compiled.own()));
         self.held += 1;
         if self.held == SITES { self.close() } else { Ok(()) }
     }
@@ -167,14 +181,18 @@ impl<W: Write> Packer<W> {
 
     fn close(&mut self) -> Result<(), PackedError> {
         let too_long = || PackedError::Write(io::Error::other("256 sites of more than 4 GiB"));
-        let length = u32::try_from(self.block.len()).map_err(|_| too_long())?;
-        let check = check(&self.block, self.number, self.held);
+        let mut block = Vec::new();
+        extend(&mut block, &(self.numbers.len() as u32));
+        block.append(&mut self.templates);
+        block.append(&mut self.sites);
+        self.numbers.clear();
+        let length = u32::try_from(block.len()).map_err(|_| too_long())?;
+        let check = check(&block, self.number, self.held);
         let mut head = [0; HEAD];
         head[..4].copy_from_slice(&length.to_le_bytes());
         head[4..8].copy_from_slice(&self.held.to_le_bytes());
         head[8..].copy_from_slice(&check.to_le_bytes());
-        self.out.write_all(&head).and_then(|()| self.out.write_all(&self.block)).map_err(PackedError::Write)?;
-        self.block.clear();
+        self.out.write_all(&head).and_then(|()| self.out.write_all(&block)).map_err(PackedError::Write)?;
         (self.held, self.number) = (0, self.number + 1);
         Ok(())
     }
@@ -185,6 +203,18 @@ const HEAD: usize = 16;
 
 fn check(block: &[u8], number: u64, sites: u32) -> u64 {
     hash64_seeded(block, number << 32 | u64::from(sites))
+}
+
+/// Writes a value in the wire format.
+fn extend<T: Serialize + ?Sized>(bytes: &mut Vec<u8>, value: &T) {
+    *bytes = postcard::to_extend(value, std::mem::take(bytes)).expect("writing into memory cannot fail");
+}
+
+/// Reads a value that was written so.
+fn next<'b, T: Deserialize<'b>>(bytes: &mut &'b [u8]) -> Option<T> {
+    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+    *bytes = rest;
+    Some(value)
 }
 
 /// A block of compiled rules, as it was read.
@@ -207,11 +237,16 @@ impl Block {
             return Err(damaged());
         }
         let mut rest = self.bytes.as_slice();
+        let templates: u32 = next(&mut rest).ok_or_else(damaged)?;
+        let mut shared: Vec<Arc<Template>> = Vec::with_capacity(templates.min(SITES) as usize);
+        for _ in 0..templates {
+            shared.push(Arc::new(next(&mut rest).ok_or_else(damaged)?));
+        }
         let mut sites = Vec::with_capacity(self.sites.min(SITES) as usize);
         for _ in 0..self.sites {
-            let (site, behind) = postcard::take_from_bytes(rest).map_err(|_| damaged())?;
-            sites.push(site);
-            rest = behind;
+            let (names, hosts, number, own): (Names, Vec<String>, u32, Own) = next(&mut rest).ok_or_else(damaged)?;
+            let template = shared.get(number as usize).ok_or_else(damaged)?;
+            sites.push(LeanSite::of(names, hosts, CompiledSite::new(Arc::clone(template), own)));
         }
         if rest.is_empty() { Ok(sites) } else { Err(damaged()) }
     }

@@ -4,10 +4,10 @@
 //! Where nothing before such a rule looks at its keys, it makes no difference when it acts: its work is done when the key
 //! is read, and the rules behind it are chosen by what it wrote.
 
-use super::{ABSENT, Class, CompiledSite, Program, Slot, Step, part, touch};
+use super::{ABSENT, Class, Program, Slot, Step, Template, part, touch};
 use crate::url::Fixed;
 
-impl CompiledSite {
+impl Template {
     /// Notes with each key the program that acts at once; programs know what they look at.
     pub(super) fn fill_at_once(&mut self) {
         if !self.woken {

@@ -3,7 +3,7 @@
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
     ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER,
-    Slot, SlotState, State, bit, touch,
+    Slot, SlotState, State, Template, bit, touch,
 };
 use crate::rules::functions::EMPTY;
 use crate::url::{self, Cell, Cells, Fixed, KeyRef};
@@ -15,13 +15,17 @@ impl CompiledSite {
     /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters; gives the programs of the
     /// first word that may act, and those whose work was done here, [at once](super::at_once).
     pub(super) fn code_cells(&self, cells: &mut Cells, state: &mut State, at_once: bool) -> (u64, u64) {
+        let template = &*self.template;
         let State { slots, marks, .. } = state;
         slots.clear();
-        slots.resize(usize::from(self.slots), SlotState::EMPTY);
+        slots.resize(usize::from(template.slots), SlotState::EMPTY);
         marks.clear();
         marks.resize(cells.list.len(), Mark::NONE);
-        let mut coding = Coding::new(self, slots, at_once);
-        for ((cell, mark), at) in cells.list.iter().zip(marks.iter_mut()).zip(0u16..) {
+        let mut coding = Coding::new(template, slots, at_once);
+        let (scheme, host) = (Fixed::SCHEME.0, usize::from(Fixed::HOST.0));
+        marks[usize::from(scheme)] = coding.fixed(scheme, scheme.into(), cells.value(&cells.list[usize::from(scheme)]));
+        marks[host] = coding.host(self, host as u16, cells.value(&cells.list[host]));
+        for ((cell, mark), at) in cells.list[2..].iter().zip(&mut marks[2..]).zip(2u16..) {
             let value = cells.value(cell);
             *mark = match cell.key {
                 KeyRef::Fixed(Fixed(number)) => coding.fixed(number, at, value),
@@ -36,7 +40,7 @@ impl CompiledSite {
         let repeats = cells.list.len() - cells.query_from != cells.names.len();
         let unusual = match repeats {
             true => !url::is_usual_order(cells, |_, at| u32::from(marks[at].rank)),
-            false => self.ordered && coding.fell,
+            false => template.ordered && coding.fell,
         };
         let disordered = unusual && coding.leaves_order_out();
         if unusual && !disordered {
@@ -66,8 +70,8 @@ impl CompiledSite {
         if wrote != [ABSENT; 2] {
             self.write_origin(wrote, cells, state);
         }
-        let act = act | self.adders(0, present);
-        (self.awake(pass & act, state.holds), done)
+        let act = act | template.adders(0, present);
+        (template.awake(pass & act, state.holds), done)
     }
 
     /// Writes scheme and host that rules gave a URL, as they will stand in it: composed, they are one piece.
@@ -75,7 +79,7 @@ impl CompiledSite {
     fn write_origin(&self, [scheme, host]: [u32; 2], cells: &mut Cells, state: &mut State) {
         let length = |scheme: u32, cell: &Cell| match scheme {
             ABSENT => cell.end - cell.start,
-            code => self.values[code as usize].end - self.values[code as usize].start,
+            code => self.template.values[code as usize].end - self.template.values[code as usize].start,
         };
         let start = cells.text.len() as u32;
         // The scheme of a URL and the plain constants of a scheme are these two.
@@ -135,20 +139,20 @@ struct Coding<'s> {
 }
 
 impl<'s> Coding<'s> {
-    fn new(site: &'s CompiledSite, slots: &'s mut [SlotState], at_once: bool) -> Coding<'s> {
+    fn new(template: &'s Template, slots: &'s mut [SlotState], at_once: bool) -> Coding<'s> {
         // The first row is that of every URL.
-        let [pass, act] = site.rows.first().copied().unwrap_or_default();
+        let [pass, act] = template.rows.first().copied().unwrap_or_default();
         Coding {
-            fixed: &site.fixed,
-            columns: &site.columns,
+            fixed: &template.fixed,
+            columns: &template.columns,
             slotted: slots.len(),
-            values: &site.values,
-            pool: &site.pool,
-            rows: &site.rows,
-            row_words: site.row_words(),
-            named: &site.named,
-            codes: &site.codes,
-            identified: site.identified,
+            values: &template.values,
+            pool: &template.pool,
+            rows: &template.rows,
+            row_words: template.row_words(),
+            named: &template.named,
+            codes: &template.codes,
+            identified: template.identified,
             slots,
             present: EVER,
             identity: 0,
@@ -197,20 +201,15 @@ impl<'s> Coding<'s> {
 
     /// Gives the cell at `at`, scheme or host, the value that it has in the end; `same` where it has it already.
     #[inline(always)]
-    fn set(&mut self, column: &Column, slot: usize, at: u16, same: bool) -> Mark {
-        let Constant { hash, row, .. } = self.values[usize::from(column.becomes)];
+    fn set(&mut self, column: &Column, slot: usize, at: u16, hash: u64, same: bool) -> Mark {
+        let row = self.values[usize::from(column.becomes)].row;
         if !same {
             self.done |= 1 << column.at_once;
             self.wrote[usize::from(at)] = column.becomes();
             self.touched |= if at == 0 { touch::SCHEME } else { touch::HARMLESS };
         }
-        self.slots[slot] = SlotState { code: column.becomes(), cell: at, row };
-        self.present |= bit(slot as Slot);
+        self.note(slot, SlotState { code: column.becomes(), cell: at, row });
         self.identity = self.identity.wrapping_add(hash);
-        if let Some(bits) = self.rows.get(usize::from(row) * self.row_words) {
-            self.pass &= bits[0];
-            self.act |= bits[1];
-        }
         Mark { hash, rank: column.rank, slot: slot as Slot }
     }
 
@@ -249,9 +248,9 @@ impl<'s> Coding<'s> {
         let column = &self.columns[slot];
         if column.at_once != NO_PROGRAM && self.at_once {
             if column.becomes() != ABSENT {
-                let Constant { start, end, .. } = self.values[usize::from(column.becomes)];
+                let Constant { start, end, hash, .. } = self.values[usize::from(column.becomes)];
                 let same = self.pool[start as usize..end as usize] == *value;
-                return self.set(column, slot, at, same);
+                return self.set(column, slot, at, hash, same);
             }
             if usize::from(at) < MOST_GONE {
                 return self.drop(column, at);
@@ -267,13 +266,42 @@ impl<'s> Coding<'s> {
         {
             (code, row) = (found, values[found as usize].row);
         }
-        self.slots[slot] = SlotState { code, cell: at, row };
+        self.note(slot, SlotState { code, cell: at, row });
+        Mark { hash, rank: column.rank, slot: slot as Slot }
+    }
+
+    /// The host; those that rules mention are the site's own.
+    #[inline(always)]
+    fn host(&mut self, site: &CompiledSite, at: u16, value: &[u8]) -> Mark {
+        let slot = self.fixed.get(usize::from(Fixed::HOST.0)).copied().unwrap_or(NO_FIXED);
+        if slot == NO_FIXED {
+            return self.other(NO_RANK, value, fixed_seed(Fixed::HOST.0));
+        }
+        let slot = usize::from(slot);
+        let column = &self.columns[slot];
+        let identity = |value: &[u8]| if self.identified { hash(value, column.seed) } else { 0 };
+        if column.at_once != NO_PROGRAM && self.at_once {
+            let host = site.text(column.becomes());
+            return self.set(column, slot, at, identity(host), host == value);
+        }
+        let hash = identity(value);
+        self.empty |= value.is_empty();
+        self.identity = self.identity.wrapping_add(hash);
+        let code = if column.coded { site.code_of_host(value) } else { OTHER };
+        let row = if code == OTHER { column.row } else { self.values[code as usize].row };
+        self.note(slot, SlotState { code, cell: at, row });
+        Mark { hash, rank: column.rank, slot: slot as Slot }
+    }
+
+    /// Notes what is in a slot, and which programs that lets pass and sets to work.
+    #[inline(always)]
+    fn note(&mut self, slot: usize, state: SlotState) {
+        self.slots[slot] = state;
         self.present |= bit(slot as Slot);
         // A site without programs has no rows.
-        if let Some(bits) = self.rows.get(usize::from(row) * self.row_words) {
+        if let Some(bits) = self.rows.get(usize::from(state.row) * self.row_words) {
             self.pass &= bits[0];
             self.act |= bits[1];
         }
-        Mark { hash, rank: column.rank, slot: slot as Slot }
     }
 }

@@ -1,9 +1,10 @@
 //! Rules into programs: keys get slots, values get codes.
 
+use super::hosts::Hosts;
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
-    ABSENT, Check, Class, Column, CompiledSite, Constant, Fill, Gate, NO_FIXED, NO_RANK, NO_RULE, NO_SLOT, Program,
-    Slot, Step, bit, part, stays,
+    ABSENT, Check, Class, Column, CompiledSite, Constant, Fill, Gate, NO_FIXED, NO_RANK, NO_RULE, NO_SLOT, OTHER, Own,
+    Program, Slot, Step, Template, bit, part, stays,
 };
 use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::Function;
@@ -12,16 +13,22 @@ use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
 use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part, normalize};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Rules of a site up to which it is worked out which of them wake which, at the cost of their square; the URLs of a
 /// site with more are all cut again.
 const MAX_WOKEN: usize = 512;
 
+/// Code of the first host.
+pub(super) const FIRST_HOST: usize = OTHER as usize + 1;
+
 /// A site while its rules are read.
 #[derive(Default)]
 struct Builder {
     /// What stands in no list.
-    site: CompiledSite,
+    site: Template,
+    /// Hosts, in the order of their codes.
+    hosts: Vec<Vec<u8>>,
     fixed: Vec<u8>,
     columns: Vec<Column>,
     values: Vec<Constant>,
@@ -50,7 +57,7 @@ struct Probe {
 impl CompiledSite {
     /// Compiles. Total: a rule with a key that is none, with a name of over 65,535 bytes, or beyond the 65,534 rules and
     /// 65,535 keys that a site may have, never fires.
-    pub fn new(site: &SiteRules) -> CompiledSite {
+    pub fn compile(site: &SiteRules) -> CompiledSite {
         let mut builder = Builder::default();
         builder.site.cut = site.tokens.cut();
         builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
@@ -67,8 +74,11 @@ impl CompiledSite {
         for (name, rank) in site.tokens.query_order.iter().zip(0..NO_RANK) {
             builder.rank(name, rank);
         }
+        rules().for_each(|rule| builder.hosts(rule));
         builder.programs = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
-        builder.finish()
+        let hosts: Vec<&[u8]> = builder.hosts.iter().map(Vec::as_slice).collect();
+        let hosts = Hosts::new(&hosts);
+        CompiledSite::new(Arc::new(builder.finish()), Own { hosts, pages: None })
     }
 }
 
@@ -132,6 +142,41 @@ impl Builder {
     /// The slot of a key; `None` where a file names more keys than there are slots.
     fn slot(&self, key: &Key) -> Option<Slot> {
         self.keys.get(key).copied().filter(|&slot| slot < self.site.slots)
+    }
+
+    /// Codes the hosts that a rule names, before all other values.
+    fn hosts(&mut self, rule: &Rule) {
+        let Some(slot) = self.slot(&Key::Fixed(Fixed::HOST)) else { return };
+        let is_host = |key: &str| key == HOST_SUB || Key::parse(key) == Some(Key::Fixed(Fixed::HOST));
+        for Constraint { test, .. } in rule.scope.iter().filter(|c| is_host(&c.key)) {
+            match test {
+                Test::Equals(value) => self.host(slot, value),
+                Test::OneOf(values) | Test::NoneOf(values) => values.iter().for_each(|value| self.host(slot, value)),
+                Test::Present | Test::Absent => {}
+            }
+        }
+        for (_, operation) in rule.operations.iter().filter(|o| is_host(&o.0)) {
+            match operation {
+                Operation::Ignore(Representative::WherePresent(value) | Representative::Everywhere(value))
+                | Operation::Keep(value) => self.host(slot, value),
+                Operation::Classes(pairs) => {
+                    let values = pairs.iter().flat_map(|(from, to)| [from, to]).flatten();
+                    values.for_each(|value| self.host(slot, value));
+                }
+                Operation::Ignore(Representative::LeftOut) | Operation::Apply(_) | Operation::Replace(_) => {}
+            }
+        }
+    }
+
+    fn host(&mut self, slot: Slot, host: &str) {
+        let code = self.code(slot, host);
+        if code as usize == FIRST_HOST + self.hosts.len() {
+            self.hosts.push(host.as_bytes().to_vec());
+            // What it is stands in the site.
+            let value = &mut self.values[code as usize];
+            self.pool.truncate(value.start as usize);
+            (value.hash, value.start, value.end) = (0, 0, 0);
+        }
     }
 
     fn code(&mut self, slot: Slot, value: &str) -> u32 {
@@ -244,8 +289,9 @@ impl Builder {
         Some(fills)
     }
 
-    fn finish(self) -> CompiledSite {
-        let mut site = CompiledSite {
+    fn finish(self) -> Template {
+        let mut site = Template {
+            hosts: self.hosts.len() as u32,
             fixed: self.fixed.into(),
             columns: self.columns.into(),
             values: self.values.into(),
@@ -345,12 +391,13 @@ fn is(cells: &Cells, cell: &Cell, value: &str) -> bool {
     cells.value(cell) == value.as_bytes()
 }
 
-impl CompiledSite {
+impl Template {
     /// Finds named keys and values by hash.
     pub(super) fn fill_indices(&mut self) {
         let fixed = self.columns.iter().take_while(|c| matches!(c.class, Class::Fixed(_))).count();
         self.named = Index::new(self.columns[fixed..].iter().map(|c| c.seed), fixed as u32);
-        self.codes = Index::new(self.values[2..].iter().map(|v| v.hash), 2);
+        let from = FIRST_HOST + self.hosts as usize;
+        self.codes = Index::new(self.values[from..].iter().map(|v| v.hash), from as u32);
     }
 
     /// Slots that have a bit.

@@ -55,7 +55,7 @@ fn fold(a: u64, b: u64) -> u64 {
 
 /// Places of items by their hashes: open addressing over four bytes a place, at most half full. The hashes stand with
 /// the items.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index(Box<[u32]>);
 
 const FREE: u32 = u32::MAX;
@@ -87,7 +87,7 @@ impl Index {
     /// Loads its first cache lines.
     #[inline]
     pub(super) fn fetch(&self) -> u64 {
-        super::lines(&self.0, |&item| u64::from(item))
+        super::template::lines(&self.0, |&item| u64::from(item))
     }
 
     /// The item of this hash.

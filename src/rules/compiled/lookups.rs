@@ -11,7 +11,7 @@ use std::collections::HashMap;
 impl CompiledSite {
     /// The seen member that stands for the reduced URL.
     pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
-        let pages = self.pages.as_deref()?;
+        let pages = self.own.pages.as_deref()?;
         let member = match pages.lookups.get(&scratch.state.identity) {
             Some(&member) => member,
             None => pages.spans.find(scratch)?,
@@ -21,7 +21,7 @@ impl CompiledSite {
 
     /// The rule that is passed over for the page that the rules reduced the URL to.
     pub(super) fn exception(&self, scratch: &Scratch) -> Option<u16> {
-        self.pages.as_deref()?.exceptions.get(&scratch.state.identity).copied()
+        self.own.pages.as_deref()?.exceptions.get(&scratch.state.identity).copied()
     }
 
     /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
@@ -29,7 +29,7 @@ impl CompiledSite {
         if site.exceptions.is_empty() && site.seen.is_empty() {
             return;
         }
-        self.pages.get_or_insert_default().seen = site.seen.clone();
+        self.own.pages.get_or_insert_default().seen = site.seen.clone();
         let index: HashMap<&str, u16, FixedState> =
             site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..).map(|(rule, i)| (rule.id.as_str(), i)).collect();
         for [url, rule] in &site.exceptions {
@@ -39,7 +39,7 @@ impl CompiledSite {
                 scratch.fired.clear();
                 self.reduce_without(&split, scratch, NO_RULE);
                 let identity = scratch.state.identity;
-                self.pages.get_or_insert_default().exceptions.insert(identity, rule);
+                self.own.pages.get_or_insert_default().exceptions.insert(identity, rule);
             }
         }
         let mut place = |out: &mut CompiledSite, from: &str, to: u32| {
@@ -47,7 +47,7 @@ impl CompiledSite {
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
             let normal = scratch.cells.text == from.as_bytes();
             out.reduce(&split, scratch);
-            let lookups = &mut out.pages.get_or_insert_default().lookups;
+            let lookups = &mut out.own.pages.get_or_insert_default().lookups;
             normal && *lookups.entry(scratch.state.identity).or_insert(to) == to
         };
         // Only members that are their own canonical URL may be the target of a look-up.
@@ -57,7 +57,7 @@ impl CompiledSite {
         for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
             if place(self, url, member) {
-                self.pages.get_or_insert_default().own.insert(hash(url.as_bytes(), 0));
+                self.own.pages.get_or_insert_default().own.insert(hash(url.as_bytes(), 0));
                 if let Some(target) = targets.get_mut(url) {
                     *target = Some(member);
                 }

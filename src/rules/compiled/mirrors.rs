@@ -33,13 +33,13 @@ impl CompiledSite {
         }
         mirrors.sort_by_key(|m| std::cmp::Reverse(m.source.len()));
         if !mirrors.is_empty() {
-            self.pages.get_or_insert_default().mirrors = mirrors.into();
+            self.own.pages.get_or_insert_default().mirrors = mirrors.into();
         }
     }
 
     /// Mirrored directories, longest first.
     pub(super) fn mirrors(&self) -> &[Mirror] {
-        self.pages.as_deref().map_or(&[], |pages| &pages.mirrors)
+        self.own.pages.as_deref().map_or(&[], |pages| &pages.mirrors)
     }
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.

@@ -1,9 +1,11 @@
 //! From a URL to its reduced pairs: cutting, coding, running the programs, tidying up.
 
-use super::{ALL, CompiledSite, GONE, NO_RULE, OTHER, Slot, State, touch};
+use super::compile::FIRST_HOST;
+use super::index::hash;
+use super::{ALL, Class, Column, CompiledSite, Constant, GONE, NO_RULE, OTHER, Slot, State, Template, part, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::functions::ANY;
-use crate::url::{Cells, KeyRef, Split};
+use crate::url::{Cells, Fixed, KeyRef, Split};
 
 impl CompiledSite {
     /// Cuts the URL at `split` in `scratch.cells.text` and runs the rules on its pairs; where the result lies in a
@@ -31,14 +33,14 @@ impl CompiledSite {
 
     /// One pass of the rules. What they left out still stands in the list, marked, until [`tidy`](Self::tidy).
     pub(super) fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16) {
-        let Scratch { cells, state, fired, .. } = scratch;
-        cells.cut(split, self.cut);
+        let (Scratch { cells, state, fired, .. }, template) = (scratch, &*self.template);
+        cells.cut(split, template.cut);
         state.holds = split.letters | ANY;
         let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE);
         if without != ALL {
-            let words = self.row_words();
-            for (word, programs) in self.programs.chunks(64).enumerate() {
-                let mut waiting = if word == 0 { may_act } else { self.may_act(word, words, state) };
+            let words = template.row_words();
+            for (word, programs) in template.programs.chunks(64).enumerate() {
+                let mut waiting = if word == 0 { may_act } else { template.may_act(word, words, state) };
                 if waiting == 0 {
                     // Nearly always so: what was to be done is done.
                     let next = |done: &mut u64| {
@@ -61,7 +63,7 @@ impl CompiledSite {
                         && program.needs & state.holds != 0
                         && program.gate.opens(state.present)
                         && rule != without
-                        && (self.exact || self.stopped(program, &state.slots).is_none())
+                        && (template.exact || template.stopped(program, &state.slots).is_none())
                         && self.run(program, cells, state)
                     {
                         if fired.last() != Some(&rule) {
@@ -70,7 +72,7 @@ impl CompiledSite {
                         // Those behind it that look at what it wrote.
                         let woken = program.wakes & (u64::MAX << at << 1);
                         if woken != 0 {
-                            waiting = waiting & !woken | self.may_act(word, words, state) & woken;
+                            waiting = waiting & !woken | template.may_act(word, words, state) & woken;
                         }
                     }
                 }
@@ -84,12 +86,48 @@ impl CompiledSite {
     /// The row of a present value.
     #[inline]
     pub(super) fn row(&self, slot: Slot, code: u32) -> u16 {
-        if code == OTHER { self.columns[usize::from(slot)].row } else { self.values[code as usize].row }
+        if code == OTHER {
+            self.template.columns[usize::from(slot)].row
+        } else {
+            self.template.values[code as usize].row
+        }
     }
 
+    /// The code of a value of a column, by its hash.
     #[inline]
-    pub(super) fn code_of_hash(&self, hash: u64) -> u32 {
-        self.codes.find(hash, |code| self.values[code as usize].hash).unwrap_or(OTHER)
+    pub(super) fn code_of(&self, column: &Column, value: &[u8], hash: u64) -> u32 {
+        let Template { codes, values, .. } = &*self.template;
+        match column.class {
+            _ if !column.coded => OTHER,
+            Class::Fixed(number) if number == Fixed::HOST.0 => self.code_of_host(value),
+            _ => codes.find(hash, |code| values[code as usize].hash).unwrap_or(OTHER),
+        }
+    }
+
+    /// The code of a host.
+    #[inline]
+    pub(super) fn code_of_host(&self, host: &[u8]) -> u32 {
+        self.own.hosts.find(host).map_or(OTHER, |index| (FIRST_HOST + index) as u32)
+    }
+
+    /// The host of a code, where it is one.
+    #[inline]
+    pub(super) fn host(&self, code: u32) -> Option<&[u8]> {
+        (code as usize)
+            .checked_sub(FIRST_HOST)
+            .filter(|&index| index < self.own.hosts.len())
+            .map(|index| self.own.hosts.get(index))
+    }
+
+    /// The bytes of the value of a code.
+    pub(super) fn text(&self, code: u32) -> &[u8] {
+        let Constant { start, end, .. } = self.template.values[code as usize];
+        self.host(code).unwrap_or_else(|| part(&self.template.pool, (start, end)))
+    }
+
+    /// Its hash under the key of its column.
+    pub(super) fn hash(&self, code: u32, column: &Column) -> u64 {
+        self.host(code).map_or(self.template.values[code as usize].hash, |host| hash(host, column.seed))
     }
 
     /// As [`tidy`](Self::tidy), where nobody asks for the marks any more.

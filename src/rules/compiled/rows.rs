@@ -7,7 +7,7 @@
 //! A rule that asks for a key that fewer URLs have than the key it writes waits for the rarer one; one that adds a key is
 //! asked for where the key is absent; one that needs certain letters sleeps in URLs without them.
 
-use super::{ABSENT, Check, Class, CompiledSite, EVER, OTHER, Program, Slot, State, Step, bit, part};
+use super::{ABSENT, Check, Class, EVER, OTHER, Program, Slot, State, Step, Template, bit, part};
 use crate::rules::functions::ANY;
 use crate::url::Fixed;
 use crate::url::keys::MAX_SEGMENTS;
@@ -22,7 +22,7 @@ const MAX_WORDS: usize = 1 << 20;
 /// Bits of the programs of one word: those that a value lets pass, those that may change it.
 type Bits = [u64; 2];
 
-impl CompiledSite {
+impl Template {
     /// Words a row, two each.
     pub(super) fn row_words(&self) -> usize {
         self.programs.len().div_ceil(64)

@@ -1,10 +1,10 @@
 //! Whether a URL that rules changed is known to canonicalize to itself without being cut again.
 
-use super::{ABSENT, CompiledSite, SlotState, State, Step, part, touch};
+use super::{ABSENT, SlotState, State, Step, Template, part, touch};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Cells, Cut, Fixed, KeyRef, Part, segment};
 
-impl CompiledSite {
+impl Template {
     /// True when the pairs in `cells`, composed and cut again, are the same pairs, and no rule would fire on them. False
     /// says nothing: the URL is then cut again.
     ///
@@ -43,7 +43,7 @@ impl CompiledSite {
     }
 }
 
-impl CompiledSite {
+impl Template {
     /// A step that changes nothing; false says nothing.
     fn is_idle(&self, step: &Step, slots: &[SlotState]) -> bool {
         let now = slots[usize::from(step.slot())].code;

@@ -33,7 +33,7 @@ impl CompiledSite {
         for local in &site.local {
             let Some(key) = Key::parse(&local.key) else { continue };
             let Some(slot) = self.slot_of(&key) else { continue };
-            let seed = self.columns[usize::from(slot)].seed;
+            let seed = self.template.columns[usize::from(slot)].seed;
             spans.keys.push((slot, seed, local.absent && key.optional()));
             for span in &local.pages {
                 let Some(page) = member_of(&span.page) else { continue };
@@ -52,7 +52,7 @@ impl CompiledSite {
             pages.sort_unstable();
         }
         if !spans.keys.is_empty() {
-            self.pages.get_or_insert_default().spans = spans;
+            self.own.pages.get_or_insert_default().spans = spans;
         }
     }
 }
@@ -61,13 +61,17 @@ impl CompiledSite {
     /// The slot of a key that rules or spans mention.
     fn slot_of(&self, key: &Key) -> Option<Slot> {
         let named = |name: &str, seed| {
-            let found = self.named.find(hash(name.as_bytes(), seed), |at| self.columns[at as usize].seed);
-            found.filter(|&at| at < u32::from(self.slots)).map(|at| at as Slot)
+            let found =
+                self.template.named.find(hash(name.as_bytes(), seed), |at| self.template.columns[at as usize].seed);
+            found.filter(|&at| at < u32::from(self.template.slots)).map(|at| at as Slot)
         };
         match key {
-            Key::Fixed(Fixed(number)) => {
-                self.fixed.get(usize::from(*number)).filter(|&&slot| slot != NO_FIXED).map(|&slot| Slot::from(slot))
-            }
+            Key::Fixed(Fixed(number)) => self
+                .template
+                .fixed
+                .get(usize::from(*number))
+                .filter(|&&slot| slot != NO_FIXED)
+                .map(|&slot| Slot::from(slot)),
             Key::Param(name) => named(name, PARAM_SEED),
             Key::Query(name) => named(name, QUERY_SEED),
         }

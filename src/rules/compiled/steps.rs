@@ -2,8 +2,8 @@
 
 use super::index::hash;
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, OTHER, Program, Slot, SlotState, State,
-    Step, bit, part, touch,
+    ABSENT, Class, Column, CompiledSite, EVER, Fill, GONE, Mark, Program, Slot, SlotState, State, Step, bit, part,
+    touch,
 };
 use crate::rules::functions;
 use crate::rules::types::Function;
@@ -14,10 +14,10 @@ impl CompiledSite {
     /// Runs the steps of a program; true when it changed something.
     pub(super) fn run(&self, program: &Program, cells: &mut Cells, state: &mut State) -> bool {
         if program.is_form() {
-            return self.move_to(program, part(&self.fills, program.target), cells, state);
+            return self.move_to(program, part(&self.template.fills, program.target), cells, state);
         }
         let mut changed = false;
-        for step in part(&self.steps, program.steps) {
+        for step in part(&self.template.steps, program.steps) {
             changed |= match *step {
                 Step::Drop(slot) => self.drop(slot, cells, state),
                 Step::Set(slot, code, everywhere) => {
@@ -26,7 +26,7 @@ impl CompiledSite {
                 }
                 Step::Map(slot, from, to) => {
                     let now = state.slots[usize::from(slot)].code;
-                    let (map, _) = part(&self.words, (from, to)).as_chunks::<2>();
+                    let (map, _) = part(&self.template.words, (from, to)).as_chunks::<2>();
                     match map.binary_search_by_key(&now, |m| m[0]) {
                         Ok(at) if map[at][1] == ABSENT => self.drop(slot, cells, state),
                         Ok(at) => map[at][1] != now && self.set(slot, map[at][1], cells, state),
@@ -60,12 +60,13 @@ impl CompiledSite {
     }
 
     pub(super) fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
-        let Constant { hash, plain, .. } = self.values[code as usize];
+        let (hash, plain) =
+            (self.hash(code, &self.template.columns[usize::from(slot)]), self.template.values[code as usize].plain);
         let (start, end) = self.constant(code, cells, state);
         let at = usize::from(slot);
         let SlotState { code: now, cell: place, .. } = state.slots[at];
         if now == ABSENT {
-            let column = &self.columns[at];
+            let column = &self.template.columns[at];
             let key = self.key_ref(column, cells);
             state.slots[at].cell = cells.list.len() as u16;
             state.marks.push(Mark { hash, rank: column.rank, slot });
@@ -103,10 +104,9 @@ impl CompiledSite {
 
     /// Appends the value of a code to the text.
     pub(super) fn constant(&self, code: u32, cells: &mut Cells, state: &mut State) -> (u32, u32) {
-        let Constant { start: a, end: b, holds, .. } = self.values[code as usize];
-        state.holds |= holds;
+        state.holds |= self.template.values[code as usize].holds;
         let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(&self.pool[a as usize..b as usize]);
+        cells.text.extend_from_slice(self.text(code));
         (start, cells.text.len() as u32)
     }
 
@@ -127,10 +127,10 @@ impl CompiledSite {
         cells.text.extend_from_slice(&state.value);
         let cell = &mut cells.list[usize::from(at)];
         (cell.start, cell.end) = (start, cells.text.len() as u32);
-        let column = &self.columns[usize::from(slot)];
+        let column = &self.template.columns[usize::from(slot)];
         let hash = hash(&state.value, column.seed);
         self.rehash(at, hash, state);
-        let code = if column.coded { self.code_of_hash(hash) } else { OTHER };
+        let code = self.code_of(column, &state.value, hash);
         (state.slots[usize::from(slot)].code, state.slots[usize::from(slot)].row) = (code, self.row(slot, code));
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
@@ -161,7 +161,7 @@ impl CompiledSite {
         }
         state.source.clear();
         for &(to, fill) in target {
-            let class = self.columns[usize::from(to)].class;
+            let class = self.template.columns[usize::from(to)].class;
             // A key that the scope does not name is not there: a rule file made by hand.
             let of = |slot: Slot, state: &State| {
                 let SlotState { code, cell, .. } = state.slots[usize::from(slot)];
@@ -201,7 +201,7 @@ impl CompiledSite {
             state.source.push(Cell { key: GONE, start, end });
         }
         for ((to, _), cell) in target.iter().zip(&mut state.source) {
-            cell.key = self.key_ref(&self.columns[usize::from(*to)], cells);
+            cell.key = self.key_ref(&self.template.columns[usize::from(*to)], cells);
         }
         std::mem::swap(&mut cells.list, &mut state.source);
         state.marks.clear();
@@ -211,9 +211,9 @@ impl CompiledSite {
         state.disordered = true;
         for (&(slot, _), at) in target.iter().zip(0u16..) {
             let value = cells.value(&cells.list[usize::from(at)]);
-            let column = &self.columns[usize::from(slot)];
+            let column = &self.template.columns[usize::from(slot)];
             let hash = hash(value, column.seed);
-            let code = if column.coded { self.code_of_hash(hash) } else { OTHER };
+            let code = self.code_of(column, value, hash);
             state.slots[usize::from(slot)] = SlotState { code, cell: at, row: self.row(slot, code) };
             state.present |= bit(slot);
             state.identity = state.identity.wrapping_add(hash);
@@ -225,7 +225,7 @@ impl CompiledSite {
     /// The key of a column; its name is appended to the text.
     fn key_ref(&self, column: &Column, cells: &mut Cells) -> KeyRef {
         let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(part(&self.pool, column.name()));
+        cells.text.extend_from_slice(part(&self.template.pool, column.name()));
         let end = cells.text.len() as u32;
         match column.class {
             Class::Fixed(number) => KeyRef::Fixed(Fixed(number)),

@@ -58,16 +58,16 @@ impl CompiledSite {
     }
 
     fn trace_rules(&self, split: &Split, site: &SiteRules, scratch: &mut Scratch, without: u16) -> (Pairs, Vec<Step>) {
-        scratch.cells.cut(split, self.cut);
+        scratch.cells.cut(split, self.template.cut);
         self.code_cells(&mut scratch.cells, &mut scratch.state, false);
         let keys = pairs(scratch);
         let mut steps = Vec::new();
-        for (index, (program, rule)) in self.programs.iter().zip(&site.rules).enumerate() {
+        for (index, (program, rule)) in self.template.programs.iter().zip(&site.rules).enumerate() {
             if index == usize::from(without) || without == ALL || mirrors(rule) {
                 continue;
             }
             let before = pairs(scratch);
-            let outcome = if let Some(at) = self.stopped(program, &scratch.state.slots) {
+            let outcome = if let Some(at) = self.template.stopped(program, &scratch.state.slots) {
                 let constraint = rule.scope[at].clone();
                 let found = value(&before, &constraint.key);
                 Outcome::Stopped { constraint, found }
@@ -88,7 +88,7 @@ impl CompiledSite {
         if !program.is_form() {
             return Outcome::NoChange;
         }
-        let checked = || rule.scope.iter().zip(part(&self.checks, program.checks));
+        let checked = || rule.scope.iter().zip(part(&self.template.checks, program.checks));
         let is_named = |key: &str| checked().any(|(c, (_, check))| c.key == key && *check != Check::Absent);
         match before.iter().find(|(key, _)| !is_named(key)) {
             Some((key, _)) => Outcome::OtherKey { key: key.clone() },
