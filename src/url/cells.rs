@@ -6,10 +6,11 @@
 use super::keys::{
     Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
 };
-use super::marks::Marks;
+use super::marks::{self, Marks};
 use super::safe::Split;
+use super::scan;
+use super::segment::{self, Groups};
 use super::window::{below, highest, lowest};
-use super::{scan, segment};
 use crate::model::hash64_seeded;
 use serde::{Deserialize, Serialize};
 
@@ -139,12 +140,14 @@ impl Cells {
             self.fixed(Fixed::TRAILING_SLASH, start, start + 1);
         }
         self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
+        let delimiters = marks::delimiters(self.bytes(start, end), cut.delimiters);
         let (mut from, mut ends) = (1, slashes & !1);
         for i in 0..depth {
             let to = lowest(ends, length);
             ends &= ends.wrapping_sub(1);
             let segment = (start + from as u32, start + to as u32, start + dot(from, to) as u32);
-            self.cut_segment(i, segment, i + 1 == depth && !slash, cut);
+            let groups = marks::groups(delimiters, from, to);
+            self.cut_segment(i, segment, i + 1 == depth && !slash, groups);
             from = to + 1;
         }
         true
@@ -254,22 +257,25 @@ impl Cells {
         }
         self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
         for (i, &segment) in segments[..depth].iter().enumerate() {
-            self.cut_segment(i, segment, i + 1 == depth && !slash, cut);
+            let groups = segment::cut_groups(self.bytes(segment.0, segment.1), cut.delimiters);
+            self.cut_segment(i, segment, i + 1 == depth && !slash, groups);
         }
         if semicolon != 0 {
             self.cut_params(semicolon, path_end);
         }
     }
 
-    fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, cut: Cut) {
+    /// `groups` as [`segment::cut_groups`] tells.
+    #[inline(always)]
+    fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, groups: Groups) {
         let bytes = &self.text[a as usize..b as usize];
         let dot = dot.saturating_sub(a) as usize;
         let digit_at_either_end = matches!(bytes, [b'0'..=b'9', ..] | [.., b'0'..=b'9']);
-        if cut.delimiters == 0 && dot == 0 && !digit_at_either_end {
+        if groups.2 == 0 && dot == 0 && !digit_at_either_end {
             self.fixed(Fixed::path(i, Part::Head), a, b);
             return;
         }
-        let ends = segment::ends(bytes, dot, cut.delimiters);
+        let ends = segment::ends_behind(bytes, dot, groups);
         if ends[1] == 0 && ends[2] == bytes.len() {
             self.fixed(Fixed::path(i, Part::Head), a, b);
             return;

@@ -1,7 +1,8 @@
 //! Where the marks of a path and of a query stand that are as short as most are.
 
 use super::safe::Split;
-use super::window::{WIDTH, Window, below};
+use super::segment::{DELIMITERS, Groups};
+use super::window::{WIDTH, Window, below, highest};
 use memchr::memchr;
 
 /// Longest path or query whose marks are known: a bit a byte, and one bit to spare.
@@ -55,5 +56,52 @@ pub(super) fn marked(split: Split, text: &[u8], length: usize) -> Split {
         query: (path_end < length).then_some((path_end as u32 + 1, length as u32)),
         marks: Marks::new((&path, path_length), (&query, length.saturating_sub(path_end + 1))),
         ..split
+    }
+}
+
+/// The delimiters (as [`Cut::delimiters`](super::Cut)) of a path whose marks are known, counted from its start.
+#[inline(always)]
+pub(super) fn delimiters(path: &[u8], delimiters: u8) -> u64 {
+    if delimiters == 0 {
+        return 0;
+    }
+    let mut text = [0; WIDTH];
+    text[..path.len()].copy_from_slice(path);
+    let window = Window::<4>::at(&text, 0);
+    let cut = (0..DELIMITERS.len()).filter(|bit| delimiters >> bit & 1 == 1);
+    cut.fold(0, |marks, bit| marks | window.equal(DELIMITERS[bit]))
+}
+
+/// The leading groups of the segment between two places; as [`cut_groups`](super::segment::cut_groups).
+#[inline(always)]
+pub(super) fn groups(delimiters: u64, from: usize, to: usize) -> Groups {
+    let inside = delimiters & below(to - 1) & !below(from);
+    if inside == 0 {
+        return (0, 0, 0);
+    }
+    let last = highest(inside);
+    let group = match inside & below(last) {
+        0 => 0,
+        before => highest(before) + 1 - from,
+    };
+    let body = last + 1 - from;
+    (group, body - group, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::url::segment::cut_groups;
+
+    #[test]
+    fn groups_are_those_of_the_segment() {
+        for segment in ["", ":", "a", "a:", ":a", "a:b", "a:b:c:d", "a:b:", "a,b:c", "::", ":::x", "a=b!c,d:e"] {
+            for set in 0..16 {
+                let path = format!("/x:y/{segment}/z:");
+                let (from, to) = (5, 5 + segment.len());
+                let found = groups(delimiters(path.as_bytes(), set), from, to);
+                assert_eq!(found, cut_groups(segment.as_bytes(), set), "{segment} {set}");
+            }
+        }
     }
 }

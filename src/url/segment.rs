@@ -118,7 +118,12 @@ fn is_decimal(bytes: &[u8]) -> bool {
 
 /// Ends of the parts of a segment in the order of [`Part::ORDER`](super::keys::Part::ORDER); `dot` as in [`is_index`].
 pub fn ends(segment: &[u8], dot: usize, delimiters: u8) -> [usize; 6] {
-    let (groups, group, body) = cut_groups(segment, delimiters);
+    ends_behind(segment, dot, cut_groups(segment, delimiters))
+}
+
+/// The same behind the leading groups.
+#[inline]
+pub fn ends_behind(segment: &[u8], dot: usize, (groups, group, body): Groups) -> [usize; 6] {
     let parts = cut(&segment[body..], dot.saturating_sub(body), groups + group > 0);
     [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, segment.len()]
 }
@@ -126,9 +131,11 @@ pub fn ends(segment: &[u8], dot: usize, delimiters: u8) -> [usize; 6] {
 /// The characters that may cut segments, in the order of the bits of [`Cut::delimiters`](super::keys::Cut).
 pub const DELIMITERS: [u8; 4] = [b':', b',', b'=', b'!'];
 
-/// Lengths of the two leading groups (each with its delimiter at the end) and where the rest starts. A delimiter at
-/// the very end of the segment does not cut.
-pub fn cut_groups(segment: &[u8], delimiters: u8) -> (usize, usize, usize) {
+/// Lengths of the two leading groups (each with its delimiter at the end) and where the rest starts.
+pub type Groups = (usize, usize, usize);
+
+/// The leading groups of a segment. A delimiter at its very end does not cut.
+pub fn cut_groups(segment: &[u8], delimiters: u8) -> Groups {
     if delimiters == 0 || segment.len() < 2 {
         return (0, 0, 0);
     }

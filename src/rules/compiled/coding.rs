@@ -279,16 +279,18 @@ impl<'s> Coding<'s> {
         }
         let slot = usize::from(slot);
         let column = &self.columns[slot];
-        let identity = |value: &[u8]| if self.identified { hash(value, column.seed) } else { 0 };
         if column.at_once != NO_PROGRAM && self.at_once {
-            let host = site.text(column.becomes());
-            return self.set(column, slot, at, identity(host), host == value);
+            let hash = self.values[usize::from(column.becomes)].hash;
+            return self.set(column, slot, at, hash, site.text(column.becomes()) == value);
         }
-        let hash = identity(value);
         self.empty |= value.is_empty();
-        self.identity = self.identity.wrapping_add(hash);
         let code = if column.coded { site.code_of_host(value) } else { OTHER };
-        let row = if code == OTHER { column.row } else { self.values[code as usize].row };
+        let (row, hash) = match code {
+            OTHER if self.identified => (column.row, hash(value, column.seed)),
+            OTHER => (column.row, 0),
+            code => (self.values[code as usize].row, self.values[code as usize].hash),
+        };
+        self.identity = self.identity.wrapping_add(hash);
         self.note(slot, SlotState { code, cell: at, row });
         Mark { hash, rank: column.rank, slot: slot as Slot }
     }

@@ -172,10 +172,11 @@ impl Builder {
         let code = self.code(slot, host);
         if code as usize == FIRST_HOST + self.hosts.len() {
             self.hosts.push(host.as_bytes().to_vec());
-            // What it is stands in the site.
+            // What it is stands in the site; its code tells it apart.
             let value = &mut self.values[code as usize];
             self.pool.truncate(value.start as usize);
-            (value.hash, value.start, value.end) = (0, 0, 0);
+            value.hash = hash(&code.to_le_bytes(), fixed_seed(Fixed::HOST.0));
+            (value.start, value.end) = (0, 0);
         }
     }
 

@@ -93,15 +93,17 @@ impl CompiledSite {
         }
     }
 
-    /// The code of a value of a column, by its hash.
+    /// Code and hash of a value of a column.
     #[inline]
-    pub(super) fn code_of(&self, column: &Column, value: &[u8], hash: u64) -> u32 {
+    pub(super) fn code_of(&self, column: &Column, value: &[u8]) -> (u32, u64) {
         let Template { codes, values, .. } = &*self.template;
-        match column.class {
-            _ if !column.coded => OTHER,
-            Class::Fixed(number) if number == Fixed::HOST.0 => self.code_of_host(value),
-            _ => codes.find(hash, |code| values[code as usize].hash).unwrap_or(OTHER),
+        if column.coded && column.class == Class::Fixed(Fixed::HOST.0) {
+            let code = self.code_of_host(value);
+            return (code, if code == OTHER { hash(value, column.seed) } else { values[code as usize].hash });
         }
+        let hash = hash(value, column.seed);
+        let find = || codes.find(hash, |code| values[code as usize].hash);
+        (if column.coded { find().unwrap_or(OTHER) } else { OTHER }, hash)
     }
 
     /// The code of a host.
@@ -110,24 +112,14 @@ impl CompiledSite {
         self.own.hosts.find(host).map_or(OTHER, |index| (FIRST_HOST + index) as u32)
     }
 
-    /// The host of a code, where it is one.
-    #[inline]
-    pub(super) fn host(&self, code: u32) -> Option<&[u8]> {
-        (code as usize)
-            .checked_sub(FIRST_HOST)
-            .filter(|&index| index < self.own.hosts.len())
-            .map(|index| self.own.hosts.get(index))
-    }
-
     /// The bytes of the value of a code.
+    #[inline]
     pub(super) fn text(&self, code: u32) -> &[u8] {
         let Constant { start, end, .. } = self.template.values[code as usize];
-        self.host(code).unwrap_or_else(|| part(&self.template.pool, (start, end)))
-    }
-
-    /// Its hash under the key of its column.
-    pub(super) fn hash(&self, code: u32, column: &Column) -> u64 {
-        self.host(code).map_or(self.template.values[code as usize].hash, |host| hash(host, column.seed))
+        match code.wrapping_sub(FIRST_HOST as u32) {
+            index if index < self.template.hosts => self.own.hosts.get(index as usize),
+            _ => part(&self.template.pool, (start, end)),
+        }
     }
 
     /// As [`tidy`](Self::tidy), where nobody asks for the marks any more.

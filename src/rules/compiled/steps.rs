@@ -1,9 +1,8 @@
 //! What a program does to the pairs of one URL.
 
-use super::index::hash;
 use super::{
-    ABSENT, Class, Column, CompiledSite, EVER, Fill, GONE, Mark, Program, Slot, SlotState, State, Step, bit, part,
-    touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, Program, Slot, SlotState, State, Step, bit,
+    part, touch,
 };
 use crate::rules::functions;
 use crate::rules::types::Function;
@@ -60,8 +59,7 @@ impl CompiledSite {
     }
 
     pub(super) fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
-        let (hash, plain) =
-            (self.hash(code, &self.template.columns[usize::from(slot)]), self.template.values[code as usize].plain);
+        let Constant { hash, plain, .. } = self.template.values[code as usize];
         let (start, end) = self.constant(code, cells, state);
         let at = usize::from(slot);
         let SlotState { code: now, cell: place, .. } = state.slots[at];
@@ -127,10 +125,8 @@ impl CompiledSite {
         cells.text.extend_from_slice(&state.value);
         let cell = &mut cells.list[usize::from(at)];
         (cell.start, cell.end) = (start, cells.text.len() as u32);
-        let column = &self.template.columns[usize::from(slot)];
-        let hash = hash(&state.value, column.seed);
+        let (code, hash) = self.code_of(&self.template.columns[usize::from(slot)], &state.value);
         self.rehash(at, hash, state);
-        let code = self.code_of(column, &state.value, hash);
         (state.slots[usize::from(slot)].code, state.slots[usize::from(slot)].row) = (code, self.row(slot, code));
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
@@ -212,8 +208,7 @@ impl CompiledSite {
         for (&(slot, _), at) in target.iter().zip(0u16..) {
             let value = cells.value(&cells.list[usize::from(at)]);
             let column = &self.template.columns[usize::from(slot)];
-            let hash = hash(value, column.seed);
-            let code = self.code_of(column, value, hash);
+            let (code, hash) = self.code_of(column, value);
             state.slots[usize::from(slot)] = SlotState { code, cell: at, row: self.row(slot, code) };
             state.present |= bit(slot);
             state.identity = state.identity.wrapping_add(hash);
