@@ -1,7 +1,7 @@
 //! The rule sets of a pass, shared by all workers of a process.
 use super::sample::Cut;
 use super::types::LearnedSite;
-use crate::rules::apply::{Compiled, RuleSet, Scratch};
+use crate::rules::apply::{Compiled, Compiler, RuleSet};
 use crate::rules::types::SiteRules;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,12 +104,12 @@ fn memory(site: &SiteRules) -> usize {
 fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut scratch = Scratch::default();
+        let mut compiler = Compiler::default();
         let mut done: Vec<(usize, Compiled)> = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(site) = sites.get(at) else { return done };
-            done.push((at, Compiled::new(site, &mut scratch)));
+            done.push((at, Compiled::new(site, &mut compiler)));
         }
     };
     let mut compiled: Vec<(usize, Compiled)> = std::thread::scope(|scope| {

@@ -13,7 +13,7 @@ use super::rules::{OpenError, found};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::overrides::Overrides;
 use crate::rules::packed::{Block, Blocks, PackedHeader, Packer, is_packed};
-use crate::rules::{Lean, LeanSite, RuleSet, Scratch};
+use crate::rules::{Compiler, Lean, LeanSite, RuleSet};
 
 /// Threads that compile, at most.
 const MOST_THREADS: usize = 8;
@@ -129,12 +129,13 @@ fn from_lines(
 ) -> Result<(), OpenError> {
     let faulty = |source| OpenError::File { path: path.to_owned(), source };
     let (mut lines, mut next, mut before) = (Vec::new(), Vec::new(), None::<String>);
+    let mut compilers: Vec<Compiler> = (0..threads).map(|_| Compiler::default()).collect();
     let mut first = sites.next_lines(PIECE, &mut lines).map_err(faulty)?;
     while !lines.is_empty() {
         let (done, read) = std::thread::scope(|scope| {
             let lines = lines.as_slice();
-            let work = |part| scope.spawn(move || compile_lines(first, lines, part, overrides));
-            let workers: Vec<_> = parts(lines, threads).into_iter().map(work).collect();
+            let work = |(part, compiler)| scope.spawn(move || compile_lines(first, lines, part, overrides, compiler));
+            let workers: Vec<_> = parts(lines, threads).into_iter().zip(&mut compilers).map(work).collect();
             let read = sites.next_lines(PIECE, &mut next);
             (workers.into_iter().map(joined).collect::<Vec<_>>(), read)
         });
@@ -201,8 +202,8 @@ fn compile_lines(
     lines: &[u8],
     range: Range<usize>,
     overrides: &Overrides,
+    compiler: &mut Compiler,
 ) -> Vec<Result<LeanSite, RuleFileError>> {
-    let mut scratch = Scratch::default();
     let mut done = Vec::new();
     let mut from = range.start;
     for end in memchr::memchr_iter(b'\n', &lines[range.clone()]).map(|at| range.start + at) {
@@ -211,7 +212,7 @@ fn compile_lines(
         let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
         let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
             overrides.apply(std::slice::from_mut(&mut site));
-            LeanSite::new(site, &mut scratch)
+            LeanSite::new(site, compiler)
         });
         done.push(site);
         from = end + 1;

@@ -7,14 +7,14 @@
 
 use super::ahead::{CACHED, TOGETHER};
 use super::claims::{AMBIGUOUS, Claims};
-use super::compiled::{CompiledSite, State, Templates};
+use super::compiled::{CompiledSite, Known, State, Templates};
 use super::explain::Step;
+use super::names::{Names, RuleId};
 use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
-use serde::{Deserialize, Serialize};
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
 ///
@@ -38,35 +38,17 @@ pub struct RuleSet {
     templates: usize,
 }
 
-/// What is kept of a site beside its program.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Names {
-    /// Name of the site, then the ids of its rules, each behind a line feed.
-    text: Box<str>,
-    /// Where the name ends.
-    site: u32,
-}
-
-impl Names {
-    fn of(site: &SiteRules) -> Names {
-        let ids = site.rules.iter().flat_map(|rule| ["\n", rule.id.as_str()]);
-        let text: String = std::iter::once(site.site.as_str()).chain(ids).collect();
-        Names { text: text.into(), site: site.site.len() as u32 }
-    }
-
-    fn site(&self) -> &str {
-        &self.text[..self.site as usize]
-    }
-
-    fn id(&self, rule: u16) -> Option<&str> {
-        self.text[self.site as usize..].split('\n').nth(usize::from(rule) + 1)
-    }
-}
-
 /// A rule set in the making, for applying: sites come sorted by name, and what applying does not need of them goes at
 /// once.
 #[derive(Debug, Default)]
 pub struct Lean(RuleSet);
+
+/// Compiles sites one after the other: buffers, and what was compiled before.
+#[derive(Debug, Default)]
+pub struct Compiler {
+    scratch: Scratch,
+    known: Known,
+}
 
 /// A site compiled for a [`Lean`] set, on whichever thread. Written it is a site of compiled rules
 /// ([`packed`](super::packed)).
@@ -79,8 +61,8 @@ pub struct LeanSite {
 
 impl LeanSite {
     /// Compiles a site.
-    pub fn new(site: SiteRules, scratch: &mut Scratch) -> LeanSite {
-        LeanSite { names: Names::of(&site), compiled: Compiled::new(&site, scratch), hosts: site.hosts }
+    pub fn new(site: SiteRules, compiler: &mut Compiler) -> LeanSite {
+        LeanSite { names: Names::of(&site), compiled: Compiled::new(&site, compiler), hosts: site.hosts }
     }
 
     /// Of a site that is compiled already.
@@ -129,11 +111,11 @@ pub(crate) enum Compiled {
 
 impl Compiled {
     /// Compiles the rules of one site.
-    pub(crate) fn new(site: &SiteRules, scratch: &mut Scratch) -> Compiled {
+    pub(crate) fn new(site: &SiteRules, Compiler { scratch, known }: &mut Compiler) -> Compiled {
         if site.tokens.published {
             return Compiled::Published(Box::new(PublishedSite::new(site)));
         }
-        let mut compiled = CompiledSite::compile(site);
+        let mut compiled = known.compile(site);
         compiled.compile_mirrors(site);
         compiled.fill_lookups(site, scratch);
         Compiled::Undust(compiled)
@@ -180,6 +162,8 @@ pub struct Scratch {
     pub(super) fired_again: Vec<u16>,
     /// URLs to come for which memory was asked ([`expect`](Self::expect)).
     pub(super) expected: usize,
+    /// Site of the last URL for which memory was not asked: what it needs is in the cache.
+    near: Option<u32>,
 }
 
 impl Scratch {
@@ -202,8 +186,8 @@ impl RuleSet {
     pub fn new(mut sites: Vec<SiteRules>) -> RuleSet {
         sites.sort_by(|a, b| a.site.cmp(&b.site));
         // Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
-        let mut scratch = Scratch::default();
-        let compiled = sites.iter().map(|site| Compiled::new(site, &mut scratch)).collect();
+        let mut compiler = Compiler::default();
+        let compiled = sites.iter().map(|site| Compiled::new(site, &mut compiler)).collect();
         let rules = RuleSet::of(sites.iter(), compiled);
         RuleSet { sites, ..rules }
     }
@@ -257,8 +241,8 @@ impl RuleSet {
     }
 
     /// Id of a rule of a site ([`Applied::fired`]).
-    pub fn rule_id(&self, site: u32, rule: u16) -> &str {
-        self.names[site as usize].id(rule).unwrap_or_default()
+    pub fn rule_id(&self, site: u32, rule: u16) -> RuleId<'_> {
+        self.names[site as usize].id(rule)
     }
 
     /// Hosts that two site labels claim; their URLs get stage 1 only.
@@ -270,7 +254,7 @@ impl RuleSet {
     pub fn canonicalize(&self, url: &str) -> Canonical {
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
-        let id = |&rule: &u16| Some(self.rule_id(applied.site?, rule).to_owned());
+        let id = |&rule: &u16| Some(self.rule_id(applied.site?, rule).to_string());
         Canonical {
             url: String::from_utf8_lossy(applied.url).into_owned(),
             site: applied.site.map(|site| self.site_name(site).to_owned()),
@@ -290,8 +274,10 @@ impl RuleSet {
         };
         let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
         let site = site.or_else(|| self.site_of_host(host));
-        if let Some(Compiled::Undust(compiled)) = site.map(|site| &self.compiled[site as usize].0) {
-            if unexpected && self.templates > CACHED {
+        if let Some(index) = site
+            && let Compiled::Undust(compiled) = &self.compiled[index as usize].0
+        {
+            if unexpected && self.templates > CACHED && scratch.near.replace(index) != Some(index) {
                 std::hint::black_box(compiled.template().fetch());
             }
             if compiled.stands(&scratch.cells.text) {

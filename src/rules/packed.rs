@@ -10,9 +10,10 @@
 //! it, and a program reads the layout of its own version only ([`LAYOUT`]). The checks tell damage, not malice: open what
 //! you would run.
 
-use super::apply::{LeanSite, Names};
+use super::apply::LeanSite;
 use super::compiled::{CompiledSite, Own, Template};
 use super::file::{Format, Header};
+use super::names::Names;
 use super::overrides::{Overrides, OverridesError};
 use super::seal::{self, Seal};
 use crate::model::hash64_seeded;

@@ -143,7 +143,7 @@ impl<'s> Coding<'s> {
         // The first row is that of every URL.
         let [pass, act] = template.rows.first().copied().unwrap_or_default();
         Coding {
-            fixed: &template.fixed,
+            fixed: template.fixed(),
             columns: &template.columns,
             slotted: slots.len(),
             values: &template.values,

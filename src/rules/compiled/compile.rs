@@ -29,7 +29,6 @@ struct Builder {
     site: Template,
     /// Hosts, in the order of their codes.
     hosts: Vec<Vec<u8>>,
-    fixed: Vec<u8>,
     columns: Vec<Column>,
     values: Vec<Constant>,
     pool: Vec<u8>,
@@ -82,6 +81,11 @@ impl CompiledSite {
     }
 }
 
+/// Values of this key are hosts.
+pub(super) fn is_host(key: &str) -> bool {
+    key == "host" || key == HOST_SUB
+}
+
 /// The keys that a rule mentions; a rule between forms may ask for the host.
 fn keys(rule: &Rule) -> impl Iterator<Item = Key> {
     let scope = rule.scope.iter().map(|c| c.key.as_str());
@@ -111,8 +115,10 @@ impl Builder {
         let (class, seed) = match &key {
             Key::Fixed(Fixed(number)) => {
                 let number = usize::from(*number);
-                self.fixed.resize(number + 1, NO_FIXED);
-                self.fixed[number] = at as u8;
+                // They come first: nothing else stands in the pool yet.
+                self.pool.resize(number + 1, NO_FIXED);
+                self.pool[number] = at as u8;
+                self.site.fixed = number as u16 + 1;
                 (Class::Fixed(number as u8), fixed_seed(number as u8))
             }
             Key::Param(name) => {
@@ -147,7 +153,6 @@ impl Builder {
     /// Codes the hosts that a rule names, before all other values.
     fn hosts(&mut self, rule: &Rule) {
         let Some(slot) = self.slot(&Key::Fixed(Fixed::HOST)) else { return };
-        let is_host = |key: &str| key == HOST_SUB || Key::parse(key) == Some(Key::Fixed(Fixed::HOST));
         for Constraint { test, .. } in rule.scope.iter().filter(|c| is_host(&c.key)) {
             match test {
                 Test::Equals(value) => self.host(slot, value),
@@ -293,7 +298,6 @@ impl Builder {
     fn finish(self) -> Template {
         let mut site = Template {
             hosts: self.hosts.len() as u32,
-            fixed: self.fixed.into(),
             columns: self.columns.into(),
             values: self.values.into(),
             pool: self.pool.into(),
@@ -318,7 +322,7 @@ impl Builder {
         }
         site.fill_at_once();
         site.ordered = site.identified
-            || site.fixed.get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
+            || site.fixed().get(usize::from(Fixed::ORDER.0)).is_some_and(|&slot| slot != NO_FIXED)
             || site.programs.iter().any(Program::is_form)
             || site.steps.iter().any(|step| site.adds(step));
         site.fill_adders();

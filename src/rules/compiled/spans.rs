@@ -68,7 +68,7 @@ impl CompiledSite {
         match key {
             Key::Fixed(Fixed(number)) => self
                 .template
-                .fixed
+                .fixed()
                 .get(usize::from(*number))
                 .filter(|&&slot| slot != NO_FIXED)
                 .map(|&slot| Slot::from(slot)),

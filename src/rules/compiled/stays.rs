@@ -6,12 +6,20 @@ use crate::rules::types::{Operation, PREFIX, Representative, Rule, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashSet;
 
+/// Hosts of a site up to which they are looked at one by one.
+const FEW: usize = 8;
+
 /// True when whatever the rules make of a URL stays on a host of the site. False says nothing: the URL is then asked.
 ///
 /// A host comes from a rule, a mirrored directory or a seen member; and it ends where the path begins, so that a URL
 /// must keep its scheme and the first slash of its path.
 pub(super) fn stays(site: &SiteRules) -> bool {
-    let own: HashSet<&[u8], FixedState> = site.hosts.iter().map(|host| host.as_bytes()).collect();
+    let many: Option<HashSet<&[u8], FixedState>> =
+        (site.hosts.len() > FEW).then(|| site.hosts.iter().map(|host| host.as_bytes()).collect());
+    let own = |host: &[u8]| match &many {
+        Some(many) => many.contains(host),
+        None => site.hosts.iter().any(|own| own.as_bytes() == host),
+    };
     let keeps = |rule: &Rule| {
         let has = |key: &str| rule.operations.iter().any(|o| o.0 == key);
         let is_form = !rule.closed || ["scheme", "host", "depth"].into_iter().all(has);
@@ -19,7 +27,7 @@ pub(super) fn stays(site: &SiteRules) -> bool {
         is_form
             && rule.operations.iter().all(|(key, operation)| match key.as_str() {
                 "scheme" => writes(operation, |to| to == "http" || to == "https"),
-                "host" => writes(operation, |to| own.contains(to.as_bytes())),
+                "host" => writes(operation, |to| own(to.as_bytes())),
                 "depth" => writes(operation, |to| to.parse::<u8>().is_ok_and(|depth| depth > 0 || flat)),
                 "host.sub" => false,
                 // An extension of no segment would stand at the host.
@@ -27,11 +35,11 @@ pub(super) fn stays(site: &SiteRules) -> bool {
                     matches!(operation, Operation::Apply(_) | Operation::Ignore(Representative::LeftOut))
                         || matches!(operation, Operation::Ignore(Representative::WherePresent(_)))
                 }
-                PREFIX => writes(operation, |to| own.contains(host_of(to.as_bytes()))),
+                PREFIX => writes(operation, |to| own(host_of(to.as_bytes()))),
                 _ => true,
             })
     };
-    site.rules.iter().all(keeps) && site.seen.iter().all(|url| own.contains(host_of(url.as_bytes())))
+    site.rules.iter().all(keeps) && site.seen.iter().all(|url| own(host_of(url.as_bytes())))
 }
 
 /// True when an operation leaves a key as it is or gives it one of the values that `may` stand there.

@@ -21,8 +21,8 @@ pub struct Template {
     pub(super) identified: bool,
     /// Columns that have slots; they stand first, those of fixed keys before the others.
     pub(super) slots: Slot,
-    /// Slot of each fixed key, up to the last one that has one.
-    pub(super) fixed: Box<[u8]>,
+    /// Slots of the fixed keys up to the last one that has one: so many bytes of the pool, its first ones.
+    pub(super) fixed: u16,
     pub(super) columns: Box<[Column]>,
     /// Columns of named keys by seed.
     pub(super) named: Index,
@@ -91,10 +91,16 @@ impl Templates {
 }
 
 impl Template {
+    /// Slot of each fixed key, up to the last one that has one.
+    #[inline]
+    pub(super) fn fixed(&self) -> &[u8] {
+        &self.pool[..usize::from(self.fixed)]
+    }
+
     /// Where its lists are, so that the memory is asked for.
     pub fn fetch_head(&self) -> u64 {
         let lists = self.columns.len() ^ self.values.len() ^ self.rows.len() ^ self.programs.len() ^ self.words.len();
-        let lists = lists ^ self.steps.len() ^ self.checks.len() ^ self.pool.len() ^ self.fixed.len();
+        let lists = lists ^ self.steps.len() ^ self.checks.len() ^ self.pool.len();
         lists as u64 ^ self.named.places() ^ self.codes.places()
     }
 
@@ -105,7 +111,7 @@ impl Template {
         let slots = lines(&self.columns, |c| c.seed) ^ lines(&self.values, |v| v.hash) ^ lines(&self.rows, |r| r[0]);
         let rules = lines(&self.programs, |p| p.wakes) ^ lines(&self.words, |&w| u64::from(w));
         let rules = rules ^ lines(&self.steps, |s| u64::from(s.slot())) ^ lines(&self.checks, |c| u64::from(c.0));
-        let bytes = lines(&self.pool, |&b| u64::from(b)) ^ lines(&self.fixed, |&b| u64::from(b));
+        let bytes = lines(&self.pool, |&b| u64::from(b));
         slots ^ rules ^ bytes ^ self.named.fetch() ^ self.codes.fetch()
     }
 }
