@@ -10,7 +10,8 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyList, PyString};
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use undust::io::rules::{LeanFile, OpenError, open_seen};
 use undust::model::hash64;
 use undust::rules::filter::SeenFilter;
@@ -102,37 +103,17 @@ impl RuleSet {
             return Err(PyValueError::new_err("threads: at least 1"));
         }
         let rules = self.rules.current();
-        let parts = py.detach(|| {
-            let size = urls.len().div_ceil(threads).max(1);
-            let mut parts: Vec<Part> = urls.chunks(size).map(|_| Part::default()).collect();
-            std::thread::scope(|scope| {
-                let mut work = parts.iter_mut().zip(urls.chunks(size));
-                let first = work.next();
-                for (part, urls) in work {
-                    let rules = &rules;
-                    scope.spawn(move || part.fill(rules, urls));
-                }
-                if let Some((part, urls)) = first {
-                    part.fill(&rules, urls);
-                }
-            });
-            parts
-        });
+        let batch = Batch::new(&rules, &urls, threads);
         let mut out = Vec::with_capacity(urls.len());
-        let mut urls = urls.iter();
-        for part in parts {
-            let mut start = 0;
-            for end in part.ends {
-                let url = urls.next().expect("one end a URL");
-                match end {
-                    None => out.push(url.as_py_str().bind(py).clone()),
-                    Some(end) => {
-                        out.push(PyString::from_bytes(py, &part.text[start..end])?);
-                        start = end;
-                    }
-                }
+        std::thread::scope(|scope| {
+            (1..threads.min(batch.pieces())).for_each(|_| drop(scope.spawn(|| while batch.work() {})));
+            // Strings are made here alone, of one piece while the others work on the next.
+            for at in 0..batch.pieces() {
+                let part = py.detach(|| batch.take(at));
+                part.strings(py, batch.piece(at), &mut out)?;
             }
-        }
+            PyResult::Ok(())
+        })?;
         PyList::new(py, out)
     }
 
@@ -158,6 +139,88 @@ fn read(path: &std::path::Path, allow_partial: bool) -> PyResult<Rules> {
     LeanFile::open(path, allow_partial).and_then(LeanFile::compile).map_err(refused)
 }
 
+/// URLs a piece of a batch, at least, where several threads share it.
+const PIECE: usize = 256;
+/// Pieces a thread, at most: between two of them the caller asks for the interpreter, and may have to wait for it.
+const PIECES: usize = 8;
+
+/// URLs of one call. Whoever is free takes the next piece.
+struct Batch<'u> {
+    rules: &'u Rules,
+    urls: &'u [PyBackedStr],
+    size: usize,
+    next: AtomicUsize,
+    done: Mutex<Vec<Option<Part>>>,
+    ready: Condvar,
+}
+
+impl<'u> Batch<'u> {
+    fn new(rules: &'u Rules, urls: &'u [PyBackedStr], threads: usize) -> Batch<'u> {
+        let size = match threads {
+            1 => urls.len().max(1),
+            _ => urls.len().div_ceil(threads.saturating_mul(PIECES)).max(PIECE),
+        };
+        let done = Mutex::new((0..urls.len().div_ceil(size)).map(|_| None).collect());
+        Batch { rules, urls, size, next: AtomicUsize::new(0), done, ready: Condvar::new() }
+    }
+
+    fn pieces(&self) -> usize {
+        self.urls.len().div_ceil(self.size)
+    }
+
+    fn piece(&self, at: usize) -> &'u [PyBackedStr] {
+        &self.urls[at * self.size..self.urls.len().min((at + 1) * self.size)]
+    }
+
+    /// Works on the next piece; false where none is left.
+    fn work(&self) -> bool {
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        if at >= self.pieces() {
+            return false;
+        }
+        let mut slot = Slot { batch: self, at, part: Part::default() };
+        slot.part = Part::of(self.rules, self.piece(at));
+        true
+    }
+
+    /// A piece that was worked on; works on others until it is there.
+    fn take(&self, at: usize) -> Part {
+        loop {
+            if let Some(part) = self.locked()[at].take() {
+                return part;
+            }
+            if !self.work() {
+                let mut done = self.locked();
+                loop {
+                    match done[at].take() {
+                        Some(part) => return part,
+                        None => done = self.ready.wait(done).unwrap_or_else(PoisonError::into_inner),
+                    }
+                }
+            }
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<Option<Part>>> {
+        // Parts are put in whole.
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts a piece where it is waited for, an empty one where a panic came between: the end of the scope tells of that.
+struct Slot<'b, 'u> {
+    batch: &'b Batch<'u>,
+    at: usize,
+    part: Part,
+}
+
+impl Drop for Slot<'_, '_> {
+    fn drop(&mut self) {
+        self.batch.locked()[self.at] = Some(std::mem::take(&mut self.part));
+        self.batch.ready.notify_one();
+    }
+}
+
 /// Canonical URLs of a piece of a batch, end to end.
 #[derive(Default)]
 struct Part {
@@ -167,10 +230,9 @@ struct Part {
 }
 
 impl Part {
-    fn fill(&mut self, rules: &Arc<Rules>, urls: &[PyBackedStr]) {
-        self.ends.reserve(urls.len());
-        let mut scratch = Scratch::default();
-        let mut expected = 0;
+    fn of(rules: &Rules, urls: &[PyBackedStr]) -> Part {
+        let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(urls.len()));
+        let (mut scratch, mut expected) = (Scratch::default(), 0);
         for (at, url) in urls.iter().enumerate() {
             if expected == 0 {
                 expected = scratch.expect(rules, urls[at..].iter().map(|url| url.as_bytes())).max(1);
@@ -178,12 +240,28 @@ impl Part {
             expected -= 1;
             let applied = rules.apply(url.as_bytes(), None, &mut scratch);
             if applied.url == url.as_bytes() {
-                self.ends.push(None);
+                ends.push(None);
             } else {
-                self.text.extend_from_slice(applied.url);
-                self.ends.push(Some(self.text.len()));
+                text.extend_from_slice(applied.url);
+                ends.push(Some(text.len()));
             }
         }
+        Part { text, ends }
+    }
+
+    /// Adds its canonical URLs as strings; those of `urls` that are canonical are given back.
+    fn strings<'py>(self, py: Python<'py>, urls: &[PyBackedStr], out: &mut Vec<Bound<'py, PyString>>) -> PyResult<()> {
+        let mut start = 0;
+        for (url, end) in urls.iter().zip(self.ends) {
+            match end {
+                None => out.push(url.as_py_str().bind(py).clone()),
+                Some(end) => {
+                    out.push(PyString::from_bytes(py, &self.text[start..end])?);
+                    start = end;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -386,7 +386,7 @@ impl CompiledSite {
         }
         self.tidy_cells(&mut scratch.cells, &mut scratch.state);
         url::compose(&scratch.cells, &mut scratch.out);
-        let settled = self.template.settled(&scratch.cells, &scratch.state, &scratch.fired);
+        let settled = self.template.settled(&scratch.cells, &scratch.state, &scratch.fired, &scratch.out);
         debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));
         if !settled && scratch.out != scratch.cells.text[..length] && !self.stable(scratch) {
             // Law: canonicalizing twice is once. Where it is not, the URL keeps its stage-1 form.

@@ -47,9 +47,20 @@ impl Urls {
 
     /// The URL at `index`, where there is one.
     pub fn get(&self, index: usize) -> Option<&str> {
-        let end = *self.0.ends.get(index)? as usize;
-        let start = index.checked_sub(1).map_or(0, |before| self.0.ends[before] as usize);
+        let (start, end) = self.range(index)?;
         Some(&self.0.text[start..end])
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
+        let (start, end) = self.range(index)?;
+        Some(&self.0.text.as_bytes()[start..end])
+    }
+
+    fn range(&self, index: usize) -> Option<(usize, usize)> {
+        let end = *self.0.ends.get(index)? as usize;
+        Some((index.checked_sub(1).map_or(0, |before| self.0.ends[before] as usize), end))
     }
 
     /// The URLs in their order.

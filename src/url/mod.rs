@@ -12,6 +12,6 @@ mod window;
 pub use cells::{Cell, Cells, Cut};
 pub use compose::{compose, is_usual_order, set_order, write_order};
 pub use keys::{Fixed, Key, KeyRef, Part};
-pub use safe::{CAPITAL, Invalid, PERCENT, PLUS, Split, normalize};
+pub use safe::{CAPITAL, Invalid, LETTERS, PERCENT, PLUS, Split, letters, normalize};
 pub use segment::DELIMITERS;
 pub use site::registrable_domain;

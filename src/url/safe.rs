@@ -257,7 +257,8 @@ fn any_scheme(url: &[u8]) -> Option<(bool, usize)> {
     }
 }
 
-const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
+/// All that [`letters`] tells.
+pub const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
 const CONTROL: u8 = 8;
 /// A space, which becomes an escape.
 const SPACE: u8 = 16;
@@ -288,6 +289,11 @@ fn scan(bytes: &[u8]) -> u8 {
     // Rare: which of the two it was.
     let bit = |is: bool, bit: u8| if is { bit } else { 0 };
     bytes.iter().fold(all & !LOW, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE))
+}
+
+/// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand in a URL.
+pub fn letters(url: &[u8]) -> u8 {
+    scan(url) & LETTERS
 }
 
 /// Where path, query and fragment stand in the input.

@@ -16,7 +16,7 @@ impl CompiledSite {
             Some(&member) => member,
             None => pages.spans.find(scratch)?,
         };
-        pages.seen.get(member as usize).map(str::as_bytes)
+        pages.seen.bytes(member as usize)
     }
 
     /// The rule that is passed over for the page that the rules reduced the URL to.

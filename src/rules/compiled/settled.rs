@@ -2,15 +2,16 @@
 
 use super::{ABSENT, SlotState, State, Step, Template, part, touch};
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Cut, Fixed, KeyRef, Part, segment};
+use crate::url::{Cells, Cut, Fixed, KeyRef, LETTERS, Part, letters, segment};
+use std::cell::LazyCell;
 
 impl Template {
     /// True when the pairs in `cells`, composed and cut again, are the same pairs, and no rule would fire on them. False
-    /// says nothing: the URL is then cut again.
+    /// says nothing: the URL is then cut again. `out` is the composed URL.
     ///
     /// Composing what rules left of a cut URL gives other pairs only where a mark went that told a cut how to read what
     /// stands beside it; these places are asked one by one.
-    pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &[u16]) -> bool {
+    pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &[u16], out: &[u8]) -> bool {
         let touched = state.touched;
         if touched & touch::SHAPE != 0 || self.cut.semicolons || !self.woken {
             return false;
@@ -32,9 +33,12 @@ impl Template {
             return false;
         }
         let again = |&rule: &u16| part(&self.words, self.programs[usize::from(rule)].again);
+        // What functions find in the URL as it is now: a value with capitals may be gone.
+        let holds = LazyCell::new(|| letters(out) | state.holds & !LETTERS);
         fired.iter().flat_map(again).all(|&rule| {
             let program = &self.programs[rule as usize];
             program.needs & state.holds == 0
+                || program.needs & *holds == 0
                 || !program.gate.opens(state.present)
                 || self.stopped(program, &state.slots).is_some()
                 || !program.is_form()

@@ -7,7 +7,7 @@ use super::{
 use crate::rules::functions;
 use crate::rules::types::Function;
 use crate::url::keys::host_sub;
-use crate::url::{Cell, Cells, Fixed, KeyRef};
+use crate::url::{Cell, Cells, Fixed, KeyRef, Part};
 
 impl CompiledSite {
     /// Runs the steps of a program; true when it changed something.
@@ -230,17 +230,21 @@ impl CompiledSite {
     }
 }
 
-/// True for the only part of a path segment.
+/// True for a part of a path segment that stands alone in it, or behind groups: those end in their delimiter, so that
+/// what stands behind them is cut as if it stood alone.
 fn whole_segment(list: &[Cell], at: usize) -> bool {
-    let segment = |cell: &Cell| match cell.key {
-        KeyRef::Fixed(fixed) => fixed.as_path().map(|(segment, _)| segment),
+    let place = |cell: &Cell| match cell.key {
+        KeyRef::Fixed(fixed) => fixed.as_path(),
         _ => None,
     };
-    let own = segment(&list[at]);
-    let others = [at.checked_sub(1).and_then(|i| list.get(i)), list.get(at + 1)];
+    let Some((own, _)) = place(&list[at]) else { return false };
+    let is_own = |cell: &Cell| place(cell).is_some_and(|(segment, _)| segment == own);
+    let is_group = |cell: &Cell| matches!(place(cell), Some((_, Part::Groups | Part::Group)));
+    let before = at.checked_sub(1).and_then(|before| list.get(before));
     // The known extension of the last segment is a key of its own and stands behind it.
     let extension = |cell: &Cell| cell.key == KeyRef::Fixed(Fixed::EXTENSION);
-    own.is_some() && others.into_iter().flatten().all(|cell| segment(cell) != own && !extension(cell))
+    before.is_none_or(|cell| !extension(cell) && (!is_own(cell) || is_group(cell)))
+        && list.get(at + 1).is_none_or(|cell| !extension(cell) && !is_own(cell))
 }
 
 /// True when a value can be copied to `key` as it is: nothing that has a meaning of its own there is smuggled in.
