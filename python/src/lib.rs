@@ -142,7 +142,7 @@ fn read(path: &std::path::Path, allow_partial: bool) -> PyResult<Rules> {
 /// URLs a piece of a batch, at least, where several threads share it.
 const PIECE: usize = 256;
 /// Pieces a thread, at most: between two of them the caller asks for the interpreter, and may have to wait for it.
-const PIECES: usize = 8;
+const PIECES: usize = 16;
 
 /// URLs of one call. Whoever is free takes the next piece.
 struct Batch<'u> {
