@@ -159,15 +159,7 @@ mod tests {
     use super::*;
 
     fn rule(id: &str) -> Rule {
-        Rule {
-            id: id.to_owned(),
-            kind: Kind::Ignore,
-            scope: Vec::new(),
-            operations: Vec::new(),
-            closed: false,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        }
+        Rule::of(id, Vec::new(), Vec::new())
     }
 
     fn counts(good: u64, bad: u64, support_pairs: u64, false_positive_pairs: u64) -> RuleCounts {

@@ -52,20 +52,11 @@ fn likely_host(url: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
     use crate::rules::apply::Line;
-    use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules};
+    use crate::rules::{Operation, Representative, Rule, SiteRules};
 
     fn site(n: usize) -> SiteRules {
         let left_out = |key: String| (key, Operation::Ignore(Representative::LeftOut));
-        let rule = Rule {
-            id: String::new(),
-            kind: Kind::Ignore,
-            scope: Vec::<Constraint>::new(),
-            // No two have one template.
-            operations: vec![left_out("query a=".into()), left_out(format!("query k{n}="))],
-            closed: false,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        };
+        let rule = Rule::of("", Vec::new(), vec![left_out("query a=".into()), left_out(format!("query k{n}="))]);
         let site = format!("s{n:03}.example");
         SiteRules { hosts: vec![site.clone()], site, rules: vec![rule], ..SiteRules::default() }
     }

@@ -32,9 +32,9 @@ pub struct RuleSet {
     domains: Claims,
     /// Hosts under two site labels.
     refused_hosts: u64,
-    /// What sites share, while sites are added.
-    known: Templates,
-    /// Templates of all sites.
+    /// Templates of the sites, while sites are added.
+    sharing: Templates,
+    /// Their number, when all are.
     templates: usize,
 }
 
@@ -203,7 +203,7 @@ impl RuleSet {
     fn finish(&mut self) {
         self.names.shrink_to_fit();
         self.compiled.shrink_to_fit();
-        self.templates = std::mem::take(&mut self.known).len();
+        self.templates = std::mem::take(&mut self.sharing).len();
     }
 
     fn add(&mut self, names: Names, hosts: &[String], mut compiled: Compiled) {
@@ -214,7 +214,7 @@ impl RuleSet {
             self.domains.claim(hash64(registrable_domain(host.as_bytes())), index);
         }
         if let Compiled::Undust(compiled) = &mut compiled {
-            compiled.share(&mut self.known);
+            compiled.share(&mut self.sharing);
         }
         self.names.push(names);
         self.compiled.push(Line(compiled));

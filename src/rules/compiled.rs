@@ -7,6 +7,9 @@
 //! ([`CompiledSite::stands`]); the values tell which programs may act ([`rows`]), the letters of the URL which functions
 //! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`]). Rules that
 //! ask for nothing but their own key act while the URL is read ([`at_once`]).
+//!
+//! A site is its [`Template`], which it shares with all sites that have the same rules but for their hosts, and what is its
+//! [`Own`]: hosts, and what is known of single pages.
 
 mod at_once;
 mod coding;

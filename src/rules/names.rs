@@ -87,19 +87,11 @@ fn number(id: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::types::{Evidence, Kind, Rule};
+    use crate::rules::types::Rule;
 
     #[test]
     fn ids_come_back_as_they_were() {
-        let rule = |id: &str| Rule {
-            id: id.to_owned(),
-            kind: Kind::Ignore,
-            scope: Vec::new(),
-            operations: Vec::new(),
-            closed: false,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        };
+        let rule = |id: &str| Rule::of(id, Vec::new(), Vec::new());
         let learned = ["59ffc32d160110b6", "0000000000000000", "ffffffffffffffff"];
         for ids in [&learned[..], &["59ffc32d160110b6", "59FFC32D160110B6"], &["mine", "", "+9ffc32d160110b6"], &[]] {
             let rules = ids.iter().map(|id| rule(id)).collect();

@@ -160,18 +160,10 @@ impl Overrides {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{Evidence, Kind, Rule};
+    use crate::rules::Rule;
 
     fn site(name: &str, ids: &[&str]) -> SiteRules {
-        let rule = |id: &&str| Rule {
-            id: (*id).to_owned(),
-            kind: Kind::Ignore,
-            scope: Vec::new(),
-            operations: Vec::new(),
-            closed: false,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        };
+        let rule = |id: &&str| Rule::of(id, Vec::new(), Vec::new());
         SiteRules {
             site: name.to_owned(),
             rules: ids.iter().map(rule).collect(),

@@ -1,10 +1,11 @@
-//! Compiled rules as a file: what [`RuleSet`](super::RuleSet) keeps of rules for applying, as it stands in memory, so that
+//! Compiled rules as a file: what [`RuleSet`](super::RuleSet) keeps of rules for applying, so that
 //! opening the rules of 100,000 sites costs a read and neither parsing nor compiling.
 //!
 //! The first line is JSON, with a check of its bytes as in a rule file. Behind it come blocks of [`SITES`] sites: length,
 //! number of sites (four bytes each, little endian), a check (eight bytes: the XXH3-64 hash of the block, seeded with its
-//! place and that number) and the sites in the wire format of postcard. A block of no sites is the last one. Changed bytes,
-//! blocks that are missing or in another order, and a missing end are errors.
+//! place and that number) and, in the wire format of postcard, the number of templates, the templates, and the sites, each
+//! with the number of its template in the block. A block of no sites is the last one. Changed bytes, blocks that are missing
+//! or in another order, and a missing end are errors.
 //!
 //! A compiled file is made from a rule file and thrown away: it holds neither evidence nor examples, nothing else reads
 //! it, and a program reads the layout of its own version only ([`LAYOUT`]). The checks tell damage, not malice: open what

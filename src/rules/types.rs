@@ -147,6 +147,15 @@ pub struct Rule {
     pub departures: Vec<String>,
 }
 
+#[cfg(test)]
+impl Rule {
+    /// A rule without evidence, not between forms.
+    pub(crate) fn of(id: &str, scope: Vec<Constraint>, operations: Vec<(String, Operation)>) -> Rule {
+        let (evidence, departures) = Default::default();
+        Rule { id: id.to_owned(), kind: Kind::Ignore, scope, operations, closed: false, evidence, departures }
+    }
+}
+
 /// How the URLs of a site are cut into keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {

@@ -147,20 +147,12 @@ fn is_name(host: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::types::{Evidence, Function, Kind, Rule};
+    use crate::rules::types::{Function, Rule};
 
     fn site(scope: &[(&str, Test)], operations: &[(&str, Operation)], closed: bool) -> SiteRules {
         let scope = scope.iter().map(|(key, test)| Constraint { key: (*key).into(), test: test.clone() }).collect();
         let operations = operations.iter().map(|(key, operation)| ((*key).into(), operation.clone())).collect();
-        let rule = Rule {
-            id: String::new(),
-            kind: Kind::Ignore,
-            scope,
-            operations,
-            closed,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        };
+        let rule = Rule { closed, ..Rule::of("", scope, operations) };
         SiteRules { hosts: vec!["a.example".into()], rules: vec![rule], ..SiteRules::default() }
     }
 

@@ -55,19 +55,11 @@ fn writes(operation: &Operation, may: impl Fn(&str) -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::types::{Evidence, Function, Kind};
+    use crate::rules::types::Function;
 
     fn site(closed: bool, operations: &[(&str, Operation)]) -> SiteRules {
         let operations = operations.iter().map(|(key, operation)| ((*key).to_owned(), operation.clone())).collect();
-        let rule = Rule {
-            id: String::new(),
-            kind: Kind::Ignore,
-            scope: Vec::new(),
-            operations,
-            closed,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        };
+        let rule = Rule { closed, ..Rule::of("", Vec::new(), operations) };
         SiteRules { hosts: vec!["a.example".into(), "b.example".into()], rules: vec![rule], ..SiteRules::default() }
     }
 

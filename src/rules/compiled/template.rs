@@ -26,7 +26,7 @@ pub struct Template {
     pub(super) columns: Box<[Column]>,
     /// Columns of named keys by seed.
     pub(super) named: Index,
-    /// Value of each code. Those of hosts, the first ones behind [`OTHER`], say nothing of their bytes.
+    /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), say nothing of their bytes.
     pub(super) values: Box<[Constant]>,
     /// Codes by hash.
     pub(super) codes: Index,
@@ -39,7 +39,7 @@ pub struct Template {
     /// Slots that are added and the programs that do, as a range of the words. Behind it, to their end, stands what programs
     /// of the first 64 need in the values, and which those are: three words each.
     pub(super) adders: (u32, u32),
-    /// Which programs a value lets pass and which may change it: see [`rows`].
+    /// Which programs a value lets pass and which may change it: see [`rows`](super::rows).
     pub(super) rows: Box<[[u64; 2]]>,
     /// A program that is told to act and whose gate is open is not stopped.
     pub(super) exact: bool,
@@ -53,8 +53,7 @@ pub struct Template {
     pub(super) hosts: u32,
 }
 
-/// Few words tell most templates apart; those that are the same are compared as a whole.
-#[allow(clippy::derived_hash_with_manual_eq, reason = "equal templates have equal pools and programs")]
+/// Few words tell most templates apart, and equal ones have the same; those are compared as a whole.
 impl Hash for Template {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.pool, self.columns.len(), self.programs.len(), self.words.len()).hash(state);
@@ -127,21 +126,19 @@ pub(super) fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
 mod tests {
     use super::super::CompiledSite;
     use super::*;
-    use crate::rules::types::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test};
+    use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
 
     /// A site that moves its other host to this one, and leaves a parameter out on a path.
     fn site(host: &str, other: &str, key: &str, path: &str) -> CompiledSite {
-        let rule = |scope: &[(&str, &str)], key: &str, to: Representative| Rule {
-            id: String::new(),
-            kind: Kind::Ignore,
-            scope: scope
-                .iter()
-                .map(|(key, value)| Constraint { key: (*key).into(), test: Test::Equals((*value).into()) })
-                .collect(),
-            operations: vec![(key.to_owned(), Operation::Ignore(to))],
-            closed: false,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
+        let rule = |scope: &[(&str, &str)], key: &str, to: Representative| {
+            Rule::of(
+                "",
+                scope
+                    .iter()
+                    .map(|(key, value)| Constraint { key: (*key).into(), test: Test::Equals((*value).into()) })
+                    .collect(),
+                vec![(key.to_owned(), Operation::Ignore(to))],
+            )
         };
         CompiledSite::compile(&SiteRules {
             site: host.into(),
