@@ -385,7 +385,8 @@ impl Covering {
     }
 
     /// A key may be ignored only if each of its frequent values has merge evidence of its own: a functional key whose
-    /// values happen not to collide (`/git/x`, `/python/x`) would pass the bound otherwise.
+    /// values happen not to collide (`/git/x`, `/python/x`) would pass the bound otherwise. Evidence about a key are rows
+    /// that differ in it: what another key of a joint ignore brings together says nothing about this one.
     fn broad(&self, groups: &Groups, key: usize, rows: &[u32]) -> bool {
         let name = &self.columns.keys[key];
         let counted = name.as_path().is_some() || name.is(Fixed::HOST) || name.is(Fixed::EXTENSION) || name.optional();
@@ -397,18 +398,28 @@ impl Covering {
         let total: u32 = seen[usize::from(name.optional())..].iter().sum();
         let mut met = vec![0.0f64; seen.len()];
         let mut same = vec![0.0f64; seen.len()];
-        let mut labels = Vec::new();
+        // Label and code of each member, sorted; their codes, sorted.
+        let (mut pairs, mut values) = (Vec::new(), Vec::new());
         for group in 0..groups.len() {
-            let members = groups.members(group);
-            labels.clear();
-            labels.extend(members.iter().map(|&r| self.columns.label[r as usize]));
-            labels.sort_unstable();
-            for &r in members {
-                let mine = self.columns.label[r as usize];
-                let agree = labels.partition_point(|&l| l <= mine) - labels.partition_point(|&l| l < mine) - 1;
-                let code = codes[r as usize] as usize;
-                met[code] += 1.0;
-                same[code] += agree as f64 / (members.len() - 1) as f64;
+            let members = groups.members(group).iter().map(|&r| r as usize);
+            pairs.clear();
+            pairs.extend(members.map(|r| (self.columns.label[r], codes[r])));
+            pairs.sort_unstable();
+            values.clear();
+            values.extend(pairs.iter().map(|pair| pair.1));
+            values.sort_unstable();
+            for &(label, code) in &pairs {
+                let count = |from: (u32, u32), to: (u32, u32)| {
+                    pairs.partition_point(|&pair| pair <= to) - pairs.partition_point(|&pair| pair < from)
+                };
+                let alike = values.partition_point(|&v| v <= code) - values.partition_point(|&v| v < code);
+                let others = pairs.len() - alike;
+                if others == 0 {
+                    continue;
+                }
+                let agree = count((label, 0), (label, u32::MAX)) - count((label, code), (label, code));
+                met[code as usize] += 1.0;
+                same[code as usize] += agree as f64 / others as f64;
             }
         }
         (1..seen.len())
