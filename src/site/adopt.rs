@@ -36,7 +36,7 @@ impl Covering {
             return;
         }
         let groups = self.table(&rows, &maps);
-        if !self.accepts(&groups, action, &keys, prior, &rows) {
+        if !self.accepts(&groups, action, &maps, prior, &rows) {
             return;
         }
         // Constant pages are not meant: they have a bound of their own.

@@ -9,6 +9,7 @@
 //! The levels stand in this order because a general operation that is tried late is refuted by rows that a special one
 //! has already joined: without it the prototype's false merges on one corpus rose from 0 to 7 %.
 
+use super::breadth;
 use super::classes;
 use super::clusters::Clusters;
 use super::columns::Columns;
@@ -295,7 +296,7 @@ impl Covering {
                 self.seen.push(Witness { spread, ..witness });
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
-            if self.accepts(&groups, action, &keys, prior, &alive) {
+            if self.accepts(&groups, action, &maps, prior, &alive) {
                 let score = good as i64 - COST * bad as i64;
                 found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
             } else {
@@ -358,18 +359,32 @@ impl Covering {
         found
     }
 
-    /// The exact test of an operation (section 4.3), the breadth test of ignored keys, and for support by one page that
-    /// the operation is about nothing but that page.
-    pub(super) fn accepts(&self, groups: &Groups, action: Action, keys: &[usize], prior: u64, rows: &[u32]) -> bool {
+    /// The exact test of an operation (section 4.3), its [breadth](super::breadth) where nobody vouches for it, and for
+    /// support by one page that the operation is about nothing but that page.
+    pub(super) fn accepts(
+        &self,
+        groups: &Groups,
+        action: Action,
+        maps: &[(usize, Map)],
+        prior: u64,
+        rows: &[u32],
+    ) -> bool {
         let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
-        self.ends_in_sink(groups, action, rows)
-            || groups.accepted(bound, prior)
-                && (action != Action::Ignore
-                    || prior > 0
-                    || keys.iter().all(|&k| self.broad(groups, k, rows))
-                        && groups
-                            .pages(0..groups.len() as u32)
-                            .is_none_or(|pages| self.columns.is_about(&pages, keys, rows)))
+        let columns = &self.columns;
+        let is_broad = || match action {
+            Action::Ignore => {
+                let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
+                let mut all = keys.iter();
+                all.all(|&key| breadth::is_broad(columns, groups, key, rows))
+                    && groups
+                        .pages(0..groups.len() as u32)
+                        .is_none_or(|pages| columns.is_about(&pages, &keys, rows))
+                    && breadth::is_everywhere(columns, groups, maps, rows)
+            }
+            Action::Function(_) => breadth::is_everywhere(columns, groups, maps, rows),
+            Action::Classes => true,
+        };
+        self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
     }
 
     /// True where all of `rows` lie in one constant page that is a sink: see [`sinks`].
@@ -382,48 +397,5 @@ impl Covering {
         groups.totals().0 >= sinks::MIN_GOOD
             && rows.iter().all(|&r| self.columns.label[r as usize] == label)
             && self.sinks.holds(label, own())
-    }
-
-    /// A key may be ignored only if each of its frequent values has merge evidence of its own: a functional key whose
-    /// values happen not to collide (`/git/x`, `/python/x`) would pass the bound otherwise. Evidence about a key are rows
-    /// that differ in it: what another key of a joint ignore brings together says nothing about this one.
-    fn broad(&self, groups: &Groups, key: usize, rows: &[u32]) -> bool {
-        let name = &self.columns.keys[key];
-        let counted = name.as_path().is_some() || name.is(Fixed::HOST) || name.is(Fixed::EXTENSION) || name.optional();
-        if !counted {
-            return true;
-        }
-        let codes = &self.columns.codes[key];
-        let seen = operations::frequencies(&self.columns, key, rows.iter().copied());
-        let total: u32 = seen[usize::from(name.optional())..].iter().sum();
-        let mut met = vec![0.0f64; seen.len()];
-        let mut same = vec![0.0f64; seen.len()];
-        // Label and code of each member, sorted; their codes, sorted.
-        let (mut pairs, mut values) = (Vec::new(), Vec::new());
-        for group in 0..groups.len() {
-            let members = groups.members(group).iter().map(|&r| r as usize);
-            pairs.clear();
-            pairs.extend(members.map(|r| (self.columns.label[r], codes[r])));
-            pairs.sort_unstable();
-            values.clear();
-            values.extend(pairs.iter().map(|pair| pair.1));
-            values.sort_unstable();
-            for &(label, code) in &pairs {
-                let count = |from: (u32, u32), to: (u32, u32)| {
-                    pairs.partition_point(|&pair| pair <= to) - pairs.partition_point(|&pair| pair < from)
-                };
-                let alike = values.partition_point(|&v| v <= code) - values.partition_point(|&v| v < code);
-                let others = pairs.len() - alike;
-                if others == 0 {
-                    continue;
-                }
-                let agree = count((label, 0), (label, u32::MAX)) - count((label, code), (label, code));
-                met[code as usize] += 1.0;
-                same[code as usize] += agree as f64 / others as f64;
-            }
-        }
-        (1..seen.len())
-            .filter(|&c| u64::from(seen[c]) * 20 >= u64::from(total))
-            .all(|c| same[c] >= 1.0 && met[c] - same[c] <= 0.2 * met[c])
     }
 }

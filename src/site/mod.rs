@@ -1,5 +1,6 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
 mod adopt;
+mod breadth;
 pub mod classes;
 mod clusters;
 pub mod columns;
