@@ -1,5 +1,6 @@
 //! Adoption of proposals: each is tested again in the present state; if it holds, the rows are rewritten and joined.
 
+use super::breadth;
 use super::conditions;
 use super::covering::{Action, Adopted, Covering, Proposal, Table};
 use super::defaults;
@@ -28,7 +29,7 @@ impl Covering {
             return;
         }
         let Proposal { scope, action, keys, classes, prior, .. } = proposal;
-        let maps = match classes {
+        let mut maps: Vec<(usize, Map)> = match classes {
             Some(tables) => keys.iter().copied().zip(tables.into_iter().map(Map::Table)).collect(),
             None => self.maps(action, &keys, &rows),
         };
@@ -68,6 +69,13 @@ impl Covering {
             self.sinks.prove(groups.majority[0]);
         }
         let pairs = self.pairs(&groups);
+        if action == Action::Ignore {
+            for map in &mut maps {
+                if let Some(listed) = breadth::listed(&self.columns, &groups, map, &rows) {
+                    map.1 = listed;
+                }
+            }
+        }
         for &row in &rows {
             let r = row as usize;
             for (k, map) in &maps {

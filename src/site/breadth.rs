@@ -38,42 +38,95 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
     frequent.into_iter().all(|code| values.are_proven(code)) && (values.links >= LINKS || values.are_alike(&seen))
 }
 
+/// Values that a rule lists, at most.
+const LISTED: usize = 64;
+
+/// What ignoring a part of the path, the extension or the host comes to where a few values are all that is known of it:
+/// those values become the representative, and a value that was never met stays. Two scripts that show the same page say
+/// nothing of a third, and two hosts nothing of the next subdomain. For other keys, and where [`LINKS`] between values
+/// prove that none matters, `None`. A departure: the design knows ignored keys and classes only.
+pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> Option<Map> {
+    let name = &columns.keys[*key];
+    let Map::To { code, .. } = *map else { return None };
+    if !(name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST)) {
+        return None;
+    }
+    let codes = columns.codes_len(*key);
+    let seen = operations::frequencies(columns, *key, rows.iter().copied());
+    let is_listed = |value: u32| value != 0 && seen[value as usize] > 0;
+    let values = (0..codes as u32).filter(|&value| is_listed(value)).count();
+    if values > LISTED || Values::of(columns, groups, *key, codes).links >= LINKS {
+        return None;
+    }
+    Some(Map::Table((0..codes as u32).map(|value| if is_listed(value) { code } else { value }).collect()))
+}
+
 /// Fewest rows of a context that are expected to meet their cluster before it counts that hardly any does.
 const EXPECTED: f64 = 8.0;
 
-/// True where the rows that an operation changes meet others of their cluster wherever they come from: under a first path
-/// segment, or on a host, that is as much as [`EXPECTED`] behind what the rows at large lead to expect, the operation is
-/// another matter. Wiki titles in any case say nothing of `/s/AbCdEf` beside them. A departure: the design asks for no
-/// such thing.
+/// True where the rows that an operation changes meet others of their cluster wherever they come from: where it falls as
+/// much as [`EXPECTED`] times behind what the rows at large lead to expect, under a first path segment or on a host, the
+/// operation is another matter there. Wiki titles in any case say nothing of `/s/AbCdEf` beside them. A departure: the
+/// design asks for no such thing.
+///
+/// Rows of a page that is also found elsewhere (`/doku.php?id=x` beside `/x`) are not counted: they meet the others when
+/// more than one thing has been taken away. `rows` are those of the scope, `alive` all.
 ///
 /// O(rows).
-pub fn is_everywhere(columns: &Columns, groups: &Groups, maps: &[(usize, Map)], rows: &[u32]) -> bool {
-    let code = |key: usize, row: u32| columns.codes[key][row as usize];
-    let changed = |row: u32| maps.iter().any(|(key, map)| map.get(code(*key, row)) != code(*key, row));
-    let mut meets = vec![false; columns.len()];
-    for group in 0..groups.len() {
-        for &row in groups.members(group) {
-            let label = |row: u32| columns.label[row as usize];
-            let mut others = groups.members(group).iter().filter(|&&other| other != row);
-            meets[row as usize] = others.any(|&other| label(other) == label(row));
-        }
-    }
-    let rows: Vec<u32> = rows.iter().copied().filter(|&row| changed(row)).collect();
-    let met = rows.iter().filter(|&&row| meets[row as usize]).count();
-    let contexts = [Fixed::path(0, Part::Head), Fixed::HOST].into_iter().filter_map(|key| columns.fixed(key));
-    contexts.into_iter().all(|key| {
+pub fn is_everywhere(columns: &Columns, groups: &Groups, maps: &[(usize, Map)], rows: &[u32], alive: &[u32]) -> bool {
+    let changed =
+        |&row: &u32| maps.iter().any(|(key, map)| map.get(columns.code(*key, row)) != columns.code(*key, row));
+    let meets = meets(columns, groups);
+    let rows: Vec<u32> = rows.iter().copied().filter(changed).collect();
+    [Fixed::path(0, Part::Head), Fixed::HOST].into_iter().filter_map(|key| columns.fixed(key)).all(|key| {
         let map = maps.iter().find(|(k, _)| *k == key);
+        let context = |row: u32| map.map_or(columns.code(key, row), |(_, map)| map.get(columns.code(key, row)));
+        let elsewhere = in_several(columns, alive, context);
         let mut seen = vec![(0u32, 0u32); columns.codes_len(key)];
+        let mut all = (0u32, 0u32);
         for &row in &rows {
-            let code = code(key, row);
-            let context = &mut seen[map.map_or(code, |(_, map)| map.get(code)) as usize];
-            *context = (context.0 + 1, context.1 + u32::from(meets[row as usize]));
+            let meets = meets[row as usize];
+            if meets || !elsewhere[columns.label[row as usize] as usize] {
+                for sum in [&mut all, &mut seen[context(row) as usize]] {
+                    *sum = (sum.0 + 1, sum.1 + u32::from(meets));
+                }
+            }
         }
-        seen.into_iter().all(|(all, some)| {
-            let expected = f64::from(all) * met as f64 / rows.len() as f64;
+        seen.into_iter().all(|(rows, some)| {
+            let expected = f64::from(rows) * f64::from(all.1) / f64::from(all.0.max(1));
             expected < EXPECTED || f64::from(some) * EXPECTED >= expected
         })
     })
+}
+
+/// The rows that fall together with another of their cluster.
+fn meets(columns: &Columns, groups: &Groups) -> Vec<bool> {
+    let label = |row: u32| columns.label[row as usize];
+    let mut meets = vec![false; columns.len()];
+    let mut members = Vec::new();
+    for group in 0..groups.len() {
+        members.clear();
+        members.extend_from_slice(groups.members(group));
+        members.sort_unstable_by_key(|&row| label(row));
+        for run in members.chunk_by(|&a, &b| label(a) == label(b)).filter(|run| run.len() > 1) {
+            run.iter().for_each(|&row| meets[row as usize] = true);
+        }
+    }
+    meets
+}
+
+/// The labels whose rows are of several contexts.
+fn in_several(columns: &Columns, alive: &[u32], context: impl Fn(u32) -> u32) -> Vec<bool> {
+    let labels = columns.label.iter().max().map_or(0, |&most| most as usize + 1);
+    let (mut first, mut several) = (vec![u32::MAX; labels], vec![false; labels]);
+    for &row in alive {
+        let (label, context) = (columns.label[row as usize] as usize, context(row));
+        if first[label] == u32::MAX {
+            first[label] = context;
+        }
+        several[label] |= first[label] != context;
+    }
+    several
 }
 
 /// What the groups say of the values of a key.

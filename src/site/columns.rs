@@ -142,6 +142,11 @@ impl Columns {
         self.column(&Key::Fixed(key))
     }
 
+    /// The code of a key in a row.
+    pub fn code(&self, key: usize, row: u32) -> u32 {
+        self.codes[key][row as usize]
+    }
+
     /// A value; empty for code 0.
     pub fn value(&self, key: usize, code: u32) -> &[u8] {
         let (a, b) = self.values[key].ranges[code as usize];

@@ -371,17 +371,17 @@ impl Covering {
     ) -> bool {
         let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
         let columns = &self.columns;
+        // While all rows are tested, they stand with the caller.
+        let alive = if self.alive.is_empty() { rows } else { &self.alive };
         let is_broad = || match action {
             Action::Ignore => {
                 let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
                 let mut all = keys.iter();
                 all.all(|&key| breadth::is_broad(columns, groups, key, rows))
-                    && groups
-                        .pages(0..groups.len() as u32)
-                        .is_none_or(|pages| columns.is_about(&pages, &keys, rows))
-                    && breadth::is_everywhere(columns, groups, maps, rows)
+                    && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows))
+                    && breadth::is_everywhere(columns, groups, maps, rows, alive)
             }
-            Action::Function(_) => breadth::is_everywhere(columns, groups, maps, rows),
+            Action::Function(_) => breadth::is_everywhere(columns, groups, maps, rows, alive),
             Action::Classes => true,
         };
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())

@@ -79,9 +79,9 @@ pub fn scope(covering: &Covering, scope: &Scope) -> Vec<Constraint> {
 fn operation(covering: &Covering, action: Action, key: usize, map: &Map) -> Operation {
     let columns = &covering.columns;
     match (action, map) {
-        (Action::Ignore, map) => Operation::Ignore(map.representative(columns, key)),
+        (Action::Ignore, Map::To { .. }) => Operation::Ignore(map.representative(columns, key)),
         (Action::Function(family), _) => Operation::Apply(family.function),
-        (Action::Classes, Map::Table(table)) => {
+        (Action::Ignore | Action::Classes, Map::Table(table)) => {
             let mut pairs: Vec<_> = (0..table.len() as u32)
                 .filter(|&code| table[code as usize] != code)
                 .map(|code| (columns.text(key, code), columns.text(key, table[code as usize])))
