@@ -381,8 +381,7 @@ impl Covering {
                     && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows))
                     && breadth::is_everywhere(columns, groups, maps, rows, alive)
             }
-            Action::Function(_) => breadth::is_everywhere(columns, groups, maps, rows, alive),
-            Action::Classes => true,
+            Action::Function(_) | Action::Classes => breadth::is_everywhere(columns, groups, maps, rows, alive),
         };
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
     }
