@@ -51,8 +51,6 @@ const NO_RANK: u16 = u16::MAX;
 const ALL: u16 = u16::MAX;
 /// No program does its work while the URL is read.
 const NO_PROGRAM: u8 = u8::MAX;
-/// A program that does, on some values.
-const LISTED: u8 = 64;
 /// No rule is passed over.
 const NO_RULE: u16 = u16::MAX - 1;
 /// Code of an absent key.
@@ -233,8 +231,6 @@ struct Constant {
     plain: bool,
     /// What functions may find in it.
     holds: u8,
-    /// The program that acts at once on its key, and only on values that it lists, lists it.
-    listed: bool,
 }
 
 /// Kind of a key; fixed keys hold their number.
@@ -264,7 +260,7 @@ struct Column {
     /// It has values that rules mention.
     coded: bool,
     /// Program that needs no more than this key to act, and before which no other looks at it: its work is done when the
-    /// key is read. One of the first 64, [`LISTED`] where it acts on the values that it lists alone, or [`NO_PROGRAM`].
+    /// key is read. One of the first 64, or [`NO_PROGRAM`].
     at_once: u8,
 }
 
@@ -281,21 +277,6 @@ impl Column {
 
     fn becomes(&self) -> u32 {
         u32::from(self.becomes)
-    }
-
-    /// A program acts at once, whatever the value.
-    fn acts_on_all(&self) -> bool {
-        self.at_once < LISTED
-    }
-
-    /// A program acts at once on the values that it lists.
-    fn acts_on_some(&self) -> bool {
-        self.at_once / LISTED == 1
-    }
-
-    /// The bit of the program that acts at once.
-    fn acts(&self) -> u64 {
-        1 << (self.at_once % LISTED)
     }
 }
 

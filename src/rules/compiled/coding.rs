@@ -2,8 +2,8 @@
 
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_RANK, NO_SLOT, OTHER, Slot,
-    SlotState, State, Template, bit, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER,
+    Slot, SlotState, State, Template, bit, touch,
 };
 use crate::rules::functions::EMPTY;
 use crate::url::{self, Cell, Cells, Fixed, KeyRef};
@@ -181,10 +181,10 @@ impl<'s> Coding<'s> {
     fn leaves_order_out(&mut self) -> bool {
         let slot = self.fixed.get(usize::from(Fixed::ORDER.0)).copied().unwrap_or(NO_FIXED);
         let Some(column) = self.columns[..self.slotted].get(usize::from(slot)) else { return false };
-        if !column.acts_on_all() || !self.at_once {
+        if column.at_once == NO_PROGRAM || !self.at_once {
             return false;
         }
-        self.done |= column.acts();
+        self.done |= 1 << column.at_once;
         self.touched |= touch::QUERY;
         true
     }
@@ -192,7 +192,7 @@ impl<'s> Coding<'s> {
     /// Leaves out the cell at `at`.
     #[inline(always)]
     fn drop(&mut self, column: &Column, at: u16) -> Mark {
-        self.done |= column.acts();
+        self.done |= 1 << column.at_once;
         self.gone |= 1 << at;
         self.touched |=
             if let Class::Fixed(number) = column.class { touch::without(Fixed(number)) } else { touch::QUERY };
@@ -204,7 +204,7 @@ impl<'s> Coding<'s> {
     fn set(&mut self, column: &Column, slot: usize, at: u16, hash: u64, same: bool) -> Mark {
         let row = self.values[usize::from(column.becomes)].row;
         if !same {
-            self.done |= column.acts();
+            self.done |= 1 << column.at_once;
             self.wrote[usize::from(at)] = column.becomes();
             self.touched |= if at == 0 { touch::SCHEME } else { touch::HARMLESS };
         }
@@ -246,7 +246,7 @@ impl<'s> Coding<'s> {
     #[inline(always)]
     fn slotted(&mut self, slot: usize, at: u16, value: &[u8]) -> Mark {
         let column = &self.columns[slot];
-        if column.acts_on_all() && self.at_once {
+        if column.at_once != NO_PROGRAM && self.at_once {
             if column.becomes() != ABSENT {
                 let Constant { start, end, hash, .. } = self.values[usize::from(column.becomes)];
                 let same = self.pool[start as usize..end as usize] == *value;
@@ -258,23 +258,14 @@ impl<'s> Coding<'s> {
         }
         self.empty |= value.is_empty();
         let hash = if column.coded | self.identified { hash(value, column.seed) } else { 0 };
+        self.identity = self.identity.wrapping_add(hash);
         let (mut code, mut row) = (OTHER, column.row);
         let values = self.values;
         if column.coded
             && let Some(found) = self.codes.find(hash, |code| values[code as usize].hash)
         {
-            let Constant { listed, row: own, .. } = values[found as usize];
-            if listed && self.at_once && column.acts_on_some() {
-                if column.becomes() != ABSENT {
-                    return self.set(column, slot, at, values[usize::from(column.becomes)].hash, false);
-                }
-                if usize::from(at) < MOST_GONE {
-                    return self.drop(column, at);
-                }
-            }
-            (code, row) = (found, own);
+            (code, row) = (found, values[found as usize].row);
         }
-        self.identity = self.identity.wrapping_add(hash);
         self.note(slot, SlotState { code, cell: at, row });
         Mark { hash, rank: column.rank, slot: slot as Slot }
     }
@@ -288,16 +279,12 @@ impl<'s> Coding<'s> {
         }
         let slot = usize::from(slot);
         let column = &self.columns[slot];
-        if column.acts_on_all() && self.at_once {
+        if column.at_once != NO_PROGRAM && self.at_once {
             let hash = self.values[usize::from(column.becomes)].hash;
             return self.set(column, slot, at, hash, site.text(column.becomes()) == value);
         }
         self.empty |= value.is_empty();
         let code = if column.coded { site.code_of_host(value) } else { OTHER };
-        if code != OTHER && self.values[code as usize].listed && self.at_once && column.acts_on_some() {
-            let hash = self.values[usize::from(column.becomes)].hash;
-            return self.set(column, slot, at, hash, false);
-        }
         let (row, hash) = match code {
             OTHER if self.identified => (column.row, hash(value, column.seed)),
             OTHER => (column.row, 0),

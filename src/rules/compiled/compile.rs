@@ -197,7 +197,7 @@ impl Builder {
             let name = part(pool, name);
             let (end, plain, holds) =
                 (pool.len() as u32, probe.plain(class, name, value, cut), holds(value.as_bytes()));
-            values.push(Constant { hash, start, end, row: 0, plain, holds, listed: false });
+            values.push(Constant { hash, start, end, row: 0, plain, holds });
             slots.push(slot);
             values.len() as u32 - 1
         })
