@@ -3,7 +3,7 @@
 //! They run behind all other rules, since a directory is known by the URLs that those compose; what lies at the twin is
 //! reduced by the same rules once more.
 
-use super::{CompiledSite, NO_RULE, touch};
+use super::{CompiledSite, GONE, NO_RULE, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::types::{Operation, PREFIX, SiteRules, Test};
 use crate::url::{self, Cells, Fixed, KeyRef};
@@ -44,15 +44,17 @@ impl CompiledSite {
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.
     pub(super) fn reduce_twin(&self, scratch: &mut Scratch) {
-        self.tidy(&mut scratch.cells, &mut scratch.state);
+        if scratch.state.disordered {
+            self.tidy(&mut scratch.cells, &mut scratch.state);
+        }
         if !self.mirrors().iter().any(|m| may_lie_below(&scratch.cells, &m.source)) {
+            debug_assert!(!self.lies_below(scratch), "a mirrored directory was passed over");
             return;
         }
+        self.tidy(&mut scratch.cells, &mut scratch.state);
         let mut composed = std::mem::take(&mut scratch.state.composed);
         url::compose(&scratch.cells, &mut composed);
-        let below =
-            |source: &[u8]| composed.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
-        if let Some(Mirror { rule, source, target }) = self.mirrors().iter().find(|m| below(&m.source)) {
+        if let Some(Mirror { rule, source, target }) = self.mirrors().iter().find(|m| m.holds(&composed)) {
             composed.splice(..source.len(), target.iter().copied()).for_each(drop);
             let mut twin = std::mem::take(&mut scratch.state.twin);
             if let Ok(split) = url::normalize(&composed, &mut twin) {
@@ -68,33 +70,56 @@ impl CompiledSite {
         }
         scratch.state.composed = composed;
     }
+
+    /// The reduced URL lies in a mirrored directory: told from its bytes.
+    fn lies_below(&self, scratch: &mut Scratch) -> bool {
+        self.tidy(&mut scratch.cells, &mut scratch.state);
+        let mut composed = Vec::new();
+        url::compose(&scratch.cells, &mut composed);
+        self.mirrors().iter().any(|m| m.holds(&composed))
+    }
 }
 
-/// False where the URL of the pairs cannot start with `directory`: most URLs need not be composed to know that.
-fn may_lie_below(cells: &Cells, mut directory: &[u8]) -> bool {
-    // What stands in the URL must be what is left of the directory, as far as both go.
+impl Mirror {
+    fn holds(&self, url: &[u8]) -> bool {
+        url.strip_prefix(&self.source[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    }
+}
+
+/// False where the URL of the pairs cannot start with `directory`: most URLs need not be composed to know that. Of scheme
+/// and host the lengths are looked at: most URLs of a site have those of its directories.
+fn may_lie_below(cells: &Cells, directory: &[u8]) -> bool {
+    let [scheme, host, others @ ..] = &cells.list[..] else { return true };
+    if (scheme.key, host.key) != (KeyRef::Fixed(Fixed::SCHEME), KeyRef::Fixed(Fixed::HOST)) {
+        return true;
+    }
+    let origin = (scheme.end - scheme.start + 3 + host.end - host.start) as usize;
+    let Some(mut left) = directory.get(origin..) else { return false };
+    // What stands in the path must be what is left of the directory, as far as both go.
     let mut meets = |piece: &[u8]| {
-        let length = piece.len().min(directory.len());
-        let met = directory[..length] == piece[..length];
-        directory = &directory[length..];
+        let length = piece.len().min(left.len());
+        let met = left[..length] == piece[..length];
+        left = &left[length..];
         met
     };
-    for cell in &cells.list {
-        let met = match cell.key {
-            KeyRef::Fixed(Fixed::SCHEME) => meets(cells.value(cell)) && meets(b"://"),
-            KeyRef::Fixed(Fixed::HOST) => meets(cells.value(cell)) && meets(b"/"),
-            KeyRef::Fixed(Fixed::DOUBLE_SLASH) => return true,
-            KeyRef::Fixed(Fixed::DEPTH) if cells.value(cell) == b"0" => return true,
+    let mut segments = 0;
+    for cell in others {
+        match cell.key {
+            GONE | KeyRef::Fixed(Fixed::INDEX | Fixed::TRAILING_SLASH) => {}
+            KeyRef::Fixed(Fixed::DEPTH) if cells.value(cell) != b"0" => {}
             KeyRef::Fixed(fixed) => match fixed.as_path() {
-                // The first part of the first segment; what follows is compared in the composed URL.
-                Some((0, _)) => return meets(cells.value(cell)),
-                Some(_) => return true,
-                None => true,
+                Some((segment, _)) if segment <= segments => {
+                    let slash = segment < segments || {
+                        segments += 1;
+                        meets(b"/")
+                    };
+                    if !(slash && meets(cells.value(cell))) {
+                        return false;
+                    }
+                }
+                _ => return true,
             },
             _ => return true,
-        };
-        if !met {
-            return false;
         }
     }
     true
