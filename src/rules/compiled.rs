@@ -51,6 +51,8 @@ const NO_RANK: u16 = u16::MAX;
 const ALL: u16 = u16::MAX;
 /// No program does its work while the URL is read.
 const NO_PROGRAM: u8 = u8::MAX;
+/// A program does, on some values.
+const LISTED: u8 = 64;
 /// No rule is passed over.
 const NO_RULE: u16 = u16::MAX - 1;
 /// Code of an absent key.
@@ -260,7 +262,7 @@ struct Column {
     /// It has values that rules mention.
     coded: bool,
     /// Program that needs no more than this key to act, and before which no other looks at it: its work is done when the
-    /// key is read. One of the first 64, or [`NO_PROGRAM`].
+    /// key is read. One of the first 64, [`LISTED`] where it acts on the hosts that rules know alone, or [`NO_PROGRAM`].
     at_once: u8,
 }
 

@@ -2,8 +2,8 @@
 
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER,
-    Slot, SlotState, State, Template, bit, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, LISTED, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT,
+    OTHER, Slot, SlotState, State, Template, bit, touch,
 };
 use crate::rules::functions::EMPTY;
 use crate::url::{self, Cell, Cells, Fixed, KeyRef};
@@ -204,7 +204,7 @@ impl<'s> Coding<'s> {
     fn set(&mut self, column: &Column, slot: usize, at: u16, hash: u64, same: bool) -> Mark {
         let row = self.values[usize::from(column.becomes)].row;
         if !same {
-            self.done |= 1 << column.at_once;
+            self.done |= 1 << (column.at_once % LISTED);
             self.wrote[usize::from(at)] = column.becomes();
             self.touched |= if at == 0 { touch::SCHEME } else { touch::HARMLESS };
         }
@@ -279,12 +279,12 @@ impl<'s> Coding<'s> {
         }
         let slot = usize::from(slot);
         let column = &self.columns[slot];
-        if column.at_once != NO_PROGRAM && self.at_once {
+        let code = if column.coded { site.code_of_host(value) } else { OTHER };
+        if self.at_once && (column.at_once < LISTED || column.at_once != NO_PROGRAM && code != OTHER) {
             let hash = self.values[usize::from(column.becomes)].hash;
-            return self.set(column, slot, at, hash, site.text(column.becomes()) == value);
+            return self.set(column, slot, at, hash, code == column.becomes());
         }
         self.empty |= value.is_empty();
-        let code = if column.coded { site.code_of_host(value) } else { OTHER };
         let (row, hash) = match code {
             OTHER if self.identified => (column.row, hash(value, column.seed)),
             OTHER => (column.row, 0),
