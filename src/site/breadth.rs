@@ -19,8 +19,8 @@ use crate::url::{Fixed, Part};
 /// Links between values, each an observation that they mean the same, that are proof by themselves: the good without a
 /// bad one that an operation needs (design, section 4.3).
 const LINKS: usize = 9;
-/// What the share of rows whose values have evidence may lack of its expectation.
-const SLACK: f64 = 0.2;
+/// What the share of rows whose values have evidence may lack of its expectation, in millionths.
+const SLACK: u64 = 200_000;
 
 /// True where ignoring `key` is proven for its values at large. `groups` are what the operation joins of `rows`.
 ///
@@ -34,8 +34,8 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
     let seen = operations::frequencies(columns, key, rows.iter().copied());
     let values = Values::of(columns, groups, key, seen.len());
     let total: u32 = seen[usize::from(name.optional())..].iter().sum();
-    let frequent = (1..seen.len()).filter(|&code| u64::from(seen[code]) * 20 >= u64::from(total));
-    frequent.into_iter().all(|code| values.are_proven(code)) && (values.links >= LINKS || values.are_alike(&seen))
+    let mut frequent = (1..seen.len()).filter(|&code| u64::from(seen[code]) * 20 >= u64::from(total));
+    frequent.all(|code| values.are_proven(code)) && (values.links >= LINKS || values.are_alike(&seen))
 }
 
 /// Values that a rule lists, at most.
@@ -184,17 +184,18 @@ impl Values {
     /// The rows whose values have evidence are as many, of those that have the key, as they would be if each row had it
     /// by the same chance, whatever its value; less [`SLACK`].
     fn are_alike(&self, seen: &[u32]) -> bool {
-        let present = || (1..seen.len()).map(|code| (f64::from(seen[code]), self.agree[code]));
-        let (mut total, mut agree, mut covered) = (0.0, 0.0, 0.0);
+        let present = || (1..seen.len()).map(|code| (seen[code], self.agree[code]));
+        let (mut total, mut agree, mut covered) = (0, 0, 0);
         for (rows, agrees) in present() {
-            total += rows;
-            agree += f64::from(agrees);
-            covered += if agrees > 0 { rows } else { 0.0 };
+            total += u64::from(rows);
+            agree += u64::from(agrees);
+            covered += if agrees > 0 { u64::from(rows) } else { 0 };
         }
-        let chance = agree / f64::max(total, 1.0);
-        // Whole powers: the same on every machine.
-        let expected: f64 = present().map(|(rows, _)| rows * (1.0 - power(1.0 - chance, rows as u32))).sum();
-        covered >= expected - SLACK * total
+        let chance = agree as f64 / total.max(1) as f64;
+        // In millionths of a row: whole numbers add up to the same in any order of values.
+        let due = |rows: u32| (1e6 * f64::from(rows) * (1.0 - power(1.0 - chance, rows))) as u64;
+        let expected: u64 = present().map(|(rows, _)| due(rows)).sum();
+        covered * 1_000_000 + total * SLACK >= expected
     }
 }
 
