@@ -93,6 +93,14 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
     Ok(out)
 }
 
+/// Classes one after the other: none of the values that are written is one that is read; an absent one is written as
+/// nothing. `None` where that is not so, or an absent value becomes one.
+fn unchained(pairs: &[(Option<String>, Option<String>)]) -> Option<Vec<(&str, &str)>> {
+    let known = pairs.iter().map(|(from, to)| Some((from.as_deref()?, to.as_deref().unwrap_or_default())));
+    let known: Vec<(&str, &str)> = known.collect::<Option<_>>()?;
+    known.iter().all(|(_, to)| known.iter().all(|(from, _)| from != to)).then_some(known)
+}
+
 /// What all rewrites of a rule share.
 struct Writer<'a> {
     space: Space,
@@ -213,7 +221,23 @@ impl Writer<'_> {
                 )
             }
             (Fixed::HOST, Operation::Ignore(WherePresent(value) | Everywhere(value)) | Operation::Keep(value)) => {
-                return Some(self.host(value));
+                return Some(self.host(value, self.hosts));
+            }
+            (Fixed::HOST, Operation::Classes(pairs)) => {
+                let pairs = unchained(pairs)?;
+                // Hosts that another site has, too, are left alone as everywhere.
+                let of = |to: &str| -> Vec<&str> {
+                    pairs
+                        .iter()
+                        .filter(|pair| pair.1 == to && self.hosts.contains(&pair.0))
+                        .map(|pair| pair.0)
+                        .collect()
+                };
+                let mut targets: Vec<&str> = pairs.iter().map(|pair| pair.1).collect();
+                targets.sort_unstable();
+                targets.dedup();
+                let rewrites = targets.into_iter().filter(|to| !of(to).is_empty()).map(|to| self.host(to, &of(to)));
+                return Some(rewrites.collect::<Result<Vec<_>, _>>().map(|all| all.concat()));
             }
             (Fixed::HOST, Operation::Apply(Function::DropWww)) if url => {
                 let hosts: Vec<&str> = self
@@ -255,6 +279,15 @@ impl Writer<'_> {
                 let last = format!("(?!{}{END}){SEG}+?", *INDEX);
                 self.rewrite(&path, &format!("({front}{segments}*/+{last}){}{END}({tail})", *EXTENSION), both())
             }
+            (Fixed::EXTENSION, Operation::Classes(pairs)) => {
+                let last = format!("(?!{}{END}){SEG}+?", *INDEX);
+                let one = |(from, to): (&str, &str)| {
+                    let from = self.space.literal(from);
+                    let body = format!("({front}{segments}*/+{last}){from}{END}({tail})");
+                    self.rewrite(&path, &body, vec![Piece::Group(1), Piece::Text(to.to_owned()), Piece::Group(2)])
+                };
+                return Some(Ok(unchained(pairs)?.into_iter().map(one).collect()));
+            }
             (Fixed::DOUBLE_SLASH, Operation::Ignore(LeftOut)) if url => {
                 let runs = format!("(?!{}(?:[^?#]*?//+(?!/)){{{}}})", self.space.front(), REPEATS + 1);
                 let body = format!("({front}(?:/{SEG}+)*/)/+((?!/){REST})");
@@ -265,8 +298,8 @@ impl Writer<'_> {
         Some(Ok(vec![rewrite]))
     }
 
-    /// The whole authority becomes another one.
-    fn host(&self, value: &str) -> Result<Vec<Rewrite>, String> {
+    /// The whole authority of these hosts becomes another one.
+    fn host(&self, value: &str, hosts: &[&str]) -> Result<Vec<Rewrite>, String> {
         let domain = |host: &str| registrable_domain(host.as_bytes()).to_vec();
         let own = self.hosts.contains(&value) || self.hosts.iter().any(|host| domain(host) == domain(value));
         if !own {
@@ -274,14 +307,14 @@ impl Writer<'_> {
         }
         Ok(match self.space {
             Space::Url => {
-                let front = &self.front["https?://".len()..];
-                let text = self.space.literal(value);
+                let front = self.space.front_of(hosts);
+                let (front, text) = (&front["https?://".len()..], self.space.literal(value));
                 let body = format!("(https?://)(?!{text}/){front}(/{REST})");
                 vec![self.rewrite("", &body, vec![Piece::Group(1), Piece::Text(value.to_owned()), Piece::Group(2)])]
             }
             Space::Surt => {
                 let to = super::pattern::surt_host(value);
-                let body = format!("(?!{}\\)){}(/{REST})", self.space.literal(&to), self.front);
+                let body = format!("(?!{}\\)){}(/{REST})", self.space.literal(&to), self.space.front_of(hosts));
                 vec![self.rewrite("", &body, vec![Piece::Text(format!("{to})")), Piece::Group(1)])]
             }
         })
