@@ -13,7 +13,7 @@ use undust::io::output::PendingFile;
 use undust::io::rules::open_seen;
 use undust::io::shards::{self, Format};
 use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canonicalize_lines};
-use undust::rules::{RuleSet, Scratch};
+use undust::rules::{Flight, RuleSet};
 
 use crate::failure::Failure;
 use crate::messages::Pace;
@@ -151,10 +151,10 @@ fn canonicalize(
         seen: filter.as_ref(),
         only_seen: args.only_seen,
     };
-    let work = |block: &mut Block, scratch: &mut Scratch| {
-        block.counts = canonicalize_lines(rules, &options, &block.input, scratch, &mut block.output);
+    let work = |block: &mut Block, flight: &mut Flight| {
+        block.counts = canonicalize_lines(rules, &options, &block.input, flight, &mut block.output);
     };
-    in_order(workers, source, Scratch::default, work, sink)
+    in_order(workers, source, Flight::default, work, sink)
 }
 
 /// The files that the inputs name, in order. What is no folder and no glob is opened when its turn comes, so that it may

@@ -15,7 +15,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use undust::io::rules::{LeanFile, OpenError, open_seen};
 use undust::model::hash64;
 use undust::rules::filter::SeenFilter;
-use undust::rules::{RuleSet as Rules, Scratch, SharedRules};
+use undust::rules::{Flight, RuleSet as Rules, Scratch, SharedRules};
 
 create_exception!(undust, RulesError, PyException, "Rules that cannot be opened; the message says what to do.");
 
@@ -232,18 +232,19 @@ struct Part {
 impl Part {
     fn of(rules: &Rules, urls: &[PyBackedStr]) -> Part {
         let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(urls.len()));
-        let (mut scratch, mut expected) = (Scratch::default(), 0);
-        for (at, url) in urls.iter().enumerate() {
-            if expected == 0 {
-                expected = scratch.expect(rules, urls[at..].iter().map(|url| url.as_bytes())).max(1);
-            }
-            expected -= 1;
-            let applied = rules.apply(url.as_bytes(), None, &mut scratch);
-            if applied.url == url.as_bytes() {
-                ends.push(None);
-            } else {
-                text.extend_from_slice(applied.url);
-                ends.push(Some(text.len()));
+        let (mut flight, mut rest) = (Flight::default(), urls);
+        while !rest.is_empty() {
+            let taken = flight.apply(rules, rest.iter().map(|url| url.as_bytes()));
+            let (now, behind) = rest.split_at(taken);
+            rest = behind;
+            for (at, url) in now.iter().enumerate() {
+                let applied = flight.applied(at);
+                if applied.url == url.as_bytes() {
+                    ends.push(None);
+                } else {
+                    text.extend_from_slice(applied.url);
+                    ends.push(Some(text.len()));
+                }
             }
         }
         Part { text, ends }

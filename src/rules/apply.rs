@@ -5,10 +5,10 @@
 //! Laws, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
-use super::ahead::{CACHED, TOGETHER};
 use super::claims::{AMBIGUOUS, Claims};
-use super::compiled::{CompiledSite, Known, State, Templates};
+use super::compiled::{CompiledSite, Known, State, Templates, page};
 use super::explain::Step;
+use super::flight::{CACHED, CACHED_PAGES};
 use super::names::{Names, RuleId};
 use super::published::PublishedSite;
 use super::types::SiteRules;
@@ -27,7 +27,7 @@ pub struct RuleSet {
     sites: Vec<SiteRules>,
     compiled: Vec<Line>,
     /// Site of a host by [`hash64`] of the host.
-    hosts: Claims,
+    pub(super) hosts: Claims,
     /// The same for registrable domains of those hosts.
     domains: Claims,
     /// Hosts under two site labels.
@@ -35,7 +35,9 @@ pub struct RuleSet {
     /// Templates of the sites, while sites are added.
     sharing: Templates,
     /// Their number, when all are.
-    templates: usize,
+    pub(super) templates: usize,
+    /// Seen members of all sites.
+    pages: usize,
 }
 
 /// A rule set in the making, for applying: sites come sorted by name, and what applying does not need of them goes at
@@ -160,9 +162,7 @@ pub struct Scratch {
     pub(super) fired: Vec<u16>,
     /// Rules that fire when an output is canonicalized once more.
     pub(super) fired_again: Vec<u16>,
-    /// URLs to come for which memory was asked ([`expect`](Self::expect)).
-    pub(super) expected: usize,
-    /// Site of the last URL for which memory was not asked: what it needs is in the cache.
+    /// Site of the last URL: what it needs is in the cache.
     near: Option<u32>,
 }
 
@@ -178,6 +178,11 @@ impl Scratch {
     /// The URL in stage-1 normal form, behind [`normalize`](Self::normalize).
     pub fn normal(&self) -> &[u8] {
         &self.cells.text
+    }
+
+    /// The host of the URL that [`normalize`](Self::normalize) left with these parts.
+    pub(super) fn host(&self, split: &url::Split) -> &[u8] {
+        &self.cells.text[split.host.0 as usize..split.host.1 as usize]
     }
 }
 
@@ -215,6 +220,7 @@ impl RuleSet {
         }
         if let Compiled::Undust(compiled) = &mut compiled {
             compiled.share(&mut self.sharing);
+            self.pages += compiled.members();
         }
         self.names.push(names);
         self.compiled.push(Line(compiled));
@@ -233,6 +239,11 @@ impl RuleSet {
     /// True without any site.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// True where what the rules are made of is taken to be in the cache.
+    pub(super) fn is_cached(&self) -> bool {
+        self.len() <= CACHED && self.pages <= CACHED_PAGES
     }
 
     /// Name of the site of this index ([`Applied::site`]).
@@ -266,21 +277,20 @@ impl RuleSet {
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
     /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
     pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
-        let unexpected = scratch.is_unexpected();
+        scratch.fired.clear();
         let Ok(split) = scratch.normalize(url) else {
             scratch.out.clear();
             scratch.out.extend_from_slice(url);
             return Applied { url: &scratch.out, site: None, fired: &[], looked_up: false, invalid: true };
         };
-        let host = &scratch.cells.text[split.host.0 as usize..split.host.1 as usize];
-        let site = site.or_else(|| self.site_of_host(host));
+        let site = site.or_else(|| self.site_of_host(scratch.host(&split)));
         if let Some(index) = site
             && let Compiled::Undust(compiled) = &self.compiled[index as usize].0
         {
-            if unexpected && self.templates > CACHED && scratch.near.replace(index) != Some(index) {
+            if self.templates > CACHED && scratch.near.replace(index) != Some(index) {
                 std::hint::black_box(compiled.template().fetch());
             }
-            if compiled.stands(&scratch.cells.text) {
+            if compiled.stands(page(&scratch.cells.text)) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
                 return Applied { url: &scratch.out, site, fired: &[], looked_up: true, invalid: false };
             }
@@ -295,16 +305,9 @@ impl RuleSet {
         let looked_up = match site.map(|site| &self.compiled[site as usize].0) {
             Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
                 let length = scratch.cells.text.len();
-                let looked_up = compiled.apply(split, scratch);
-                let acted = looked_up || !scratch.fired.is_empty();
-                debug_assert!(!acted || !compiled.stays() || self.keeps_site(site, split, scratch));
-                if acted && !compiled.stays() && !self.keeps_site(site, split, scratch) {
-                    scratch.fired.clear();
-                    scratch.cells.text.truncate(length);
-                    std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-                    return Applied { url: &scratch.out, site, fired: &[], looked_up: false, invalid: false };
-                }
-                looked_up
+                compiled.reduce(split, scratch);
+                let member = compiled.member(scratch);
+                self.conclude(compiled, member, split, length, site, scratch)
             }
             Some(Compiled::Published(compiled)) => {
                 compiled.canonicalize(&scratch.cells.text, &mut scratch.out, &mut scratch.fired);
@@ -316,6 +319,30 @@ impl RuleSet {
             }
         };
         Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
+    }
+
+    /// Puts together what the rules of the site reduced a URL to, `length` bytes in stage-1 form, and asks the laws; true
+    /// where a member decided.
+    #[inline(always)]
+    pub(super) fn conclude(
+        &self,
+        compiled: &CompiledSite,
+        member: Option<u32>,
+        split: &url::Split,
+        length: usize,
+        site: Option<u32>,
+        scratch: &mut Scratch,
+    ) -> bool {
+        let looked_up = compiled.conclude(member, length, scratch);
+        let acted = looked_up || !scratch.fired.is_empty();
+        debug_assert!(!acted || !compiled.stays() || self.keeps_site(site, split, scratch));
+        if acted && !compiled.stays() && !self.keeps_site(site, split, scratch) {
+            scratch.fired.clear();
+            scratch.cells.text.truncate(length);
+            std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
+            return false;
+        }
+        looked_up
     }
 
     /// The steps of the rules of `site` on a URL, and what they make of it before the laws are asked; `None` for a site
@@ -339,40 +366,29 @@ impl RuleSet {
         if host == &text[split.host.0 as usize..split.host.1 as usize] {
             return true;
         }
-        let claim = self.claim(host);
+        let claim = self.claim(hash64(host), host);
         // What two labels claim is left as it is when it comes in without a label.
         claim.is_some_and(|claim| Some(claim) == site || claim == AMBIGUOUS)
     }
 
-    /// Asks for the memory that URLs of these hosts, up to [`TOGETHER`](super::ahead::TOGETHER), will need.
-    pub(super) fn fetch(&self, hosts: &[u64]) {
-        let places = hosts.iter().fold(0, |all, &hash| all ^ self.hosts.fetch(hash));
-        let mut sites = [None; TOGETHER];
-        for (site, &hash) in sites.iter_mut().zip(hosts) {
-            let claim = self.hosts.find(hash).filter(|&claim| claim != AMBIGUOUS);
-            *site = claim.and_then(|site| match &self.compiled[site as usize].0 {
-                Compiled::Undust(compiled) => Some(compiled),
-                Compiled::Published(_) => None,
-            });
-        }
-        let sites = || sites.iter().flatten();
-        // A site is one cache line.
-        let all = sites().fold(places, |all, site| all ^ u64::from(site.stays()));
-        std::hint::black_box(all);
-        if self.templates > CACHED {
-            let heads = sites().fold(0, |all, site| all ^ site.template().fetch_head());
-            let lists = sites().fold(heads, |all, site| all ^ site.template().fetch());
-            std::hint::black_box(lists);
-        }
+    /// The program of a site.
+    #[inline]
+    pub(super) fn compiled(&self, site: u32) -> &Compiled {
+        &self.compiled[site as usize].0
     }
 
     fn site_of_host(&self, host: &[u8]) -> Option<u32> {
-        self.claim(host).filter(|&claim| claim != AMBIGUOUS)
+        self.site_of(hash64(host), host)
+    }
+
+    /// The site of a host with this hash.
+    pub(super) fn site_of(&self, hash: u64, host: &[u8]) -> Option<u32> {
+        self.claim(hash, host).filter(|&claim| claim != AMBIGUOUS)
     }
 
     /// The site of a host, or else of its registrable domain.
-    fn claim(&self, host: &[u8]) -> Option<u32> {
-        self.hosts.find(hash64(host)).or_else(|| self.domains.find(hash64(registrable_domain(host))))
+    fn claim(&self, hash: u64, host: &[u8]) -> Option<u32> {
+        self.hosts.find(hash).or_else(|| self.domains.find(hash64(registrable_domain(host))))
     }
 
     /// Index of the site of this label.

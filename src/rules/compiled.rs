@@ -32,9 +32,10 @@ mod trace;
 use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
-use crate::url::{self, Cell, Fixed, KeyRef, Split};
+use crate::url::{self, Cell, Fixed, KeyRef};
 use hosts::Hosts;
 pub use known::Known;
+pub use lookups::page;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
@@ -370,16 +371,11 @@ impl CompiledSite {
         &self.own
     }
 
-    /// True for a seen member that is its own canonical URL; it need not be cut to know that. `url` is stage-1 normal.
-    pub fn stands(&self, url: &[u8]) -> bool {
-        self.own.pages.as_deref().is_some_and(|pages| pages.own.contains(&index::hash(url, 0)))
-    }
-
-    /// Reduces and composes the URL in `scratch.cells.text` into `scratch.out`; true where a look-up decided.
-    pub fn apply(&self, split: &Split, scratch: &mut Scratch) -> bool {
-        let length = scratch.cells.text.len();
-        self.reduce(split, scratch);
-        if let Some(url) = self.look_up(scratch) {
+    /// Composes the URL that was reduced, `length` bytes in stage-1 form, into `scratch.out`, or puts the member there that
+    /// stands for it; true where one does.
+    #[inline(always)]
+    pub fn conclude(&self, member: Option<u32>, length: usize, scratch: &mut Scratch) -> bool {
+        if let Some(url) = self.seen_member(member) {
             scratch.out.clear();
             scratch.out.extend_from_slice(url);
             return true;
@@ -412,7 +408,7 @@ impl CompiledSite {
         let same = match url::normalize(&scratch.out, &mut scratch.cells.text) {
             Ok(split) if scratch.cells.text == scratch.out => {
                 self.reduce(&split, scratch);
-                match self.look_up(scratch) {
+                match self.seen_member(self.member(scratch)) {
                     Some(url) => url == scratch.out,
                     // What was cut and is not changed composes to the same bytes.
                     None if scratch.fired.is_empty() && !self.template.cut.semicolons => true,

@@ -5,7 +5,8 @@
 //! came in: other schemes, no host, invalid UTF-8, longer than the limit. An empty line has an empty canonical URL.
 
 use super::filter::SeenFilter;
-use super::{Applied, RuleSet, Scratch};
+use super::flight::TOGETHER;
+use super::{Applied, Flight, RuleSet};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::ops::AddAssign;
 
@@ -81,13 +82,13 @@ impl LineOptions<'_> {
 /// A canonical URL counts as seen where no rule had to change the URL, where it is a member that learning saw, or where
 /// the filter holds it.
 ///
-/// No allocation in the steady state: `scratch` and `output` grow to the largest line and block seen (jsonl output of
+/// No allocation in the steady state: `flight` and `output` grow to the largest line and block seen (jsonl output of
 /// invalid UTF-8 apart).
 pub fn canonicalize_lines(
     rules: &RuleSet,
     options: &LineOptions<'_>,
     input: &[u8],
-    scratch: &mut Scratch,
+    flight: &mut Flight,
     output: &mut Vec<u8>,
 ) -> LineCounts {
     output.clear();
@@ -99,46 +100,86 @@ pub fn canonicalize_lines(
     if input.is_empty() {
         return counts;
     }
-    let ends = |from: usize| memchr::memchr_iter(b'\n', &body[from..]).map(move |at| from + at).chain([body.len()]);
-    let (mut start, mut expected) = (0, 0);
-    for end in ends(0) {
-        if expected == 0 {
-            let mut from = start;
-            let next = ends(start).map(|end| &body[std::mem::replace(&mut from, end + 1)..end]);
-            expected = scratch.expect(rules, next).max(1);
+    let mut lines = Lines { rest: Some(body), max_line, all_utf8 };
+    let (mut next, mut read) = ([Line::default(); TOGETHER], 0..0);
+    loop {
+        if read.is_empty() {
+            read = 0..0;
+            for (next, line) in next.iter_mut().zip(&mut lines) {
+                *next = line;
+                read.end += 1;
+            }
         }
-        expected -= 1;
-        let line = &body[start..end];
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        start = end + 1;
-        counts.lines += 1;
-        counts.empty += u64::from(line.is_empty());
-        if line.is_empty() || line.len() > max_line || !(all_utf8 || std::str::from_utf8(line).is_ok()) {
-            counts.invalid += u64::from(!line.is_empty());
-            let none = JsonLine { line, canonical: line, rules, site: None, fired: &[], invalid: true, seen: true };
-            write_line(format, &none, output);
-            continue;
+        let taken = flight.apply(rules, next[read.clone()].iter().map(|line| line.url()));
+        if taken == 0 {
+            return counts;
         }
-        let applied = rules.apply(line, None, scratch);
-        let Applied { url: canonical, site, fired, invalid, .. } = applied;
-        let seen = applied.looked_up
-            || fired.is_empty()
-            || canonical == line
-            || filter.is_some_and(|filter| filter.contains(canonical));
-        counts.invalid += u64::from(invalid);
-        counts.with_site += u64::from(site.is_some());
-        counts.unseen += u64::from(!seen);
-        if only_seen && !seen {
-            // A rule fired, so that it is a URL.
-            let canonical = if scratch.normalize(line).is_ok() { scratch.normal() } else { line };
+        for (at, line) in next[read.start..][..taken].iter().enumerate() {
+            counts.lines += 1;
+            counts.empty += u64::from(line.bytes.is_empty());
+            let &Line { bytes: line, sound } = line;
+            if !sound {
+                counts.invalid += u64::from(!line.is_empty());
+                let none = JsonLine { line, canonical: line, rules, site: None, fired: &[], invalid: true, seen: true };
+                write_line(format, &none, output);
+                continue;
+            }
+            let Applied { url: canonical, site, fired, invalid, looked_up } = flight.applied(at);
+            let seen = looked_up
+                || fired.is_empty()
+                || canonical == line
+                || filter.is_some_and(|filter| filter.contains(canonical));
+            counts.invalid += u64::from(invalid);
+            counts.with_site += u64::from(site.is_some());
+            counts.unseen += u64::from(!seen);
+            if only_seen && !seen {
+                let canonical = flight.stay(at, line);
+                counts.changed += u64::from(canonical != line);
+                write_line(format, &JsonLine { line, canonical, rules, site, fired: &[], invalid, seen: true }, output);
+                continue;
+            }
             counts.changed += u64::from(canonical != line);
-            write_line(format, &JsonLine { line, canonical, rules, site, fired: &[], invalid, seen: true }, output);
-            continue;
+            write_line(format, &JsonLine { line, canonical, rules, site, fired, invalid, seen }, output);
         }
-        counts.changed += u64::from(canonical != line);
-        write_line(format, &JsonLine { line, canonical, rules, site, fired, invalid, seen }, output);
+        read.start += taken;
     }
-    counts
+}
+
+/// The lines of a block, in order.
+struct Lines<'b> {
+    rest: Option<&'b [u8]>,
+    max_line: usize,
+    /// The whole block is UTF-8.
+    all_utf8: bool,
+}
+
+/// A line without its end.
+#[derive(Clone, Copy, Default)]
+struct Line<'b> {
+    bytes: &'b [u8],
+    /// It may be a URL: not empty, not too long, UTF-8.
+    sound: bool,
+}
+
+impl<'b> Line<'b> {
+    /// What the rules are asked about; nothing where it is no URL.
+    fn url(&self) -> &'b [u8] {
+        if self.sound { self.bytes } else { b"" }
+    }
+}
+
+impl<'b> Iterator for Lines<'b> {
+    type Item = Line<'b>;
+
+    fn next(&mut self) -> Option<Line<'b>> {
+        let rest = self.rest?;
+        let end = memchr::memchr(b'\n', rest);
+        self.rest = end.map(|end| &rest[end + 1..]);
+        let line = &rest[..end.unwrap_or(rest.len())];
+        let bytes = line.strip_suffix(b"\r").unwrap_or(line);
+        let utf8 = self.all_utf8 || std::str::from_utf8(bytes).is_ok();
+        Some(Line { bytes, sound: !bytes.is_empty() && bytes.len() <= self.max_line && utf8 })
+    }
 }
 
 fn write_line(format: LineFormat, out: &JsonLine<'_>, output: &mut Vec<u8>) {
@@ -199,7 +240,7 @@ mod tests {
     fn run(format: LineFormat, input: &[u8]) -> (LineCounts, String) {
         let mut output = b"left over".to_vec();
         let options = LineOptions { max_line: 50, ..LineOptions::new(format) };
-        let counts = canonicalize_lines(&RuleSet::default(), &options, input, &mut Scratch::default(), &mut output);
+        let counts = canonicalize_lines(&RuleSet::default(), &options, input, &mut Flight::default(), &mut output);
         (counts, String::from_utf8_lossy(&output).into_owned())
     }
 
@@ -237,7 +278,7 @@ mod tests {
             &RuleSet::default(),
             &LineOptions::new(LineFormat::Url),
             b"http://a.example/\xff\xfe\n",
-            &mut Scratch::default(),
+            &mut Flight::default(),
             &mut output,
         );
         assert_eq!((counts.invalid, output.as_slice()), (1, &b"http://a.example/\xff\xfe\n"[..]));

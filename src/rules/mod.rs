@@ -1,6 +1,5 @@
 //! Rule sets: types, file format, compiled applier, explanations, what people decide about rules, exports.
 pub mod age;
-mod ahead;
 pub mod apply;
 mod claims;
 mod compiled;
@@ -9,6 +8,7 @@ pub mod explain;
 pub mod export;
 pub mod file;
 pub mod filter;
+pub mod flight;
 pub mod functions;
 pub mod lines;
 mod names;
@@ -24,6 +24,7 @@ pub mod stops;
 pub mod types;
 mod urls;
 pub use apply::{Applied, Canonical, Compiler, Lean, LeanSite, RuleSet, Scratch};
+pub use flight::Flight;
 pub use names::RuleId;
 pub use overrides::Overrides;
 pub use params::{Method, Params};

@@ -1,5 +1,5 @@
 //! Random and mutated URLs through the laws of the fuzz target `apply`: 40,000 here, as many as UNDUST_FUZZ_URLS says
-//! for `scripts/fuzz`.
+//! for `scripts/fuzz`; alone and in the company of others.
 #[path = "../fuzz/laws/apply.rs"]
 mod laws;
 
@@ -7,7 +7,8 @@ use crate::fuzz_replay::{Random, mutate};
 use crate::jobs_run::sites;
 use laws::{Became, learned, records};
 use std::path::Path;
-use undust::rules::{RuleSet, Scratch};
+use undust::rules::flight::TOGETHER;
+use undust::rules::{Flight, RuleSet, Scratch, SiteRules};
 
 /// Shares of the work, a thread each; every one has a seed of its own, so that the URLs are the same on every machine.
 const SHARES: usize = 8;
@@ -69,6 +70,10 @@ fn random_and_mutated_urls_keep_the_laws() {
     let sample = records(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kb-sample.jsonl.gz"));
     let mut all = sites();
     all.push(learned(&sample));
+    // Among so many sites URLs are canonicalized many at a time.
+    let other =
+        |n: usize| SiteRules { hosts: vec![format!("{n}.test")], site: format!("{n}.test"), ..Default::default() };
+    let many = RuleSet::new(all.iter().cloned().chain((0..300).map(other)).collect());
     let rules = RuleSet::new(all);
     let mut seeds: Vec<Vec<u8>> = sample.iter().map(|record| record.url.to_vec()).collect();
     for host in rules.sites().iter().flat_map(|site| &site.hosts) {
@@ -77,11 +82,22 @@ fn random_and_mutated_urls_keep_the_laws() {
     }
     let share = |number: usize| {
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (number as u64 + 1) << 32);
-        let (mut scratch, mut met) = (Scratch::default(), [0u64; 3]);
-        for _ in 0..count.div_ceil(SHARES as u64) {
-            let url = next(&seeds, &mut random);
-            let became = laws::laws(&rules, &url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
-            met[became as usize] += 1;
+        let (mut scratch, mut flight, mut met) = (Scratch::default(), Flight::default(), [0u64; 3]);
+        for _ in 0..count.div_ceil(SHARES as u64 * TOGETHER as u64) {
+            let urls: [_; TOGETHER] = std::array::from_fn(|_| next(&seeds, &mut random));
+            assert_eq!(flight.apply(&many, urls.iter().map(Vec::as_slice)), TOGETHER);
+            for (at, url) in urls.iter().enumerate() {
+                let became = laws::laws(&rules, url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
+                met[became as usize] += 1;
+                let (alone, flown) = (rules.apply(url, None, &mut scratch), flight.applied(at));
+                let site = [(&rules, alone.site), (&many, flown.site)].map(|(set, site)| Some(set.site_name(site?)));
+                assert!(
+                    (alone.url, alone.fired, alone.looked_up, alone.invalid, site[0])
+                        == (flown.url, flown.fired, flown.looked_up, flown.invalid, site[1]),
+                    "in company it is the same: {}",
+                    url.escape_ascii()
+                );
+            }
         }
         met
     };

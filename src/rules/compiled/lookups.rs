@@ -1,22 +1,56 @@
 //! Exceptions and look-ups, keyed by what the rules reduce a URL to.
 
 use super::index::hash;
-use super::{ALL, CompiledSite, NO_RULE};
+use super::{ALL, CompiledSite, NO_RULE, Pages};
 use crate::rules::apply::Scratch;
 use crate::rules::types::SiteRules;
 use crate::url;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
+/// The hash by which a URL in stage-1 form is known as a page.
+#[inline]
+pub fn page(url: &[u8]) -> u64 {
+    hash(url, 0)
+}
+
 impl CompiledSite {
+    /// Number of seen members.
+    pub fn members(&self) -> usize {
+        self.own.pages.as_deref().map_or(0, |pages| pages.seen.len())
+    }
+
+    /// True for a seen member, by its [`page`], that is its own canonical URL; it need not be cut to know that.
+    #[inline]
+    pub fn stands(&self, page: u64) -> bool {
+        self.own.pages.as_deref().is_some_and(|pages| pages.own.contains(&page))
+    }
+
     /// The seen member that stands for the reduced URL.
-    pub(super) fn look_up(&self, scratch: &Scratch) -> Option<&[u8]> {
+    #[inline]
+    pub fn member(&self, scratch: &Scratch) -> Option<u32> {
         let pages = self.own.pages.as_deref()?;
-        let member = match pages.lookups.get(&scratch.state.identity) {
-            Some(&member) => member,
-            None => pages.spans.find(scratch)?,
-        };
-        pages.seen.bytes(member as usize)
+        match pages.lookups.get(&scratch.state.identity) {
+            Some(&member) => Some(member),
+            None => pages.spans.find(scratch),
+        }
+    }
+
+    /// The URL of a seen member.
+    #[inline]
+    pub(super) fn seen_member(&self, member: Option<u32>) -> Option<&[u8]> {
+        self.own.pages.as_deref()?.seen.bytes(member? as usize)
+    }
+
+    /// Loads where the URL of a member stands; what it gives says nothing.
+    pub fn fetch_end(&self, member: Option<u32>) -> u64 {
+        self.seen_member(member).map_or(0, |url| url.len() as u64)
+    }
+
+    /// Loads the URL of a member; what it gives says nothing.
+    pub fn fetch_member(&self, member: Option<u32>) -> u64 {
+        let url = self.seen_member(member).unwrap_or_default();
+        url.first().into_iter().chain(url.last()).fold(0, |all, &byte| all ^ u64::from(byte))
     }
 
     /// The rule that is passed over for the page that the rules reduced the URL to.
@@ -42,12 +76,12 @@ impl CompiledSite {
                 self.own.pages.get_or_insert_default().exceptions.insert(identity, rule);
             }
         }
-        let mut place = |out: &mut CompiledSite, from: &str, to: u32| {
+        let Pages { mut lookups, mut own, .. } = Pages::default();
+        let mut place = |from: &str, to: u32| {
             scratch.fired.clear();
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
             let normal = scratch.cells.text == from.as_bytes();
-            out.reduce(&split, scratch);
-            let lookups = &mut out.own.pages.get_or_insert_default().lookups;
+            self.reduce(&split, scratch);
             normal && *lookups.entry(scratch.state.identity).or_insert(to) == to
         };
         // Only members that are their own canonical URL may be the target of a look-up.
@@ -56,8 +90,8 @@ impl CompiledSite {
         targets.extend(site.local.iter().flat_map(|l| &l.pages).map(|span| (span.page.as_str(), None)));
         for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
-            if place(self, url, member) {
-                self.own.pages.get_or_insert_default().own.insert(hash(url.as_bytes(), 0));
+            if place(url, member) {
+                own.insert(page(url.as_bytes()));
                 if let Some(target) = targets.get_mut(url) {
                     *target = Some(member);
                 }
@@ -65,9 +99,11 @@ impl CompiledSite {
         }
         for [from, to] in &site.aliases {
             if let Some(&Some(member)) = targets.get(to.as_str()) {
-                place(self, from, member);
+                place(from, member);
             }
         }
+        let pages = self.own.pages.get_or_insert_default();
+        (pages.own, pages.lookups) = (own, lookups);
         self.fill_spans(site, scratch, |page| targets.get(page).copied().flatten());
     }
 }

@@ -10,7 +10,7 @@ use crate::url::{Cells, Fixed, KeyRef, Split};
 impl CompiledSite {
     /// Cuts the URL at `split` in `scratch.cells.text` and runs the rules on its pairs; where the result lies in a
     /// mirrored directory, once more on its twin.
-    pub(super) fn reduce(&self, split: &Split, scratch: &mut Scratch) {
+    pub fn reduce(&self, split: &Split, scratch: &mut Scratch) {
         self.reduce_here(split, scratch);
         if !self.mirrors().is_empty() {
             self.reduce_twin(scratch);

@@ -42,7 +42,10 @@ impl CompiledSite {
             }
         }
         let from = composed(scratch);
-        let Some(to) = self.look_up(scratch).map(|url| String::from_utf8_lossy(url).into_owned()) else { return from };
+        let Some(to) = self.seen_member(self.member(scratch)).map(|url| String::from_utf8_lossy(url).into_owned())
+        else {
+            return from;
+        };
         // A member whose own look-up was claimed by its own pairs stands for them; another one is an alias.
         let identity = scratch.state.identity;
         let mut other = Scratch::default();

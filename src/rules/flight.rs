@@ -1,0 +1,269 @@
+//! URLs in flight: up to sixteen canonicalized together, each step for all of them before the next one.
+//!
+//! Of a large rule set little is in the cache, and one URL waits for memory many times, one after the other: for the table
+//! of hosts, its site, the template and its lists, the table of pages, the table of look-ups, the canonical URL. In a
+//! flight each step ends by asking for the memory that the next one needs, for all URLs, and memory answers many questions
+//! in the time of one. A rule set that is in the cache anyway takes its URLs one at a time. Nothing but time depends on
+//! it: `cargo bench --bench open` tells how much for many sites, `scripts/bench --only normalize` for many pages.
+
+use super::apply::{Applied, Compiled, RuleSet, Scratch};
+use super::compiled::{CompiledSite, page};
+use crate::model::hash64;
+use crate::url::Split;
+
+/// URLs that fly together.
+pub const TOGETHER: usize = 16;
+
+/// Sites, or templates, up to which all are taken to be in the cache.
+pub(super) const CACHED: usize = 256;
+/// Seen members, of all sites, up to which tables of pages are: about 2 MB with the URLs.
+pub(super) const CACHED_PAGES: usize = 1 << 15;
+
+/// Buffers of one thread for URLs that fly together, reused from flight to flight: no allocation in the steady state.
+#[derive(Clone, Debug, Default)]
+pub struct Flight {
+    ways: Vec<Way>,
+}
+
+/// One URL on its way.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    scratch: Scratch,
+    split: Split,
+    /// Bytes of its stage-1 form.
+    length: usize,
+    /// Hash of its host.
+    host: u64,
+    /// Hash by which it is known as a page.
+    page: u64,
+    site: Option<u32>,
+    /// The seen member that decides.
+    member: Option<u32>,
+    looked_up: bool,
+    invalid: bool,
+    /// Its output stands.
+    landed: bool,
+}
+
+impl Flight {
+    /// Canonicalizes the first URLs, at least one where there is any and at most [`TOGETHER`]; gives how many.
+    pub fn apply<'u>(&mut self, rules: &RuleSet, urls: impl Iterator<Item = &'u [u8]>) -> usize {
+        let most = if rules.is_cached() { 1 } else { TOGETHER };
+        if self.ways.len() < most {
+            self.ways.resize_with(most, Way::default);
+        }
+        let mut taken = 0;
+        for (way, url) in self.ways[..most].iter_mut().zip(urls) {
+            if most == 1 {
+                way.fly_alone(rules, url);
+            } else {
+                way.start(url);
+            }
+            taken += 1;
+        }
+        if most > 1 {
+            fly(rules, &mut self.ways[..taken]);
+        }
+        taken
+    }
+
+    /// What became of the URL at `at`, below the number that [`apply`](Self::apply) gave.
+    pub fn applied(&self, at: usize) -> Applied<'_> {
+        let &Way { ref scratch, site, looked_up, invalid, .. } = &self.ways[at];
+        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid }
+    }
+
+    /// The URL in safe syntax, in place of what became of it: what it is where rules are not to act.
+    pub fn stay<'s>(&'s mut self, at: usize, url: &'s [u8]) -> &'s [u8] {
+        let scratch = &mut self.ways[at].scratch;
+        if scratch.normalize(url).is_ok() { scratch.normal() } else { url }
+    }
+}
+
+/// The steps, each for all URLs. What is loaded ahead adds up to a number that says nothing.
+fn fly(rules: &RuleSet, ways: &mut [Way]) {
+    let mut asked = 0;
+    for way in &*ways {
+        asked ^= rules.hosts.fetch(way.host);
+    }
+    for way in &mut *ways {
+        way.find_site(rules);
+        // A site is one cache line.
+        asked ^= way.compiled(rules).map_or(0, |site| u64::from(site.stays()));
+    }
+    if rules.templates > CACHED {
+        for way in &*ways {
+            asked ^= way.compiled(rules).map_or(0, |site| site.template().fetch_head());
+        }
+        for way in &*ways {
+            asked ^= way.compiled(rules).map_or(0, |site| site.template().fetch());
+        }
+    }
+    // What asks stands in loops of its own: behind as much work as a URL takes, the next question would wait its turn.
+    for way in &mut *ways {
+        way.page = page(way.scratch.normal());
+    }
+    for way in &mut *ways {
+        way.looked_up = way.compiled(rules).is_some_and(|site| site.stands(way.page));
+    }
+    for way in &mut *ways {
+        way.reduce(rules);
+    }
+    for way in &mut *ways {
+        way.member = way.compiled(rules).and_then(|site| site.member(&way.scratch));
+    }
+    for way in &*ways {
+        asked ^= way.compiled(rules).map_or(0, |site| site.fetch_end(way.member));
+    }
+    for way in &*ways {
+        asked ^= way.compiled(rules).map_or(0, |site| site.fetch_member(way.member));
+    }
+    std::hint::black_box(asked);
+    for way in ways {
+        way.land(rules);
+    }
+}
+
+impl Way {
+    fn fly_alone(&mut self, rules: &RuleSet, url: &[u8]) {
+        let Applied { site, looked_up, invalid, .. } = rules.apply(url, None, &mut self.scratch);
+        (self.site, self.looked_up, self.invalid) = (site, looked_up, invalid);
+    }
+
+    /// Stage 1.
+    fn start(&mut self, url: &[u8]) {
+        let Way { scratch, .. } = self;
+        scratch.fired.clear();
+        (self.site, self.looked_up) = (None, false);
+        let split = scratch.normalize(url);
+        self.invalid = split.is_err();
+        self.landed = self.invalid;
+        match split {
+            Ok(split) => {
+                (self.split, self.length) = (split, scratch.cells.text.len());
+                self.host = hash64(scratch.host(&split));
+            }
+            Err(_) => {
+                scratch.out.clear();
+                scratch.out.extend_from_slice(url);
+            }
+        }
+    }
+
+    fn find_site(&mut self, rules: &RuleSet) {
+        if !self.landed {
+            self.site = rules.site_of(self.host, self.scratch.host(&self.split));
+        }
+    }
+
+    /// Its site, where it has rules and still something to say.
+    fn compiled<'r>(&self, rules: &'r RuleSet) -> Option<&'r CompiledSite> {
+        match self.site.filter(|_| !self.landed).map(|site| rules.compiled(site)) {
+            Some(Compiled::Undust(compiled)) => Some(compiled),
+            _ => None,
+        }
+    }
+
+    /// The rules, up to what they reduce it to.
+    fn reduce(&mut self, rules: &RuleSet) {
+        match self.compiled(rules) {
+            Some(_) if self.looked_up => {
+                std::mem::swap(&mut self.scratch.cells.text, &mut self.scratch.out);
+                self.landed = true;
+            }
+            Some(site) if !site.is_trivial() => site.reduce(&self.split, &mut self.scratch),
+            _ => {
+                if !self.landed {
+                    rules.apply_normal(&self.split, self.site, &mut self.scratch);
+                    self.landed = true;
+                }
+            }
+        }
+    }
+
+    fn land(&mut self, rules: &RuleSet) {
+        if let Some(site) = self.compiled(rules) {
+            self.looked_up = rules.conclude(site, self.member, &self.split, self.length, self.site, &mut self.scratch);
+            self.landed = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::apply::Line;
+    use crate::rules::{Operation, Representative, Rule, SiteRules};
+
+    /// A site with rules, and for each third one pages that were seen and one that is another.
+    fn site(n: usize) -> SiteRules {
+        let left_out = |key: String| (key, Operation::Ignore(Representative::LeftOut));
+        let rule = Rule::of("", Vec::new(), vec![left_out("query a=".into()), left_out(format!("query k{n}="))]);
+        let site = format!("s{n:03}.example");
+        let page = |path: &str| format!("http://{site}/{path}");
+        let (seen, aliases) = match n % 3 {
+            0 => (vec![page("x"), page("y?b=2")], vec![[page("z"), page("x")]]),
+            _ => (vec![], vec![]),
+        };
+        SiteRules {
+            hosts: vec![site.clone()],
+            rules: vec![rule],
+            seen: seen.into(),
+            aliases,
+            site,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_site_is_one_cache_line() {
+        assert_eq!((size_of::<Line>(), align_of::<Line>()), (64, 64));
+    }
+
+    #[test]
+    fn urls_that_fly_together_come_out_as_others_do() {
+        let many = RuleSet::new((0..CACHED + 1).map(site).collect());
+        let urls: Vec<String> = (0..90)
+            .map(|n| match n % 9 {
+                0 => format!("HTTP://S{n:03}.example/?a=1&b=2"),
+                1 => format!("https://u@s{n:03}.example:81/?a=1"),
+                2 => "mailto:x".to_owned(),
+                3 => format!("http://www.s{n:03}.example?a=1"),
+                4 => format!("http://other{n}.example/?a=1"),
+                5 => format!("http://s{:03}.example/x", n / 9 * 3),
+                6 => format!("http://s{:03}.example/z?a=2", n / 9 * 3),
+                7 => format!("http://s{:03}.example/y?a=3&b=2", n / 9 * 3),
+                _ => format!("http://s{n:03}.example/{n}?a=1"),
+            })
+            .collect();
+        let bytes = || urls.iter().map(String::as_bytes);
+        let (mut scratch, mut flight) = (Scratch::default(), Flight::default());
+        let (mut at, mut looked_up) = (0, 0);
+        while at < urls.len() {
+            let taken = flight.apply(&many, bytes().skip(at));
+            assert_eq!(taken, TOGETHER.min(urls.len() - at));
+            for (way, url) in bytes().skip(at).take(taken).enumerate() {
+                let (alone, flown) = (many.apply(url, None, &mut scratch), flight.applied(way));
+                assert_eq!(format!("{alone:?}"), format!("{flown:?}"));
+                looked_up += usize::from(alone.looked_up);
+            }
+            at += taken;
+        }
+        // What stands, what is another page, and what the rules make a seen one.
+        assert_eq!(looked_up, 30);
+        assert_eq!(flight.apply(&many, std::iter::empty()), 0);
+    }
+
+    #[test]
+    fn few_sites_and_few_pages_take_their_urls_one_at_a_time() {
+        let few = RuleSet::new((0..CACHED).map(site).collect());
+        let urls = || [&b"http://s001.example/?a=1"[..], b"http://s002.example/"].into_iter();
+        let mut flight = Flight::default();
+        assert_eq!(flight.apply(&few, urls()), 1);
+        assert_eq!(flight.applied(0).url, b"http://s001.example/");
+        assert_eq!(flight.stay(0, b"http://S001.example?a=1"), b"http://s001.example/?a=1");
+        let pages = (0..=CACHED_PAGES).map(|n| format!("http://p.example/{n}")).collect();
+        let large = SiteRules { site: "p.example".into(), hosts: vec!["p.example".into()], seen: pages, ..site(1) };
+        assert_eq!(flight.apply(&RuleSet::new(vec![large]), urls()), 2);
+    }
+}
