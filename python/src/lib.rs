@@ -231,7 +231,9 @@ struct Part {
 
 impl Part {
     fn of(rules: &Rules, urls: &[PyBackedStr]) -> Part {
-        let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(urls.len()));
+        // Nearly always all of it: canonical URLs are shorter.
+        let (bytes, mut ends) = (urls.iter().map(|url| url.len()).sum(), Vec::with_capacity(urls.len()));
+        let mut text = Vec::with_capacity(bytes);
         let (mut flight, mut rest) = (Flight::default(), urls);
         while !rest.is_empty() {
             let taken = flight.apply(rules, rest.iter().map(|url| url.as_bytes()));

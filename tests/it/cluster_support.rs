@@ -72,6 +72,8 @@ impl Cluster {
     pub fn start(&self, arguments: &[&str]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_undust"));
         command.args(arguments).current_dir(self.folder.path()).env_remove("UNDUST_SECRET_FILE");
+        // One that is killed leaves its scratch folder there.
+        command.env("TMPDIR", self.folder.path());
         let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Process { child: piped.spawn().unwrap(), since: Instant::now() }
     }
