@@ -16,7 +16,7 @@ pub const TOGETHER: usize = 16;
 
 /// Sites, or templates, up to which all are taken to be in the cache.
 pub(super) const CACHED: usize = 256;
-/// Seen members, of all sites, up to which tables of pages are: about 2 MB with the URLs.
+/// Seen members, of all sites, up to which tables of pages are: some 3 MB with the URLs.
 pub(super) const CACHED_PAGES: usize = 1 << 15;
 
 /// Buffers of one thread for URLs that fly together, reused from flight to flight: no allocation in the steady state. At
