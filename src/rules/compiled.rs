@@ -373,7 +373,7 @@ impl CompiledSite {
 
     /// Composes the URL that was reduced, `length` bytes in stage-1 form, into `scratch.out`, or puts the member there that
     /// stands for it; true where one does.
-    #[inline(always)]
+    #[inline]
     pub fn conclude(&self, member: Option<u32>, length: usize, scratch: &mut Scratch) -> bool {
         if let Some(url) = self.seen_member(member) {
             scratch.out.clear();
