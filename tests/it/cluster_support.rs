@@ -3,6 +3,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -12,13 +13,24 @@ pub struct Cluster {
     pub ports: Vec<u16>,
 }
 
+/// A port that is free, that no other test gets, and that no connection gets for its own end: systems take those from
+/// 32768 on.
+fn free_port() -> u16 {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let next = std::process::id().wrapping_mul(97).wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+        let port = 12_000 + (next % 20_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 impl Cluster {
     /// For `processes` processes, with a small corpus in `in`.
     pub fn new(processes: usize, urls: usize) -> Cluster {
         let folder = TempDir::new().unwrap();
-        // Ports that were free a moment ago.
-        let open: Vec<TcpListener> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let ports = open.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+        let ports = (0..processes).map(|_| free_port()).collect();
         let cluster = Cluster { folder, ports };
         let urls = urls.to_string();
         let made = cluster.undust(&[
