@@ -1,4 +1,6 @@
-//! Exceptions and look-ups, keyed by what the rules reduce a URL to.
+//! What is known of single pages: seen members that stand as they are, known by their bytes; exceptions and look-ups, known
+//! by what the rules reduce a URL to. What is asked here is what URLs in flight ([`flight`](crate::rules::flight)) ask for
+//! all together.
 
 use super::index::hash;
 use super::{ALL, CompiledSite, NO_RULE, Pages};
