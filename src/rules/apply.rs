@@ -10,11 +10,13 @@ use super::compiled::{CompiledSite, Known, State, Templates, page};
 use super::explain::Step;
 use super::flight::{CACHED, CACHED_PAGES};
 use super::names::{Names, RuleId};
+use super::origins::Origins;
 use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
 ///
@@ -38,7 +40,12 @@ pub struct RuleSet {
     pub(super) templates: usize,
     /// Seen members of all sites.
     pages: usize,
+    /// No other finished set of the process has it.
+    number: u64,
 }
+
+/// Sets that were finished.
+static FINISHED: AtomicU64 = AtomicU64::new(0);
 
 /// A rule set in the making, for applying: sites come sorted by name, and what applying does not need of them goes at
 /// once.
@@ -164,6 +171,8 @@ pub struct Scratch {
     pub(super) fired_again: Vec<u16>,
     /// Site of the last URL: what it needs is in the cache.
     near: Option<u32>,
+    /// What is known of origins.
+    pub(super) origins: Origins,
 }
 
 impl Scratch {
@@ -172,6 +181,7 @@ impl Scratch {
     /// # Errors
     /// As [`url::normalize`].
     pub fn normalize(&mut self, url: &[u8]) -> Result<url::Split, url::Invalid> {
+        self.origins.leave();
         url::normalize(url, &mut self.cells.text)
     }
 
@@ -209,6 +219,7 @@ impl RuleSet {
         self.names.shrink_to_fit();
         self.compiled.shrink_to_fit();
         self.templates = std::mem::take(&mut self.sharing).len();
+        self.number = FINISHED.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
     fn add(&mut self, names: Names, hosts: &[String], mut compiled: Compiled) {
@@ -246,6 +257,12 @@ impl RuleSet {
         self.len() <= CACHED && self.pages <= CACHED_PAGES
     }
 
+    /// What tells it from every other set of the process.
+    #[cfg(test)]
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Name of the site of this index ([`Applied::site`]).
     pub fn site_name(&self, site: u32) -> &str {
         self.names[site as usize].site()
@@ -278,12 +295,27 @@ impl RuleSet {
     /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
     pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         scratch.fired.clear();
-        let Ok(split) = scratch.normalize(url) else {
+        let known = scratch.origins.find(url, self.number);
+        let Ok(split) = url::normalize_behind(known, url, &mut scratch.cells.text) else {
             scratch.out.clear();
             scratch.out.extend_from_slice(url);
             return Applied { url: &scratch.out, site: None, fired: &[], looked_up: false, invalid: true };
         };
-        let site = site.or_else(|| self.site_of_host(scratch.host(&split)));
+        let site = match scratch.origins.site() {
+            Some(claimed) if site.is_none() || site == claimed => claimed,
+            Some(_) => {
+                scratch.origins.leave();
+                site
+            }
+            None if site.is_some() => site,
+            None => {
+                let site = self.site_of_host(scratch.host(&split));
+                if scratch.origins.wants() {
+                    scratch.origins.keep(self.number, site, url, &scratch.cells.text, &split);
+                }
+                site
+            }
+        };
         if let Some(index) = site
             && let Compiled::Undust(compiled) = &self.compiled[index as usize].0
         {

@@ -33,6 +33,7 @@ use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
 use crate::url::{self, Cell, Fixed, KeyRef};
+pub use coding::CodedOrigin;
 use hosts::Hosts;
 pub use known::Known;
 pub use lookups::page;
@@ -77,8 +78,8 @@ pub struct State {
     gone: usize,
     /// What the rules touched, for [`CompiledSite::settled`]: bits of [`touch`].
     touched: u8,
-    /// Source cells of a rule between forms.
-    source: Vec<Cell>,
+    /// What a rule between forms makes of a URL.
+    target: Vec<(Cell, Mark, SlotState)>,
     value: Vec<u8>,
     /// The URL that is looked up among mirrored directories.
     composed: Vec<u8>,
@@ -115,10 +116,6 @@ struct Mark {
     /// Place of its name in the usual order of query keys.
     rank: u16,
     slot: Slot,
-}
-
-impl Mark {
-    const NONE: Mark = Mark { hash: 0, rank: NO_RANK, slot: NO_SLOT };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

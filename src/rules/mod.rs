@@ -15,6 +15,7 @@ pub mod flight;
 pub mod functions;
 pub mod lines;
 mod names;
+mod origins;
 pub mod overrides;
 pub mod packed;
 mod params;

@@ -208,9 +208,15 @@ pub fn host_sub(host: &[u8]) -> usize {
 }
 
 /// Writes a number in decimal.
+#[inline]
 pub fn push_number(out: &mut Vec<u8>, number: u64) {
     if number >= 10 {
-        push_number(out, number / 10);
+        push_tens(out, number / 10);
     }
     out.push(b'0' + (number % 10) as u8);
+}
+
+#[cold]
+fn push_tens(out: &mut Vec<u8>, tens: u64) {
+    push_number(out, tens);
 }

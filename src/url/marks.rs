@@ -17,26 +17,15 @@ pub(super) struct Marks {
     pub(super) equals: u64,
     /// `slashes` and `dots` are known, and no slash stands behind another.
     pub(super) path: bool,
-    /// `ands` and `equals` are known.
+    /// `ands` and `equals` are known, or there is no query.
     pub(super) query: bool,
 }
 
-impl Marks {
-    /// Of the windows of path and query, and their lengths.
-    #[inline(always)]
-    fn new(path: (&Window<4>, usize), query: (&Window<4>, usize)) -> Marks {
-        let inside = |length: usize| if length > LONGEST { 0 } else { below(length) };
-        let (in_path, in_query) = (inside(path.1), inside(query.1));
-        let slashes = path.0.equal(b'/') & in_path;
-        Marks {
-            slashes,
-            dots: path.0.equal(b'.') & in_path,
-            ands: query.0.equal(b'&') & in_query,
-            equals: query.0.equal(b'=') & in_query,
-            path: slashes & 1 == 1 && slashes & slashes >> 1 == 0,
-            query: query.1 <= LONGEST,
-        }
-    }
+/// The first bits of a window, as many as a piece has bytes; none where it is longer. No branch: how long the pieces of URLs
+/// are, nobody can foretell.
+#[inline(always)]
+fn inside(length: usize) -> u64 {
+    below(length % WIDTH) & u64::from(length <= LONGEST).wrapping_neg()
 }
 
 /// Finds the parts behind the authority of a normal URL of `length` bytes without `;` and `#`, behind which zeros stand.
@@ -50,11 +39,20 @@ pub(super) fn marked(split: Split, text: &[u8], length: usize) -> Split {
         marks => marks.trailing_zeros() as usize,
     };
     let path_end = start + path_length;
-    let query = Window::<4>::at(text, path_end + 1);
+    let in_path = inside(path_length);
+    let (slashes, dots) = (path.equal(b'/') & in_path, path.equal(b'.') & in_path);
+    let is_path = slashes & 1 == 1 && slashes & slashes >> 1 == 0;
+    let marks = Marks { slashes, dots, path: is_path, query: true, ..Marks::default() };
+    let split = Split { path: (start as u32, path_end as u32), marks, ..split };
+    if path_end == length {
+        return split;
+    }
+    let (start, length) = (path_end + 1, length - path_end - 1);
+    let (query, in_query) = (Window::<4>::at(text, start), inside(length));
+    let (ands, equals) = (query.equal(b'&') & in_query, query.equal(b'=') & in_query);
     Split {
-        path: (start as u32, path_end as u32),
-        query: (path_end < length).then_some((path_end as u32 + 1, length as u32)),
-        marks: Marks::new((&path, path_length), (&query, length.saturating_sub(path_end + 1))),
+        query: Some((start as u32, (start + length) as u32)),
+        marks: Marks { ands, equals, query: length <= LONGEST, ..split.marks },
         ..split
     }
 }

@@ -19,10 +19,11 @@
 //! most one more; no input panics.
 
 use super::authority::authority_end;
+use super::characters::{CONTROL, LETTERS, ODD, PERCENT, SPACE, copy, scan};
 use super::marks::{Marks, marked};
+use super::origin::{Origin, scheme};
 use super::window::{WIDTH, Window};
 use memchr::{memchr, memchr2, memrchr};
-use wide::u8x16;
 
 /// Where the parts of a stage-1 normal URL stand in its bytes; offsets are half open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,18 +40,11 @@ pub struct Split {
     pub query: Option<(u32, u32)>,
     /// What follows `#`, without it; may be empty.
     pub fragment: Option<(u32, u32)>,
-    /// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand behind the scheme.
+    /// Which of [`LETTERS`] stand behind the scheme.
     pub letters: u8,
     /// Where the marks of path and query stand.
     pub(super) marks: Marks,
 }
-
-/// An ASCII capital.
-pub const CAPITAL: u8 = 1;
-/// A `%`.
-pub const PERCENT: u8 = 2;
-/// A `+`.
-pub const PLUS: u8 = 4;
 
 impl Split {
     /// The same parts of a URL that stands `by` bytes later.
@@ -95,16 +89,29 @@ pub enum Invalid {
 /// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified. Of several
 /// reasons the first of scheme, length, control character, host is given.
 pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
+    normalize_behind(None, url, out)
+}
+
+/// As [`normalize`], for a URL that starts with this `origin`, which is known to come out as it goes in and to be a host
+/// alone behind its scheme: nothing of it is looked at.
+///
+/// # Errors
+/// As [`normalize`].
+pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     out.clear();
-    let (https, start, lower) = scheme(url).ok_or(Invalid::Scheme)?;
+    let (https, start, lower) = match origin {
+        Some(Origin { https, start, .. }) => (https, start, true),
+        None => scheme(url).ok_or(Invalid::Scheme)?,
+    };
     if url.len() >= u32::MAX as usize {
         return Err(Invalid::Length);
     }
     // Copied first: what was just written cannot be read at other places for a while.
-    out.extend_from_slice(url);
-    out.extend_from_slice(&[0; WIDTH]);
-    let (end, plain) = authority_end(&Window::<2>::at(url, start), url, start);
-    let seen = scan(&url[start..]);
+    let seen = copy(url, out);
+    let (end, plain) = match origin {
+        Some(origin) => (origin.end, true),
+        None => authority_end(&Window::<2>::at(url, start), url, start),
+    };
     if seen & CONTROL != 0 {
         return Err(Invalid::Control);
     }
@@ -184,43 +191,6 @@ fn dot_behind_slash(path: &[u8]) -> bool {
     memchr::memchr_iter(b'.', path).any(|at| at > 0 && path[at - 1] == b'/')
 }
 
-/// Which characters stand in blocks of a URL, a byte of each block a lane.
-#[derive(Default)]
-struct Characters {
-    capital: u8x16,
-    percent: u8x16,
-    plus: u8x16,
-    low: u8x16,
-    delete: u8x16,
-    odd: u8x16,
-}
-
-impl Characters {
-    #[inline(always)]
-    fn look(&mut self, block: [u8; 16]) {
-        let block = u8x16::new(block);
-        let is = |b: u8| block.simd_eq(u8x16::splat(b));
-        let from_a = block - u8x16::splat(b'A');
-        self.capital |= from_a.min(u8x16::splat(25)).simd_eq(from_a);
-        self.percent |= is(b'%');
-        self.plus |= is(b'+');
-        self.low |= block.min(u8x16::splat(b' ')).simd_eq(block);
-        self.delete |= is(0x7f);
-        self.odd |= is(b'#') | is(b';');
-    }
-
-    #[inline(always)]
-    fn letters(&self) -> u8 {
-        let bit = |seen: u8x16, bit: u8| if seen.to_bitmask() != 0 { bit } else { 0 };
-        bit(self.capital, CAPITAL)
-            | bit(self.percent, PERCENT)
-            | bit(self.plus, PLUS)
-            | bit(self.low, LOW)
-            | bit(self.delete, CONTROL)
-            | bit(self.odd, ODD)
-    }
-}
-
 /// True where each `%` starts an escape in upper case of a character that must be one.
 fn escapes_are_normal(url: &[u8]) -> bool {
     let upper = |b: &u8| b.is_ascii_digit() || (b'A'..=b'F').contains(b);
@@ -229,71 +199,6 @@ fn escapes_are_normal(url: &[u8]) -> bool {
         _ => false,
     };
     memchr::memchr_iter(b'%', url).all(normal)
-}
-
-/// Whether the scheme is https, where the authority starts, and whether the scheme is known to be in lower case.
-#[inline(always)]
-fn scheme(url: &[u8]) -> Option<(bool, usize, bool)> {
-    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
-    const HTTPS: u64 = u64::from_le_bytes(*b"https://");
-    let word = url.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
-    let https = word == HTTPS;
-    if https | (word << 8 == HTTP << 8) {
-        return Some((https, 7 + usize::from(https), true));
-    }
-    any_scheme(url).map(|(https, start)| (https, start, false))
-}
-
-/// The same, in any case.
-fn any_scheme(url: &[u8]) -> Option<(bool, usize)> {
-    let (name, rest) = url.split_at_checked(4)?;
-    if !name.eq_ignore_ascii_case(b"http") {
-        return None;
-    }
-    match rest {
-        [b':', b'/', b'/', ..] => Some((false, 7)),
-        [b's' | b'S', b':', b'/', b'/', ..] => Some((true, 8)),
-        _ => None,
-    }
-}
-
-/// All that [`letters`] tells.
-pub const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
-const CONTROL: u8 = 8;
-/// A space, which becomes an escape.
-const SPACE: u8 = 16;
-/// A control character or a space.
-const LOW: u8 = 64;
-/// A `#` or a `;`.
-const ODD: u8 = 128;
-
-/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`ODD`] occur in `bytes`.
-fn scan(bytes: &[u8]) -> u8 {
-    let mut characters = Characters::default();
-    let (blocks, rest) = bytes.as_chunks::<16>();
-    blocks.iter().for_each(|block| characters.look(*block));
-    match bytes.last_chunk() {
-        // Over the end of the block before it.
-        Some(last) if !rest.is_empty() => characters.look(*last),
-        Some(_) => {}
-        None => {
-            let mut block = [b'/'; 16];
-            block[..bytes.len()].copy_from_slice(bytes);
-            characters.look(block);
-        }
-    }
-    let all = characters.letters();
-    if all & LOW == 0 {
-        return all;
-    }
-    // Rare: which of the two it was.
-    let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-    bytes.iter().fold(all & !LOW, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE))
-}
-
-/// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand in a URL.
-pub fn letters(url: &[u8]) -> u8 {
-    scan(url) & LETTERS
 }
 
 /// Where path, query and fragment stand in the input.

@@ -1,6 +1,6 @@
 //! Values into codes: what a URL pays for each of its pairs.
 
-use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
+use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash_in};
 use super::{
     ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, LISTED, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT,
     OTHER, Slot, SlotState, State, Template, bit, touch,
@@ -14,28 +14,44 @@ const MOST_GONE: usize = 63;
 impl CompiledSite {
     /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters; gives the programs of the
     /// first word that may act, and those whose work was done here, [at once](super::at_once).
-    pub(super) fn code_cells(&self, cells: &mut Cells, state: &mut State, at_once: bool) -> (u64, u64) {
+    ///
+    /// `origin` is what was made of scheme and host of another URL with the same ones, or where that is to be kept.
+    pub(super) fn code_cells(
+        &self,
+        cells: &mut Cells,
+        state: &mut State,
+        at_once: bool,
+        origin: Option<&mut Option<CodedOrigin>>,
+    ) -> (u64, u64) {
         let template = &*self.template;
         let State { slots, marks, .. } = state;
         slots.clear();
         slots.resize(usize::from(template.slots), SlotState::EMPTY);
         marks.clear();
-        marks.resize(cells.list.len(), Mark::NONE);
         let mut coding = Coding::new(template, slots, at_once);
-        let (scheme, host) = (Fixed::SCHEME.0, usize::from(Fixed::HOST.0));
-        marks[usize::from(scheme)] = coding.fixed(scheme, scheme.into(), cells.value(&cells.list[usize::from(scheme)]));
-        marks[host] = coding.host(self, host as u16, cells.value(&cells.list[host]));
-        for ((cell, mark), at) in cells.list[2..].iter().zip(&mut marks[2..]).zip(2u16..) {
-            let value = cells.value(cell);
-            *mark = match cell.key {
+        if let Some(Some(known)) = &origin {
+            marks.extend_from_slice(&known.marks);
+            coding.resume(known);
+        } else {
+            let scheme = coding.fixed(Fixed::SCHEME.0, 0, Value::of(&cells.list[0], cells));
+            let host = coding.host(self, 1, Value::of(&cells.list[1], cells));
+            if let Some(origin) = origin {
+                *origin = Some(coding.origin([scheme, host]));
+            }
+            marks.extend_from_slice(&[scheme, host]);
+        }
+        for (cell, at) in cells.list[2..].iter().zip(2u16..) {
+            let value = Value::of(cell, cells);
+            let name = |a, b, seed| hash_in(&cells.text, a, b, seed);
+            marks.push(match cell.key {
                 KeyRef::Fixed(Fixed(number)) => coding.fixed(number, at, value),
                 KeyRef::Query(a, b) => {
-                    let mark = coding.named(hash(cells.bytes(a, b), QUERY_SEED), at, value);
+                    let mark = coding.named(name(a, b, QUERY_SEED), at, value);
                     coding.follow(mark.rank, (a, b), cells);
                     mark
                 }
-                KeyRef::Param(a, b) => coding.named(hash(cells.bytes(a, b), PARAM_SEED), at, value),
-            };
+                KeyRef::Param(a, b) => coding.named(name(a, b, PARAM_SEED), at, value),
+            });
         }
         let repeats = cells.list.len() - cells.query_from != cells.names.len();
         let unusual = match repeats {
@@ -56,7 +72,7 @@ impl CompiledSite {
                     coding.slots[usize::from(mark.slot)].cell += 1;
                 }
             }
-            let mark = coding.fixed(Fixed::ORDER.0, at as u16, cells.value(&cells.list[at]));
+            let mark = coding.fixed(Fixed::ORDER.0, at as u16, Value::of(&cells.list[at], cells));
             marks.insert(at, mark);
         }
         let Coding { present, identity, empty, pass, act, mut gone, wrote, done, touched, .. } = coding;
@@ -101,6 +117,50 @@ impl CompiledSite {
     }
 }
 
+/// A value in its text.
+#[derive(Clone, Copy)]
+struct Value<'c> {
+    text: &'c [u8],
+    start: u32,
+    end: u32,
+}
+
+impl<'c> Value<'c> {
+    #[inline(always)]
+    fn of(cell: &Cell, cells: &'c Cells) -> Value<'c> {
+        Value { text: &cells.text, start: cell.start, end: cell.end }
+    }
+
+    #[inline(always)]
+    fn bytes(self) -> &'c [u8] {
+        &self.text[self.start as usize..self.end as usize]
+    }
+
+    #[inline(always)]
+    fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    #[inline(always)]
+    fn hash(self, seed: u64) -> u64 {
+        hash_in(self.text, self.start, self.end, seed)
+    }
+}
+
+/// What became of the first two cells of a URL, scheme and host.
+#[derive(Clone, Copy, Debug)]
+pub struct CodedOrigin {
+    marks: [Mark; 2],
+    slots: [SlotState; 2],
+    present: u64,
+    identity: u64,
+    pass: u64,
+    act: u64,
+    done: u64,
+    wrote: [u32; 2],
+    touched: u8,
+}
+
 /// The cells of one URL while they are coded. The lists of the site stand here as slices: what a URL pays for every pair
 /// is these few loads.
 struct Coding<'s> {
@@ -119,8 +179,8 @@ struct Coding<'s> {
     identity: u64,
     /// A value is empty.
     empty: bool,
-    /// The last query key, by its place in the usual order and its name.
-    last: Option<(u16, (u32, u32))>,
+    /// The last query key, by its place in the usual order, below 0 without one, and its name.
+    last: (i32, (u32, u32)),
     /// A query key does not stand behind the one before it in that order.
     fell: bool,
     /// Of the first word: the programs that all values let pass, and those that one of them may set to work.
@@ -157,7 +217,7 @@ impl<'s> Coding<'s> {
             present: EVER,
             identity: 0,
             empty: false,
-            last: None,
+            last: (-1, (0, 0)),
             fell: false,
             pass,
             act,
@@ -169,12 +229,38 @@ impl<'s> Coding<'s> {
         }
     }
 
+    /// What became of scheme and host, when they are coded and nothing else.
+    #[inline(always)]
+    fn origin(&self, marks: [Mark; 2]) -> CodedOrigin {
+        let &Coding { present, identity, pass, act, done, wrote, touched, .. } = self;
+        let slot = |mark: Mark| self.slots.get(usize::from(mark.slot)).copied().unwrap_or(SlotState::EMPTY);
+        let slots = marks.map(slot);
+        CodedOrigin { marks, slots, present, identity, pass, act, done, wrote, touched }
+    }
+
+    /// Goes on behind scheme and host.
+    #[inline(always)]
+    fn resume(&mut self, known: &CodedOrigin) {
+        for (mark, state) in known.marks.iter().zip(known.slots) {
+            if let Some(slot) = self.slots.get_mut(usize::from(mark.slot)) {
+                *slot = state;
+            }
+        }
+        (self.present, self.identity) = (known.present, known.identity);
+        (self.pass, self.act, self.done) = (known.pass, known.act, known.done);
+        (self.wrote, self.touched) = (known.wrote, known.touched);
+    }
+
     /// The next query key, by its place in the usual order and its name.
     #[inline(always)]
     fn follow(&mut self, rank: u16, name: (u32, u32), cells: &Cells) {
-        let text = |(start, end)| cells.bytes(start, end);
-        self.fell |= self.last.is_some_and(|last| last.0 > rank || last.0 == rank && text(last.1) >= text(name));
-        self.last = Some((rank, name));
+        let rank = i32::from(rank);
+        self.fell |= self.last.0 > rank;
+        if self.last.0 == rank {
+            let text = |(start, end)| cells.bytes(start, end);
+            self.fell |= text(self.last.1) >= text(name);
+        }
+        self.last = (rank, name);
     }
 
     /// Leaves out the unusual order of parameters, which has no cell yet; false where no rule does at once.
@@ -214,7 +300,7 @@ impl<'s> Coding<'s> {
     }
 
     #[inline(always)]
-    fn fixed(&mut self, number: u8, at: u16, value: &[u8]) -> Mark {
+    fn fixed(&mut self, number: u8, at: u16, value: Value<'_>) -> Mark {
         let slot = self.fixed.get(usize::from(number)).copied().unwrap_or(NO_FIXED);
         if slot == NO_FIXED {
             return self.other(NO_RANK, value, fixed_seed(number));
@@ -224,7 +310,7 @@ impl<'s> Coding<'s> {
 
     /// A cell with a name, by the hash of the name.
     #[inline(always)]
-    fn named(&mut self, seed: u64, at: u16, value: &[u8]) -> Mark {
+    fn named(&mut self, seed: u64, at: u16, value: Value<'_>) -> Mark {
         let columns = self.columns;
         match self.named.find(seed, |at| columns[at as usize].seed) {
             Some(column) if (column as usize) < self.slotted => self.slotted(column as usize, at, value),
@@ -235,21 +321,21 @@ impl<'s> Coding<'s> {
 
     /// A value of a key that no rule mentions.
     #[inline(always)]
-    fn other(&mut self, rank: u16, value: &[u8], seed: u64) -> Mark {
+    fn other(&mut self, rank: u16, value: Value<'_>, seed: u64) -> Mark {
         self.empty |= value.is_empty();
-        let hash = if self.identified { hash(value, seed) } else { 0 };
+        let hash = if self.identified { value.hash(seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
         Mark { hash, rank, slot: NO_SLOT }
     }
 
     /// Notes the value of the cell at `at` under its slot.
     #[inline(always)]
-    fn slotted(&mut self, slot: usize, at: u16, value: &[u8]) -> Mark {
+    fn slotted(&mut self, slot: usize, at: u16, value: Value<'_>) -> Mark {
         let column = &self.columns[slot];
         if column.at_once != NO_PROGRAM && self.at_once {
             if column.becomes() != ABSENT {
                 let Constant { start, end, hash, .. } = self.values[usize::from(column.becomes)];
-                let same = self.pool[start as usize..end as usize] == *value;
+                let same = self.pool[start as usize..end as usize] == *value.bytes();
                 return self.set(column, slot, at, hash, same);
             }
             if usize::from(at) < MOST_GONE {
@@ -257,7 +343,7 @@ impl<'s> Coding<'s> {
             }
         }
         self.empty |= value.is_empty();
-        let hash = if column.coded | self.identified { hash(value, column.seed) } else { 0 };
+        let hash = if column.coded | self.identified { value.hash(column.seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
         let (mut code, mut row) = (OTHER, column.row);
         let values = self.values;
@@ -272,21 +358,21 @@ impl<'s> Coding<'s> {
 
     /// The host; those that rules mention are the site's own.
     #[inline(always)]
-    fn host(&mut self, site: &CompiledSite, at: u16, value: &[u8]) -> Mark {
+    fn host(&mut self, site: &CompiledSite, at: u16, value: Value<'_>) -> Mark {
         let slot = self.fixed.get(usize::from(Fixed::HOST.0)).copied().unwrap_or(NO_FIXED);
         if slot == NO_FIXED {
             return self.other(NO_RANK, value, fixed_seed(Fixed::HOST.0));
         }
         let slot = usize::from(slot);
         let column = &self.columns[slot];
-        let code = if column.coded { site.code_of_host(value) } else { OTHER };
+        let code = if column.coded { site.code_of_host(value.bytes()) } else { OTHER };
         if self.at_once && (column.at_once < LISTED || column.at_once != NO_PROGRAM && code != OTHER) {
             let hash = self.values[usize::from(column.becomes)].hash;
             return self.set(column, slot, at, hash, code == column.becomes());
         }
         self.empty |= value.is_empty();
         let (row, hash) = match code {
-            OTHER if self.identified => (column.row, hash(value, column.seed)),
+            OTHER if self.identified => (column.row, value.hash(column.seed)),
             OTHER => (column.row, 0),
             code => (self.values[code as usize].row, self.values[code as usize].hash),
         };

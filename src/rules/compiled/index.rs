@@ -15,37 +15,51 @@ pub(super) fn fixed_seed(key: u8) -> u64 {
     STEP.wrapping_mul(u64::from(key) + 1)
 }
 
-/// 64-bit hash of a value under the seed of its key: two overlapping words and one folded multiplication up to 16
-/// bytes. The compiled file holds it, so it changes only with the version of that file; nothing else does.
+/// 64-bit hash of a value under the seed of its key: one folded multiplication up to 16 bytes. The compiled file holds it,
+/// so it changes only with the version of that file; nothing else does.
 #[inline]
 pub(super) fn hash(bytes: &[u8], seed: u64) -> u64 {
-    let mut seed = seed.wrapping_add((bytes.len() as u64).wrapping_mul(STEP));
-    let length = bytes.len();
-    let (a, b) = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        if length > 16 {
-            seed = long(bytes, seed);
-        }
-        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-    } else if length > 0 {
-        (u64::from(bytes[0]), u64::from(bytes[length / 2]) << 8 | u64::from(bytes[length - 1]))
-    } else {
-        (0, 0)
-    };
-    fold(a ^ seed, b ^ MIX)
+    if bytes.len() > 16 {
+        return long(bytes, seed);
+    }
+    let mut last = [0; 16];
+    last[16 - bytes.len()..].copy_from_slice(bytes);
+    short(&last, bytes.len(), seed)
 }
 
-/// The bytes before the last eight of a value of more than 16.
-fn long(bytes: &[u8], mut seed: u64) -> u64 {
+/// The same of a value that stands in a text: no branch for how long it is, which differs from URL to URL.
+#[inline(always)]
+pub(super) fn hash_in(text: &[u8], start: u32, end: u32, seed: u64) -> u64 {
+    let (start, end) = (start as usize, end as usize);
+    match text[..end].last_chunk() {
+        Some(last) if end - start <= 16 => short(last, end - start, seed),
+        _ => hash(&text[start..end], seed),
+    }
+}
+
+/// Of the last bytes, up to 16, of these.
+#[inline(always)]
+fn short(last: &[u8; 16], length: usize, seed: u64) -> u64 {
+    let (before, last) = last.split_at(8);
+    let word = |half: &[u8]| u64::from_le_bytes(*half.first_chunk().expect("eight bytes"));
+    // Half of the bits at a time: all 64 are one shift too many.
+    let from = |word: u64, bytes: usize| word >> (4 * bytes) >> (4 * bytes);
+    let before = from(word(before), 8.min(16 - length));
+    let last = from(word(last), 8usize.saturating_sub(length));
+    fold(before ^ seed.wrapping_add((length as u64).wrapping_mul(STEP)), last ^ MIX)
+}
+
+/// Of a value of more than 16 bytes.
+fn long(bytes: &[u8], seed: u64) -> u64 {
+    let mut seed = seed.wrapping_add((bytes.len() as u64).wrapping_mul(STEP));
     for pair in bytes[..bytes.len() - 1].as_chunks::<16>().0 {
         let (a, b) = pair.split_at(8);
         let word = |half: &[u8]| u64::from_le_bytes(*half.first_chunk().expect("eight bytes"));
         seed = fold(word(a) ^ seed, word(b) ^ MIX).wrapping_add(STEP);
     }
-    // Up to 16 bytes are left; the last eight are hashed by the caller.
-    let tail = &bytes[bytes.len() - 16..];
-    fold(u64::from_le_bytes(*tail.first_chunk().expect("eight bytes")) ^ seed, MIX)
+    // Up to 16 bytes are left.
+    let tail = u128::from_le_bytes(*bytes.last_chunk().expect("sixteen bytes"));
+    fold(tail as u64 ^ seed, (tail >> 64) as u64 ^ MIX)
 }
 
 fn fold(a: u64, b: u64) -> u64 {
@@ -53,12 +67,14 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Places of items by their hashes: open addressing over four bytes a place, at most half full. The hashes stand with
-/// the items.
+/// Places of items by their hashes: open addressing over four bytes a place, at most half full, a quarter where there are
+/// many. The hashes stand with the items.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index(Box<[u32]>);
 
 const FREE: u32 = u32::MAX;
+/// Items from which there are four places for each: a second question costs more than the first one.
+const MANY: usize = 32;
 
 impl Index {
     /// The index of the items from `from` on; of equal hashes the first one is found.
@@ -66,7 +82,8 @@ impl Index {
         if hashes.len() == 0 {
             return Index::default();
         }
-        let mut places = vec![FREE; (hashes.len() * 2).next_power_of_two()].into_boxed_slice();
+        let each = if hashes.len() < MANY { 2 } else { 4 };
+        let mut places = vec![FREE; (hashes.len() * each).next_power_of_two()].into_boxed_slice();
         let mask = places.len() - 1;
         for (hash, item) in hashes.zip(from..) {
             let mut at = hash as usize & mask;

@@ -33,10 +33,10 @@ impl CompiledSite {
 
     /// One pass of the rules. What they left out still stands in the list, marked, until [`tidy`](Self::tidy).
     pub(super) fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16) {
-        let (Scratch { cells, state, fired, .. }, template) = (scratch, &*self.template);
+        let (Scratch { cells, state, fired, origins, .. }, template) = (scratch, &*self.template);
         cells.cut(split, template.cut);
         state.holds = split.letters | ANY;
-        let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE);
+        let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE, origins.take());
         if without != ALL {
             let words = template.row_words();
             for (word, programs) in template.programs.chunks(64).enumerate() {

@@ -1,8 +1,8 @@
 //! What a program does to the pairs of one URL.
 
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, Program, Slot, SlotState, State, Step, bit,
-    part, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, OTHER, Program, Slot, SlotState, State,
+    Step, bit, part, touch,
 };
 use crate::rules::functions;
 use crate::rules::types::Function;
@@ -155,9 +155,11 @@ impl CompiledSite {
         if cells.list.len() - state.gone != usize::from(program.named) {
             return false;
         }
-        state.source.clear();
-        for &(to, fill) in target {
-            let class = self.template.columns[usize::from(to)].class;
+        state.target.clear();
+        let (mut present, mut identity) = (EVER, 0u64);
+        for (&(to, fill), at) in target.iter().zip(0u16..) {
+            let column = &self.template.columns[usize::from(to)];
+            let class = column.class;
             // A key that the scope does not name is not there: a rule file made by hand.
             let of = |slot: Slot, state: &State| {
                 let SlotState { code, cell, .. } = state.slots[usize::from(slot)];
@@ -194,26 +196,38 @@ impl CompiledSite {
                     (start, cells.text.len() as u32)
                 }
             };
-            state.source.push(Cell { key: GONE, start, end });
+            // What stays where it is keeps its name and its code.
+            let (key, code, hash) = match fill {
+                Fill::From(slot) if slot == to => {
+                    let SlotState { code, cell, .. } = state.slots[usize::from(slot)];
+                    (cells.list[usize::from(cell)].key, code, state.marks[usize::from(cell)].hash)
+                }
+                Fill::Constant(code) => (self.key_ref(column, cells), code, self.template.values[code as usize].hash),
+                _ => {
+                    let (code, hash) = self.code_of(column, cells.bytes(start, end));
+                    (self.key_ref(column, cells), code, hash)
+                }
+            };
+            debug_assert!(
+                (code, hash) == self.code_of(column, cells.bytes(start, end)) || hash == 0 && code == OTHER,
+                "a value changed its code"
+            );
+            present |= bit(to);
+            identity = identity.wrapping_add(hash);
+            let slot = SlotState { code, cell: at, row: self.row(to, code) };
+            state.target.push((Cell { key, start, end }, Mark { hash, rank: column.rank, slot: to }, slot));
         }
-        for ((to, _), cell) in target.iter().zip(&mut state.source) {
-            cell.key = self.key_ref(&self.template.columns[usize::from(*to)], cells);
-        }
-        std::mem::swap(&mut cells.list, &mut state.source);
+        cells.list.clear();
         state.marks.clear();
         state.slots.fill(SlotState::EMPTY);
-        (state.gone, state.identity, state.present) = (0, 0, EVER);
+        for &(cell, mark, slot) in &state.target {
+            cells.list.push(cell);
+            state.marks.push(mark);
+            state.slots[usize::from(mark.slot)] = slot;
+        }
+        (state.gone, state.identity, state.present) = (0, identity, present);
         state.touched |= touch::SHAPE;
         state.disordered = true;
-        for (&(slot, _), at) in target.iter().zip(0u16..) {
-            let value = cells.value(&cells.list[usize::from(at)]);
-            let column = &self.template.columns[usize::from(slot)];
-            let (code, hash) = self.code_of(column, value);
-            state.slots[usize::from(slot)] = SlotState { code, cell: at, row: self.row(slot, code) };
-            state.present |= bit(slot);
-            state.identity = state.identity.wrapping_add(hash);
-            state.marks.push(Mark { hash, rank: column.rank, slot });
-        }
         true
     }
 

@@ -62,7 +62,7 @@ impl CompiledSite {
 
     fn trace_rules(&self, split: &Split, site: &SiteRules, scratch: &mut Scratch, without: u16) -> (Pairs, Vec<Step>) {
         scratch.cells.cut(split, self.template.cut);
-        self.code_cells(&mut scratch.cells, &mut scratch.state, false);
+        self.code_cells(&mut scratch.cells, &mut scratch.state, false, None);
         let keys = pairs(scratch);
         let mut steps = Vec::new();
         for (index, (program, rule)) in self.template.programs.iter().zip(&site.rules).enumerate() {

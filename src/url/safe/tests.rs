@@ -1,4 +1,5 @@
 use super::*;
+use crate::url::origin;
 
 /// The normal form, checked against its split.
 fn normal(url: &str) -> String {
@@ -148,5 +149,41 @@ fn what_is_not_a_url_says_why() {
         [&b"http://a/\n"[..], b"http://a\t.b/", b"http://a/?\0", b"http://a/#0123456789012345\x7f", b"http://\x1f"]
     {
         assert_eq!(refused(url), Invalid::Control, "{url:?}");
+    }
+}
+
+#[test]
+fn an_origin_that_is_known_need_not_be_looked_at() {
+    for host in ["a.example", "www.a-1.example", "under_score.example", "%C3%A9.example", "[::1]"] {
+        for scheme in ["http", "https"] {
+            let start = format!("{scheme}://{host}");
+            for rest in [
+                "/a-long-path",
+                "/a/b.html?c=d#e",
+                "/a/../b;c?D=%7e",
+                "/A%2f%3A b/c/d",
+                "/./././././",
+                "/aaaaaaaaaa\u{7f}",
+                "/..//%zz?////",
+            ] {
+                let url = format!("{start}{rest}");
+                let origin = origin(url.as_bytes()).expect("in lower case, with a slash");
+                assert_eq!(origin.end, start.len());
+                let (mut out, mut known) = (Vec::new(), b"left over".to_vec());
+                let split = normalize(url.as_bytes(), &mut out);
+                assert_eq!(split, normalize_behind(Some(origin), url.as_bytes(), &mut known), "{url}");
+                assert!(split.is_err() || out == known, "{url}");
+            }
+        }
+    }
+    for host in 0..=40 {
+        for path in 0..40 {
+            let url = format!("http://{}/{}", "a".repeat(host), "b".repeat(path));
+            let found = origin(url.as_bytes()).map(|origin| origin.end);
+            assert_eq!(found, (host < 32 && host + path >= 15).then_some(7 + host), "{url}");
+        }
+    }
+    for none in ["HTTP://a.example/", "http:/a.example/", "https//a.example/", "http://a?"] {
+        assert_eq!(origin(format!("{none}aaaaaaaaaaaaaaaaaaaaaa").as_bytes()), None, "{none}");
     }
 }

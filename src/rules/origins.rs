@@ -1,0 +1,259 @@
+//! Origins that were met before.
+//!
+//! The URLs of a shard, of a queue, of a page name few hosts, and each again and again. Is it written as it should be, which
+//! site has it, what do the rules of that site make of scheme and host: the answers of the last few origins are kept, so
+//! that the next URL that starts with the same bytes asks none of it. Nothing but time depends on it.
+
+use super::compiled::CodedOrigin;
+use crate::url::{self, Origin, Split};
+
+/// Origins that are kept.
+const KEPT: usize = 32;
+/// Bytes of an origin that is kept: enough for two words, and as many as [`url::origin`] looks at.
+const LENGTHS: std::ops::RangeInclusive<usize> = 16..=40;
+
+/// The last origins. Some 500 bytes, and six kilobytes more once two URLs of one origin came one soon after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Origins {
+    kept: Vec<Known>,
+    /// Which of those an origin is, by its hash, if it is one.
+    index: [u8; 256],
+    /// What was last asked for, by hash: an origin is kept when it comes for the second time.
+    asked: [u32; 32],
+    /// The next that gives way.
+    next: u8,
+    /// Hash of the origin of the URL in hand.
+    hash: u64,
+    /// Which of the origins it is.
+    at: usize,
+    turn: Turn,
+}
+
+/// What may be done with the origin of the URL in hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Nothing,
+    /// It is kept.
+    Known,
+    /// It is to be kept.
+    Wanted,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    /// Number of the rule set; none has 0.
+    rules: u64,
+    /// The site that claims the host.
+    site: Option<u32>,
+    length: u32,
+    text: [u8; *LENGTHS.end()],
+    coded: Option<CodedOrigin>,
+}
+
+impl Default for Origins {
+    fn default() -> Origins {
+        let (turn, asked, index) = (Turn::Nothing, [0; 32], [0; 256]);
+        Origins { kept: Vec::new(), index, asked, next: 0, hash: 0, at: 0, turn }
+    }
+}
+
+impl Origins {
+    /// The origin of a URL, where it is known and the rules are the same.
+    #[inline(always)]
+    pub(super) fn find(&mut self, url: &[u8], rules: u64) -> Option<Origin> {
+        self.turn = Turn::Nothing;
+        let origin = url::origin(url)?;
+        let ends = Ends::of(&url[..origin.end])?;
+        self.hash = ends.hash();
+        self.at = usize::from(self.index[(self.hash >> 56) as usize]);
+        if let Some(known) = self.kept.get(self.at)
+            && let Some(other) = known.text.get(..known.length as usize).and_then(Ends::of)
+            && other == ends
+            && known.rules == rules
+        {
+            self.turn = Turn::Known;
+            return Some(origin);
+        }
+        let asked = &mut self.asked[(self.hash >> 59) as usize];
+        if std::mem::replace(asked, self.hash as u32) == self.hash as u32 {
+            self.turn = Turn::Wanted;
+        }
+        None
+    }
+
+    /// The URL in hand is not what was looked for.
+    #[inline(always)]
+    pub(super) fn leave(&mut self) {
+        self.turn = Turn::Nothing;
+    }
+
+    /// The site that claims the host of the URL in hand, where its origin is known.
+    #[inline(always)]
+    pub(super) fn site(&self) -> Option<Option<u32>> {
+        (self.turn == Turn::Known).then(|| self.kept[self.at].site)
+    }
+
+    /// The origin of the URL in hand should be kept.
+    #[inline(always)]
+    pub(super) fn wants(&self) -> bool {
+        self.turn == Turn::Wanted
+    }
+
+    /// Keeps the origin of the URL in hand, whose stage-1 form is `text`, where that form has the same.
+    #[cold]
+    pub(super) fn keep(&mut self, rules: u64, site: Option<u32>, url: &[u8], text: &[u8], split: &Split) {
+        self.turn = Turn::Nothing;
+        let end = split.path.0 as usize;
+        // A normal authority that is a host alone.
+        if split.authority != split.host || !LENGTHS.contains(&end) || url.get(..=end) != text.get(..=end) {
+            return;
+        }
+        let mut known = Known { rules, site, length: end as u32, text: [0; *LENGTHS.end()], coded: None };
+        known.text[..end].copy_from_slice(&url[..end]);
+        self.at = usize::from(self.next);
+        self.next = (self.next + 1) % KEPT as u8;
+        self.index[(self.hash >> 56) as usize] = self.at as u8;
+        match self.kept.get_mut(self.at) {
+            Some(place) => *place = known,
+            None => self.kept.push(known),
+        }
+        self.turn = Turn::Known;
+    }
+
+    /// What the rules make of the origin of the URL in hand, or where that is to be kept; once.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Option<&mut Option<CodedOrigin>> {
+        match std::mem::take(&mut self.turn) {
+            Turn::Known => Some(&mut self.kept[self.at].coded),
+            _ => None,
+        }
+    }
+}
+
+/// All bytes of an origin: words that lie over one another where it is short, since a comparison of so many bytes as there
+/// happen to be takes as long as all the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ends {
+    length: usize,
+    first: u128,
+    middle: u64,
+    last: u128,
+}
+
+impl Ends {
+    /// Of an origin that may be kept.
+    #[inline(always)]
+    fn of(origin: &[u8]) -> Option<Ends> {
+        let length = origin.len();
+        if length > *LENGTHS.end() {
+            return None;
+        }
+        let (first, last) = (u128::from_le_bytes(*origin.first_chunk()?), u128::from_le_bytes(*origin.last_chunk()?));
+        // Up to 8 bytes lie between the two.
+        let middle = u64::from_le_bytes(*origin[length / 2 - 4..].first_chunk()?);
+        Some(Ends { length, first, middle, last })
+    }
+
+    #[inline(always)]
+    fn hash(&self) -> u64 {
+        let ends =
+            (self.first >> 64) as u64 ^ (self.last as u64).rotate_left(29) ^ ((self.last >> 64) as u64).rotate_left(7);
+        (ends ^ self.length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
+
+    /// A site that goes by one scheme and one host, and leaves out a parameter.
+    fn set(scheme: &str, host: &str) -> RuleSet {
+        let ignore =
+            |key: &str, to: Representative| Rule::of("", Vec::new(), vec![(key.into(), Operation::Ignore(to))]);
+        let becomes = |text: &str| Representative::WherePresent(text.into());
+        let rules = vec![
+            ignore("scheme", becomes(scheme)),
+            ignore("host", becomes(host)),
+            ignore("query sid=", Representative::LeftOut),
+        ];
+        let hosts = vec!["site.example".into(), "www.site.example".into()];
+        RuleSet::new(vec![SiteRules { site: "site.example".into(), hosts, rules, ..Default::default() }])
+    }
+
+    #[test]
+    fn urls_of_known_origins_come_out_as_others_do() {
+        let sets = [set("http", "site.example"), set("https", "www.site.example")];
+        let origins = [
+            "http://site.example",
+            "https://site.example",
+            "https://www.site.example",
+            "http://WWW.site.example",
+            "http://site.example:80",
+            "http://site.example:81",
+            "http://u@site.example",
+            "http://other.example",
+            "http://m.site.example",
+            "http://a.io",
+            "http://a-host-with-a-name-that-is-too-long.site.example",
+            "mailto:site.example",
+        ];
+        let mut scratch = Scratch::default();
+        // Three rounds: an origin is kept when it comes for the second time.
+        for round in 0..3 {
+            for rest in ["/", "/a?sid=1&b=2", "/A/../b c", "?x", ""] {
+                for (origin, rules) in origins.iter().flat_map(|origin| sets.iter().map(move |set| (origin, set))) {
+                    let url = format!("{origin}{rest}");
+                    for site in [None, Some(0)] {
+                        let alone = format!("{:?}", rules.apply(url.as_bytes(), site, &mut Scratch::default()));
+                        let known = format!("{:?}", rules.apply(url.as_bytes(), site, &mut scratch));
+                        assert_eq!(alone, known, "{url} in round {round}");
+                    }
+                }
+            }
+        }
+        assert!(!scratch.origins.kept.is_empty());
+    }
+
+    #[test]
+    fn an_origin_is_kept_when_it_comes_again_and_the_oldest_gives_way() {
+        let rules = set("http", "site.example");
+        let mut scratch = Scratch::default();
+        let is_known = |scratch: &mut Scratch, url: &str| {
+            let known = scratch.origins.find(url.as_bytes(), rules.number()).is_some();
+            assert!(known == scratch.origins.site().is_some() && scratch.origins.kept.len() <= KEPT);
+            known
+        };
+        let mut known = |url: &str| {
+            rules.apply(url.as_bytes(), None, &mut scratch);
+            is_known(&mut scratch, url)
+        };
+        assert!(!known("https://site.example/a/b"));
+        assert!(known("https://site.example/a/b") && known("https://site.example/a?b"));
+        for odd in ["u@site.example", "site.example:81", "Site.example", "a.io", "site.example."] {
+            let url = format!("http://{odd}/page/of/a/length");
+            assert!(!known(&url) && !known(&url) && !known(&url), "{odd}");
+        }
+        for n in 0..KEPT {
+            let url = format!("https://h{n:02}.site.example/");
+            assert!(!known(&url) && known(&url), "{url}");
+        }
+        assert!(!is_known(&mut scratch, "https://site.example/a/b"));
+    }
+
+    #[test]
+    fn every_byte_of_an_origin_counts() {
+        for length in LENGTHS {
+            let origin = vec![b'a'; length];
+            let ends = Ends::of(&origin).expect("of a length that is kept");
+            for at in 0..length {
+                let mut other = origin.clone();
+                other[at] = b'b';
+                assert!(Ends::of(&other).expect("as long") != ends, "{length} {at}");
+            }
+            assert!(length == *LENGTHS.start() || Ends::of(&origin[1..]) != Some(ends));
+        }
+        assert!(Ends::of(&[b'a'; 15]).is_none() && Ends::of(&[b'a'; 41]).is_none());
+    }
+}

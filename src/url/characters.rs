@@ -1,0 +1,117 @@
+//! Which characters stand in a URL: what tells most URLs apart that are normal from those that are not, sixteen bytes at a
+//! time.
+
+use super::window::WIDTH;
+use wide::u8x16;
+
+/// An ASCII capital.
+pub const CAPITAL: u8 = 1;
+/// A `%`.
+pub const PERCENT: u8 = 2;
+/// A `+`.
+pub const PLUS: u8 = 4;
+/// All that [`letters`] tells.
+pub const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
+/// A control character.
+pub(super) const CONTROL: u8 = 8;
+/// A space, which becomes an escape.
+pub(super) const SPACE: u8 = 16;
+/// A control character or a space.
+const LOW: u8 = 64;
+/// A `#` or a `;`.
+pub(super) const ODD: u8 = 128;
+
+/// Which characters stand in blocks of a URL, a byte of each block a lane.
+#[derive(Default)]
+struct Characters {
+    capital: u8x16,
+    percent: u8x16,
+    plus: u8x16,
+    low: u8x16,
+    delete: u8x16,
+    odd: u8x16,
+}
+
+impl Characters {
+    #[inline(always)]
+    fn look(&mut self, block: [u8; 16]) {
+        let block = u8x16::new(block);
+        let is = |b: u8| block.simd_eq(u8x16::splat(b));
+        let from_a = block - u8x16::splat(b'A');
+        self.capital |= from_a.min(u8x16::splat(25)).simd_eq(from_a);
+        self.percent |= is(b'%');
+        self.plus |= is(b'+');
+        self.low |= block.min(u8x16::splat(b' ')).simd_eq(block);
+        self.delete |= is(0x7f);
+        self.odd |= is(b'#') | is(b';');
+    }
+
+    #[inline(always)]
+    fn letters(&self) -> u8 {
+        let bit = |seen: u8x16, bit: u8| if seen.to_bitmask() != 0 { bit } else { 0 };
+        bit(self.capital, CAPITAL)
+            | bit(self.percent, PERCENT)
+            | bit(self.plus, PLUS)
+            | bit(self.low, LOW)
+            | bit(self.delete, CONTROL)
+            | bit(self.odd, ODD)
+    }
+
+    /// Of all blocks of these bytes.
+    #[inline(always)]
+    fn seen(&self, bytes: &[u8]) -> u8 {
+        let all = self.letters();
+        if all & LOW == 0 {
+            return all;
+        }
+        // Rare: which of the two it was.
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        bytes.iter().fold(all & !LOW, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE))
+    }
+}
+
+/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`ODD`] occur in `bytes`.
+pub(super) fn scan(bytes: &[u8]) -> u8 {
+    let mut characters = Characters::default();
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    blocks.iter().for_each(|block| characters.look(*block));
+    match bytes.last_chunk() {
+        // Over the end of the block before it.
+        Some(last) if !rest.is_empty() => characters.look(*last),
+        Some(_) => {}
+        None => {
+            let mut block = [b'/'; 16];
+            block[..bytes.len()].copy_from_slice(bytes);
+            characters.look(block);
+        }
+    }
+    characters.seen(bytes)
+}
+
+/// Copies a URL to the end of `out`, and zeros behind it; gives what [`scan`] tells. One loop: how long a URL is, nobody
+/// can foretell, so each loop over its blocks costs as much as many blocks.
+#[inline(always)]
+pub(super) fn copy(url: &[u8], out: &mut Vec<u8>) -> u8 {
+    let Some(last) = url.last_chunk::<16>() else {
+        out.extend_from_slice(url);
+        out.extend_from_slice(&[0; WIDTH]);
+        return scan(url);
+    };
+    out.reserve(url.len() + WIDTH);
+    let mut characters = Characters::default();
+    for block in url.as_chunks::<16>().0 {
+        out.extend_from_slice(block);
+        characters.look(*block);
+    }
+    // Over the end of the block before it.
+    out.truncate(url.len() - 16);
+    out.extend_from_slice(last);
+    characters.look(*last);
+    out.extend_from_slice(&[0; WIDTH]);
+    characters.seen(url)
+}
+
+/// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand in a URL.
+pub fn letters(url: &[u8]) -> u8 {
+    scan(url) & LETTERS
+}
