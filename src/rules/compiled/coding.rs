@@ -40,18 +40,20 @@ impl CompiledSite {
             }
             marks.extend_from_slice(&[scheme, host]);
         }
-        for (cell, at) in cells.list[2..].iter().zip(2u16..) {
+        let name = |a, b, seed| hash_in(&cells.text, a, b, seed);
+        let (before, query) = cells.list.split_at(cells.query_from);
+        for (cell, at) in before[2..].iter().zip(2u16..) {
             let value = Value::of(cell, cells);
-            let name = |a, b, seed| hash_in(&cells.text, a, b, seed);
             marks.push(match cell.key {
                 KeyRef::Fixed(Fixed(number)) => coding.fixed(number, at, value),
-                KeyRef::Query(a, b) => {
-                    let mark = coding.named(name(a, b, QUERY_SEED), at, value);
-                    coding.follow(mark.rank, (a, b), cells);
-                    mark
-                }
-                KeyRef::Param(a, b) => coding.named(name(a, b, PARAM_SEED), at, value),
+                KeyRef::Param(a, b) | KeyRef::Query(a, b) => coding.named(name(a, b, PARAM_SEED), at, value),
             });
+        }
+        for (cell, at) in query.iter().zip(cells.query_from as u16..) {
+            let KeyRef::Query(a, b) = cell.key else { continue };
+            let mark = coding.named(name(a, b, QUERY_SEED), at, Value::of(cell, cells));
+            coding.follow(mark.rank, (a, b), cells);
+            marks.push(mark);
         }
         let repeats = cells.list.len() - cells.query_from != cells.names.len();
         let unusual = match repeats {
