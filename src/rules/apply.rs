@@ -6,11 +6,11 @@
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
 use super::claims::{AMBIGUOUS, Claims};
-use super::compiled::{CompiledSite, Known, State, Templates, page};
+use super::compiled::{CompiledSite, KeptOrigin, Known, State, Templates, page};
 use super::explain::Step;
 use super::flight::{CACHED, CACHED_PAGES};
 use super::names::{Names, RuleId};
-use super::origins::Origins;
+use super::origins::{Met, Origins};
 use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
@@ -171,8 +171,8 @@ pub struct Scratch {
     pub(super) fired_again: Vec<u16>,
     /// Site of the last URL: what it needs is in the cache.
     near: Option<u32>,
-    /// What is known of origins.
-    pub(super) origins: Origins,
+    /// The last origins.
+    pub(super) origins: Option<Box<Origins>>,
 }
 
 impl Scratch {
@@ -181,7 +181,6 @@ impl Scratch {
     /// # Errors
     /// As [`url::normalize`].
     pub fn normalize(&mut self, url: &[u8]) -> Result<url::Split, url::Invalid> {
-        self.origins.leave();
         url::normalize(url, &mut self.cells.text)
     }
 
@@ -258,7 +257,7 @@ impl RuleSet {
     }
 
     /// What tells it from every other set of the process.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -294,26 +293,39 @@ impl RuleSet {
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
     /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
     pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
-        scratch.fired.clear();
-        let known = scratch.origins.find(url, self.number);
-        let Ok(split) = url::normalize_behind(known, url, &mut scratch.cells.text) else {
-            scratch.out.clear();
-            scratch.out.extend_from_slice(url);
-            return Applied { url: &scratch.out, site: None, fired: &[], looked_up: false, invalid: true };
-        };
-        let site = match scratch.origins.site() {
-            Some(claimed) if site.is_none() || site == claimed => claimed,
-            Some(_) => {
-                scratch.origins.leave();
-                site
-            }
-            None if site.is_some() => site,
+        let mut origins = std::mem::take(&mut scratch.origins);
+        let (site, looked_up, invalid) = match self.apply_behind(url, site, scratch, origins.get_or_insert_default()) {
+            Some((site, looked_up)) => (site, looked_up, false),
             None => {
+                scratch.out.clear();
+                scratch.out.extend_from_slice(url);
+                (None, false, true)
+            }
+        };
+        scratch.origins = origins;
+        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid }
+    }
+
+    /// The same, with the last origins: site, and whether a member decided; `None` for what is no URL.
+    #[inline(always)]
+    fn apply_behind(
+        &self,
+        url: &[u8],
+        site: Option<u32>,
+        scratch: &mut Scratch,
+        origins: &mut Origins,
+    ) -> Option<(Option<u32>, bool)> {
+        scratch.fired.clear();
+        let met = origins.find(url, self.number);
+        let split = url::normalize_behind(met.origin(), url, &mut scratch.cells.text).ok()?;
+        let (site, place) = match (site, met) {
+            (None, Met::Known(place)) => (place.site, Some(place)),
+            (Some(forced), Met::Known(place)) => (site, Some(place).filter(|place| place.site == Some(forced))),
+            (Some(_), _) => (site, None),
+            (None, met) => {
                 let site = self.site_of_host(scratch.host(&split));
-                if scratch.origins.wants() {
-                    scratch.origins.keep(self.number, site, url, &scratch.cells.text, &split);
-                }
-                site
+                self.keep_origin(met.unless_odd(url, &scratch.cells.text, &split), site, &split, scratch, origins);
+                (site, None)
             }
         };
         if let Some(index) = site
@@ -324,20 +336,49 @@ impl RuleSet {
             }
             if compiled.stands(page(&scratch.cells.text)) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-                return Applied { url: &scratch.out, site, fired: &[], looked_up: true, invalid: false };
+                return Some((site, true));
             }
         }
-        self.apply_normal(&split, site, scratch)
+        let coded = place.and_then(|place| origins.coded(place));
+        Some((site, self.apply_split(&split, site, scratch, coded)))
+    }
+
+    /// Keeps the origin of a URL in stage-1 form that came again.
+    #[inline(always)]
+    pub(super) fn keep_origin(
+        &self,
+        met: Met,
+        site: Option<u32>,
+        split: &url::Split,
+        scratch: &Scratch,
+        origins: &mut Origins,
+    ) {
+        if let Met::Again(hash) = met {
+            origins.keep(hash, self.number, site, &scratch.cells.text[..split.path.0 as usize]);
+        }
     }
 
     /// As [`apply`](Self::apply), for the URL that [`Scratch::normalize`] left with these parts. Rules fire on a seen
     /// member that is its own canonical URL, too, before it is looked up.
     pub fn apply_normal<'s>(&self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         scratch.fired.clear();
-        let looked_up = match site.map(|site| &self.compiled[site as usize].0) {
+        let looked_up = self.apply_split(split, site, scratch, None);
+        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
+    }
+
+    /// The same: true where a member decided.
+    #[inline]
+    fn apply_split(
+        &self,
+        split: &url::Split,
+        site: Option<u32>,
+        scratch: &mut Scratch,
+        origin: KeptOrigin<'_>,
+    ) -> bool {
+        match site.map(|site| &self.compiled[site as usize].0) {
             Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
                 let length = scratch.cells.text.len();
-                compiled.reduce(split, scratch);
+                compiled.reduce(split, scratch, origin);
                 let member = compiled.member(scratch);
                 self.conclude(compiled, member, split, length, site, scratch)
             }
@@ -349,8 +390,7 @@ impl RuleSet {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
                 false
             }
-        };
-        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
+        }
     }
 
     /// Puts together what the rules of the site reduced a URL to, `length` bytes in stage-1 form, and asks the laws; true

@@ -33,7 +33,7 @@ use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
 use crate::url::{self, Cell, Fixed, KeyRef};
-pub use coding::CodedOrigin;
+pub use coding::{CodedOrigin, KeptOrigin};
 use hosts::Hosts;
 pub use known::Known;
 pub use lookups::page;
@@ -404,7 +404,7 @@ impl CompiledSite {
         scratch.fired.clear();
         let same = match url::normalize(&scratch.out, &mut scratch.cells.text) {
             Ok(split) if scratch.cells.text == scratch.out => {
-                self.reduce(&split, scratch);
+                self.reduce(&split, scratch, None);
                 match self.seen_member(self.member(scratch)) {
                     Some(url) => url == scratch.out,
                     // What was cut and is not changed composes to the same bytes.

@@ -8,8 +8,9 @@
 
 use super::apply::{Applied, Compiled, RuleSet, Scratch};
 use super::compiled::{CompiledSite, page};
+use super::origins::{Met, Origins};
 use crate::model::hash64;
-use crate::url::Split;
+use crate::url::{self, Split};
 
 /// URLs that fly together.
 pub const TOGETHER: usize = 16;
@@ -24,6 +25,8 @@ pub(super) const CACHED_PAGES: usize = 1 << 15;
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     ways: Vec<Way>,
+    /// The last origins of all of them.
+    origins: Origins,
 }
 
 /// One URL on its way.
@@ -31,6 +34,8 @@ pub struct Flight {
 struct Way {
     scratch: Scratch,
     split: Split,
+    /// What is known of its origin.
+    met: Met,
     /// Bytes of its stage-1 form.
     length: usize,
     /// Hash of its host.
@@ -58,12 +63,12 @@ impl Flight {
             if most == 1 {
                 way.fly_alone(rules, url);
             } else {
-                way.start(url);
+                way.start(url, rules.number(), &mut self.origins);
             }
             taken += 1;
         }
         if most > 1 {
-            fly(rules, &mut self.ways[..taken]);
+            fly(rules, &mut self.ways[..taken], &mut self.origins);
         }
         taken
     }
@@ -82,13 +87,13 @@ impl Flight {
 }
 
 /// The steps, each for all URLs. What is loaded ahead adds up to a number that says nothing.
-fn fly(rules: &RuleSet, ways: &mut [Way]) {
+fn fly(rules: &RuleSet, ways: &mut [Way], origins: &mut Origins) {
     let mut asked = 0;
     for way in &*ways {
         asked ^= rules.hosts.fetch(way.host);
     }
     for way in &mut *ways {
-        way.find_site(rules);
+        way.find_site(rules, origins);
         // A site is one cache line.
         asked ^= way.compiled(rules).map_or(0, |site| u64::from(site.stays()));
     }
@@ -108,7 +113,7 @@ fn fly(rules: &RuleSet, ways: &mut [Way]) {
         way.looked_up = way.compiled(rules).is_some_and(|site| site.stands(way.page));
     }
     for way in &mut *ways {
-        way.reduce(rules);
+        way.reduce(rules, origins);
     }
     for way in &mut *ways {
         way.member = way.compiled(rules).and_then(|site| site.member(&way.scratch));
@@ -132,17 +137,21 @@ impl Way {
     }
 
     /// Stage 1.
-    fn start(&mut self, url: &[u8]) {
+    fn start(&mut self, url: &[u8], rules: u64, origins: &mut Origins) {
         let Way { scratch, .. } = self;
         scratch.fired.clear();
         (self.site, self.looked_up) = (None, false);
-        let split = scratch.normalize(url);
+        self.met = origins.find(url, rules);
+        let split = url::normalize_behind(self.met.origin(), url, &mut scratch.cells.text);
         self.invalid = split.is_err();
         self.landed = self.invalid;
         match split {
             Ok(split) => {
                 (self.split, self.length) = (split, scratch.cells.text.len());
-                self.host = hash64(scratch.host(&split));
+                self.met = self.met.unless_odd(url, &scratch.cells.text, &split);
+                if self.met.origin().is_none() {
+                    self.host = hash64(scratch.host(&split));
+                }
             }
             Err(_) => {
                 scratch.out.clear();
@@ -151,9 +160,14 @@ impl Way {
         }
     }
 
-    fn find_site(&mut self, rules: &RuleSet) {
-        if !self.landed {
-            self.site = rules.site_of(self.host, self.scratch.host(&self.split));
+    fn find_site(&mut self, rules: &RuleSet, origins: &mut Origins) {
+        match self.met {
+            _ if self.landed => {}
+            Met::Known(place) => self.site = place.site,
+            met => {
+                self.site = rules.site_of(self.host, self.scratch.host(&self.split));
+                rules.keep_origin(met, self.site, &self.split, &self.scratch, origins);
+            }
         }
     }
 
@@ -166,13 +180,19 @@ impl Way {
     }
 
     /// The rules, up to what they reduce it to.
-    fn reduce(&mut self, rules: &RuleSet) {
+    fn reduce(&mut self, rules: &RuleSet, origins: &mut Origins) {
         match self.compiled(rules) {
             Some(_) if self.looked_up => {
                 std::mem::swap(&mut self.scratch.cells.text, &mut self.scratch.out);
                 self.landed = true;
             }
-            Some(site) if !site.is_trivial() => site.reduce(&self.split, &mut self.scratch),
+            Some(site) if !site.is_trivial() => {
+                let coded = match self.met {
+                    Met::Known(place) => origins.coded(place),
+                    _ => None,
+                };
+                site.reduce(&self.split, &mut self.scratch, coded);
+            }
             _ => {
                 if !self.landed {
                     rules.apply_normal(&self.split, self.site, &mut self.scratch);
@@ -253,6 +273,31 @@ mod tests {
         // What stands, what is another page, and what the rules make a seen one.
         assert_eq!(looked_up, 30);
         assert_eq!(flight.apply(&many, std::iter::empty()), 0);
+    }
+
+    #[test]
+    fn urls_whose_origins_come_again_come_out_as_others_do() {
+        let many = RuleSet::new((0..CACHED + 1).map(site).collect());
+        // More origins than are kept, a few at a time and again later: some give way while a URL of theirs is in flight.
+        let url = |n: usize| match n % 5 {
+            0 => format!("https://u@s{:03}.example/?a=1", n / 60),
+            1 => format!("http://s{:03}.example/a/long/path?a={n}", n % 50),
+            2 => format!("http://s{:03}.example/y?a=3&b=2", n / 60 * 3),
+            3 => format!("http://www.s{:03}.example/z?a={n}&k{}=2", n % 40, n % 40),
+            _ => format!("http://s{:03}.example/y?a=3&b={}", n / 100, n % 3),
+        };
+        let urls: Vec<String> = (0..4000).map(url).collect();
+        let mut flight = Flight::default();
+        let mut at = 0;
+        while at < urls.len() {
+            let taken = flight.apply(&many, urls[at..].iter().map(String::as_bytes));
+            for (way, url) in urls[at..][..taken].iter().enumerate() {
+                let alone = format!("{:?}", many.apply(url.as_bytes(), None, &mut Scratch::default()));
+                assert_eq!(alone, format!("{:?}", flight.applied(way)), "{url}");
+            }
+            at += taken;
+        }
+        assert!(flight.ways.iter().any(|way| way.met.origin().is_some()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! site has it, what do the rules of that site make of scheme and host: the answers of the last few origins are kept, so
 //! that the next URL that starts with the same bytes asks none of it. Nothing but time depends on it.
 
-use super::compiled::CodedOrigin;
+use super::compiled::{CodedOrigin, KeptOrigin};
 use crate::url::{self, Origin, Split};
 
 /// Origins that are kept.
@@ -12,7 +12,7 @@ const KEPT: usize = 32;
 /// Bytes of an origin that is kept: enough for two words, and as many as [`url::origin`] looks at.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=40;
 
-/// The last origins. Some 500 bytes, and six kilobytes more once two URLs of one origin came one soon after the other.
+/// The last origins: some six kilobytes, when there were as many.
 #[derive(Clone, Debug)]
 pub(super) struct Origins {
     kept: Vec<Known>,
@@ -20,31 +20,35 @@ pub(super) struct Origins {
     index: [u8; 256],
     /// What was last asked for, by hash: an origin is kept when it comes for the second time.
     asked: [u32; 32],
-    /// The next that gives way.
-    next: u8,
-    /// Hash of the origin of the URL in hand.
-    hash: u64,
-    /// Which of the origins it is.
-    at: usize,
-    turn: Turn,
+    /// How many were kept so far.
+    count: u64,
 }
 
-/// What may be done with the origin of the URL in hand.
+/// What is known of the origin of one URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Turn {
+pub(super) enum Met {
     #[default]
-    Nothing,
-    /// It is kept.
-    Known,
-    /// It is to be kept.
-    Wanted,
+    New,
+    /// It comes again, and should be kept under this hash.
+    Again(u64),
+    Known(Place),
+}
+
+/// Where an origin is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Which of all that were kept so far; the oldest give way.
+    number: u64,
+    /// The site that claims the host.
+    pub(super) site: Option<u32>,
+    pub(super) origin: Origin,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
+    number: u64,
     /// Number of the rule set; none has 0.
     rules: u64,
-    /// The site that claims the host.
     site: Option<u32>,
     length: u32,
     text: [u8; *LENGTHS.end()],
@@ -53,82 +57,76 @@ struct Known {
 
 impl Default for Origins {
     fn default() -> Origins {
-        let (turn, asked, index) = (Turn::Nothing, [0; 32], [0; 256]);
-        Origins { kept: Vec::new(), index, asked, next: 0, hash: 0, at: 0, turn }
+        Origins { kept: Vec::new(), index: [0; 256], asked: [0; 32], count: 0 }
     }
 }
 
 impl Origins {
-    /// The origin of a URL, where it is known and the rules are the same.
+    /// What is known of the origin of a URL under these rules.
     #[inline(always)]
-    pub(super) fn find(&mut self, url: &[u8], rules: u64) -> Option<Origin> {
-        self.turn = Turn::Nothing;
-        let origin = url::origin(url)?;
-        let ends = Ends::of(&url[..origin.end])?;
-        self.hash = ends.hash();
-        self.at = usize::from(self.index[(self.hash >> 56) as usize]);
-        if let Some(known) = self.kept.get(self.at)
+    pub(super) fn find(&mut self, url: &[u8], rules: u64) -> Met {
+        let Some(origin) = url::origin(url) else { return Met::New };
+        let Some(ends) = Ends::of(&url[..origin.end]) else { return Met::New };
+        let hash = ends.hash();
+        if let Some(known) = self.kept.get(usize::from(self.index[(hash >> 56) as usize]))
             && let Some(other) = known.text.get(..known.length as usize).and_then(Ends::of)
             && other == ends
             && known.rules == rules
         {
-            self.turn = Turn::Known;
-            return Some(origin);
+            return Met::Known(Place { number: known.number, site: known.site, origin });
         }
-        let asked = &mut self.asked[(self.hash >> 59) as usize];
-        if std::mem::replace(asked, self.hash as u32) == self.hash as u32 {
-            self.turn = Turn::Wanted;
-        }
-        None
+        let asked = &mut self.asked[(hash >> 59) as usize];
+        if std::mem::replace(asked, hash as u32) == hash as u32 { Met::Again(hash) } else { Met::New }
     }
 
-    /// The URL in hand is not what was looked for.
-    #[inline(always)]
-    pub(super) fn leave(&mut self) {
-        self.turn = Turn::Nothing;
-    }
-
-    /// The site that claims the host of the URL in hand, where its origin is known.
-    #[inline(always)]
-    pub(super) fn site(&self) -> Option<Option<u32>> {
-        (self.turn == Turn::Known).then(|| self.kept[self.at].site)
-    }
-
-    /// The origin of the URL in hand should be kept.
-    #[inline(always)]
-    pub(super) fn wants(&self) -> bool {
-        self.turn == Turn::Wanted
-    }
-
-    /// Keeps the origin of the URL in hand, whose stage-1 form is `text`, where that form has the same.
+    /// Keeps an origin, the first bytes of this text, under a hash that was [met again](Met::Again).
     #[cold]
-    pub(super) fn keep(&mut self, rules: u64, site: Option<u32>, url: &[u8], text: &[u8], split: &Split) {
-        self.turn = Turn::Nothing;
-        let end = split.path.0 as usize;
-        // A normal authority that is a host alone.
-        if split.authority != split.host || !LENGTHS.contains(&end) || url.get(..=end) != text.get(..=end) {
-            return;
-        }
-        let mut known = Known { rules, site, length: end as u32, text: [0; *LENGTHS.end()], coded: None };
-        known.text[..end].copy_from_slice(&url[..end]);
-        self.at = usize::from(self.next);
-        self.next = (self.next + 1) % KEPT as u8;
-        self.index[(self.hash >> 56) as usize] = self.at as u8;
-        match self.kept.get_mut(self.at) {
+    pub(super) fn keep(&mut self, hash: u64, rules: u64, site: Option<u32>, origin: &[u8]) {
+        let (number, length) = (self.count, origin.len() as u32);
+        let mut known = Known { number, rules, site, length, text: [0; *LENGTHS.end()], coded: None };
+        known.text[..origin.len()].copy_from_slice(origin);
+        let at = number as usize % KEPT;
+        self.index[(hash >> 56) as usize] = at as u8;
+        match self.kept.get_mut(at) {
             Some(place) => *place = known,
             None => self.kept.push(known),
         }
-        self.turn = Turn::Known;
+        self.count += 1;
     }
 
-    /// What the rules make of the origin of the URL in hand, or where that is to be kept; once.
+    /// What the rules make of an origin, or where that is to be kept; nothing where others took its place.
     #[inline(always)]
-    pub(super) fn take(&mut self) -> Option<&mut Option<CodedOrigin>> {
-        match std::mem::take(&mut self.turn) {
-            Turn::Known => Some(&mut self.kept[self.at].coded),
+    pub(super) fn coded(&mut self, place: Place) -> KeptOrigin<'_> {
+        let known = self.kept.get_mut(place.number as usize % KEPT)?;
+        (known.number == place.number).then_some(&mut known.coded)
+    }
+}
+
+impl Met {
+    /// The origin, where it is known.
+    #[inline(always)]
+    pub(super) fn origin(self) -> Option<Origin> {
+        match self {
+            Met::Known(place) => Some(place.origin),
             _ => None,
         }
     }
+
+    /// The same, where the URL with this stage-1 form starts with an origin that may be kept.
+    #[inline(always)]
+    pub(super) fn unless_odd(self, url: &[u8], text: &[u8], split: &Split) -> Met {
+        match self {
+            Met::Again(_) if is_odd(url, text, split) => Met::New,
+            met => met,
+        }
+    }
+}
+
+/// True unless the stage-1 form of a URL has the same origin, a scheme and a host alone.
+#[cold]
+fn is_odd(url: &[u8], text: &[u8], split: &Split) -> bool {
+    let end = split.path.0 as usize;
+    split.authority != split.host || !LENGTHS.contains(&end) || url.get(..=end) != text.get(..=end)
 }
 
 /// All bytes of an origin: words that lie over one another where it is short, since a comparison of so many bytes as there
@@ -213,7 +211,7 @@ mod tests {
                 }
             }
         }
-        assert!(!scratch.origins.kept.is_empty());
+        assert!(scratch.origins.is_some_and(|origins| !origins.kept.is_empty()));
     }
 
     #[test]
@@ -221,9 +219,13 @@ mod tests {
         let rules = set("http", "site.example");
         let mut scratch = Scratch::default();
         let is_known = |scratch: &mut Scratch, url: &str| {
-            let known = scratch.origins.find(url.as_bytes(), rules.number()).is_some();
-            assert!(known == scratch.origins.site().is_some() && scratch.origins.kept.len() <= KEPT);
-            known
+            let origins = scratch.origins.as_mut().expect("made by the first URL");
+            let place = match origins.find(url.as_bytes(), rules.number()) {
+                Met::Known(place) => Some(place),
+                _ => None,
+            };
+            assert!(origins.kept.len() <= KEPT && place.is_none_or(|place| origins.coded(place).is_some()));
+            place.is_some()
         };
         let mut known = |url: &str| {
             rules.apply(url.as_bytes(), None, &mut scratch);

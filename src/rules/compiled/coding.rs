@@ -15,13 +15,13 @@ impl CompiledSite {
     /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters; gives the programs of the
     /// first word that may act, and those whose work was done here, [at once](super::at_once).
     ///
-    /// `origin` is what was made of scheme and host of another URL with the same ones, or where that is to be kept.
+    /// `origin` is for the scheme and the host, where others had the same.
     pub(super) fn code_cells(
         &self,
         cells: &mut Cells,
         state: &mut State,
         at_once: bool,
-        origin: Option<&mut Option<CodedOrigin>>,
+        origin: KeptOrigin<'_>,
     ) -> (u64, u64) {
         let template = &*self.template;
         let State { slots, marks, .. } = state;
@@ -148,6 +148,9 @@ impl<'c> Value<'c> {
         hash_in(self.text, self.start, self.end, seed)
     }
 }
+
+/// Where it is kept what became of an origin, and where that is to be kept that nobody knows yet.
+pub type KeptOrigin<'o> = Option<&'o mut Option<CodedOrigin>>;
 
 /// What became of the first two cells of a URL, scheme and host.
 #[derive(Clone, Copy, Debug)]

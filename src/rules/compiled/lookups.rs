@@ -73,7 +73,7 @@ impl CompiledSite {
             let split = url::normalize(url.as_bytes(), &mut scratch.cells.text);
             if let (Some(rule), Ok(split)) = (rule, split) {
                 scratch.fired.clear();
-                self.reduce_without(&split, scratch, NO_RULE);
+                self.reduce_without(&split, scratch, NO_RULE, None);
                 let identity = scratch.state.identity;
                 self.own.pages.get_or_insert_default().exceptions.insert(identity, rule);
             }
@@ -83,7 +83,7 @@ impl CompiledSite {
             scratch.fired.clear();
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
             let normal = scratch.cells.text == from.as_bytes();
-            self.reduce(&split, scratch);
+            self.reduce(&split, scratch, None);
             normal && *lookups.entry(scratch.state.identity).or_insert(to) == to
         };
         // Only members that are their own canonical URL may be the target of a look-up.

@@ -60,7 +60,7 @@ impl CompiledSite {
             if let Ok(split) = url::normalize(&composed, &mut twin) {
                 let base = scratch.cells.text.len() as u32;
                 scratch.cells.text.extend_from_slice(&twin);
-                self.reduce_here(&split.moved(base), scratch);
+                self.reduce_here(&split.moved(base), scratch, None);
                 scratch.state.touched |= touch::SHAPE;
                 scratch.fired.push(*rule);
                 scratch.fired.sort_unstable();

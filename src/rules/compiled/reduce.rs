@@ -2,41 +2,43 @@
 
 use super::compile::FIRST_HOST;
 use super::index::hash;
-use super::{ALL, Class, Column, CompiledSite, Constant, GONE, NO_RULE, OTHER, Slot, State, Template, part, touch};
+use super::{
+    ALL, Class, Column, CompiledSite, Constant, GONE, KeptOrigin, NO_RULE, OTHER, Slot, State, Template, part, touch,
+};
 use crate::rules::apply::Scratch;
 use crate::rules::functions::ANY;
 use crate::url::{Cells, Fixed, KeyRef, Split};
 
 impl CompiledSite {
     /// Cuts the URL at `split` in `scratch.cells.text` and runs the rules on its pairs; where the result lies in a
-    /// mirrored directory, once more on its twin.
-    pub fn reduce(&self, split: &Split, scratch: &mut Scratch) {
-        self.reduce_here(split, scratch);
+    /// mirrored directory, once more on its twin. `origin` as in [`code_cells`](Self::code_cells).
+    pub fn reduce(&self, split: &Split, scratch: &mut Scratch, origin: KeptOrigin<'_>) {
+        self.reduce_here(split, scratch, origin);
         if !self.mirrors().is_empty() {
             self.reduce_twin(scratch);
         }
     }
 
     /// As [`reduce`](Self::reduce) without mirrors; again without the rule that does not hold for what they reduce it to.
-    pub(super) fn reduce_here(&self, split: &Split, scratch: &mut Scratch) {
+    pub(super) fn reduce_here(&self, split: &Split, scratch: &mut Scratch, origin: KeptOrigin<'_>) {
         let (length, fired) = (scratch.cells.text.len(), scratch.fired.len());
-        self.reduce_without(split, scratch, NO_RULE);
+        self.reduce_without(split, scratch, NO_RULE, origin);
         if scratch.fired.len() == fired {
             return;
         }
         if let Some(rule) = self.exception(scratch) {
             scratch.cells.text.truncate(length);
             scratch.fired.truncate(fired);
-            self.reduce_without(split, scratch, rule);
+            self.reduce_without(split, scratch, rule, None);
         }
     }
 
     /// One pass of the rules. What they left out still stands in the list, marked, until [`tidy`](Self::tidy).
-    pub(super) fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16) {
-        let (Scratch { cells, state, fired, origins, .. }, template) = (scratch, &*self.template);
+    pub(super) fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16, origin: KeptOrigin<'_>) {
+        let (Scratch { cells, state, fired, .. }, template) = (scratch, &*self.template);
         cells.cut(split, template.cut);
         state.holds = split.letters | ANY;
-        let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE, origins.take());
+        let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE, origin);
         if without != ALL {
             let words = template.row_words();
             for (word, programs) in template.programs.chunks(64).enumerate() {

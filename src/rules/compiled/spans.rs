@@ -39,7 +39,7 @@ impl CompiledSite {
                 let Some(page) = member_of(&span.page) else { continue };
                 let Ok(split) = url::normalize(span.like.as_bytes(), &mut scratch.cells.text) else { continue };
                 scratch.fired.clear();
-                self.reduce(&split, scratch);
+                self.reduce(&split, scratch, None);
                 let Some((hash, _)) = pair(scratch, slot) else { continue };
                 let [low, high] = span.range.unwrap_or([0, u64::MAX]);
                 let group = span_group(scratch.state.identity, hash, seed);

@@ -50,7 +50,7 @@ impl CompiledSite {
         let identity = scratch.state.identity;
         let mut other = Scratch::default();
         let own = url::normalize(to.as_bytes(), &mut other.cells.text).is_ok_and(|split| {
-            self.reduce(&split, &mut other);
+            self.reduce(&split, &mut other, None);
             other.state.identity == identity
         });
         steps.push(match own {
