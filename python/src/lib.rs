@@ -119,8 +119,10 @@ impl RuleSet {
 
     /// The canonical URL with the site and the rules that fired.
     fn explain(&self, url: &str) -> Canonical {
-        let undust::rules::Canonical { url, site, rules, invalid } = self.rules.current().canonicalize(url);
-        Canonical { url, site, rules, invalid }
+        let current = self.rules.current();
+        let undust::rules::Canonical { url, site, rules, invalid } = current.canonicalize(url);
+        let rules = rules.iter().map(ToString::to_string).collect();
+        Canonical { url, site: site.map(str::to_owned), rules, invalid }
     }
 
     /// The sites that have rules, sorted.

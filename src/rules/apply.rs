@@ -16,6 +16,7 @@ use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
@@ -146,17 +147,22 @@ pub struct Applied<'s> {
     pub invalid: bool,
 }
 
-/// What became of one URL, owned.
+/// What became of one URL, in a string of its own; site and rules are those of the rule set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Canonical {
+pub struct Canonical<'r> {
     /// The canonical URL; the input itself where it is not valid.
     pub url: String,
     /// The site that claims the host.
-    pub site: Option<String>,
+    pub site: Option<&'r str>,
     /// Ids of the rules that fired, in firing order.
-    pub rules: Vec<String>,
+    pub rules: Vec<RuleId<'r>>,
     /// Not an absolute http or https URL: it came out unchanged.
     pub invalid: bool,
+}
+
+thread_local! {
+    /// Buffers for who brings none.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// Buffers of one thread, reused from URL to URL: no allocation in the steady state.
@@ -277,17 +283,18 @@ impl RuleSet {
         self.refused_hosts
     }
 
-    /// The canonical URL of `url`. Total: never fails, never panics.
-    pub fn canonicalize(&self, url: &str) -> Canonical {
-        let mut scratch = Scratch::default();
-        let applied = self.apply(url.as_bytes(), None, &mut scratch);
-        let id = |&rule: &u16| Some(self.rule_id(applied.site?, rule).to_string());
-        Canonical {
-            url: String::from_utf8_lossy(applied.url).into_owned(),
-            site: applied.site.map(|site| self.site_name(site).to_owned()),
-            rules: applied.fired.iter().filter_map(id).collect(),
-            invalid: applied.invalid,
-        }
+    /// The canonical URL of `url`. Total: never fails, never panics. Buffers of the thread are reused; what it gives is
+    /// allocated, which [`apply`](Self::apply) saves.
+    pub fn canonicalize(&self, url: &str) -> Canonical<'_> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Applied { url, site, fired, invalid, .. } = self.apply(url.as_bytes(), None, scratch);
+            Canonical {
+                url: String::from_utf8_lossy(url).into_owned(),
+                site: site.map(|site| self.site_name(site)),
+                rules: site.map_or_else(Vec::new, |site| fired.iter().map(|&rule| self.rule_id(site, rule)).collect()),
+                invalid,
+            }
+        })
     }
 
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
