@@ -121,8 +121,8 @@ impl RuleSet {
     fn explain(&self, url: &str) -> Canonical {
         let current = self.rules.current();
         let undust::rules::Canonical { url, site, rules, invalid } = current.canonicalize(url);
-        let rules = rules.iter().map(ToString::to_string).collect();
-        Canonical { url, site: site.map(str::to_owned), rules, invalid }
+        let rules = rules.iter().map(|id| id.to_string()).collect();
+        Canonical { url: url.into_owned(), site: site.map(str::to_owned), rules, invalid }
     }
 
     /// The sites that have rules, sorted.

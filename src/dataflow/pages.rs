@@ -140,7 +140,7 @@ impl Canonicalizer {
         applied.fired.iter().for_each(|rule| self.key.extend_from_slice(&rule.to_le_bytes()));
         let firing = hash64(&self.key);
         if self.known.insert(firing, ()).is_none() {
-            self.firings.push((firing, Firing { site, trained, rules: applied.fired.to_vec() }));
+            self.firings.push((firing, Firing { site, trained, rules: applied.fired.iter().collect() }));
         }
         let site_hash = hash64(&site.to_le_bytes());
         let page = [

@@ -6,8 +6,9 @@
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
 use super::claims::{AMBIGUOUS, Claims};
-use super::compiled::{CompiledSite, KeptOrigin, Known, State, Templates, page};
+use super::compiled::{CompiledSite, KeptOrigin, Known, State, Templates};
 use super::explain::Step;
+use super::fired::Fired;
 use super::flight::{CACHED, CACHED_PAGES};
 use super::names::{Names, RuleId};
 use super::origins::{Met, Origins};
@@ -16,7 +17,6 @@ use super::types::SiteRules;
 use crate::model::hash64;
 use crate::url::site::registrable_domain;
 use crate::url::{self, Cells};
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
@@ -139,30 +139,12 @@ pub struct Applied<'s> {
     pub url: &'s [u8],
     /// Index of the site in [`RuleSet::sites`], where one claims the host.
     pub site: Option<u32>,
-    /// Indices into the site's `rules` of those that fired, ascending; none for a seen member that stands for itself.
-    pub fired: &'s [u16],
+    /// The rules that fired, as indices into the site's `rules`; none for a seen member that stands for itself.
+    pub fired: &'s Fired,
     /// A seen member or a look-up decided the canonical URL.
     pub looked_up: bool,
     /// Not an absolute http or https URL: it came out unchanged.
     pub invalid: bool,
-}
-
-/// What became of one URL, in a string of its own; site and rules are those of the rule set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Canonical<'r> {
-    /// The canonical URL; the input itself where it is not valid.
-    pub url: String,
-    /// The site that claims the host.
-    pub site: Option<&'r str>,
-    /// Ids of the rules that fired, in firing order.
-    pub rules: Vec<RuleId<'r>>,
-    /// Not an absolute http or https URL: it came out unchanged.
-    pub invalid: bool,
-}
-
-thread_local! {
-    /// Buffers for who brings none.
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// Buffers of one thread, reused from URL to URL: no allocation in the steady state.
@@ -172,9 +154,9 @@ pub struct Scratch {
     pub(super) state: State,
     pub(super) out: Vec<u8>,
     pub(super) again: Vec<u8>,
-    pub(super) fired: Vec<u16>,
+    pub(super) fired: Fired,
     /// Rules that fire when an output is canonicalized once more.
-    pub(super) fired_again: Vec<u16>,
+    pub(super) fired_again: Fired,
     /// Site of the last URL: what it needs is in the cache.
     near: Option<u32>,
     /// The last origins.
@@ -268,6 +250,11 @@ impl RuleSet {
         self.number
     }
 
+    /// Name and ids of the site of this index.
+    pub(super) fn names(&self, site: u32) -> &Names {
+        &self.names[site as usize]
+    }
+
     /// Name of the site of this index ([`Applied::site`]).
     pub fn site_name(&self, site: u32) -> &str {
         self.names[site as usize].site()
@@ -281,20 +268,6 @@ impl RuleSet {
     /// Hosts that two site labels claim; their URLs get stage 1 only.
     pub fn refused_hosts(&self) -> u64 {
         self.refused_hosts
-    }
-
-    /// The canonical URL of `url`. Total: never fails, never panics. Buffers of the thread are reused; what it gives is
-    /// allocated, which [`apply`](Self::apply) saves.
-    pub fn canonicalize(&self, url: &str) -> Canonical<'_> {
-        SCRATCH.with_borrow_mut(|scratch| {
-            let Applied { url, site, fired, invalid, .. } = self.apply(url.as_bytes(), None, scratch);
-            Canonical {
-                url: String::from_utf8_lossy(url).into_owned(),
-                site: site.map(|site| self.site_name(site)),
-                rules: site.map_or_else(Vec::new, |site| fired.iter().map(|&rule| self.rule_id(site, rule)).collect()),
-                invalid,
-            }
-        })
     }
 
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
@@ -341,7 +314,7 @@ impl RuleSet {
             if self.templates > CACHED && scratch.near.replace(index) != Some(index) {
                 std::hint::black_box(compiled.template().fetch());
             }
-            if compiled.stands(page(&scratch.cells.text)) {
+            if compiled.stands(split.hash) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
                 return Some((site, true));
             }
@@ -390,7 +363,8 @@ impl RuleSet {
                 self.conclude(compiled, member, split, length, site, scratch)
             }
             Some(Compiled::Published(compiled)) => {
-                compiled.canonicalize(&scratch.cells.text, &mut scratch.out, &mut scratch.fired);
+                let rule = compiled.canonicalize(&scratch.cells.text, &mut scratch.out);
+                rule.into_iter().for_each(|rule| scratch.fired.add(rule));
                 false
             }
             _ => {

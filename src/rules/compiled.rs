@@ -19,6 +19,7 @@ mod index;
 mod known;
 mod lookups;
 mod mirrors;
+mod reach;
 mod reduce;
 mod rows;
 mod settled;
@@ -31,12 +32,13 @@ mod trace;
 
 use super::Urls;
 use super::apply::Scratch;
+use super::fired::Fired;
 use super::types::Function;
 use crate::url::{self, Cell, Fixed, KeyRef};
 pub use coding::{CodedOrigin, KeptOrigin};
 use hosts::Hosts;
 pub use known::Known;
-pub use lookups::page;
+use reach::Reach;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
@@ -76,6 +78,13 @@ pub struct State {
     identity: u64,
     /// Cells that rules left out and that still stand in the list.
     gone: usize,
+    /// Values that rules gave, cells and codes, and codes that they gave scheme and host: no byte of them was written yet.
+    owed: Vec<(u16, u32)>,
+    owed_origin: [u32; 2],
+    /// Of the first word of programs.
+    reach: Reach,
+    /// Words a row.
+    words: usize,
     /// What the rules touched, for [`CompiledSite::settled`]: bits of [`touch`].
     touched: u8,
     /// What a rule between forms makes of a URL.
@@ -85,11 +94,33 @@ pub struct State {
     composed: Vec<u8>,
     /// Its twin, stage-1 normal.
     twin: Vec<u8>,
+    /// The rules that fired before it went to its twin.
+    fired: Fired,
     /// Cells were added or the order of parameters was given up.
     disordered: bool,
     /// What functions may find in the values, as bits of [`functions::needs`](super::functions::needs); too many do no
     /// harm.
     holds: u8,
+}
+
+impl State {
+    /// Empties the slots, and has so many of them. Few hold anything, and which ones is known: that is less than clearing
+    /// all.
+    #[inline(always)]
+    fn clear(&mut self, slots: usize) {
+        self.marks.clear();
+        if self.slots.len() != slots || slots > MOST_PRESENT {
+            self.slots.clear();
+            self.slots.resize(slots, SlotState::EMPTY);
+            return;
+        }
+        let mut present = self.present & !EVER;
+        while present != 0 {
+            self.slots[present.trailing_zeros() as usize] = SlotState::EMPTY;
+            present &= present - 1;
+        }
+        debug_assert!(self.slots.iter().all(|slot| slot.code == ABSENT), "a slot of another URL");
+    }
 }
 
 /// A slot in one URL.
@@ -186,9 +217,12 @@ mod touch {
 /// The bit that every URL has.
 const EVER: u64 = 1 << 63;
 
+/// Slots whose presence is a bit.
+const MOST_PRESENT: usize = 63;
+
 /// The bit of a slot; none for slots beyond the first 63.
 fn bit(slot: Slot) -> u64 {
-    if slot < 63 { 1 << slot } else { 0 }
+    if usize::from(slot) < MOST_PRESENT { 1 << slot } else { 0 }
 }
 
 /// What a program needs to do anything, as bits of the first slots: asked before its checks.

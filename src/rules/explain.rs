@@ -244,14 +244,14 @@ impl RuleSet {
         let host = text(&safe[split.host.0 as usize..split.host.1 as usize]);
         trace.steps.push(Step::Site { host, site: applied.site.map(|site| self.site_name(site).to_owned()) });
         let site = applied.site.and_then(|site| self.sites().get(site as usize));
-        let (canonical, fired) = (text(applied.url), applied.fired.to_vec());
+        let (canonical, fired) = (text(applied.url), applied.fired.clone());
         if let Some(made) = self.trace_site(applied.site, url, &mut trace.steps) {
             if made != canonical {
                 let law = "canonicalizing twice is once, on a host of the site".to_owned();
                 trace.steps.push(Step::Refused { url: made, law });
             }
         } else if let Some(site) = site {
-            for index in fired.into_iter().map(usize::from) {
+            for index in fired.iter().map(usize::from) {
                 let outcome = Outcome::Fired { changes: Vec::new() };
                 trace.steps.push(Step::Rule { index, rule: Box::new(site.rules[index].clone()), outcome });
             }

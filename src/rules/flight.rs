@@ -7,7 +7,7 @@
 //! it: `cargo bench --bench open` tells how much for many sites, `scripts/bench --only normalize` for many pages.
 
 use super::apply::{Applied, Compiled, RuleSet, Scratch};
-use super::compiled::{CompiledSite, page};
+use super::compiled::CompiledSite;
 use super::origins::{Met, Origins};
 use crate::model::hash64;
 use crate::url::{self, Split};
@@ -40,8 +40,6 @@ struct Way {
     length: usize,
     /// Hash of its host.
     host: u64,
-    /// Hash by which it is known as a page.
-    page: u64,
     site: Option<u32>,
     /// The seen member that decides.
     member: Option<u32>,
@@ -107,16 +105,13 @@ fn fly(rules: &RuleSet, ways: &mut [Way], origins: &mut Origins) {
     }
     // What asks stands in loops of its own: behind as much work as a URL takes, the next question would wait its turn.
     for way in &mut *ways {
-        way.page = page(way.scratch.normal());
-    }
-    for way in &mut *ways {
-        way.looked_up = way.compiled(rules).is_some_and(|site| site.stands(way.page));
+        way.looked_up = way.compiled(rules).is_some_and(|site| site.stands(way.split.hash));
     }
     for way in &mut *ways {
         way.reduce(rules, origins);
     }
     for way in &mut *ways {
-        way.member = way.compiled(rules).and_then(|site| site.member(&way.scratch));
+        way.member = way.compiled(rules).and_then(|site| site.member(&mut way.scratch));
     }
     for way in &*ways {
         asked ^= way.compiled(rules).map_or(0, |site| site.fetch_end(way.member));

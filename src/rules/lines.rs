@@ -5,6 +5,7 @@
 //! came in: other schemes, no host, invalid UTF-8, longer than the limit. An empty line has an empty canonical URL.
 
 use super::filter::SeenFilter;
+use super::fired::Fired;
 use super::flight::TOGETHER;
 use super::{Applied, Flight, RuleSet};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -120,7 +121,15 @@ pub fn canonicalize_lines(
             let &Line { bytes: line, sound } = line;
             if !sound {
                 counts.invalid += u64::from(!line.is_empty());
-                let none = JsonLine { line, canonical: line, rules, site: None, fired: &[], invalid: true, seen: true };
+                let none = JsonLine {
+                    line,
+                    canonical: line,
+                    rules,
+                    site: None,
+                    fired: Fired::NONE,
+                    invalid: true,
+                    seen: true,
+                };
                 write_line(format, &none, output);
                 continue;
             }
@@ -135,7 +144,11 @@ pub fn canonicalize_lines(
             if only_seen && !seen {
                 let canonical = flight.stay(at, line);
                 counts.changed += u64::from(canonical != line);
-                write_line(format, &JsonLine { line, canonical, rules, site, fired: &[], invalid, seen: true }, output);
+                write_line(
+                    format,
+                    &JsonLine { line, canonical, rules, site, fired: Fired::NONE, invalid, seen: true },
+                    output,
+                );
                 continue;
             }
             counts.changed += u64::from(canonical != line);
@@ -204,7 +217,7 @@ struct JsonLine<'a> {
     canonical: &'a [u8],
     rules: &'a RuleSet,
     site: Option<u32>,
-    fired: &'a [u16],
+    fired: &'a Fired,
     invalid: bool,
     seen: bool,
 }
@@ -224,12 +237,12 @@ impl Serialize for JsonLine<'_> {
 }
 
 /// Ids of the rules of a site that fired.
-struct FiredIds<'a>(&'a RuleSet, Option<u32>, &'a [u16]);
+struct FiredIds<'a>(&'a RuleSet, Option<u32>, &'a Fired);
 
 impl Serialize for FiredIds<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let FiredIds(rules, site, fired) = *self;
-        serializer.collect_seq(site.iter().flat_map(|&site| fired.iter().map(move |&rule| rules.rule_id(site, rule))))
+        serializer.collect_seq(site.iter().flat_map(|&site| fired.iter().map(move |rule| rules.rule_id(site, rule))))
     }
 }
 

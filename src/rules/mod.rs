@@ -4,6 +4,7 @@
 //! [`lines`]; the same comes out of all three.
 pub mod age;
 pub mod apply;
+mod canonical;
 mod claims;
 mod compiled;
 pub mod diff;
@@ -11,6 +12,7 @@ pub mod explain;
 pub mod export;
 pub mod file;
 pub mod filter;
+mod fired;
 pub mod flight;
 pub mod functions;
 pub mod lines;
@@ -27,7 +29,9 @@ mod stages;
 pub mod stops;
 pub mod types;
 mod urls;
-pub use apply::{Applied, Canonical, Compiler, Lean, LeanSite, RuleSet, Scratch};
+pub use apply::{Applied, Compiler, Lean, LeanSite, RuleSet, Scratch};
+pub use canonical::{Canonical, FiredRules};
+pub use fired::Fired;
 pub use flight::Flight;
 pub use names::RuleId;
 pub use overrides::Overrides;

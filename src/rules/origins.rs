@@ -12,7 +12,7 @@ const KEPT: usize = 32;
 /// Bytes of an origin that is kept: enough for two words, and as many as [`url::origin`] looks at.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=40;
 
-/// The last origins: some six kilobytes, when there were as many.
+/// The last origins: some seven kilobytes, when there were as many.
 #[derive(Clone, Debug)]
 pub(super) struct Origins {
     kept: Vec<Known>,

@@ -83,21 +83,20 @@ impl PublishedSite {
         PublishedSite { table: KeyTable::new(&keys), keys, rules, shapes }
     }
 
-    /// Writes the canonical form of a stage-1 normal URL into `out` and the index of the rule that fired into `fired`
-    /// (both cleared first). Total: what no rule matches comes out as it went in.
-    pub fn canonicalize(&self, url: &[u8], out: &mut Vec<u8>, fired: &mut Vec<u16>) {
+    /// Writes the canonical form of a stage-1 normal URL into `out` (cleared first); gives the index of the rule that fired.
+    /// Total: what no rule matches comes out as it went in.
+    pub fn canonicalize(&self, url: &[u8], out: &mut Vec<u8>) -> Option<u16> {
         out.clear();
-        fired.clear();
         if let Some(values) = self.values(url)
             && let Some(index) = self.first_match(&values)
         {
             if self.rules[usize::from(index)].write(&self.keys, &values, out) {
-                fired.push(index);
-                return;
+                return Some(index);
             }
             out.clear();
         }
         out.extend_from_slice(url);
+        None
     }
 
     /// The values of a URL; `None` where it has a key that no rule names.

@@ -140,7 +140,7 @@ impl Cells {
             self.fixed(Fixed::TRAILING_SLASH, start, start + 1);
         }
         self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
-        let delimiters = marks::delimiters(self.bytes(start, end), cut.delimiters);
+        let delimiters = marks::delimiters(&self.text, start as usize, cut.delimiters);
         let (mut from, mut ends) = (1, slashes & !1);
         for i in 0..depth {
             let to = lowest(ends, length);

@@ -1,6 +1,7 @@
 //! Which characters stand in a URL: what tells most URLs apart that are normal from those that are not, sixteen bytes at a
 //! time.
 
+use super::hash::{Blocks, hash};
 use super::window::WIDTH;
 use wide::u8x16;
 
@@ -88,27 +89,29 @@ pub(super) fn scan(bytes: &[u8]) -> u8 {
     characters.seen(bytes)
 }
 
-/// Copies a URL to the end of `out`, and zeros behind it; gives what [`scan`] tells. One loop: how long a URL is, nobody
-/// can foretell, so each loop over its blocks costs as much as many blocks.
+/// Copies a URL to the end of `out`, and zeros behind it; gives what [`scan`] tells, and the [`hash`] of all. One loop: how
+/// long a URL is, nobody can foretell, so each loop over its blocks costs as much as many blocks.
 #[inline(always)]
-pub(super) fn copy(url: &[u8], out: &mut Vec<u8>) -> u8 {
-    let Some(last) = url.last_chunk::<16>() else {
+pub(super) fn copy(url: &[u8], out: &mut Vec<u8>) -> (u8, u64) {
+    let Some(last) = url.last_chunk::<16>().filter(|_| url.len() > 16) else {
         out.extend_from_slice(url);
         out.extend_from_slice(&[0; WIDTH]);
-        return scan(url);
+        return (scan(url), hash(url, 0));
     };
     out.reserve(url.len() + WIDTH);
     let mut characters = Characters::default();
-    for block in url.as_chunks::<16>().0 {
+    let mut hash = Blocks::new(url.len(), 0);
+    for block in url[..url.len() - 1].as_chunks::<16>().0 {
         out.extend_from_slice(block);
         characters.look(*block);
+        hash.look(block);
     }
     // Over the end of the block before it.
     out.truncate(url.len() - 16);
     out.extend_from_slice(last);
     characters.look(*last);
     out.extend_from_slice(&[0; WIDTH]);
-    characters.seen(url)
+    (characters.seen(url), hash.finish(last))
 }
 
 /// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand in a URL.

@@ -3,6 +3,7 @@ mod authority;
 pub mod cells;
 mod characters;
 pub mod compose;
+pub(crate) mod hash;
 pub mod keys;
 mod marks;
 mod origin;

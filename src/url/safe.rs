@@ -20,6 +20,7 @@
 
 use super::authority::authority_end;
 use super::characters::{CONTROL, LETTERS, ODD, PERCENT, SPACE, copy, scan};
+use super::hash;
 use super::marks::{Marks, marked};
 use super::origin::{Origin, scheme};
 use super::window::{WIDTH, Window};
@@ -42,6 +43,8 @@ pub struct Split {
     pub fragment: Option<(u32, u32)>,
     /// Which of [`LETTERS`] stand behind the scheme.
     pub letters: u8,
+    /// Hash of the whole URL.
+    pub(crate) hash: u64,
     /// Where the marks of path and query stand.
     pub(super) marks: Marks,
 }
@@ -58,6 +61,7 @@ impl Split {
             query: self.query.map(shift),
             fragment: self.fragment.map(shift),
             letters: self.letters,
+            hash: self.hash,
             marks: self.marks,
         }
     }
@@ -107,7 +111,7 @@ pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec
         return Err(Invalid::Length);
     }
     // Copied first: what was just written cannot be read at other places for a while.
-    let seen = copy(url, out);
+    let (seen, hash) = copy(url, out);
     let (end, plain) = match origin {
         Some(origin) => (origin.end, true),
         None => authority_end(&Window::<2>::at(url, start), url, start),
@@ -118,7 +122,7 @@ pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec
     let has_path = matches!(url.get(end), Some(b'/'));
     if lower && plain && has_path && seen & SPACE == 0 && (seen & PERCENT == 0 || escapes_are_normal(url)) {
         let authority = (start as u32, end as u32);
-        let split = Split { https, authority, host: authority, letters: seen & LETTERS, ..Split::default() };
+        let split = Split { https, authority, host: authority, letters: seen & LETTERS, hash, ..Split::default() };
         let split = match seen & ODD {
             0 => marked(split, out, url.len()),
             _ => Parts::of(url, end).split(split, url.len()),
@@ -168,6 +172,7 @@ pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec
     }
     let seen = scan(&out[authority.0 as usize..]);
     split.letters = seen & LETTERS;
+    split.hash = hash::hash(out, 0);
     if seen & ODD == 0 {
         let length = out.len();
         out.extend_from_slice(&[0; WIDTH]);

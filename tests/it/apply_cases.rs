@@ -88,8 +88,8 @@ fn check(case: &Case) -> Vec<String> {
     for url in &case.urls {
         let (url, expected, fired) = url.expected();
         let found = set.canonicalize(url);
-        let rules: Vec<String> = found.rules.iter().map(ToString::to_string).collect();
-        if (found.url.as_str(), rules.as_slice()) != (expected, fired) {
+        let rules: Vec<String> = found.rules.iter().map(|id| id.to_string()).collect();
+        if (&*found.url, rules.as_slice()) != (expected, fired) {
             wrong.push(format!("{url}\n  expected {expected} {fired:?}\n  found    {} {:?}", found.url, found.rules));
         }
         let again = set.canonicalize(&found.url);

@@ -119,7 +119,7 @@ pub type Fate = (u32, u32, u32, String);
 pub fn merged(toy: &Toy, urls: &[Option<String>], rules: &RuleSet, asked: Asked) -> (Toy, Vec<Fate>) {
     let canonical: Vec<Option<String>> = urls
         .iter()
-        .map(|url| url.as_deref().map(|url| rules.canonicalize(url)).filter(|c| !c.invalid).map(|c| c.url))
+        .map(|url| url.as_deref().map(|url| rules.canonicalize(url)).filter(|c| !c.invalid).map(|c| c.url.into_owned()))
         .collect();
     let mut groups: BTreeMap<(Option<&str>, usize), Vec<u32>> = BTreeMap::new();
     for (doc, canonical) in canonical.iter().enumerate() {

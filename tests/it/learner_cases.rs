@@ -10,7 +10,7 @@ use undust::rules::{RuleSet, explain::pattern_text};
 fn check(case: &Case) -> (Vec<String>, String) {
     let outcome = learned("example.com", &case.rows);
     let set = RuleSet::new(vec![outcome.rules.clone()]);
-    let canonical = |url: &String| set.canonicalize(url).url;
+    let canonical = |url: &String| set.canonicalize(url).url.into_owned();
     let patterns: Vec<String> = outcome.rules.rules.iter().map(pattern_text).collect();
     let mut wrong = Vec::new();
     for (line, expected, gap) in &case.expected {

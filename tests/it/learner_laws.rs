@@ -211,7 +211,7 @@ fn synthetic_sites_are_learned() {
         let mut pages: Vec<(String, &str)> = site
             .rows
             .iter()
-            .map(|r| (site.set.canonicalize(&r.url).url, r.cluster.as_deref().expect("labelled")))
+            .map(|r| (site.set.canonicalize(&r.url).url.into_owned(), r.cluster.as_deref().expect("labelled")))
             .collect();
         pages.sort();
         pages.dedup();
@@ -256,7 +256,7 @@ fn canonical_urls_do_not_redirect() {
             tested += usize::from(own_form && url != row.url);
             // Where two clusters fell together, the members of the larger one count.
             let excused = !own_form || rows.iter().any(|r| r.url == url && r.cluster != row.cluster);
-            assert!(excused || !elsewhere.contains(url.as_str()), "{}: {} becomes {url}", site.name, row.url);
+            assert!(excused || !elsewhere.contains(&*url), "{}: {} becomes {url}", site.name, row.url);
         }
     }
     assert!(tested > 1_000, "{tested} rewritten URLs");

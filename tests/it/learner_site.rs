@@ -209,7 +209,7 @@ pub fn merged(set: &RuleSet, rows: &[Row]) -> (u64, Option<[String; 3]>) {
     let mut wrong = None;
     for row in rows {
         let Some(cluster) = &row.cluster else { continue };
-        let url = set.canonicalize(&row.url).url;
+        let url = set.canonicalize(&row.url).url.into_owned();
         of_cluster.entry(cluster).or_default().insert(url.clone());
         *size.entry(cluster).or_default() += 1;
         let known = *first.entry(url.clone()).or_insert(row);

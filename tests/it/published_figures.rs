@@ -37,8 +37,8 @@ fn pattern(state: &State, node: u32) -> Vec<String> {
 }
 
 fn canonical(rules: &SiteRules, url: &str) -> String {
-    let (mut out, mut fired) = (Vec::new(), Vec::new());
-    PublishedSite::new(rules).canonicalize(url.as_bytes(), &mut out, &mut fired);
+    let mut out = Vec::new();
+    PublishedSite::new(rules).canonicalize(url.as_bytes(), &mut out);
     String::from_utf8(out).expect("UTF-8 in, UTF-8 out")
 }
 

@@ -28,8 +28,8 @@ fn rules(records: &[(String, String)], method: Method, switches: &Switches) -> S
 }
 
 fn canonical(site: &PublishedSite, url: &str) -> String {
-    let (mut out, mut fired) = (Vec::new(), Vec::new());
-    site.canonicalize(url.as_bytes(), &mut out, &mut fired);
+    let mut out = Vec::new();
+    site.canonicalize(url.as_bytes(), &mut out);
     String::from_utf8(out).expect("UTF-8 in, UTF-8 out")
 }
 

@@ -1,11 +1,12 @@
 //! Values into codes: what a URL pays for each of its pairs.
 
-use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash_in};
+use super::index::{PARAM_SEED, QUERY_SEED, fixed_seed};
 use super::{
     ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, LISTED, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT,
-    OTHER, Slot, SlotState, State, Template, bit, touch,
+    OTHER, Reach, Slot, SlotState, State, Template, bit, touch,
 };
 use crate::rules::functions::EMPTY;
+use crate::url::hash::hash_in;
 use crate::url::{self, Cell, Cells, Fixed, KeyRef};
 
 /// Cells up to which a rule may leave them out at once.
@@ -24,10 +25,8 @@ impl CompiledSite {
         origin: KeptOrigin<'_>,
     ) -> (u64, u64) {
         let template = &*self.template;
+        state.clear(usize::from(template.slots));
         let State { slots, marks, .. } = state;
-        slots.clear();
-        slots.resize(usize::from(template.slots), SlotState::EMPTY);
-        marks.clear();
         let mut coding = Coding::new(template, slots, at_once);
         if let Some(Some(known)) = &origin {
             marks.extend_from_slice(&known.marks);
@@ -77,7 +76,7 @@ impl CompiledSite {
             let mark = coding.fixed(Fixed::ORDER.0, at as u16, Value::of(&cells.list[at], cells));
             marks.insert(at, mark);
         }
-        let Coding { present, identity, empty, pass, act, mut gone, wrote, done, touched, .. } = coding;
+        let Coding { present, identity, empty, reach, row_words, mut gone, wrote, done, touched, .. } = coding;
         state.holds |= if empty { EMPTY } else { 0 };
         (state.present, state.identity) = (present, identity);
         (state.gone, state.touched, state.disordered) = (gone.count_ones() as usize, touched, disordered);
@@ -85,37 +84,13 @@ impl CompiledSite {
             cells.list[gone.trailing_zeros() as usize].key = GONE;
             gone &= gone - 1;
         }
-        if wrote != [ABSENT; 2] {
-            self.write_origin(wrote, cells, state);
+        (state.owed_origin, state.reach, state.words) = (wrote, reach, row_words);
+        state.owed.clear();
+        if let Some(host) = self.template.values.get(wrote[1] as usize) {
+            state.holds |= host.holds;
         }
-        let act = act | template.adders(0, present);
-        (template.awake(pass & act, state.holds), done)
-    }
-
-    /// Writes scheme and host that rules gave a URL, as they will stand in it: composed, they are one piece.
-    #[inline(always)]
-    fn write_origin(&self, [scheme, host]: [u32; 2], cells: &mut Cells, state: &mut State) {
-        let length = |scheme: u32, cell: &Cell| match scheme {
-            ABSENT => cell.end - cell.start,
-            code => self.template.values[code as usize].end - self.template.values[code as usize].start,
-        };
-        let start = cells.text.len() as u32;
-        // The scheme of a URL and the plain constants of a scheme are these two.
-        let end = match length(scheme, &cells.list[0]) {
-            5 => {
-                cells.text.extend_from_slice(b"https://");
-                start + 5
-            }
-            _ => {
-                cells.text.extend_from_slice(b"http://");
-                start + 4
-            }
-        };
-        (cells.list[0].start, cells.list[0].end) = (start, end);
-        if host != ABSENT {
-            let (start, end) = self.constant(host, cells, state);
-            (cells.list[1].start, cells.list[1].end) = (start, end);
-        }
+        let may_act = reach.pass & (reach.act() | template.adders(0, present));
+        (template.awake(may_act, state.holds), done)
     }
 }
 
@@ -159,26 +134,16 @@ pub struct CodedOrigin {
     slots: [SlotState; 2],
     present: u64,
     identity: u64,
-    pass: u64,
-    act: u64,
+    reach: Reach,
     done: u64,
     wrote: [u32; 2],
     touched: u8,
 }
 
-/// The cells of one URL while they are coded. The lists of the site stand here as slices: what a URL pays for every pair
-/// is these few loads.
+/// The cells of one URL while they are coded.
 struct Coding<'s> {
-    fixed: &'s [u8],
-    columns: &'s [Column],
-    slotted: usize,
-    values: &'s [Constant],
-    pool: &'s [u8],
-    rows: &'s [[u64; 2]],
+    template: &'s Template,
     row_words: usize,
-    named: &'s Index,
-    codes: &'s Index,
-    identified: bool,
     slots: &'s mut [SlotState],
     present: u64,
     identity: u64,
@@ -188,9 +153,7 @@ struct Coding<'s> {
     last: (i32, (u32, u32)),
     /// A query key does not stand behind the one before it in that order.
     fell: bool,
-    /// Of the first word: the programs that all values let pass, and those that one of them may set to work.
-    pass: u64,
-    act: u64,
+    reach: Reach,
     /// Rules may act while the URL is read.
     at_once: bool,
     /// The programs that did.
@@ -206,26 +169,17 @@ struct Coding<'s> {
 impl<'s> Coding<'s> {
     fn new(template: &'s Template, slots: &'s mut [SlotState], at_once: bool) -> Coding<'s> {
         // The first row is that of every URL.
-        let [pass, act] = template.rows.first().copied().unwrap_or_default();
+        let reach = Reach::new(template.rows.first().copied().unwrap_or_default());
         Coding {
-            fixed: template.fixed(),
-            columns: &template.columns,
-            slotted: slots.len(),
-            values: &template.values,
-            pool: &template.pool,
-            rows: &template.rows,
+            template,
             row_words: template.row_words(),
-            named: &template.named,
-            codes: &template.codes,
-            identified: template.identified,
             slots,
             present: EVER,
             identity: 0,
             empty: false,
             last: (-1, (0, 0)),
             fell: false,
-            pass,
-            act,
+            reach,
             at_once,
             done: 0,
             gone: 0,
@@ -237,10 +191,10 @@ impl<'s> Coding<'s> {
     /// What became of scheme and host, when they are coded and nothing else.
     #[inline(always)]
     fn origin(&self, marks: [Mark; 2]) -> CodedOrigin {
-        let &Coding { present, identity, pass, act, done, wrote, touched, .. } = self;
+        let &Coding { present, identity, reach, done, wrote, touched, .. } = self;
         let slot = |mark: Mark| self.slots.get(usize::from(mark.slot)).copied().unwrap_or(SlotState::EMPTY);
         let slots = marks.map(slot);
-        CodedOrigin { marks, slots, present, identity, pass, act, done, wrote, touched }
+        CodedOrigin { marks, slots, present, identity, reach, done, wrote, touched }
     }
 
     /// Goes on behind scheme and host.
@@ -252,7 +206,7 @@ impl<'s> Coding<'s> {
             }
         }
         (self.present, self.identity) = (known.present, known.identity);
-        (self.pass, self.act, self.done) = (known.pass, known.act, known.done);
+        (self.reach, self.done) = (known.reach, known.done);
         (self.wrote, self.touched) = (known.wrote, known.touched);
     }
 
@@ -270,8 +224,8 @@ impl<'s> Coding<'s> {
 
     /// Leaves out the unusual order of parameters, which has no cell yet; false where no rule does at once.
     fn leaves_order_out(&mut self) -> bool {
-        let slot = self.fixed.get(usize::from(Fixed::ORDER.0)).copied().unwrap_or(NO_FIXED);
-        let Some(column) = self.columns[..self.slotted].get(usize::from(slot)) else { return false };
+        let slot = self.template.fixed().get(usize::from(Fixed::ORDER.0)).copied().unwrap_or(NO_FIXED);
+        let Some(column) = self.template.columns[..self.slots.len()].get(usize::from(slot)) else { return false };
         if column.at_once == NO_PROGRAM || !self.at_once {
             return false;
         }
@@ -293,7 +247,7 @@ impl<'s> Coding<'s> {
     /// Gives the cell at `at`, scheme or host, the value that it has in the end; `same` where it has it already.
     #[inline(always)]
     fn set(&mut self, column: &Column, slot: usize, at: u16, hash: u64, same: bool) -> Mark {
-        let row = self.values[usize::from(column.becomes)].row;
+        let row = self.template.values[usize::from(column.becomes)].row;
         if !same {
             self.done |= 1 << (column.at_once % LISTED);
             self.wrote[usize::from(at)] = column.becomes();
@@ -306,7 +260,7 @@ impl<'s> Coding<'s> {
 
     #[inline(always)]
     fn fixed(&mut self, number: u8, at: u16, value: Value<'_>) -> Mark {
-        let slot = self.fixed.get(usize::from(number)).copied().unwrap_or(NO_FIXED);
+        let slot = self.template.fixed().get(usize::from(number)).copied().unwrap_or(NO_FIXED);
         if slot == NO_FIXED {
             return self.other(NO_RANK, value, fixed_seed(number));
         }
@@ -316,9 +270,9 @@ impl<'s> Coding<'s> {
     /// A cell with a name, by the hash of the name.
     #[inline(always)]
     fn named(&mut self, seed: u64, at: u16, value: Value<'_>) -> Mark {
-        let columns = self.columns;
-        match self.named.find(seed, |at| columns[at as usize].seed) {
-            Some(column) if (column as usize) < self.slotted => self.slotted(column as usize, at, value),
+        let columns = &*self.template.columns;
+        match self.template.named.find(seed, |at| columns[at as usize].seed) {
+            Some(column) if (column as usize) < self.slots.len() => self.slotted(column as usize, at, value),
             Some(column) => self.other(columns[column as usize].rank, value, seed),
             None => self.other(NO_RANK, value, seed),
         }
@@ -328,7 +282,7 @@ impl<'s> Coding<'s> {
     #[inline(always)]
     fn other(&mut self, rank: u16, value: Value<'_>, seed: u64) -> Mark {
         self.empty |= value.is_empty();
-        let hash = if self.identified { value.hash(seed) } else { 0 };
+        let hash = if self.template.identified { value.hash(seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
         Mark { hash, rank, slot: NO_SLOT }
     }
@@ -336,11 +290,11 @@ impl<'s> Coding<'s> {
     /// Notes the value of the cell at `at` under its slot.
     #[inline(always)]
     fn slotted(&mut self, slot: usize, at: u16, value: Value<'_>) -> Mark {
-        let column = &self.columns[slot];
+        let column = &self.template.columns[slot];
         if column.at_once != NO_PROGRAM && self.at_once {
             if column.becomes() != ABSENT {
-                let Constant { start, end, hash, .. } = self.values[usize::from(column.becomes)];
-                let same = self.pool[start as usize..end as usize] == *value.bytes();
+                let Constant { start, end, hash, .. } = self.template.values[usize::from(column.becomes)];
+                let same = self.template.pool[start as usize..end as usize] == *value.bytes();
                 return self.set(column, slot, at, hash, same);
             }
             if usize::from(at) < MOST_GONE {
@@ -348,12 +302,12 @@ impl<'s> Coding<'s> {
             }
         }
         self.empty |= value.is_empty();
-        let hash = if column.coded | self.identified { value.hash(column.seed) } else { 0 };
+        let hash = if column.coded | self.template.identified { value.hash(column.seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
         let (mut code, mut row) = (OTHER, column.row);
-        let values = self.values;
+        let values = &*self.template.values;
         if column.coded
-            && let Some(found) = self.codes.find(hash, |code| values[code as usize].hash)
+            && let Some(found) = self.template.codes.find(hash, |code| values[code as usize].hash)
         {
             (code, row) = (found, values[found as usize].row);
         }
@@ -364,22 +318,22 @@ impl<'s> Coding<'s> {
     /// The host; those that rules mention are the site's own.
     #[inline(always)]
     fn host(&mut self, site: &CompiledSite, at: u16, value: Value<'_>) -> Mark {
-        let slot = self.fixed.get(usize::from(Fixed::HOST.0)).copied().unwrap_or(NO_FIXED);
+        let slot = self.template.fixed().get(usize::from(Fixed::HOST.0)).copied().unwrap_or(NO_FIXED);
         if slot == NO_FIXED {
             return self.other(NO_RANK, value, fixed_seed(Fixed::HOST.0));
         }
         let slot = usize::from(slot);
-        let column = &self.columns[slot];
+        let column = &self.template.columns[slot];
         let code = if column.coded { site.code_of_host(value.bytes()) } else { OTHER };
         if self.at_once && (column.at_once < LISTED || column.at_once != NO_PROGRAM && code != OTHER) {
-            let hash = self.values[usize::from(column.becomes)].hash;
+            let hash = self.template.values[usize::from(column.becomes)].hash;
             return self.set(column, slot, at, hash, code == column.becomes());
         }
         self.empty |= value.is_empty();
         let (row, hash) = match code {
-            OTHER if self.identified => (column.row, value.hash(column.seed)),
+            OTHER if self.template.identified => (column.row, value.hash(column.seed)),
             OTHER => (column.row, 0),
-            code => (self.values[code as usize].row, self.values[code as usize].hash),
+            code => (self.template.values[code as usize].row, self.template.values[code as usize].hash),
         };
         self.identity = self.identity.wrapping_add(hash);
         self.note(slot, SlotState { code, cell: at, row });
@@ -392,9 +346,8 @@ impl<'s> Coding<'s> {
         self.slots[slot] = state;
         self.present |= bit(slot as Slot);
         // A site without programs has no rows.
-        if let Some(bits) = self.rows.get(usize::from(state.row) * self.row_words) {
-            self.pass &= bits[0];
-            self.act |= bits[1];
+        if let Some(bits) = self.template.rows.get(usize::from(state.row) * self.row_words) {
+            self.reach.enter(*bits);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rules into programs: keys get slots, values get codes.
 
 use super::hosts::Hosts;
-use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed, hash};
+use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed};
 use super::{
     ABSENT, Check, Class, Column, CompiledSite, Constant, Fill, Gate, NO_FIXED, NO_RANK, NO_RULE, NO_SLOT, OTHER, Own,
     Program, Slot, Step, Template, bit, part, stays,
@@ -9,6 +9,7 @@ use super::{
 use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::Function;
 use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
+use crate::url::hash::hash;
 use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
 use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, Part, normalize};
 use foldhash::fast::FixedState;

@@ -1,6 +1,7 @@
 //! The hosts that the rules of a site name: what its rules do not have in common with those of other sites.
 
-use super::index::{Index, hash};
+use super::index::Index;
+use crate::url::hash::hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Hosts up to which they stand in the site itself.

@@ -2,19 +2,13 @@
 //! by what the rules reduce a URL to. What is asked here is what URLs in flight ([`flight`](crate::rules::flight)) ask for
 //! all together.
 
-use super::index::hash;
 use super::{ALL, CompiledSite, NO_RULE, Pages};
 use crate::rules::apply::Scratch;
 use crate::rules::types::SiteRules;
 use crate::url;
+use crate::url::hash::hash;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
-
-/// The hash by which a URL in stage-1 form is known as a page.
-#[inline]
-pub fn page(url: &[u8]) -> u64 {
-    hash(url, 0)
-}
 
 impl CompiledSite {
     /// Number of seen members.
@@ -22,7 +16,7 @@ impl CompiledSite {
         self.own.pages.as_deref().map_or(0, |pages| pages.seen.len())
     }
 
-    /// True for a seen member, by its [`page`], that is its own canonical URL; it need not be cut to know that.
+    /// True for a seen member, by its [`hash`](url::Split::hash), that is its own canonical URL; it need not be cut to know that.
     #[inline]
     pub fn stands(&self, page: u64) -> bool {
         self.own.pages.as_deref().is_some_and(|pages| pages.own.contains(&page))
@@ -30,11 +24,15 @@ impl CompiledSite {
 
     /// The seen member that stands for the reduced URL.
     #[inline]
-    pub fn member(&self, scratch: &Scratch) -> Option<u32> {
+    pub fn member(&self, scratch: &mut Scratch) -> Option<u32> {
         let pages = self.own.pages.as_deref()?;
         match pages.lookups.get(&scratch.state.identity) {
             Some(&member) => Some(member),
-            None => pages.spans.find(scratch),
+            None if pages.spans.is_empty() => None,
+            None => {
+                self.pay(&mut scratch.cells, &mut scratch.state);
+                pages.spans.find(scratch)
+            }
         }
     }
 
@@ -93,7 +91,7 @@ impl CompiledSite {
         for (url, member) in site.seen.iter().zip(0u32..) {
             // Law: the output is stage-1 normal and its own canonical URL, whatever a rule file says.
             if place(url, member) {
-                own.insert(page(url.as_bytes()));
+                own.insert(hash(url.as_bytes(), 0));
                 if let Some(target) = targets.get_mut(url) {
                     *target = Some(member);
                 }

@@ -44,8 +44,9 @@ impl CompiledSite {
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.
     pub(super) fn reduce_twin(&self, scratch: &mut Scratch) {
-        if scratch.state.disordered {
-            self.tidy(&mut scratch.cells, &mut scratch.state);
+        match scratch.state.disordered {
+            true => self.tidy(&mut scratch.cells, &mut scratch.state),
+            false => self.pay(&mut scratch.cells, &mut scratch.state),
         }
         if !self.mirrors().iter().any(|m| may_lie_below(&scratch.cells, &m.source)) {
             debug_assert!(!self.lies_below(scratch), "a mirrored directory was passed over");
@@ -60,11 +61,14 @@ impl CompiledSite {
             if let Ok(split) = url::normalize(&composed, &mut twin) {
                 let base = scratch.cells.text.len() as u32;
                 scratch.cells.text.extend_from_slice(&twin);
+                let mut fired = std::mem::take(&mut scratch.state.fired);
+                std::mem::swap(&mut fired, &mut scratch.fired);
+                scratch.fired.clear();
                 self.reduce_here(&split.moved(base), scratch, None);
                 scratch.state.touched |= touch::SHAPE;
-                scratch.fired.push(*rule);
-                scratch.fired.sort_unstable();
-                scratch.fired.dedup();
+                scratch.fired.add(*rule);
+                scratch.fired.add_all(&fired);
+                scratch.state.fired = fired;
             }
             scratch.state.twin = twin;
         }
@@ -98,7 +102,8 @@ fn may_lie_below(cells: &Cells, directory: &[u8]) -> bool {
     // What stands in the path must be what is left of the directory, as far as both go.
     let mut meets = |piece: &[u8]| {
         let length = piece.len().min(left.len());
-        let met = left[..length] == piece[..length];
+        // Byte by byte: most differ in one of the first.
+        let met = left.iter().zip(piece).all(|(a, b)| a == b);
         left = &left[length..];
         met
     };

@@ -1,12 +1,12 @@
 //! From a URL to its reduced pairs: cutting, coding, running the programs, tidying up.
 
 use super::compile::FIRST_HOST;
-use super::index::hash;
 use super::{
     ALL, Class, Column, CompiledSite, Constant, GONE, KeptOrigin, NO_RULE, OTHER, Slot, State, Template, part, touch,
 };
 use crate::rules::apply::Scratch;
 use crate::rules::functions::ANY;
+use crate::url::hash::hash;
 use crate::url::{Cells, Fixed, KeyRef, Split};
 
 impl CompiledSite {
@@ -21,14 +21,15 @@ impl CompiledSite {
 
     /// As [`reduce`](Self::reduce) without mirrors; again without the rule that does not hold for what they reduce it to.
     pub(super) fn reduce_here(&self, split: &Split, scratch: &mut Scratch, origin: KeptOrigin<'_>) {
-        let (length, fired) = (scratch.cells.text.len(), scratch.fired.len());
+        debug_assert!(scratch.fired.is_empty(), "rules of another URL");
+        let length = scratch.cells.text.len();
         self.reduce_without(split, scratch, NO_RULE, origin);
-        if scratch.fired.len() == fired {
+        if scratch.fired.is_empty() {
             return;
         }
         if let Some(rule) = self.exception(scratch) {
             scratch.cells.text.truncate(length);
-            scratch.fired.truncate(fired);
+            scratch.fired.clear();
             self.reduce_without(split, scratch, rule, None);
         }
     }
@@ -40,44 +41,33 @@ impl CompiledSite {
         state.holds = split.letters | ANY;
         let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE, origin);
         if without != ALL {
-            let words = template.row_words();
+            let words = state.words;
             for (word, programs) in template.programs.chunks(64).enumerate() {
                 let mut waiting = if word == 0 { may_act } else { template.may_act(word, words, state) };
-                if waiting == 0 {
-                    // Nearly always so: what was to be done is done.
-                    let next = |done: &mut u64| {
-                        let at = done.trailing_zeros() as u16;
-                        *done &= done.wrapping_sub(1);
-                        (at < 64).then_some(word as u16 * 64 + at)
-                    };
-                    fired.extend(std::iter::from_fn(|| next(&mut done)));
-                    continue;
-                }
-                while waiting | done != 0 {
-                    let at = (waiting | done).trailing_zeros();
+                while waiting != 0 {
+                    let at = waiting.trailing_zeros();
+                    waiting &= waiting - 1;
                     let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);
-                    if done >> at & 1 == 1 {
-                        fired.push(rule);
-                    }
-                    let waits = waiting >> at & 1 == 1;
-                    (waiting, done) = (waiting & !(1 << at), done & !(1 << at));
-                    if waits
-                        && program.needs & state.holds != 0
+                    debug_assert!(
+                        !(template.exact && program.gate.opens(state.present))
+                            || template.stopped(program, &state.slots).is_none(),
+                        "a program that is told to act is stopped"
+                    );
+                    if program.needs & state.holds != 0
                         && program.gate.opens(state.present)
                         && rule != without
                         && (template.exact || template.stopped(program, &state.slots).is_none())
                         && self.run(program, cells, state)
                     {
-                        if fired.last() != Some(&rule) {
-                            fired.push(rule);
-                        }
+                        done |= 1 << at;
                         // Those behind it that look at what it wrote.
                         let woken = program.wakes & (u64::MAX << at << 1);
                         if woken != 0 {
-                            waiting = waiting & !woken | template.may_act(word, words, state) & woken;
+                            waiting = waiting & !woken | template.chosen(word, words, woken, state) & woken;
                         }
                     }
                 }
+                fired.add_word(word, std::mem::take(&mut done));
             }
         }
         if without != NO_RULE {
@@ -126,6 +116,7 @@ impl CompiledSite {
 
     /// As [`tidy`](Self::tidy), where nobody asks for the marks any more.
     pub(super) fn tidy_cells(&self, cells: &mut Cells, state: &mut State) {
+        self.pay(cells, state);
         if state.disordered {
             return self.tidy(cells, state);
         }
@@ -138,6 +129,7 @@ impl CompiledSite {
     /// Takes out what rules left out, and puts parameters in their order where that was disturbed. Slots do not know
     /// their cells any more.
     pub(super) fn tidy(&self, cells: &mut Cells, state: &mut State) {
+        self.pay(cells, state);
         if state.gone > 0 {
             let mut kept = 0;
             for i in 0..cells.list.len() {

@@ -5,7 +5,8 @@
 //! at a time. Values that do the same share a row.
 //!
 //! A rule that asks for a key that fewer URLs have than the key it writes waits for the rarer one; one that adds a key is
-//! asked for where the key is absent; one that needs certain letters sleeps in URLs without them.
+//! asked for where the key is absent; one that needs certain letters sleeps in URLs without them; a rule between forms is
+//! stopped by any key that it does not name, whatever its value.
 
 use super::{ABSENT, Check, Class, EVER, OTHER, Program, Slot, State, Step, Template, bit, part};
 use crate::rules::functions::ANY;
@@ -43,6 +44,27 @@ impl Template {
             present &= present - 1;
         }
         pass & (act | self.adders(word, state.present))
+    }
+
+    /// As [`may_act`](Self::may_act) for these programs, after one of the word acted.
+    #[inline]
+    pub(super) fn chosen(&self, word: usize, words: usize, programs: u64, state: &State) -> u64 {
+        if word == 0
+            && let Some(chosen) = state.reach.chosen(programs, self.adders(0, state.present))
+        {
+            debug_assert!(
+                self.slots > 63 || self.may_act(0, words, state) & programs & !chosen == 0,
+                "programs were passed over"
+            );
+            return chosen;
+        }
+        self.may_act(word, words, state)
+    }
+
+    /// The row of a value in the first word of programs; one without rows lets all pass.
+    #[inline(always)]
+    pub(super) fn first_row(&self, row: u16, words: usize) -> Bits {
+        self.rows.get(usize::from(row) * words).copied().unwrap_or([u64::MAX, 0])
     }
 
     /// The programs of a word that may give the URL a key that it does not have.
@@ -151,6 +173,15 @@ impl Template {
                 items.iter().filter(|&&item| !listed.holds(code_of(item))).for_each(|&item| {
                     bits[item * words + word][0] &= !bit;
                 });
+            }
+            if program.is_form() {
+                // A key that it does not name stops it, whatever its value.
+                let checks = part(&self.checks, program.checks);
+                let names =
+                    |slot: usize| checks.iter().any(|&(of, check)| usize::from(of) == slot && check != Check::Absent);
+                for &item in (0..first).filter(|&slot| !names(slot)).flat_map(|slot| &items[slot]) {
+                    bits[item * words + word][0] &= !bit;
+                }
             }
             for step in steps {
                 let Some(items) = items.get(usize::from(step.slot())) else { continue };

@@ -1,6 +1,7 @@
 //! Whether a URL that rules changed is known to canonicalize to itself without being cut again.
 
 use super::{ABSENT, SlotState, State, Step, Template, part, touch};
+use crate::rules::fired::Fired;
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Cells, Cut, Fixed, KeyRef, LETTERS, Part, letters, segment};
 use std::cell::LazyCell;
@@ -11,7 +12,7 @@ impl Template {
     ///
     /// Composing what rules left of a cut URL gives other pairs only where a mark went that told a cut how to read what
     /// stands beside it; these places are asked one by one.
-    pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &[u16], out: &[u8]) -> bool {
+    pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &Fired, out: &[u8]) -> bool {
         let touched = state.touched;
         if touched & touch::SHAPE != 0 || self.cut.semicolons || !self.woken {
             return false;
@@ -32,7 +33,7 @@ impl Template {
         {
             return false;
         }
-        let again = |&rule: &u16| part(&self.words, self.programs[usize::from(rule)].again);
+        let again = |rule: u16| part(&self.words, self.programs[usize::from(rule)].again);
         // What functions find in the URL as it is now: a value with capitals may be gone.
         let holds = LazyCell::new(|| letters(out) | state.holds & !LETTERS);
         fired.iter().flat_map(again).all(|&rule| {

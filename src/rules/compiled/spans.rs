@@ -1,10 +1,11 @@
 //! Spans: values of one key that mean one page, keyed by all other keys of the reduced URL.
 
-use super::index::{PARAM_SEED, QUERY_SEED, hash};
+use super::index::{PARAM_SEED, QUERY_SEED};
 use super::{AsIs, CompiledSite, GONE, NO_FIXED, Slot};
 use crate::rules::apply::Scratch;
 use crate::rules::spans::{number, span_group};
 use crate::rules::types::SiteRules;
+use crate::url::hash::hash;
 use crate::url::{self, Fixed, Key};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -79,6 +80,12 @@ impl CompiledSite {
 }
 
 impl Spans {
+    /// No key has any.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// The seen member that is canonical for the reduced URL in `scratch`, where one of its keys is in a span.
     pub(super) fn find(&self, scratch: &Scratch) -> Option<u32> {
         let identity = scratch.state.identity;

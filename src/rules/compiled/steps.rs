@@ -1,8 +1,8 @@
 //! What a program does to the pairs of one URL.
 
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, OTHER, Program, Slot, SlotState, State,
-    Step, bit, part, touch,
+    ABSENT, Class, Column, CompiledSite, Constant, EVER, Fill, GONE, Mark, OTHER, Program, Reach, Slot, SlotState,
+    State, Step, bit, part, touch,
 };
 use crate::rules::functions;
 use crate::rules::types::Function;
@@ -54,19 +54,21 @@ impl CompiledSite {
         state.gone += 1;
         state.identity = state.identity.wrapping_sub(state.marks[usize::from(at)].hash);
         state.present &= !bit(slot);
+        state.reach.leave(self.template.first_row(state.slots[usize::from(slot)].row, state.words));
         state.slots[usize::from(slot)] = SlotState::EMPTY;
         true
     }
 
     pub(super) fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
-        let Constant { hash, plain, .. } = self.template.values[code as usize];
-        let (start, end) = self.constant(code, cells, state);
+        let Constant { hash, plain, holds, .. } = self.template.values[code as usize];
+        state.holds |= holds;
         let at = usize::from(slot);
-        let SlotState { code: now, cell: place, .. } = state.slots[at];
+        let SlotState { code: now, cell: mut place, row } = state.slots[at];
         if now == ABSENT {
             let column = &self.template.columns[at];
             let key = self.key_ref(column, cells);
-            state.slots[at].cell = cells.list.len() as u16;
+            place = cells.list.len() as u16;
+            state.slots[at].cell = place;
             state.marks.push(Mark { hash, rank: column.rank, slot });
             state.identity = state.identity.wrapping_add(hash);
             state.present |= bit(slot);
@@ -75,13 +77,12 @@ impl CompiledSite {
                 KeyRef::Fixed(Fixed::TRAILING_SLASH) if plain => touch::SLASH,
                 _ => touch::SHAPE,
             };
-            cells.list.push(Cell { key, start, end });
+            cells.list.push(Cell { key, start: 0, end: 0 });
         } else {
             let alone = plain && whole_segment(&cells.list, usize::from(place));
-            let cell = &mut cells.list[usize::from(place)];
-            (cell.start, cell.end) = (start, end);
+            state.reach.leave(self.template.first_row(row, state.words));
             self.rehash(place, hash, state);
-            state.touched |= match cell.key {
+            state.touched |= match cells.list[usize::from(place)].key {
                 KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
                 KeyRef::Fixed(Fixed::HOST) if plain => touch::HARMLESS,
                 KeyRef::Query(..) if plain => touch::QUERY,
@@ -89,8 +90,53 @@ impl CompiledSite {
                 _ => touch::SHAPE,
             };
         }
-        (state.slots[at].code, state.slots[at].row) = (code, self.row(slot, code));
+        state.owed.push((place, code));
+        let row = self.row(slot, code);
+        state.reach.enter(self.template.first_row(row, state.words));
+        (state.slots[at].code, state.slots[at].row) = (code, row);
         true
+    }
+
+    /// Writes the values that rules gave to the text; what looks at bytes of values asks for it first. Where a seen member
+    /// stands for the URL, nobody does.
+    #[inline]
+    pub(super) fn pay(&self, cells: &mut Cells, state: &mut State) {
+        if state.owed_origin != [ABSENT; 2] {
+            self.write_origin(std::mem::take(&mut state.owed_origin), cells);
+        }
+        for &(at, code) in &state.owed {
+            let start = cells.text.len() as u32;
+            cells.text.extend_from_slice(self.text(code));
+            let cell = &mut cells.list[usize::from(at)];
+            (cell.start, cell.end) = (start, cells.text.len() as u32);
+        }
+        state.owed.clear();
+    }
+
+    /// Writes scheme and host that rules gave a URL, as they will stand in it: composed, they are one piece.
+    fn write_origin(&self, [scheme, host]: [u32; 2], cells: &mut Cells) {
+        let length = |scheme: u32, cell: &Cell| match scheme {
+            ABSENT => cell.end - cell.start,
+            code => self.template.values[code as usize].end - self.template.values[code as usize].start,
+        };
+        let start = cells.text.len() as u32;
+        // The scheme of a URL and the plain constants of a scheme are these two.
+        let end = match length(scheme, &cells.list[0]) {
+            5 => {
+                cells.text.extend_from_slice(b"https://");
+                start + 5
+            }
+            _ => {
+                cells.text.extend_from_slice(b"http://");
+                start + 4
+            }
+        };
+        (cells.list[0].start, cells.list[0].end) = (start, end);
+        if host != ABSENT {
+            let start = cells.text.len() as u32;
+            cells.text.extend_from_slice(self.text(host));
+            (cells.list[1].start, cells.list[1].end) = (start, cells.text.len() as u32);
+        }
     }
 
     /// A cell has another value.
@@ -100,19 +146,12 @@ impl CompiledSite {
         mark.hash = hash;
     }
 
-    /// Appends the value of a code to the text.
-    pub(super) fn constant(&self, code: u32, cells: &mut Cells, state: &mut State) -> (u32, u32) {
-        state.holds |= self.template.values[code as usize].holds;
-        let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(self.text(code));
-        (start, cells.text.len() as u32)
-    }
-
     pub(super) fn function(&self, slot: Slot, function: Function, cells: &mut Cells, state: &mut State) -> bool {
-        let SlotState { code, cell: at, .. } = state.slots[usize::from(slot)];
+        let SlotState { code, cell: at, row } = state.slots[usize::from(slot)];
         if code == ABSENT {
             return false;
         }
+        self.pay(cells, state);
         let cell = cells.list[usize::from(at)];
         if !functions::apply(function, cells.value(&cell), &mut state.value) {
             return false;
@@ -127,7 +166,10 @@ impl CompiledSite {
         (cell.start, cell.end) = (start, cells.text.len() as u32);
         let (code, hash) = self.code_of(&self.template.columns[usize::from(slot)], &state.value);
         self.rehash(at, hash, state);
-        (state.slots[usize::from(slot)].code, state.slots[usize::from(slot)].row) = (code, self.row(slot, code));
+        state.reach.leave(self.template.first_row(row, state.words));
+        let row = self.row(slot, code);
+        state.reach.enter(self.template.first_row(row, state.words));
+        (state.slots[usize::from(slot)].code, state.slots[usize::from(slot)].row) = (code, row);
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
             (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => {
@@ -155,8 +197,10 @@ impl CompiledSite {
         if cells.list.len() - state.gone != usize::from(program.named) {
             return false;
         }
+        self.pay(cells, state);
         state.target.clear();
         let (mut present, mut identity) = (EVER, 0u64);
+        let mut reach = Reach::new(self.template.first_row(0, state.words));
         for (&(to, fill), at) in target.iter().zip(0u16..) {
             let column = &self.template.columns[usize::from(to)];
             let class = column.class;
@@ -166,26 +210,32 @@ impl CompiledSite {
                 cells.list.get(usize::from(cell)).filter(|_| code != ABSENT).copied()
             };
             let (start, end) = match fill {
-                Fill::Constant(code) => self.constant(code, cells, state),
+                Fill::Constant(code) => {
+                    state.holds |= self.template.values[code as usize].holds;
+                    state.owed.push((at, code));
+                    (0, 0)
+                }
                 Fill::From(slot) => {
-                    let Some(cell) = of(slot, state) else { return false };
+                    let Some(cell) = of(slot, state) else { return self.stay(state) };
                     if slot != to && !fits(cells.value(&cell), class) {
-                        return false;
+                        return self.stay(state);
                     }
                     (cell.start, cell.end)
                 }
                 Fill::FromSub(slot) => {
-                    let Some(cell) = of(slot, state) else { return false };
+                    let Some(cell) = of(slot, state) else { return self.stay(state) };
                     let sub = host_sub(cells.value(&cell));
                     if sub == 0 || !fits(&cells.value(&cell)[..sub], class) {
-                        return false;
+                        return self.stay(state);
                     }
                     (cell.start, cell.start + sub as u32)
                 }
                 Fill::ToSub { value, host } => {
-                    let (Some(value), Some(host)) = (of(value, state), of(host, state)) else { return false };
+                    let (Some(value), Some(host)) = (of(value, state), of(host, state)) else {
+                        return self.stay(state);
+                    };
                     if !fits(cells.value(&value), class) || cells.value(&host).contains(&b'@') {
-                        return false;
+                        return self.stay(state);
                     }
                     let sub = host_sub(cells.value(&host));
                     let start = cells.text.len() as u32;
@@ -209,26 +259,35 @@ impl CompiledSite {
                 }
             };
             debug_assert!(
-                (code, hash) == self.code_of(column, cells.bytes(start, end)) || hash == 0 && code == OTHER,
+                matches!(fill, Fill::Constant(_))
+                    || (code, hash) == self.code_of(column, cells.bytes(start, end))
+                    || hash == 0 && code == OTHER,
                 "a value changed its code"
             );
             present |= bit(to);
             identity = identity.wrapping_add(hash);
             let slot = SlotState { code, cell: at, row: self.row(to, code) };
+            reach.enter(self.template.first_row(slot.row, state.words));
             state.target.push((Cell { key, start, end }, Mark { hash, rank: column.rank, slot: to }, slot));
         }
         cells.list.clear();
-        state.marks.clear();
-        state.slots.fill(SlotState::EMPTY);
+        state.clear(state.slots.len());
         for &(cell, mark, slot) in &state.target {
             cells.list.push(cell);
             state.marks.push(mark);
             state.slots[usize::from(mark.slot)] = slot;
         }
-        (state.gone, state.identity, state.present) = (0, identity, present);
+        (state.gone, state.identity, state.present, state.reach) = (0, identity, present, reach);
         state.touched |= touch::SHAPE;
         state.disordered = true;
         true
+    }
+
+    /// Nothing was changed: what a form would have got is not owed.
+    #[cold]
+    fn stay(&self, state: &mut State) -> bool {
+        state.owed.clear();
+        false
     }
 
     /// The key of a column; its name is appended to the text.

@@ -35,7 +35,7 @@ impl CompiledSite {
             self.reduce_twin(scratch);
             self.tidy(&mut scratch.cells, &mut scratch.state);
             let is_mirror = |&r: &usize| site.rules.get(r).is_some_and(mirrors);
-            if let Some(index) = scratch.fired.iter().map(|&r| usize::from(r)).find(is_mirror) {
+            if let Some(index) = scratch.fired.iter().map(usize::from).find(is_mirror) {
                 let changes = vec![Change { key: "url".into(), before: Some(before), after: Some(composed(scratch)) }];
                 let rule = Box::new(site.rules[index].clone());
                 steps.push(Step::Rule { index, rule, outcome: Outcome::Fired { changes } });
@@ -75,7 +75,8 @@ impl CompiledSite {
                 let found = value(&before, &constraint.key);
                 Outcome::Stopped { constraint, found }
             } else if self.run(program, &mut scratch.cells, &mut scratch.state) {
-                scratch.fired.push(index as u16);
+                scratch.fired.add(index as u16);
+                self.pay(&mut scratch.cells, &mut scratch.state);
                 Outcome::Fired { changes: changes(rule, &before, &pairs(scratch)) }
             } else {
                 self.idle(program, rule, &before)
