@@ -105,16 +105,17 @@ pub struct State {
 
 impl State {
     /// Empties the slots, and has so many of them. Few hold anything, and which ones is known: that is less than clearing
-    /// all.
+    /// all. Until [`present`](Self::present) says it anew it is not known: who never came so far left all to be cleared.
     #[inline(always)]
     fn clear(&mut self, slots: usize) {
         self.marks.clear();
-        if self.slots.len() != slots || slots > MOST_PRESENT {
+        let known = std::mem::replace(&mut self.present, u64::MAX);
+        if self.slots.len() != slots || slots > MOST_PRESENT || known == u64::MAX {
             self.slots.clear();
             self.slots.resize(slots, SlotState::EMPTY);
             return;
         }
-        let mut present = self.present & !EVER;
+        let mut present = known & !EVER;
         while present != 0 {
             self.slots[present.trailing_zeros() as usize] = SlotState::EMPTY;
             present &= present - 1;

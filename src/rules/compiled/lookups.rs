@@ -16,7 +16,8 @@ impl CompiledSite {
         self.own.pages.as_deref().map_or(0, |pages| pages.seen.len())
     }
 
-    /// True for a seen member, by its [`hash`](url::Split::hash), that is its own canonical URL; it need not be cut to know that.
+    /// True for a seen member, by its [`hash`](url::Split::hash), that is its own canonical URL; it need not be cut to know
+    /// that.
     #[inline]
     pub fn stands(&self, page: u64) -> bool {
         self.own.pages.as_deref().is_some_and(|pages| pages.own.contains(&page))
