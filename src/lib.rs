@@ -9,7 +9,7 @@
 //!
 //! - `model`: ids and small types that all share; records in columns; hashes that never change.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
-//! - `url`: bytes to keys and back; safe syntax (RFC 3986); the site of a host.
+//! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host.
 //! - `rules`: the one rule type, its file format, the compiled applier and its file, explanations.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates are merged.
 //! - `site`: learning one site, a pure function: operations, tree, forms, evidence, candidates, energy, laws; and the

@@ -5,7 +5,7 @@
 //!
 //! Most of the work is not done: a seen member that stands for itself is known by its bytes, before it is cut
 //! ([`CompiledSite::stands`]); the values tell which programs may act ([`rows`]), the letters of the URL which functions
-//! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`]). Rules that
+//! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`], [`reach`]). Rules that
 //! ask for nothing but their own key act while the URL is read ([`at_once`]).
 //!
 //! A site is its [`Template`], which it shares with all sites that have the same rules but for their hosts, and what is its
@@ -25,6 +25,7 @@ mod rows;
 mod settled;
 mod sorted;
 mod spans;
+mod state;
 mod stays;
 mod steps;
 mod template;
@@ -32,14 +33,15 @@ mod trace;
 
 use super::Urls;
 use super::apply::Scratch;
-use super::fired::Fired;
 use super::types::Function;
-use crate::url::{self, Cell, Fixed, KeyRef};
+use crate::url::{self, Fixed, KeyRef};
 pub use coding::{CodedOrigin, KeptOrigin};
 use hosts::Hosts;
 pub use known::Known;
 use reach::Reach;
 use serde::{Deserialize, Serialize};
+pub use state::State;
+use state::{Mark, SlotState};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -65,90 +67,6 @@ const ABSENT: u32 = 0;
 const OTHER: u32 = 1;
 /// Key of a cell that a rule left out.
 const GONE: KeyRef = KeyRef::Fixed(Fixed(u8::MAX));
-
-/// What the rules see of one URL.
-#[derive(Clone, Debug, Default)]
-pub struct State {
-    slots: Vec<SlotState>,
-    /// One a cell.
-    marks: Vec<Mark>,
-    /// Presence of the first slots, and [`EVER`].
-    present: u64,
-    /// Sum of the hashes of the pairs, where the site needs it.
-    identity: u64,
-    /// Cells that rules left out and that still stand in the list.
-    gone: usize,
-    /// Values that rules gave, cells and codes, and codes that they gave scheme and host: no byte of them was written yet.
-    owed: Vec<(u16, u32)>,
-    owed_origin: [u32; 2],
-    /// Of the first word of programs.
-    reach: Reach,
-    /// Words a row.
-    words: usize,
-    /// What the rules touched, for [`CompiledSite::settled`]: bits of [`touch`].
-    touched: u8,
-    /// What a rule between forms makes of a URL.
-    target: Vec<(Cell, Mark, SlotState)>,
-    value: Vec<u8>,
-    /// The URL that is looked up among mirrored directories.
-    composed: Vec<u8>,
-    /// Its twin, stage-1 normal.
-    twin: Vec<u8>,
-    /// The rules that fired before it went to its twin.
-    fired: Fired,
-    /// Cells were added or the order of parameters was given up.
-    disordered: bool,
-    /// What functions may find in the values, as bits of [`functions::needs`](super::functions::needs); too many do no
-    /// harm.
-    holds: u8,
-}
-
-impl State {
-    /// Empties the slots, and has so many of them. Few hold anything, and which ones is known: that is less than clearing
-    /// all. Until [`present`](Self::present) says it anew it is not known: who never came so far left all to be cleared.
-    #[inline(always)]
-    fn clear(&mut self, slots: usize) {
-        self.marks.clear();
-        let known = std::mem::replace(&mut self.present, u64::MAX);
-        if self.slots.len() != slots || slots > MOST_PRESENT || known == u64::MAX {
-            self.slots.clear();
-            self.slots.resize(slots, SlotState::EMPTY);
-            return;
-        }
-        let mut present = known & !EVER;
-        while present != 0 {
-            self.slots[present.trailing_zeros() as usize] = SlotState::EMPTY;
-            present &= present - 1;
-        }
-        debug_assert!(self.slots.iter().all(|slot| slot.code == ABSENT), "a slot of another URL");
-    }
-}
-
-/// A slot in one URL.
-#[derive(Clone, Copy, Debug)]
-struct SlotState {
-    /// Code of its value; where it is [`ABSENT`], the rest says nothing.
-    code: u32,
-    /// Place of its cell.
-    cell: u16,
-    /// Row of its value.
-    row: u16,
-}
-
-impl SlotState {
-    /// All zeros: there are more slots than keys in a URL, and all are cleared for each.
-    const EMPTY: SlotState = SlotState { code: ABSENT, cell: 0, row: 0 };
-}
-
-/// What is known of a cell beside its key and value.
-#[derive(Clone, Copy, Debug)]
-struct Mark {
-    /// Hash of the value under its key, where the slot is coded or the site needs identities.
-    hash: u64,
-    /// Place of its name in the usual order of query keys.
-    rank: u16,
-    slot: Slot,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Check {

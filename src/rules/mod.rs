@@ -1,7 +1,7 @@
 //! Rule sets: types, file format, compiled applier, explanations, what people decide about rules, exports.
 //!
 //! A URL becomes its canonical URL in [`apply`], many become theirs together in [`flight`], and lines of a file in
-//! [`lines`]; the same comes out of all three.
+//! [`lines`]; the same comes out of all three. [`RuleSet::canonicalize`] is for who brings no buffers.
 pub mod age;
 pub mod apply;
 mod canonical;

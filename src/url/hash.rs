@@ -1,6 +1,7 @@
 //! Hashes of values: what rules know a value by, and a whole URL.
 
 const MIX: u64 = 0xe703_7ed1_a0b4_28db;
+/// An odd number whose bits are well mixed: what is multiplied by it fills all 64.
 pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// 64-bit hash of a value under the seed of its key: one folded multiplication up to 16 bytes. The compiled file holds it,

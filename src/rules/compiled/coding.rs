@@ -89,7 +89,7 @@ impl CompiledSite {
         if let Some(host) = self.template.values.get(wrote[1] as usize) {
             state.holds |= host.holds;
         }
-        let may_act = reach.pass & (reach.act() | template.adders(0, present));
+        let may_act = reach.pass & (reach.act | template.adders(0, present));
         (template.awake(may_act, state.holds), done)
     }
 }

@@ -9,7 +9,7 @@ pub(super) struct Reach {
     /// At most one value does.
     but_one: u64,
     /// Some value may set these to work, or could before it changed: a program that finds nothing to do does nothing.
-    act: u64,
+    pub(super) act: u64,
     /// More than one value stopped these when one of them went: one at least is left.
     lost: u64,
     /// So it was twice: nobody knows whether one is left.
@@ -44,12 +44,6 @@ impl Reach {
     #[inline(always)]
     pub(super) fn chosen(&self, programs: u64, also: u64) -> Option<u64> {
         (self.unknown & programs == 0).then_some(self.pass & (self.act | also))
-    }
-
-    /// What the same values come to that set programs to work.
-    #[inline(always)]
-    pub(super) fn act(&self) -> u64 {
-        self.act
     }
 }
 

@@ -1,0 +1,112 @@
+//! What is known of one URL while rules work on it, beside its pairs: a slot for each key that rules mention, a mark for each
+//! pair, and what became of both.
+
+use super::reach::Reach;
+use super::{ABSENT, EVER, MOST_PRESENT, Slot};
+use crate::rules::fired::Fired;
+use crate::url::Cell;
+
+/// What the rules see of one URL.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub(super) slots: Vec<SlotState>,
+    /// One a cell.
+    pub(super) marks: Vec<Mark>,
+    /// Presence of the first slots, and [`EVER`].
+    pub(super) present: u64,
+    /// Sum of the hashes of the pairs, where the site needs it.
+    pub(super) identity: u64,
+    /// Cells that rules left out and that still stand in the list.
+    pub(super) gone: usize,
+    /// Values that rules gave, cells and codes, and codes that they gave scheme and host: no byte of them was written yet.
+    pub(super) owed: Vec<(u16, u32)>,
+    pub(super) owed_origin: [u32; 2],
+    /// Of the first word of programs.
+    pub(super) reach: Reach,
+    /// Words a row.
+    pub(super) words: usize,
+    /// What the rules touched, for [`Template::settled`](super::Template::settled): bits of [`touch`](super::touch).
+    pub(super) touched: u8,
+    /// What a rule between forms makes of a URL.
+    pub(super) target: Vec<(Cell, Mark, SlotState)>,
+    pub(super) value: Vec<u8>,
+    /// The URL that is looked up among mirrored directories.
+    pub(super) composed: Vec<u8>,
+    /// Its twin, stage-1 normal.
+    pub(super) twin: Vec<u8>,
+    /// The rules that fired before it went to its twin.
+    pub(super) fired: Fired,
+    /// Cells were added or the order of parameters was given up.
+    pub(super) disordered: bool,
+    /// What functions may find in the values, as bits of [`needs`](crate::rules::functions::needs); too many do no harm.
+    pub(super) holds: u8,
+}
+
+impl State {
+    /// Empties the slots, and has so many of them. Few hold anything, and which ones is known: that is less than clearing
+    /// all. Until [`present`](Self::present) says it anew it is not known: who never came so far left all to be cleared.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, slots: usize) {
+        self.marks.clear();
+        let known = std::mem::replace(&mut self.present, u64::MAX);
+        if self.slots.len() != slots || slots > MOST_PRESENT || known == u64::MAX {
+            self.slots.clear();
+            self.slots.resize(slots, SlotState::EMPTY);
+            return;
+        }
+        let mut present = known & !EVER;
+        while present != 0 {
+            self.slots[present.trailing_zeros() as usize] = SlotState::EMPTY;
+            present &= present - 1;
+        }
+        debug_assert!(self.slots.iter().all(|slot| slot.code == ABSENT), "a slot of another URL");
+    }
+}
+
+/// A slot in one URL.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlotState {
+    /// Code of its value; where it is [`ABSENT`], the rest says nothing.
+    pub(super) code: u32,
+    /// Place of its cell.
+    pub(super) cell: u16,
+    /// Row of its value.
+    pub(super) row: u16,
+}
+
+impl SlotState {
+    /// All zeros: there are more slots than keys in a URL, and sometimes all are cleared.
+    pub(super) const EMPTY: SlotState = SlotState { code: ABSENT, cell: 0, row: 0 };
+}
+
+/// What is known of a cell beside its key and value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// Hash of the value under its key, where the slot is coded or the site needs identities.
+    pub(super) hash: u64,
+    /// Place of its name in the usual order of query keys.
+    pub(super) rank: u16,
+    pub(super) slot: Slot,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_of_another_url_are_cleared_also_where_nobody_said_which_they_are() {
+        let full = SlotState { code: 7, cell: 1, row: 2 };
+        let mut state = State::default();
+        for slots in [5, 5, 3, 70, 70, 5] {
+            for said in [true, false] {
+                state.clear(slots);
+                assert!(state.slots.len() == slots && state.slots.iter().all(|slot| slot.code == ABSENT), "{slots}");
+                state.slots[2] = full;
+                *state.slots.last_mut().expect("slots") = full;
+                if said {
+                    state.present = EVER | 1 << 2 | 1u64.checked_shl(slots as u32 - 1).unwrap_or_default();
+                }
+            }
+        }
+    }
+}
