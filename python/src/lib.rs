@@ -120,9 +120,10 @@ impl RuleSet {
     /// The canonical URL with the site and the rules that fired.
     fn explain(&self, url: &str) -> Canonical {
         let current = self.rules.current();
-        let undust::rules::Canonical { url, site, rules, invalid } = current.canonicalize(url);
-        let rules = rules.iter().map(|id| id.to_string()).collect();
-        Canonical { url: url.into_owned(), site: site.map(str::to_owned), rules, invalid }
+        let canonical = current.canonicalize(url);
+        let site = canonical.site().map(str::to_owned);
+        let rules = canonical.rules.iter().map(|id| id.to_string()).collect();
+        Canonical { url: canonical.url.into_owned(), site, rules, invalid: canonical.invalid }
     }
 
     /// The sites that have rules, sorted.

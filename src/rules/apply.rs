@@ -5,6 +5,7 @@
 //! Laws, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
 //! stage-1 form); the output is stage-1 normal and stays on a host of the site.
 
+use super::applied::{Applied, Outcome};
 use super::claims::{AMBIGUOUS, Claims};
 use super::compiled::{CompiledSite, KeptOrigin, Known, State, Templates};
 use super::explain::Step;
@@ -132,21 +133,6 @@ impl Compiled {
     }
 }
 
-/// What became of one URL, borrowed from the scratch it was made in.
-#[derive(Clone, Copy, Debug)]
-pub struct Applied<'s> {
-    /// The canonical URL; the input itself where it is not valid.
-    pub url: &'s [u8],
-    /// Index of the site in [`RuleSet::sites`], where one claims the host.
-    pub site: Option<u32>,
-    /// The rules that fired, as indices into the site's `rules`; none for a seen member that stands for itself.
-    pub fired: &'s Fired,
-    /// A seen member or a look-up decided the canonical URL.
-    pub looked_up: bool,
-    /// Not an absolute http or https URL: it came out unchanged.
-    pub invalid: bool,
-}
-
 /// Buffers of one thread, reused from URL to URL: no allocation in the steady state.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
@@ -272,21 +258,42 @@ impl RuleSet {
 
     /// As [`canonicalize`](Self::canonicalize) into reused buffers. `site` forces the site by its index (a record's own
     /// label); `None` lets the host decide: the exact host, else its registrable domain where one site claims it.
-    pub fn apply<'s>(&self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
-        let mut origins = std::mem::take(&mut scratch.origins);
-        let (site, looked_up, invalid) = match self.apply_behind(url, site, scratch, origins.get_or_insert_default()) {
-            Some((site, looked_up)) => (site, looked_up, false),
-            None => {
-                scratch.out.clear();
-                scratch.out.extend_from_slice(url);
-                (None, false, true)
-            }
-        };
-        scratch.origins = origins;
-        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid }
+    #[inline]
+    pub fn apply<'s>(&'s self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
+        let (site, outcome) = self.outcome(url, site, scratch);
+        self.applied(site, outcome, scratch)
     }
 
-    /// The same, with the last origins: site, and whether a member decided; `None` for what is no URL.
+    /// What became of the URL that was applied last in `scratch`.
+    #[inline]
+    fn applied<'s>(&'s self, site: Option<u32>, outcome: Outcome, scratch: &'s Scratch) -> Applied<'s> {
+        let url = self.member(site, outcome).map_or(&scratch.out[..], str::as_bytes);
+        let (looked_up, invalid) = (outcome.is_looked_up(), outcome == Outcome::Invalid);
+        Applied { url, site, fired: &scratch.fired, looked_up, invalid }
+    }
+
+    /// The seen member that stands for a URL of this site.
+    #[inline]
+    pub(super) fn member(&self, site: Option<u32>, outcome: Outcome) -> Option<&str> {
+        match (outcome, &self.compiled[site? as usize].0) {
+            (Outcome::Member(member), Compiled::Undust(compiled)) => compiled.seen_member(Some(member)),
+            _ => None,
+        }
+    }
+
+    /// As [`apply`](Self::apply): the site, and where the canonical URL is.
+    pub(super) fn outcome(&self, url: &[u8], site: Option<u32>, scratch: &mut Scratch) -> (Option<u32>, Outcome) {
+        let mut origins = std::mem::take(&mut scratch.origins);
+        let outcome = self.apply_behind(url, site, scratch, origins.get_or_insert_default()).unwrap_or_else(|| {
+            scratch.out.clear();
+            scratch.out.extend_from_slice(url);
+            (None, Outcome::Invalid)
+        });
+        scratch.origins = origins;
+        outcome
+    }
+
+    /// The same, with the last origins; `None` for what is no URL.
     #[inline(always)]
     fn apply_behind(
         &self,
@@ -294,10 +301,12 @@ impl RuleSet {
         site: Option<u32>,
         scratch: &mut Scratch,
         origins: &mut Origins,
-    ) -> Option<(Option<u32>, bool)> {
+    ) -> Option<(Option<u32>, Outcome)> {
         scratch.fired.clear();
         let met = origins.find(url, self.number);
-        let split = url::normalize_behind(met.origin(), url, &mut scratch.cells.text).ok()?;
+        // Where it stands, it is read next: a copy of what was just written in pieces waits for them.
+        let mut split = url::Split::default();
+        url::normalize_behind(met.origin(), url, &mut scratch.cells.text, &mut split).ok()?;
         let (site, place) = match (site, met) {
             (None, Met::Known(place)) => (place.site, Some(place)),
             (Some(forced), Met::Known(place)) => (site, Some(place).filter(|place| place.site == Some(forced))),
@@ -316,7 +325,7 @@ impl RuleSet {
             }
             if compiled.stands(split.hash) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-                return Some((site, true));
+                return Some((site, Outcome::Itself));
             }
         }
         let coded = place.and_then(|place| origins.coded(place));
@@ -340,13 +349,13 @@ impl RuleSet {
 
     /// As [`apply`](Self::apply), for the URL that [`Scratch::normalize`] left with these parts. Rules fire on a seen
     /// member that is its own canonical URL, too, before it is looked up.
-    pub fn apply_normal<'s>(&self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
+    pub fn apply_normal<'s>(&'s self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         scratch.fired.clear();
-        let looked_up = self.apply_split(split, site, scratch, None);
-        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid: false }
+        let outcome = self.apply_split(split, site, scratch, None);
+        self.applied(site, outcome, scratch)
     }
 
-    /// The same: true where a member decided.
+    /// The same: where the canonical URL is.
     #[inline]
     fn apply_split(
         &self,
@@ -354,7 +363,7 @@ impl RuleSet {
         site: Option<u32>,
         scratch: &mut Scratch,
         origin: KeptOrigin<'_>,
-    ) -> bool {
+    ) -> Outcome {
         match site.map(|site| &self.compiled[site as usize].0) {
             Some(Compiled::Undust(compiled)) if !compiled.is_trivial() => {
                 let length = scratch.cells.text.len();
@@ -365,17 +374,16 @@ impl RuleSet {
             Some(Compiled::Published(compiled)) => {
                 let rule = compiled.canonicalize(&scratch.cells.text, &mut scratch.out);
                 rule.into_iter().for_each(|rule| scratch.fired.add(rule));
-                false
+                Outcome::Made
             }
             _ => {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-                false
+                Outcome::Made
             }
         }
     }
 
-    /// Puts together what the rules of the site reduced a URL to, `length` bytes in stage-1 form, and asks the laws; true
-    /// where a member decided.
+    /// Puts together what the rules of the site reduced a URL to, `length` bytes in stage-1 form, and asks the laws.
     #[inline(always)]
     pub(super) fn conclude(
         &self,
@@ -385,17 +393,21 @@ impl RuleSet {
         length: usize,
         site: Option<u32>,
         scratch: &mut Scratch,
-    ) -> bool {
-        let looked_up = compiled.conclude(member, length, scratch);
-        let acted = looked_up || !scratch.fired.is_empty();
-        debug_assert!(!acted || !compiled.stays() || self.keeps_site(site, split, scratch));
-        if acted && !compiled.stays() && !self.keeps_site(site, split, scratch) {
+    ) -> Outcome {
+        let outcome = compiled.conclude(member, length, scratch).map_or(Outcome::Made, Outcome::Member);
+        let acted = outcome.is_looked_up() || !scratch.fired.is_empty();
+        let keeps_site = |scratch: &Scratch| {
+            let out = self.member(site, outcome).map_or(&scratch.out[..], str::as_bytes);
+            self.keeps_site(site, split, &scratch.cells.text, out)
+        };
+        debug_assert!(!acted || !compiled.stays() || keeps_site(scratch));
+        if acted && !compiled.stays() && !keeps_site(scratch) {
             scratch.fired.clear();
             scratch.cells.text.truncate(length);
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-            return false;
+            return Outcome::Made;
         }
-        looked_up
+        outcome
     }
 
     /// The steps of the rules of `site` on a URL, and what they make of it before the laws are asked; `None` for a site
@@ -408,9 +420,8 @@ impl RuleSet {
         Some(compiled.trace(&split, self.sites.get(site)?, &mut scratch, steps))
     }
 
-    /// Law: the output stays on a host of the site. `scratch.cells.text` still starts with the stage-1 form of the input.
-    fn keeps_site(&self, site: Option<u32>, split: &url::Split, scratch: &Scratch) -> bool {
-        let (text, out) = (&scratch.cells.text, &scratch.out);
+    /// Law: the output stays on a host of the site. The text still starts with the stage-1 form of the input.
+    fn keeps_site(&self, site: Option<u32>, split: &url::Split, text: &[u8], out: &[u8]) -> bool {
         let same = split.path.0 as usize;
         if out.len() > same && text[..=same] == out[..=same] {
             return true;

@@ -321,19 +321,17 @@ impl CompiledSite {
         &self.own
     }
 
-    /// Composes the URL that was reduced, `length` bytes in stage-1 form, into `scratch.out`, or puts the member there that
-    /// stands for it; true where one does.
+    /// The seen member that stands for the URL that was reduced, `length` bytes in stage-1 form; where none does, the URL is
+    /// composed into `scratch.out`.
     #[inline]
-    pub fn conclude(&self, member: Option<u32>, length: usize, scratch: &mut Scratch) -> bool {
-        if let Some(url) = self.seen_member(member) {
-            scratch.out.clear();
-            scratch.out.extend_from_slice(url);
-            return true;
+    pub fn conclude(&self, member: Option<u32>, length: usize, scratch: &mut Scratch) -> Option<u32> {
+        if member.is_some() && self.seen_member(member).is_some() {
+            return member;
         }
         if scratch.fired.is_empty() {
             scratch.cells.text.truncate(length);
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
-            return false;
+            return None;
         }
         self.tidy_cells(&mut scratch.cells, &mut scratch.state);
         url::compose(&scratch.cells, &mut scratch.out);
@@ -345,7 +343,7 @@ impl CompiledSite {
             scratch.cells.text.truncate(length);
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
         }
-        false
+        None
     }
 
     /// True when the URL in `out` is stage-1 normal and canonicalizes to itself. Keeps `cells.text` and `fired`.
@@ -359,7 +357,7 @@ impl CompiledSite {
             Ok(split) if scratch.cells.text == scratch.out => {
                 self.reduce(&split, scratch, None);
                 match self.seen_member(self.member(scratch)) {
-                    Some(url) => url == scratch.out,
+                    Some(url) => url.as_bytes() == scratch.out,
                     // What was cut and is not changed composes to the same bytes.
                     None if scratch.fired.is_empty() && !self.template.cut.semicolons => true,
                     None => {

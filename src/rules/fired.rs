@@ -4,11 +4,19 @@ use std::fmt;
 
 /// Rules that fired on one URL, as indices into the rules of its site: each once, ascending. The first 64, which is all that
 /// most sites have, are bits of a word: nobody has to put them in order, nor to ask for memory for them.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub struct Fired {
     first: u64,
     /// Ascending.
     others: Vec<u16>,
+}
+
+/// Without a call where all of them are bits.
+impl Clone for Fired {
+    #[inline]
+    fn clone(&self) -> Fired {
+        Fired { first: self.first, others: if self.others.is_empty() { Vec::new() } else { self.others.clone() } }
+    }
 }
 
 /// Rules that are bits.

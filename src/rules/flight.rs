@@ -6,7 +6,8 @@
 //! in the time of one. A rule set that is in the cache anyway takes its URLs one at a time. Nothing but time depends on
 //! it: `cargo bench --bench open` tells how much for many sites, `scripts/bench --only normalize` for many pages.
 
-use super::apply::{Applied, Compiled, RuleSet, Scratch};
+use super::applied::{Applied, Outcome};
+use super::apply::{Compiled, RuleSet, Scratch};
 use super::compiled::CompiledSite;
 use super::origins::{Met, Origins};
 use crate::model::hash64;
@@ -127,8 +128,18 @@ fn fly(rules: &RuleSet, ways: &mut [Way], origins: &mut Origins) {
 
 impl Way {
     fn fly_alone(&mut self, rules: &RuleSet, url: &[u8]) {
-        let Applied { site, looked_up, invalid, .. } = rules.apply(url, None, &mut self.scratch);
-        (self.site, self.looked_up, self.invalid) = (site, looked_up, invalid);
+        let (site, outcome) = rules.outcome(url, None, &mut self.scratch);
+        (self.site, self.invalid) = (site, outcome == Outcome::Invalid);
+        self.take(rules, outcome);
+    }
+
+    /// Takes the canonical URL along: it outlives what it came from.
+    fn take(&mut self, rules: &RuleSet, outcome: Outcome) {
+        self.looked_up = outcome.is_looked_up();
+        if let Some(url) = rules.member(self.site, outcome) {
+            self.scratch.out.clear();
+            self.scratch.out.extend_from_slice(url.as_bytes());
+        }
     }
 
     /// Stage 1.
@@ -137,15 +148,15 @@ impl Way {
         scratch.fired.clear();
         (self.site, self.looked_up) = (None, false);
         self.met = origins.find(url, rules);
-        let split = url::normalize_behind(self.met.origin(), url, &mut scratch.cells.text);
-        self.invalid = split.is_err();
+        let normal = url::normalize_behind(self.met.origin(), url, &mut scratch.cells.text, &mut self.split);
+        self.invalid = normal.is_err();
         self.landed = self.invalid;
-        match split {
-            Ok(split) => {
-                (self.split, self.length) = (split, scratch.cells.text.len());
-                self.met = self.met.unless_odd(url, &scratch.cells.text, &split);
+        match normal {
+            Ok(()) => {
+                self.length = scratch.cells.text.len();
+                self.met = self.met.unless_odd(url, &scratch.cells.text, &self.split);
                 if self.met.origin().is_none() {
-                    self.host = hash64(scratch.host(&split));
+                    self.host = hash64(scratch.host(&self.split));
                 }
             }
             Err(_) => {
@@ -199,7 +210,8 @@ impl Way {
 
     fn land(&mut self, rules: &RuleSet) {
         if let Some(site) = self.compiled(rules) {
-            self.looked_up = rules.conclude(site, self.member, &self.split, self.length, self.site, &mut self.scratch);
+            let outcome = rules.conclude(site, self.member, &self.split, self.length, self.site, &mut self.scratch);
+            self.take(rules, outcome);
             self.landed = true;
         }
     }

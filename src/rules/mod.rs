@@ -3,6 +3,7 @@
 //! A URL becomes its canonical URL in [`apply`], many become theirs together in [`flight`], and lines of a file in
 //! [`lines`]; the same comes out of all three. [`RuleSet::canonicalize`] is for who brings no buffers.
 pub mod age;
+mod applied;
 pub mod apply;
 mod canonical;
 mod claims;
@@ -29,7 +30,8 @@ mod stages;
 pub mod stops;
 pub mod types;
 mod urls;
-pub use apply::{Applied, Compiler, Lean, LeanSite, RuleSet, Scratch};
+pub use applied::Applied;
+pub use apply::{Compiler, Lean, LeanSite, RuleSet, Scratch};
 pub use canonical::{Canonical, FiredRules};
 pub use fired::Fired;
 pub use flight::Flight;

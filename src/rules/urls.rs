@@ -46,16 +46,10 @@ impl Urls {
     }
 
     /// The URL at `index`, where there is one.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<&str> {
         let (start, end) = self.range(index)?;
         Some(&self.0.text[start..end])
-    }
-
-    /// Its bytes.
-    #[inline]
-    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
-        let (start, end) = self.range(index)?;
-        Some(&self.0.text.as_bytes()[start..end])
     }
 
     fn range(&self, index: usize) -> Option<(usize, usize)> {

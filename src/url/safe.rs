@@ -93,15 +93,22 @@ pub enum Invalid {
 /// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified. Of several
 /// reasons the first of scheme, length, control character, host is given.
 pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
-    normalize_behind(None, url, out)
+    let mut split = Split::default();
+    normalize_behind(None, url, out, &mut split).map(|()| split)
 }
 
 /// As [`normalize`], for a URL that starts with this `origin`, which is known to come out as it goes in and to be a host
-/// alone behind its scheme: nothing of it is looked at.
+/// alone behind its scheme: nothing of it is looked at. Where its parts stand is written to `to`, which says nothing where
+/// there is an error.
 ///
 /// # Errors
 /// As [`normalize`].
-pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
+pub(crate) fn normalize_behind(
+    origin: Option<Origin>,
+    url: &[u8],
+    out: &mut Vec<u8>,
+    to: &mut Split,
+) -> Result<(), Invalid> {
     out.clear();
     let (https, start, lower) = match origin {
         Some(Origin { https, start, .. }) => (https, start, true),
@@ -130,7 +137,8 @@ pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec
         // Without escapes there is no dot segment unless a dot stands behind a slash.
         if !slash_dot(out, &split) {
             out.truncate(url.len());
-            return Ok(split);
+            *to = split;
+            return Ok(());
         }
     }
     out.clear();
@@ -179,7 +187,8 @@ pub(crate) fn normalize_behind(origin: Option<Origin>, url: &[u8], out: &mut Vec
         split = marked(split, out, length);
         out.truncate(length);
     }
-    Ok(split)
+    *to = split;
+    Ok(())
 }
 
 /// True where a dot stands behind a slash in the path of a URL behind which zeros stand.

@@ -151,7 +151,7 @@ struct Url<'s> {
 }
 
 /// The canonical URL; `None` where the URL is none.
-fn canonical<'s>(rules: &RuleSet, url: &[u8], scratch: &'s mut Scratch) -> Option<Url<'s>> {
+fn canonical<'s>(rules: &'s RuleSet, url: &[u8], scratch: &'s mut Scratch) -> Option<Url<'s>> {
     // Lines are bytes; what is not UTF-8 is no URL.
     std::str::from_utf8(url).ok()?;
     let applied = rules.apply(url, None, scratch);

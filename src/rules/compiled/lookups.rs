@@ -39,8 +39,8 @@ impl CompiledSite {
 
     /// The URL of a seen member.
     #[inline]
-    pub(super) fn seen_member(&self, member: Option<u32>) -> Option<&[u8]> {
-        self.own.pages.as_deref()?.seen.bytes(member? as usize)
+    pub fn seen_member(&self, member: Option<u32>) -> Option<&str> {
+        self.own.pages.as_deref()?.seen.get(member? as usize)
     }
 
     /// Loads where the URL of a member stands; what it gives says nothing.
@@ -50,7 +50,7 @@ impl CompiledSite {
 
     /// Loads the URL of a member; what it gives says nothing.
     pub fn fetch_member(&self, member: Option<u32>) -> u64 {
-        let url = self.seen_member(member).unwrap_or_default();
+        let url = self.seen_member(member).unwrap_or_default().as_bytes();
         url.first().into_iter().chain(url.last()).fold(0, |all, &byte| all ^ u64::from(byte))
     }
 

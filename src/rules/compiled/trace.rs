@@ -42,8 +42,7 @@ impl CompiledSite {
             }
         }
         let from = composed(scratch);
-        let Some(to) = self.seen_member(self.member(scratch)).map(|url| String::from_utf8_lossy(url).into_owned())
-        else {
+        let Some(to) = self.seen_member(self.member(scratch)).map(str::to_owned) else {
             return from;
         };
         // A member whose own look-up was claimed by its own pairs stands for them; another one is an alias.
