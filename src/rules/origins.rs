@@ -50,8 +50,7 @@ struct Known {
     /// Number of the rule set; none has 0.
     rules: u64,
     site: Option<u32>,
-    length: u32,
-    text: [u8; *LENGTHS.end()],
+    ends: Ends,
     coded: Option<CodedOrigin>,
 }
 
@@ -69,8 +68,7 @@ impl Origins {
         let Some(ends) = Ends::of(&url[..origin.end]) else { return Met::New };
         let hash = ends.hash();
         if let Some(known) = self.kept.get(usize::from(self.index[(hash >> 56) as usize]))
-            && let Some(other) = known.text.get(..known.length as usize).and_then(Ends::of)
-            && other == ends
+            && known.ends == ends
             && known.rules == rules
         {
             return Met::Known(Place { number: known.number, site: known.site, origin });
@@ -82,9 +80,9 @@ impl Origins {
     /// Keeps an origin, the first bytes of this text, under a hash that was [met again](Met::Again).
     #[cold]
     pub(super) fn keep(&mut self, hash: u64, rules: u64, site: Option<u32>, origin: &[u8]) {
-        let (number, length) = (self.count, origin.len() as u32);
-        let mut known = Known { number, rules, site, length, text: [0; *LENGTHS.end()], coded: None };
-        known.text[..origin.len()].copy_from_slice(origin);
+        let Some(ends) = Ends::of(origin) else { return };
+        let number = self.count;
+        let known = Known { number, rules, site, ends, coded: None };
         let at = number as usize % KEPT;
         self.index[(hash >> 56) as usize] = at as u8;
         match self.kept.get_mut(at) {

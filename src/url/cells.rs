@@ -113,43 +113,50 @@ impl Cells {
         self.fixed(key, start, self.text.len() as u32);
     }
 
-    /// Cuts a path whose marks are known; false where it is too deep.
+    /// Cuts a path whose marks are known; false, and nothing is cut, where its depth has more than a digit.
     #[inline(always)]
     fn cut_short_path(&mut self, split: &Split, cut: Cut) -> bool {
         let ((start, end), Marks { slashes, dots, .. }) = (split.path, split.marks);
         let length = (end - start) as usize;
         let last = highest(slashes);
-        let trailing = last + 1 == length;
-        let mut depth = slashes.count_ones() as usize - usize::from(trailing);
-        if depth + 1 >= MAX_SEGMENTS {
-            return false;
-        }
         // The last dot of a segment, 0 for none, counted from the start of the path as its ends are.
         let dot = |from: usize, to: usize| highest(dots & below(to) & !below(from));
-        let mut slash = trailing && depth > 0;
-        if !trailing {
+        // Where segments end.
+        let mut ends = slashes & !1;
+        let mut slash = ends != 0;
+        if last + 1 != length {
             let at = dot(last + 1, length);
             if at > 0 && segment::is_index(self.bytes(start + last as u32 + 1, end), at - last - 1) {
-                depth -= 1;
                 self.fixed(Fixed::INDEX, start + last as u32 + 1, end);
-                slash = depth > 0;
+            } else {
+                ends |= 1 << length;
+                slash = false;
             }
         }
         if slash {
             // With an index the last byte is not the slash; any one-byte slash serves as the value.
             self.fixed(Fixed::TRAILING_SLASH, start, start + 1);
         }
-        self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
+        // How deep it is shows when it is cut.
+        let depth = self.text.len();
+        self.fixed_text(Fixed::DEPTH, |text| text.push(b'0'));
         let delimiters = marks::delimiters(&self.text, start as usize, cut.delimiters);
-        let (mut from, mut ends) = (1, slashes & !1);
-        for i in 0..depth {
+        let (mut from, mut segments) = (1, 0);
+        while ends != 0 {
+            if segments == 9 {
+                self.text.truncate(depth);
+                self.list.truncate(2);
+                return false;
+            }
             let to = lowest(ends, length);
-            ends &= ends.wrapping_sub(1);
+            ends &= ends - 1;
             let segment = (start + from as u32, start + to as u32, start + dot(from, to) as u32);
             let groups = marks::groups(delimiters, from, to);
-            self.cut_segment(i, segment, i + 1 == depth && !slash, groups);
+            self.cut_segment(segments, segment, ends == 0 && !slash, groups);
             from = to + 1;
+            segments += 1;
         }
+        self.text[depth] += segments as u8;
         true
     }
 
@@ -415,83 +422,4 @@ impl Doubled {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::url::normalize;
-
-    /// A URL of pieces that cuts look at.
-    fn url(mut random: u64) -> String {
-        const PIECES: [&str; 24] = [
-            "/",
-            "/",
-            "/",
-            "?",
-            "&",
-            "&",
-            "=",
-            "=",
-            ".",
-            "a",
-            "bc",
-            "page",
-            "12",
-            ".html",
-            "index.php",
-            ";",
-            "#",
-            "//",
-            "%2F",
-            ":",
-            ",",
-            "A",
-            "a-long-slug-of-words",
-            "",
-        ];
-        let mut text = String::from("http://a.example/");
-        for _ in 0..random % 40 {
-            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            text.push_str(PIECES[(random >> 33) as usize % PIECES.len()]);
-        }
-        text
-    }
-
-    #[test]
-    fn known_marks_cut_as_bytes_do() {
-        let (mut known, mut bytes) = (Cells::default(), Cells::default());
-        let mut short = 0;
-        for n in 0..200_000u64 {
-            let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
-            let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
-            let without = Split { marks: Marks::default(), ..split };
-            let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0 };
-            bytes.text.clone_from(&known.text);
-            known.cut(&split, cut);
-            bytes.cut(&without, cut);
-            assert_eq!(known.list, bytes.list, "{url}");
-            assert_eq!((&known.text, &known.names), (&bytes.text, &bytes.names), "{url}");
-            assert_eq!(known.query_from, bytes.query_from, "{url}");
-            short += usize::from(split.marks.path && split.marks.query);
-        }
-        assert!(short > 20_000, "{short}");
-    }
-
-    #[test]
-    fn marks_are_known_up_to_a_length() {
-        let mut cells = Cells::default();
-        for length in 60..70 {
-            let long = "a".repeat(length - 1);
-            for (url, path, query) in [
-                (format!("http://a/{long}"), length < 64, true),
-                (format!("http://a/b?{long}="), true, length < 64),
-                (format!("http://a/{long}?{long}&"), length < 64, length < 64),
-            ] {
-                let split = normalize(url.as_bytes(), &mut cells.text).expect("a URL");
-                assert_eq!((split.marks.path, split.marks.query), (path, query), "{url}");
-                cells.cut(&split, Cut::default());
-                let mut again = Vec::new();
-                crate::url::compose(&cells, &mut again);
-                assert_eq!(again, url.as_bytes());
-            }
-        }
-    }
-}
+mod tests;

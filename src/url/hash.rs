@@ -26,16 +26,24 @@ pub(crate) fn hash_in(text: &[u8], start: u32, end: u32, seed: u64) -> u64 {
     }
 }
 
-/// Of the last bytes, up to 16, of these.
+/// Of sixteen bytes those that are a value of so many: its last ones.
+const LAST: [[u64; 2]; 17] = {
+    let mut masks = [[0; 2]; 17];
+    let mut bytes = 1;
+    while bytes <= 16 {
+        let mask = u128::MAX << (128 - 8 * bytes);
+        masks[bytes] = [mask as u64, (mask >> 64) as u64];
+        bytes += 1;
+    }
+    masks
+};
+
+/// Of the last bytes, up to 16, of these. They stay where they are: others are masked, which is less than to shift them out.
 #[inline(always)]
 fn short(last: &[u8; 16], length: usize, seed: u64) -> u64 {
-    let (before, last) = last.split_at(8);
-    let word = |half: &[u8]| u64::from_le_bytes(*half.first_chunk().expect("eight bytes"));
-    // Half of the bits at a time: all 64 are one shift too many.
-    let from = |word: u64, bytes: usize| word >> (4 * bytes) >> (4 * bytes);
-    let before = from(word(before), 8.min(16 - length));
-    let last = from(word(last), 8usize.saturating_sub(length));
-    fold(before ^ seed.wrapping_add((length as u64).wrapping_mul(STEP)), last ^ MIX)
+    let (last, [low, high]) = (u128::from_le_bytes(*last), LAST[length]);
+    let seed = seed.wrapping_add((length as u64).wrapping_mul(STEP));
+    fold(last as u64 & low ^ seed, (last >> 64) as u64 & high ^ MIX)
 }
 
 /// Of a value of more than 16 bytes.

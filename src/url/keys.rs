@@ -212,8 +212,9 @@ pub fn host_sub(host: &[u8]) -> usize {
 pub fn push_number(out: &mut Vec<u8>, number: u64) {
     if number >= 10 {
         push_tens(out, number / 10);
+        return out.push(b'0' + (number % 10) as u8);
     }
-    out.push(b'0' + (number % 10) as u8);
+    out.push(b'0' + number as u8);
 }
 
 #[cold]

@@ -76,21 +76,28 @@ impl CompiledSite {
             let mark = coding.fixed(Fixed::ORDER.0, at as u16, Value::of(&cells.list[at], cells));
             marks.insert(at, mark);
         }
-        let Coding { present, identity, empty, reach, row_words, mut gone, wrote, done, touched, .. } = coding;
-        state.holds |= if empty { EMPTY } else { 0 };
-        (state.present, state.identity) = (present, identity);
-        (state.gone, state.touched, state.disordered) = (gone.count_ones() as usize, touched, disordered);
+        state.holds |= if coding.empty { EMPTY } else { 0 };
+        state.present = coding.present;
+        state.identity = coding.identity;
+        state.touched = coding.touched;
+        state.disordered = disordered;
+        state.gone = 0;
+        let mut gone = coding.gone;
         while gone != 0 {
             cells.list[gone.trailing_zeros() as usize].key = GONE;
+            state.gone += 1;
             gone &= gone - 1;
         }
-        (state.owed_origin, state.reach, state.words) = (wrote, reach, row_words);
+        state.words = coding.row_words;
+        state.reach = coding.reach;
+        let [scheme, host] = coding.wrote;
+        state.owed_origin = [scheme, host];
         state.owed.clear();
-        if let Some(host) = self.template.values.get(wrote[1] as usize) {
+        if let Some(host) = self.template.values.get(host as usize) {
             state.holds |= host.holds;
         }
-        let may_act = reach.pass & (reach.act | template.adders(0, present));
-        (template.awake(may_act, state.holds), done)
+        let may_act = coding.reach.pass & (coding.reach.act | template.adders(0, coding.present));
+        (template.awake(may_act, state.holds), coding.done)
     }
 }
 
@@ -205,9 +212,12 @@ impl<'s> Coding<'s> {
                 *slot = state;
             }
         }
-        (self.present, self.identity) = (known.present, known.identity);
-        (self.reach, self.done) = (known.reach, known.done);
-        (self.wrote, self.touched) = (known.wrote, known.touched);
+        self.present = known.present;
+        self.identity = known.identity;
+        self.reach = known.reach;
+        self.done = known.done;
+        self.wrote = known.wrote;
+        self.touched = known.touched;
     }
 
     /// The next query key, by its place in the usual order and its name.
@@ -264,7 +274,24 @@ impl<'s> Coding<'s> {
         if slot == NO_FIXED {
             return self.other(NO_RANK, value, fixed_seed(number));
         }
+        if number == Fixed::DEPTH.0
+            && let &[digit] = value.bytes()
+            && let Some(&code) = self.template.depths.get(usize::from(digit.wrapping_sub(b'0')))
+            && u32::from(code) != ABSENT
+        {
+            return self.depth(usize::from(slot), at, code);
+        }
         self.slotted(usize::from(slot), at, value)
+    }
+
+    /// A depth that rules mention; none sets it while the URL is read.
+    #[inline(always)]
+    fn depth(&mut self, slot: usize, at: u16, code: u16) -> Mark {
+        debug_assert!(self.template.columns[slot].at_once == NO_PROGRAM, "a rule that sets the depth");
+        let Constant { hash, row, .. } = self.template.values[usize::from(code)];
+        self.identity = self.identity.wrapping_add(hash);
+        self.note(slot, SlotState { code: u32::from(code), cell: at, row });
+        Mark { hash, rank: self.template.columns[slot].rank, slot: slot as Slot }
     }
 
     /// A cell with a name, by the hash of the name.

@@ -404,6 +404,12 @@ impl Template {
         self.named = Index::new(self.columns[fixed..].iter().map(|c| c.seed), fixed as u32);
         let from = FIRST_HOST + self.hosts as usize;
         self.codes = Index::new(self.values[from..].iter().map(|v| v.hash), from as u32);
+        let slot = self.fixed().get(usize::from(Fixed::DEPTH.0)).filter(|&&slot| slot != NO_FIXED);
+        if let Some(column) = slot.map(|&slot| self.columns[usize::from(slot)]).filter(|column| column.coded) {
+            let code = |digit: u8| self.codes.find(hash(&[digit], column.seed), |code| self.values[code as usize].hash);
+            let known = |digit: u8| code(digit).and_then(|code| u16::try_from(code).ok()).unwrap_or(ABSENT as u16);
+            self.depths = std::array::from_fn(|depth| known(b'0' + depth as u8));
+        }
     }
 
     /// Slots that have a bit.

@@ -3,16 +3,18 @@
 //! They run behind all other rules, since a directory is known by the URLs that those compose; what lies at the twin is
 //! reduced by the same rules once more.
 
-use super::{CompiledSite, GONE, NO_RULE, touch};
+use super::{CompiledSite, GONE, NO_RULE, State, touch};
 use crate::rules::apply::Scratch;
 use crate::rules::types::{Operation, PREFIX, SiteRules, Test};
-use crate::url::{self, Cells, Fixed, KeyRef};
+use crate::url::{self, Cell, Cells, Fixed, KeyRef};
 use serde::{Deserialize, Serialize};
 
 /// A directory and its twin.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Mirror {
     rule: u16,
+    /// Bytes of scheme and host of the directory.
+    origin: u32,
     source: Vec<u8>,
     target: Vec<u8>,
 }
@@ -28,7 +30,8 @@ impl CompiledSite {
                 && key == PREFIX
             {
                 let (source, target) = (source.clone().into_bytes(), target.clone().into_bytes());
-                mirrors.push(Mirror { rule: i, source, target });
+                let origin = source.len() - path(&source).len();
+                mirrors.push(Mirror { rule: i, origin: origin as u32, source, target });
             }
         }
         mirrors.sort_by_key(|m| std::cmp::Reverse(m.source.len()));
@@ -44,18 +47,23 @@ impl CompiledSite {
 
     /// Reduces the twin of the reduced URL in `scratch`, where it lies in a mirrored directory.
     pub(super) fn reduce_twin(&self, scratch: &mut Scratch) {
-        match scratch.state.disordered {
-            true => self.tidy(&mut scratch.cells, &mut scratch.state),
-            false => self.pay(&mut scratch.cells, &mut scratch.state),
+        if scratch.state.disordered {
+            self.tidy(&mut scratch.cells, &mut scratch.state);
         }
-        if !self.mirrors().iter().any(|m| may_lie_below(&scratch.cells, &m.source)) {
+        if !self.mirrors().iter().any(|m| self.may_lie_below(&scratch.cells, &scratch.state, m)) {
             debug_assert!(!self.lies_below(scratch), "a mirrored directory was passed over");
             return;
         }
+        self.move_to_twin(scratch);
+    }
+
+    /// The same for a URL that may lie in one.
+    #[inline(never)]
+    fn move_to_twin(&self, scratch: &mut Scratch) {
         self.tidy(&mut scratch.cells, &mut scratch.state);
         let mut composed = std::mem::take(&mut scratch.state.composed);
         url::compose(&scratch.cells, &mut composed);
-        if let Some(Mirror { rule, source, target }) = self.mirrors().iter().find(|m| m.holds(&composed)) {
+        if let Some(Mirror { rule, source, target, .. }) = self.mirrors().iter().find(|m| m.holds(&composed)) {
             composed.splice(..source.len(), target.iter().copied()).for_each(drop);
             let mut twin = std::mem::take(&mut scratch.state.twin);
             if let Ok(split) = url::normalize(&composed, &mut twin) {
@@ -75,6 +83,50 @@ impl CompiledSite {
         scratch.state.composed = composed;
     }
 
+    /// False where the URL of the pairs cannot start with the directory: most URLs need not be composed to know that, nor need
+    /// anybody write what rules gave them. Of scheme and host the lengths are looked at, and last: most URLs of a site have
+    /// those of its directories.
+    fn may_lie_below(&self, cells: &Cells, state: &State, directory: &Mirror) -> bool {
+        let [scheme, host, others @ ..] = &cells.list[..] else { return true };
+        if (scheme.key, host.key) != (KeyRef::Fixed(Fixed::SCHEME), KeyRef::Fixed(Fixed::HOST)) {
+            return true;
+        }
+        let (origin, mut left) = directory.source.split_at(directory.origin as usize);
+        // What stands in the path must be what is left of the directory, as far as both go.
+        let mut meets = |piece: &[u8]| {
+            let length = piece.len().min(left.len());
+            // Byte by byte: most differ in one of the first.
+            let met = left.iter().zip(piece).all(|(a, b)| a == b);
+            left = &left[length..];
+            met
+        };
+        let value = |cell: &Cell, at: usize| match state.owed.is_empty() {
+            true => cells.value(cell),
+            false => self.value(at, cells, state),
+        };
+        let mut segments = 0;
+        for (cell, at) in others.iter().zip(2..) {
+            match cell.key {
+                GONE | KeyRef::Fixed(Fixed::INDEX | Fixed::TRAILING_SLASH) => {}
+                KeyRef::Fixed(Fixed::DEPTH) if value(cell, at) != b"0" => {}
+                KeyRef::Fixed(fixed) => match fixed.as_path() {
+                    Some((segment, _)) if segment <= segments => {
+                        let slash = segment < segments || {
+                            segments += 1;
+                            meets(b"/")
+                        };
+                        if !(slash && meets(value(cell, at))) {
+                            return false;
+                        }
+                    }
+                    _ => break,
+                },
+                _ => break,
+            }
+        }
+        self.value(0, cells, state).len() + 3 + self.value(1, cells, state).len() == origin.len()
+    }
+
     /// The reduced URL lies in a mirrored directory: told from its bytes.
     fn lies_below(&self, scratch: &mut Scratch) -> bool {
         self.tidy(&mut scratch.cells, &mut scratch.state);
@@ -90,42 +142,8 @@ impl Mirror {
     }
 }
 
-/// False where the URL of the pairs cannot start with `directory`: most URLs need not be composed to know that. Of scheme
-/// and host the lengths are looked at: most URLs of a site have those of its directories.
-fn may_lie_below(cells: &Cells, directory: &[u8]) -> bool {
-    let [scheme, host, others @ ..] = &cells.list[..] else { return true };
-    if (scheme.key, host.key) != (KeyRef::Fixed(Fixed::SCHEME), KeyRef::Fixed(Fixed::HOST)) {
-        return true;
-    }
-    let origin = (scheme.end - scheme.start + 3 + host.end - host.start) as usize;
-    let Some(mut left) = directory.get(origin..) else { return false };
-    // What stands in the path must be what is left of the directory, as far as both go.
-    let mut meets = |piece: &[u8]| {
-        let length = piece.len().min(left.len());
-        // Byte by byte: most differ in one of the first.
-        let met = left.iter().zip(piece).all(|(a, b)| a == b);
-        left = &left[length..];
-        met
-    };
-    let mut segments = 0;
-    for cell in others {
-        match cell.key {
-            GONE | KeyRef::Fixed(Fixed::INDEX | Fixed::TRAILING_SLASH) => {}
-            KeyRef::Fixed(Fixed::DEPTH) if cells.value(cell) != b"0" => {}
-            KeyRef::Fixed(fixed) => match fixed.as_path() {
-                Some((segment, _)) if segment <= segments => {
-                    let slash = segment < segments || {
-                        segments += 1;
-                        meets(b"/")
-                    };
-                    if !(slash && meets(cells.value(cell))) {
-                        return false;
-                    }
-                }
-                _ => return true,
-            },
-            _ => return true,
-        }
-    }
-    true
+/// What stands behind scheme and host.
+fn path(url: &[u8]) -> &[u8] {
+    let authority = url.windows(3).position(|mark| mark == b"://").map_or(0, |at| at + 3);
+    &url[memchr::memchr(b'/', &url[authority..]).map_or(url.len(), |at| authority + at)..]
 }

@@ -27,8 +27,8 @@ pub struct State {
     pub(super) words: usize,
     /// What the rules touched, for [`Template::settled`](super::Template::settled): bits of [`touch`](super::touch).
     pub(super) touched: u8,
-    /// What a rule between forms makes of a URL.
-    pub(super) target: Vec<(Cell, Mark, SlotState)>,
+    /// What a rule between forms makes of a URL: cells, marks and slots, one each a key.
+    pub(super) target: (Vec<Cell>, Vec<Mark>, Vec<SlotState>),
     pub(super) value: Vec<u8>,
     /// The URL that is looked up among mirrored directories.
     pub(super) composed: Vec<u8>,

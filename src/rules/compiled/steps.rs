@@ -10,7 +10,9 @@ use crate::url::keys::host_sub;
 use crate::url::{Cell, Cells, Fixed, KeyRef, Part};
 
 impl CompiledSite {
-    /// Runs the steps of a program; true when it changed something.
+    /// Runs the steps of a program; true when it changed something. A call of its own: most URLs run none, and need not
+    /// make room for it.
+    #[inline(never)]
     pub(super) fn run(&self, program: &Program, cells: &mut Cells, state: &mut State) -> bool {
         if program.is_form() {
             return self.move_to(program, part(&self.template.fills, program.target), cells, state);
@@ -113,6 +115,17 @@ impl CompiledSite {
         state.owed.clear();
     }
 
+    /// The value of a cell, whether it was written or is still owed.
+    #[inline(never)]
+    pub(super) fn value<'a>(&'a self, at: usize, cells: &'a Cells, state: &State) -> &'a [u8] {
+        let owed = state.owed.iter().rev().find(|(cell, _)| usize::from(*cell) == at).map(|&(_, code)| code);
+        let origin = || state.owed_origin.get(at).copied().filter(|&code| code != ABSENT);
+        match owed.or_else(origin) {
+            Some(code) => self.text(code),
+            None => cells.value(&cells.list[at]),
+        }
+    }
+
     /// Writes scheme and host that rules gave a URL, as they will stand in it: composed, they are one piece.
     fn write_origin(&self, [scheme, host]: [u32; 2], cells: &mut Cells) {
         let length = |scheme: u32, cell: &Cell| match scheme {
@@ -198,7 +211,9 @@ impl CompiledSite {
             return false;
         }
         self.pay(cells, state);
-        state.target.clear();
+        state.target.0.clear();
+        state.target.1.clear();
+        state.target.2.clear();
         let (mut present, mut identity) = (EVER, 0u64);
         let mut reach = Reach::new(self.template.first_row(0, state.words));
         for (&(to, fill), at) in target.iter().zip(0u16..) {
@@ -268,14 +283,15 @@ impl CompiledSite {
             identity = identity.wrapping_add(hash);
             let slot = SlotState { code, cell: at, row: self.row(to, code) };
             reach.enter(self.template.first_row(slot.row, state.words));
-            state.target.push((Cell { key, start, end }, Mark { hash, rank: column.rank, slot: to }, slot));
+            state.target.0.push(Cell { key, start, end });
+            state.target.1.push(Mark { hash, rank: column.rank, slot: to });
+            state.target.2.push(slot);
         }
-        cells.list.clear();
         state.clear(state.slots.len());
-        for &(cell, mark, slot) in &state.target {
-            cells.list.push(cell);
-            state.marks.push(mark);
-            state.slots[usize::from(mark.slot)] = slot;
+        std::mem::swap(&mut cells.list, &mut state.target.0);
+        std::mem::swap(&mut state.marks, &mut state.target.1);
+        for (mark, slot) in state.marks.iter().zip(&state.target.2) {
+            state.slots[usize::from(mark.slot)] = *slot;
         }
         (state.gone, state.identity, state.present, state.reach) = (0, identity, present, reach);
         state.touched |= touch::SHAPE;
@@ -290,16 +306,15 @@ impl CompiledSite {
         false
     }
 
-    /// The key of a column; its name is appended to the text.
+    /// The key of a column; the name of one that has one is appended to the text.
     fn key_ref(&self, column: &Column, cells: &mut Cells) -> KeyRef {
+        if let Class::Fixed(number) = column.class {
+            return KeyRef::Fixed(Fixed(number));
+        }
         let start = cells.text.len() as u32;
         cells.text.extend_from_slice(part(&self.template.pool, column.name()));
         let end = cells.text.len() as u32;
-        match column.class {
-            Class::Fixed(number) => KeyRef::Fixed(Fixed(number)),
-            Class::Param => KeyRef::Param(start, end),
-            Class::Query => KeyRef::Query(start, end),
-        }
+        if column.class == Class::Param { KeyRef::Param(start, end) } else { KeyRef::Query(start, end) }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Template {
     pub(super) values: Box<[Constant]>,
     /// Codes by hash.
     pub(super) codes: Index,
+    /// Codes of the smallest depths, [`ABSENT`](super::ABSENT) for those that no rule mentions: every URL has one.
+    pub(super) depths: [u16; 8],
     pub(super) pool: Box<[u8]>,
     pub(super) programs: Box<[Program]>,
     pub(super) checks: Box<[(Slot, Check)]>,
