@@ -243,7 +243,7 @@ impl Part {
             let (now, behind) = rest.split_at(taken);
             rest = behind;
             for (at, url) in now.iter().enumerate() {
-                let applied = flight.applied(at);
+                let applied = flight.applied(rules, at);
                 if applied.url == url.as_bytes() {
                     ends.push(None);
                 } else {

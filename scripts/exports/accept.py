@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -295,7 +296,9 @@ def main():
           "they are in lower case, as the keys of pywb are; odd URLs: made up from parts of the real ones, for\n"
           "what no crawl met (parameters repeated more than three times, doubled extensions): not part of the verdict")
     print("verdict: " + ("every reader gives undust's canonical URL on every URL of the corpora" if not failed else
-                         f"FAILED: {failed} differences"))
+                         f"FAILED: {failed} differences; rules and exports are in {work}"))
+    if not failed and "WORK" not in os.environ:
+        shutil.rmtree(work)
     return 1 if failed else 0
 
 

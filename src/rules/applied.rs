@@ -18,11 +18,12 @@ pub struct Applied<'s> {
 }
 
 /// Where the canonical URL of a URL is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The URL is none; it stands in `out` of the scratch.
     Invalid,
     /// What rules made of it, in `out` of the scratch.
+    #[default]
     Made,
     /// A seen member that is its own canonical URL, in `out` of the scratch.
     Itself,

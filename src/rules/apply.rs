@@ -266,7 +266,7 @@ impl RuleSet {
 
     /// What became of the URL that was applied last in `scratch`.
     #[inline]
-    fn applied<'s>(&'s self, site: Option<u32>, outcome: Outcome, scratch: &'s Scratch) -> Applied<'s> {
+    pub(super) fn applied<'s>(&'s self, site: Option<u32>, outcome: Outcome, scratch: &'s Scratch) -> Applied<'s> {
         let url = self.member(site, outcome).map_or(&scratch.out[..], str::as_bytes);
         let (looked_up, invalid) = (outcome.is_looked_up(), outcome == Outcome::Invalid);
         Applied { url, site, fired: &scratch.fired, looked_up, invalid }

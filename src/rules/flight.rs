@@ -28,6 +28,8 @@ pub struct Flight {
     ways: Vec<Way>,
     /// The last origins of all of them.
     origins: Origins,
+    /// Number of the rule set that was applied.
+    rules: u64,
 }
 
 /// One URL on its way.
@@ -44,15 +46,15 @@ struct Way {
     site: Option<u32>,
     /// The seen member that decides.
     member: Option<u32>,
-    looked_up: bool,
-    invalid: bool,
-    /// Its output stands.
+    outcome: Outcome,
+    /// That is known.
     landed: bool,
 }
 
 impl Flight {
     /// Canonicalizes the first URLs, at least one where there is any and at most [`TOGETHER`]; gives how many.
     pub fn apply<'u>(&mut self, rules: &RuleSet, urls: impl Iterator<Item = &'u [u8]>) -> usize {
+        self.rules = rules.number();
         let most = if rules.is_cached() { 1 } else { TOGETHER };
         if self.ways.len() < most {
             self.ways.resize_with(most, Way::default);
@@ -72,10 +74,14 @@ impl Flight {
         taken
     }
 
-    /// What became of the URL at `at`, below the number that [`apply`](Self::apply) gave.
-    pub fn applied(&self, at: usize) -> Applied<'_> {
-        let &Way { ref scratch, site, looked_up, invalid, .. } = &self.ways[at];
-        Applied { url: &scratch.out, site, fired: &scratch.fired, looked_up, invalid }
+    /// What became of the URL at `at`, below the number that [`apply`](Self::apply) gave, under these rules.
+    ///
+    /// # Panics
+    /// Where other rules were applied.
+    pub fn applied<'s>(&'s self, rules: &'s RuleSet, at: usize) -> Applied<'s> {
+        assert_eq!(self.rules, rules.number(), "other rules were applied");
+        let &Way { ref scratch, site, outcome, .. } = &self.ways[at];
+        rules.applied(site, outcome, scratch)
     }
 
     /// The URL in safe syntax, in place of what became of it: what it is where rules are not to act.
@@ -106,7 +112,9 @@ fn fly(rules: &RuleSet, ways: &mut [Way], origins: &mut Origins) {
     }
     // What asks stands in loops of its own: behind as much work as a URL takes, the next question would wait its turn.
     for way in &mut *ways {
-        way.looked_up = way.compiled(rules).is_some_and(|site| site.stands(way.split.hash));
+        if way.compiled(rules).is_some_and(|site| site.stands(way.split.hash)) {
+            way.outcome = Outcome::Itself;
+        }
     }
     for way in &mut *ways {
         way.reduce(rules, origins);
@@ -128,29 +136,17 @@ fn fly(rules: &RuleSet, ways: &mut [Way], origins: &mut Origins) {
 
 impl Way {
     fn fly_alone(&mut self, rules: &RuleSet, url: &[u8]) {
-        let (site, outcome) = rules.outcome(url, None, &mut self.scratch);
-        (self.site, self.invalid) = (site, outcome == Outcome::Invalid);
-        self.take(rules, outcome);
-    }
-
-    /// Takes the canonical URL along: it outlives what it came from.
-    fn take(&mut self, rules: &RuleSet, outcome: Outcome) {
-        self.looked_up = outcome.is_looked_up();
-        if let Some(url) = rules.member(self.site, outcome) {
-            self.scratch.out.clear();
-            self.scratch.out.extend_from_slice(url.as_bytes());
-        }
+        (self.site, self.outcome) = rules.outcome(url, None, &mut self.scratch);
     }
 
     /// Stage 1.
     fn start(&mut self, url: &[u8], rules: u64, origins: &mut Origins) {
         let Way { scratch, .. } = self;
         scratch.fired.clear();
-        (self.site, self.looked_up) = (None, false);
+        (self.site, self.outcome) = (None, Outcome::Made);
         self.met = origins.find(url, rules);
         let normal = url::normalize_behind(self.met.origin(), url, &mut scratch.cells.text, &mut self.split);
-        self.invalid = normal.is_err();
-        self.landed = self.invalid;
+        self.landed = normal.is_err();
         match normal {
             Ok(()) => {
                 self.length = scratch.cells.text.len();
@@ -162,6 +158,7 @@ impl Way {
             Err(_) => {
                 scratch.out.clear();
                 scratch.out.extend_from_slice(url);
+                self.outcome = Outcome::Invalid;
             }
         }
     }
@@ -188,7 +185,7 @@ impl Way {
     /// The rules, up to what they reduce it to.
     fn reduce(&mut self, rules: &RuleSet, origins: &mut Origins) {
         match self.compiled(rules) {
-            Some(_) if self.looked_up => {
+            Some(_) if self.outcome == Outcome::Itself => {
                 std::mem::swap(&mut self.scratch.cells.text, &mut self.scratch.out);
                 self.landed = true;
             }
@@ -210,8 +207,7 @@ impl Way {
 
     fn land(&mut self, rules: &RuleSet) {
         if let Some(site) = self.compiled(rules) {
-            let outcome = rules.conclude(site, self.member, &self.split, self.length, self.site, &mut self.scratch);
-            self.take(rules, outcome);
+            self.outcome = rules.conclude(site, self.member, &self.split, self.length, self.site, &mut self.scratch);
             self.landed = true;
         }
     }
@@ -271,7 +267,7 @@ mod tests {
             let taken = flight.apply(&many, bytes().skip(at));
             assert_eq!(taken, TOGETHER.min(urls.len() - at));
             for (way, url) in bytes().skip(at).take(taken).enumerate() {
-                let (alone, flown) = (many.apply(url, None, &mut scratch), flight.applied(way));
+                let (alone, flown) = (many.apply(url, None, &mut scratch), flight.applied(&many, way));
                 assert_eq!(format!("{alone:?}"), format!("{flown:?}"));
                 looked_up += usize::from(alone.looked_up);
             }
@@ -300,7 +296,7 @@ mod tests {
             let taken = flight.apply(&many, urls[at..].iter().map(String::as_bytes));
             for (way, url) in urls[at..][..taken].iter().enumerate() {
                 let alone = format!("{:?}", many.apply(url.as_bytes(), None, &mut Scratch::default()));
-                assert_eq!(alone, format!("{:?}", flight.applied(way)), "{url}");
+                assert_eq!(alone, format!("{:?}", flight.applied(&many, way)), "{url}");
             }
             at += taken;
         }
@@ -313,7 +309,7 @@ mod tests {
         let urls = || [&b"http://s001.example/?a=1"[..], b"http://s002.example/"].into_iter();
         let mut flight = Flight::default();
         assert_eq!(flight.apply(&few, urls()), 1);
-        assert_eq!(flight.applied(0).url, b"http://s001.example/");
+        assert_eq!(flight.applied(&few, 0).url, b"http://s001.example/");
         assert_eq!(flight.stay(0, b"http://S001.example?a=1"), b"http://s001.example/?a=1");
         let pages = (0..=CACHED_PAGES).map(|n| format!("http://p.example/{n}")).collect();
         let large = SiteRules { site: "p.example".into(), hosts: vec!["p.example".into()], seen: pages, ..site(1) };

@@ -133,7 +133,7 @@ pub fn canonicalize_lines(
                 write_line(format, &none, output);
                 continue;
             }
-            let Applied { url: canonical, site, fired, invalid, looked_up } = flight.applied(at);
+            let Applied { url: canonical, site, fired, invalid, looked_up } = flight.applied(rules, at);
             let seen = looked_up
                 || fired.is_empty()
                 || canonical == line

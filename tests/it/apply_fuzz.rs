@@ -89,7 +89,7 @@ fn random_and_mutated_urls_keep_the_laws() {
             for (at, url) in urls.iter().enumerate() {
                 let became = laws::laws(&rules, url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
                 met[became as usize] += 1;
-                let (alone, flown) = (rules.apply(url, None, &mut scratch), flight.applied(at));
+                let (alone, flown) = (rules.apply(url, None, &mut scratch), flight.applied(&many, at));
                 let site = [(&rules, alone.site), (&many, flown.site)].map(|(set, site)| Some(set.site_name(site?)));
                 assert!(
                     (alone.url, alone.fired, alone.looked_up, alone.invalid, site[0])
