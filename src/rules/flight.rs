@@ -46,8 +46,8 @@ struct Way {
     site: Option<u32>,
     /// The seen member that decides.
     member: Option<u32>,
+    /// Where its canonical URL is, once it landed.
     outcome: Outcome,
-    /// That is known.
     landed: bool,
 }
 
@@ -301,6 +301,14 @@ mod tests {
             at += taken;
         }
         assert!(flight.ways.iter().any(|way| way.met.origin().is_some()));
+    }
+
+    #[test]
+    #[should_panic(expected = "other rules were applied")]
+    fn what_became_of_a_url_is_not_told_under_other_rules() {
+        let mut flight = Flight::default();
+        flight.apply(&RuleSet::new(vec![site(0)]), [&b"http://s000.example/z"[..]].into_iter());
+        flight.applied(&RuleSet::new(vec![site(0)]), 0);
     }
 
     #[test]
