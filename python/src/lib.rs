@@ -237,21 +237,14 @@ impl Part {
         // Nearly always all of it: canonical URLs are shorter.
         let (bytes, mut ends) = (urls.iter().map(|url| url.len()).sum(), Vec::with_capacity(urls.len()));
         let mut text = Vec::with_capacity(bytes);
-        let (mut flight, mut rest) = (Flight::default(), urls);
-        while !rest.is_empty() {
-            let taken = flight.apply(rules, rest.iter().map(|url| url.as_bytes()));
-            let (now, behind) = rest.split_at(taken);
-            rest = behind;
-            for (at, url) in now.iter().enumerate() {
-                let applied = flight.applied(rules, at);
-                if applied.url == url.as_bytes() {
-                    ends.push(None);
-                } else {
-                    text.extend_from_slice(applied.url);
-                    ends.push(Some(text.len()));
-                }
+        Flight::default().apply(rules, urls.iter().map(|url| url.as_bytes()), |url, applied| {
+            if applied.url == url {
+                ends.push(None);
+            } else {
+                text.extend_from_slice(applied.url);
+                ends.push(Some(text.len()));
             }
-        }
+        });
         Part { text, ends }
     }
 

@@ -28,8 +28,8 @@ pub struct Flight {
     ways: Vec<Way>,
     /// The last origins of all of them.
     origins: Origins,
-    /// Number of the rule set that was applied.
-    rules: u64,
+    /// For URLs of a rule set that is in the cache.
+    alone: Scratch,
 }
 
 /// One URL on its way.
@@ -52,42 +52,39 @@ struct Way {
 }
 
 impl Flight {
-    /// Canonicalizes the first URLs, at least one where there is any and at most [`TOGETHER`]; gives how many.
-    pub fn apply<'u>(&mut self, rules: &RuleSet, urls: impl Iterator<Item = &'u [u8]>) -> usize {
-        self.rules = rules.number();
-        let most = if rules.is_cached() { 1 } else { TOGETHER };
-        if self.ways.len() < most {
-            self.ways.resize_with(most, Way::default);
-        }
-        let mut taken = 0;
-        for (way, url) in self.ways[..most].iter_mut().zip(urls) {
-            if most == 1 {
-                way.fly_alone(rules, url);
-            } else {
-                way.start(url, rules.number(), &mut self.origins);
-            }
-            taken += 1;
-        }
-        if most > 1 {
-            fly(rules, &mut self.ways[..taken], &mut self.origins);
-        }
-        taken
-    }
-
-    /// What became of the URL at `at`, below the number that [`apply`](Self::apply) gave, under these rules.
+    /// Canonicalizes `urls` and gives each with what became of it to `take`, in their order.
     ///
-    /// # Panics
-    /// Where other rules were applied.
-    pub fn applied<'s>(&'s self, rules: &'s RuleSet, at: usize) -> Applied<'s> {
-        assert_eq!(self.rules, rules.number(), "other rules were applied");
-        let &Way { ref scratch, site, outcome, .. } = &self.ways[at];
-        rules.applied(site, outcome, scratch)
-    }
-
-    /// The URL in safe syntax, in place of what became of it: what it is where rules are not to act.
-    pub fn stay<'s>(&'s mut self, at: usize, url: &'s [u8]) -> &'s [u8] {
-        let scratch = &mut self.ways[at].scratch;
-        if scratch.normalize(url).is_ok() { scratch.normal() } else { url }
+    /// Up to [`TOGETHER`] are read before the first is given.
+    pub fn apply<U: AsRef<[u8]>>(
+        &mut self,
+        rules: &RuleSet,
+        urls: impl Iterator<Item = U>,
+        mut take: impl FnMut(U, Applied<'_>),
+    ) {
+        if rules.is_cached() {
+            for url in urls {
+                let became = rules.apply(url.as_ref(), None, &mut self.alone);
+                take(url, became);
+            }
+            return;
+        }
+        self.ways.resize_with(TOGETHER, Way::default);
+        let mut urls = urls.fuse();
+        loop {
+            let together: [Option<U>; TOGETHER] = std::array::from_fn(|_| urls.next());
+            let mut count = 0;
+            for (way, url) in self.ways.iter_mut().zip(together.iter().flatten()) {
+                way.start(url.as_ref(), rules.number(), &mut self.origins);
+                count += 1;
+            }
+            fly(rules, &mut self.ways[..count], &mut self.origins);
+            for (way, url) in self.ways.iter().zip(together.into_iter().flatten()) {
+                take(url, rules.applied(way.site, way.outcome, &way.scratch));
+            }
+            if count < TOGETHER {
+                return;
+            }
+        }
     }
 }
 
@@ -135,10 +132,6 @@ fn fly(rules: &RuleSet, ways: &mut [Way], origins: &mut Origins) {
 }
 
 impl Way {
-    fn fly_alone(&mut self, rules: &RuleSet, url: &[u8]) {
-        (self.site, self.outcome) = rules.outcome(url, None, &mut self.scratch);
-    }
-
     /// Stage 1.
     fn start(&mut self, url: &[u8], rules: u64, origins: &mut Origins) {
         let Way { scratch, .. } = self;
@@ -218,6 +211,7 @@ mod tests {
     use super::*;
     use crate::rules::apply::Line;
     use crate::rules::{Operation, Representative, Rule, SiteRules};
+    use std::cell::Cell;
 
     /// A site with rules, and for each third one pages that were seen and one that is another.
     fn site(n: usize) -> SiteRules {
@@ -260,22 +254,18 @@ mod tests {
                 _ => format!("http://s{n:03}.example/{n}?a=1"),
             })
             .collect();
-        let bytes = || urls.iter().map(String::as_bytes);
-        let (mut scratch, mut flight) = (Scratch::default(), Flight::default());
-        let (mut at, mut looked_up) = (0, 0);
-        while at < urls.len() {
-            let taken = flight.apply(&many, bytes().skip(at));
-            assert_eq!(taken, TOGETHER.min(urls.len() - at));
-            for (way, url) in bytes().skip(at).take(taken).enumerate() {
-                let (alone, flown) = (many.apply(url, None, &mut scratch), flight.applied(&many, way));
-                assert_eq!(format!("{alone:?}"), format!("{flown:?}"));
-                looked_up += usize::from(alone.looked_up);
-            }
-            at += taken;
-        }
+        let mut scratch = Scratch::default();
+        let (mut taken, mut looked_up) = (0, 0);
+        Flight::default().apply(&many, urls.iter(), |url, flown| {
+            assert_eq!(*url, urls[taken]);
+            let alone = many.apply(url.as_bytes(), None, &mut scratch);
+            assert_eq!(format!("{alone:?}"), format!("{flown:?}"));
+            looked_up += usize::from(alone.looked_up);
+            taken += 1;
+        });
+        assert_eq!(taken, urls.len());
         // What stands, what is another page, and what the rules make a seen one.
         assert_eq!(looked_up, 30);
-        assert_eq!(flight.apply(&many, std::iter::empty()), 0);
     }
 
     #[test]
@@ -290,37 +280,45 @@ mod tests {
             _ => format!("http://s{:03}.example/y?a=3&b={}", n / 100, n % 3),
         };
         let urls: Vec<String> = (0..4000).map(url).collect();
-        let mut flight = Flight::default();
-        let mut at = 0;
-        while at < urls.len() {
-            let taken = flight.apply(&many, urls[at..].iter().map(String::as_bytes));
-            for (way, url) in urls[at..][..taken].iter().enumerate() {
-                let alone = format!("{:?}", many.apply(url.as_bytes(), None, &mut Scratch::default()));
-                assert_eq!(alone, format!("{:?}", flight.applied(&many, way)), "{url}");
-            }
-            at += taken;
-        }
+        let (mut flight, mut taken) = (Flight::default(), 0);
+        flight.apply(&many, urls.iter(), |url, flown| {
+            let alone = format!("{:?}", many.apply(url.as_bytes(), None, &mut Scratch::default()));
+            assert_eq!(alone, format!("{flown:?}"), "{url}");
+            taken += 1;
+        });
+        assert_eq!(taken, urls.len());
         assert!(flight.ways.iter().any(|way| way.met.origin().is_some()));
     }
 
-    #[test]
-    #[should_panic(expected = "other rules were applied")]
-    fn what_became_of_a_url_is_not_told_under_other_rules() {
-        let mut flight = Flight::default();
-        flight.apply(&RuleSet::new(vec![site(0)]), [&b"http://s000.example/z"[..]].into_iter());
-        flight.applied(&RuleSet::new(vec![site(0)]), 0);
+    /// Whether a rule set reads several URLs before it gives the first.
+    fn fly_together(rules: &RuleSet) -> bool {
+        let read = Cell::new(0);
+        let urls = ["http://s001.example/?a=1", "HTTP://s002.example", "http://s003.example/"];
+        let mut became = Vec::new();
+        let mut together = false;
+        let count = |_: &&str| read.set(read.get() + 1);
+        Flight::default().apply(rules, urls.into_iter().inspect(count), |_, applied| {
+            together |= read.get() > became.len() + 1;
+            became.push(String::from_utf8_lossy(applied.url).into_owned());
+        });
+        assert_eq!(became[1..], ["http://s002.example/", "http://s003.example/"]);
+        together
     }
 
     #[test]
     fn few_sites_and_few_pages_take_their_urls_one_at_a_time() {
-        let few = RuleSet::new((0..CACHED).map(site).collect());
-        let urls = || [&b"http://s001.example/?a=1"[..], b"http://s002.example/"].into_iter();
-        let mut flight = Flight::default();
-        assert_eq!(flight.apply(&few, urls()), 1);
-        assert_eq!(flight.applied(&few, 0).url, b"http://s001.example/");
-        assert_eq!(flight.stay(0, b"http://S001.example?a=1"), b"http://s001.example/?a=1");
-        let pages = (0..=CACHED_PAGES).map(|n| format!("http://p.example/{n}")).collect();
-        let large = SiteRules { site: "p.example".into(), hosts: vec!["p.example".into()], seen: pages, ..site(1) };
-        assert_eq!(flight.apply(&RuleSet::new(vec![large]), urls()), 2);
+        let large = |pages: usize| {
+            let pages = (0..pages).map(|n| format!("http://p.example/{n}")).collect();
+            RuleSet::new(vec![SiteRules {
+                site: "p.example".into(),
+                hosts: vec!["p.example".into()],
+                seen: pages,
+                ..site(1)
+            }])
+        };
+        assert!(!fly_together(&RuleSet::new((0..CACHED).map(site).collect())));
+        assert!(fly_together(&RuleSet::new((0..CACHED + 1).map(site).collect())));
+        assert!(!fly_together(&large(CACHED_PAGES)));
+        assert!(fly_together(&large(CACHED_PAGES + 1)));
     }
 }

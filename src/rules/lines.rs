@@ -6,8 +6,8 @@
 
 use super::filter::SeenFilter;
 use super::fired::Fired;
-use super::flight::TOGETHER;
 use super::{Applied, Flight, RuleSet};
+use crate::url;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::ops::AddAssign;
 
@@ -84,7 +84,7 @@ impl LineOptions<'_> {
 /// the filter holds it.
 ///
 /// No allocation in the steady state: `flight` and `output` grow to the largest line and block seen (jsonl output of
-/// invalid UTF-8 apart).
+/// invalid UTF-8 apart, and with `only_seen` a line a block).
 pub fn canonicalize_lines(
     rules: &RuleSet,
     options: &LineOptions<'_>,
@@ -93,68 +93,52 @@ pub fn canonicalize_lines(
     output: &mut Vec<u8>,
 ) -> LineCounts {
     output.clear();
-    let &LineOptions { format, max_line, seen: filter, only_seen } = options;
-    let mut counts = LineCounts::default();
+    if input.is_empty() {
+        return LineCounts::default();
+    }
     // One check a block: input that is not UTF-8 throughout is rare, and then each line is checked.
     let all_utf8 = std::str::from_utf8(input).is_ok();
     let body = input.strip_suffix(b"\n").unwrap_or(input);
-    if input.is_empty() {
-        return counts;
-    }
-    let mut lines = Lines { rest: Some(body), max_line, all_utf8 };
-    let (mut next, mut read) = ([Line::default(); TOGETHER], 0..0);
-    loop {
-        if read.is_empty() {
-            read = 0..0;
-            for (next, line) in next.iter_mut().zip(&mut lines) {
-                *next = line;
-                read.end += 1;
-            }
+    let lines = Lines { rest: Some(body), max_line: options.max_line, all_utf8 };
+    let mut writer = Writer { rules, options, output, counts: LineCounts::default(), stays: Vec::new() };
+    flight.apply(rules, lines, |line, applied| writer.put(line, &applied));
+    writer.counts
+}
+
+/// Writes and counts the lines of a block.
+struct Writer<'a> {
+    rules: &'a RuleSet,
+    options: &'a LineOptions<'a>,
+    output: &'a mut Vec<u8>,
+    counts: LineCounts,
+    /// A URL that stays what it is, in safe syntax.
+    stays: Vec<u8>,
+}
+
+impl Writer<'_> {
+    #[inline]
+    fn put(&mut self, line: Line<'_>, applied: &Applied<'_>) {
+        let Line { bytes: line, sound } = line;
+        let &Applied { url: mut canonical, site, mut fired, invalid, looked_up } = applied;
+        self.counts.lines += 1;
+        if !sound {
+            self.counts.empty += u64::from(line.is_empty());
+            canonical = line;
         }
-        let taken = flight.apply(rules, next[read.clone()].iter().map(|line| line.url()));
-        if taken == 0 {
-            return counts;
+        let LineOptions { seen: filter, only_seen, .. } = *self.options;
+        let mut changed = canonical != line;
+        let mut seen =
+            looked_up || fired.is_empty() || !changed || filter.is_some_and(|filter| filter.contains(canonical));
+        self.counts.invalid += u64::from(invalid && !line.is_empty());
+        self.counts.with_site += u64::from(site.is_some());
+        self.counts.unseen += u64::from(!seen);
+        if only_seen && !seen {
+            canonical = if url::normalize(line, &mut self.stays).is_ok() { &self.stays } else { line };
+            (changed, seen, fired) = (canonical != line, true, Fired::NONE);
         }
-        for (at, line) in next[read.start..][..taken].iter().enumerate() {
-            counts.lines += 1;
-            counts.empty += u64::from(line.bytes.is_empty());
-            let &Line { bytes: line, sound } = line;
-            if !sound {
-                counts.invalid += u64::from(!line.is_empty());
-                let none = JsonLine {
-                    line,
-                    canonical: line,
-                    rules,
-                    site: None,
-                    fired: Fired::NONE,
-                    invalid: true,
-                    seen: true,
-                };
-                write_line(format, &none, output);
-                continue;
-            }
-            let Applied { url: canonical, site, fired, invalid, looked_up } = flight.applied(rules, at);
-            let seen = looked_up
-                || fired.is_empty()
-                || canonical == line
-                || filter.is_some_and(|filter| filter.contains(canonical));
-            counts.invalid += u64::from(invalid);
-            counts.with_site += u64::from(site.is_some());
-            counts.unseen += u64::from(!seen);
-            if only_seen && !seen {
-                let canonical = flight.stay(at, line);
-                counts.changed += u64::from(canonical != line);
-                write_line(
-                    format,
-                    &JsonLine { line, canonical, rules, site, fired: Fired::NONE, invalid, seen: true },
-                    output,
-                );
-                continue;
-            }
-            counts.changed += u64::from(canonical != line);
-            write_line(format, &JsonLine { line, canonical, rules, site, fired, invalid, seen }, output);
-        }
-        read.start += taken;
+        self.counts.changed += u64::from(changed);
+        let out = JsonLine { line, canonical, rules: self.rules, site, fired, changed, invalid, seen };
+        write_line(self.options.format, &out, self.output);
     }
 }
 
@@ -167,16 +151,15 @@ struct Lines<'b> {
 }
 
 /// A line without its end.
-#[derive(Clone, Copy, Default)]
 struct Line<'b> {
     bytes: &'b [u8],
     /// It may be a URL: not empty, not too long, UTF-8.
     sound: bool,
 }
 
-impl<'b> Line<'b> {
-    /// What the rules are asked about; nothing where it is no URL.
-    fn url(&self) -> &'b [u8] {
+/// What the rules are asked about; nothing where it is no URL.
+impl AsRef<[u8]> for Line<'_> {
+    fn as_ref(&self) -> &[u8] {
         if self.sound { self.bytes } else { b"" }
     }
 }
@@ -218,6 +201,7 @@ struct JsonLine<'a> {
     rules: &'a RuleSet,
     site: Option<u32>,
     fired: &'a Fired,
+    changed: bool,
     invalid: bool,
     seen: bool,
 }
@@ -229,7 +213,7 @@ impl Serialize for JsonLine<'_> {
         object.serialize_field("canonical", &String::from_utf8_lossy(self.canonical))?;
         object.serialize_field("site", &self.site.map(|site| self.rules.site_name(site)))?;
         object.serialize_field("rules", &FiredIds(self.rules, self.site, self.fired))?;
-        object.serialize_field("changed", &(self.line != self.canonical))?;
+        object.serialize_field("changed", &self.changed)?;
         object.serialize_field("invalid", &self.invalid)?;
         object.serialize_field("seen", &self.seen)?;
         object.end()
