@@ -396,9 +396,9 @@ impl Gate {
 
 impl Template {
     /// The first constraint of a program that does not hold.
-    fn stopped(&self, program: &Program, slots: &[SlotState]) -> Option<usize> {
+    fn stopped(&self, program: &Program, state: &State) -> Option<usize> {
         let holds = |&(slot, check): &(Slot, Check)| {
-            let code = slots[usize::from(slot)].code;
+            let code = state.slot(slot).code;
             match check {
                 Check::Is(value) => code == value,
                 Check::OneOf(from, to) => part(&self.words, (from, to)).contains(&code),

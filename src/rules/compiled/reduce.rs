@@ -50,13 +50,13 @@ impl CompiledSite {
                     let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);
                     debug_assert!(
                         !(template.exact && program.gate.opens(state.present))
-                            || template.stopped(program, &state.slots).is_none(),
+                            || template.stopped(program, state).is_none(),
                         "a program that is told to act is stopped"
                     );
                     if program.needs & state.holds != 0
                         && program.gate.opens(state.present)
                         && rule != without
-                        && (template.exact || template.stopped(program, &state.slots).is_none())
+                        && (template.exact || template.stopped(program, state).is_none())
                         && self.run(program, cells, state)
                     {
                         done |= 1 << at;

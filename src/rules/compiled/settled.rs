@@ -1,6 +1,6 @@
 //! Whether a URL that rules changed is known to canonicalize to itself without being cut again.
 
-use super::{ABSENT, SlotState, State, Step, Template, part, touch};
+use super::{ABSENT, State, Step, Template, part, touch};
 use crate::rules::fired::Fired;
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Cells, Cut, Fixed, KeyRef, LETTERS, Part, letters, segment};
@@ -41,17 +41,16 @@ impl Template {
             program.needs & state.holds == 0
                 || program.needs & *holds == 0
                 || !program.gate.opens(state.present)
-                || self.stopped(program, &state.slots).is_some()
-                || !program.is_form()
-                    && part(&self.steps, program.steps).iter().all(|step| self.is_idle(step, &state.slots))
+                || self.stopped(program, state).is_some()
+                || !program.is_form() && part(&self.steps, program.steps).iter().all(|step| self.is_idle(step, state))
         })
     }
 }
 
 impl Template {
     /// A step that changes nothing; false says nothing.
-    fn is_idle(&self, step: &Step, slots: &[SlotState]) -> bool {
-        let now = slots[usize::from(step.slot())].code;
+    fn is_idle(&self, step: &Step, state: &State) -> bool {
+        let now = state.slot(step.slot()).code;
         match *step {
             Step::Drop(_) | Step::Apply(..) => now == ABSENT,
             Step::Set(_, to, everywhere) => now == to || now == ABSENT && !everywhere,

@@ -2,13 +2,14 @@
 //! pair, and what became of both.
 
 use super::reach::Reach;
-use super::{ABSENT, EVER, MOST_PRESENT, Slot};
+use super::{ABSENT, MOST_PRESENT, Slot};
 use crate::rules::fired::Fired;
 use crate::url::Cell;
 
 /// What the rules see of one URL.
 #[derive(Clone, Debug, Default)]
 pub struct State {
+    /// What [`slot`](Self::slot) tells, and for slots with a bit what another URL left there.
     pub(super) slots: Vec<SlotState>,
     /// One a cell.
     pub(super) marks: Vec<Mark>,
@@ -43,23 +44,30 @@ pub struct State {
 }
 
 impl State {
-    /// Empties the slots, and has so many of them. Few hold anything, and which ones is known: that is less than clearing
-    /// all. Until [`present`](Self::present) says it anew it is not known: who never came so far left all to be cleared.
+    /// Empties the slots, and has so many of them, for a URL whose presence is still to be told. What another URL left in
+    /// those that have a bit is not cleared: it does not show.
     #[inline(always)]
     pub(super) fn clear(&mut self, slots: usize) {
         self.marks.clear();
-        let known = std::mem::replace(&mut self.present, u64::MAX);
-        if self.slots.len() != slots || slots > MOST_PRESENT || known == u64::MAX {
+        if self.slots.len() != slots || slots > MOST_PRESENT {
             self.slots.clear();
             self.slots.resize(slots, SlotState::EMPTY);
-            return;
         }
-        let mut present = known & !EVER;
-        while present != 0 {
-            self.slots[present.trailing_zeros() as usize] = SlotState::EMPTY;
-            present &= present - 1;
-        }
-        debug_assert!(self.slots.iter().all(|slot| slot.code == ABSENT), "a slot of another URL");
+    }
+
+    /// What is in a slot.
+    #[inline(always)]
+    pub(super) fn slot(&self, slot: Slot) -> SlotState {
+        let state = self.slots[usize::from(slot)];
+        // Slots without a bit of their own have that of every URL.
+        let present = self.present >> slot.min(MOST_PRESENT as Slot) & 1;
+        SlotState { code: state.code & (present as u32).wrapping_neg(), ..state }
+    }
+
+    /// Puts something in a slot, which [`present`](Self::present) is to tell, too.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, slot: Slot, state: SlotState) {
+        self.slots[usize::from(slot)] = state;
     }
 }
 
@@ -91,21 +99,21 @@ pub(super) struct Mark {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{EVER, bit};
     use super::*;
 
     #[test]
-    fn slots_of_another_url_are_cleared_also_where_nobody_said_which_they_are() {
+    fn what_another_url_left_in_a_slot_does_not_show() {
         let full = SlotState { code: 7, cell: 1, row: 2 };
         let mut state = State::default();
-        for slots in [5, 5, 3, 70, 70, 5] {
-            for said in [true, false] {
-                state.clear(slots);
-                assert!(state.slots.len() == slots && state.slots.iter().all(|slot| slot.code == ABSENT), "{slots}");
-                state.slots[2] = full;
-                *state.slots.last_mut().expect("slots") = full;
-                if said {
-                    state.present = EVER | 1 << 2 | 1u64.checked_shl(slots as u32 - 1).unwrap_or_default();
-                }
+        for slots in [5, 5, 3, 70, 70, 63, 5] {
+            state.clear(usize::from(slots));
+            state.present = EVER;
+            assert!((0..slots).all(|slot| state.slot(slot).code == ABSENT), "{slots}");
+            for slot in [2, slots - 1] {
+                state.fill(slot, full);
+                state.present |= bit(slot);
+                assert_eq!(state.slot(slot).code, 7, "{slots}");
             }
         }
     }

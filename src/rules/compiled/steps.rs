@@ -22,11 +22,11 @@ impl CompiledSite {
             changed |= match *step {
                 Step::Drop(slot) => self.drop(slot, cells, state),
                 Step::Set(slot, code, everywhere) => {
-                    let now = state.slots[usize::from(slot)].code;
+                    let now = state.slot(slot).code;
                     now != code && (now != ABSENT || everywhere) && self.set(slot, code, cells, state)
                 }
                 Step::Map(slot, from, to) => {
-                    let now = state.slots[usize::from(slot)].code;
+                    let now = state.slot(slot).code;
                     let (map, _) = part(&self.template.words, (from, to)).as_chunks::<2>();
                     match map.binary_search_by_key(&now, |m| m[0]) {
                         Ok(at) if map[at][1] == ABSENT => self.drop(slot, cells, state),
@@ -41,7 +41,7 @@ impl CompiledSite {
     }
 
     pub(super) fn drop(&self, slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
-        let SlotState { code, cell: at, .. } = state.slots[usize::from(slot)];
+        let SlotState { code, cell: at, row } = state.slot(slot);
         if code == ABSENT {
             return false;
         }
@@ -56,21 +56,19 @@ impl CompiledSite {
         state.gone += 1;
         state.identity = state.identity.wrapping_sub(state.marks[usize::from(at)].hash);
         state.present &= !bit(slot);
-        state.reach.leave(self.template.first_row(state.slots[usize::from(slot)].row, state.words));
-        state.slots[usize::from(slot)] = SlotState::EMPTY;
+        state.reach.leave(self.template.first_row(row, state.words));
+        state.fill(slot, SlotState::EMPTY);
         true
     }
 
     pub(super) fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
         let Constant { hash, plain, holds, .. } = self.template.values[code as usize];
         state.holds |= holds;
-        let at = usize::from(slot);
-        let SlotState { code: now, cell: mut place, row } = state.slots[at];
+        let SlotState { code: now, cell: mut place, row } = state.slot(slot);
         if now == ABSENT {
-            let column = &self.template.columns[at];
+            let column = &self.template.columns[usize::from(slot)];
             let key = self.key_ref(column, cells);
             place = cells.list.len() as u16;
-            state.slots[at].cell = place;
             state.marks.push(Mark { hash, rank: column.rank, slot });
             state.identity = state.identity.wrapping_add(hash);
             state.present |= bit(slot);
@@ -95,7 +93,7 @@ impl CompiledSite {
         state.owed.push((place, code));
         let row = self.row(slot, code);
         state.reach.enter(self.template.first_row(row, state.words));
-        (state.slots[at].code, state.slots[at].row) = (code, row);
+        state.fill(slot, SlotState { code, cell: place, row });
         true
     }
 
@@ -160,7 +158,7 @@ impl CompiledSite {
     }
 
     pub(super) fn function(&self, slot: Slot, function: Function, cells: &mut Cells, state: &mut State) -> bool {
-        let SlotState { code, cell: at, row } = state.slots[usize::from(slot)];
+        let SlotState { code, cell: at, row } = state.slot(slot);
         if code == ABSENT {
             return false;
         }
@@ -182,7 +180,7 @@ impl CompiledSite {
         state.reach.leave(self.template.first_row(row, state.words));
         let row = self.row(slot, code);
         state.reach.enter(self.template.first_row(row, state.words));
-        (state.slots[usize::from(slot)].code, state.slots[usize::from(slot)].row) = (code, row);
+        state.fill(slot, SlotState { code, cell: at, row });
         state.touched |= match (function, cell.key) {
             // Cuts do not see the case of letters; what a function writes is no separator.
             (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => {
@@ -221,7 +219,7 @@ impl CompiledSite {
             let class = column.class;
             // A key that the scope does not name is not there: a rule file made by hand.
             let of = |slot: Slot, state: &State| {
-                let SlotState { code, cell, .. } = state.slots[usize::from(slot)];
+                let SlotState { code, cell, .. } = state.slot(slot);
                 cells.list.get(usize::from(cell)).filter(|_| code != ABSENT).copied()
             };
             let (start, end) = match fill {
@@ -264,7 +262,7 @@ impl CompiledSite {
             // What stays where it is keeps its name and its code.
             let (key, code, hash) = match fill {
                 Fill::From(slot) if slot == to => {
-                    let SlotState { code, cell, .. } = state.slots[usize::from(slot)];
+                    let SlotState { code, cell, .. } = state.slot(slot);
                     (cells.list[usize::from(cell)].key, code, state.marks[usize::from(cell)].hash)
                 }
                 Fill::Constant(code) => (self.key_ref(column, cells), code, self.template.values[code as usize].hash),

@@ -69,7 +69,7 @@ impl CompiledSite {
                 continue;
             }
             let before = pairs(scratch);
-            let outcome = if let Some(at) = self.template.stopped(program, &scratch.state.slots) {
+            let outcome = if let Some(at) = self.template.stopped(program, &scratch.state) {
                 let constraint = rule.scope[at].clone();
                 let found = value(&before, &constraint.key);
                 Outcome::Stopped { constraint, found }
