@@ -267,7 +267,8 @@ impl RuleSet {
     /// What became of the URL that was applied last in `scratch`.
     #[inline]
     pub(super) fn applied<'s>(&'s self, site: Option<u32>, outcome: Outcome, scratch: &'s Scratch) -> Applied<'s> {
-        let url = self.member(site, outcome).map_or(&scratch.out[..], str::as_bytes);
+        let seen = self.site_of_member(site, outcome).and_then(|(compiled, member)| compiled.member_bytes(member));
+        let url = seen.unwrap_or(&scratch.out);
         let (looked_up, invalid) = (outcome.is_looked_up(), outcome == Outcome::Invalid);
         Applied { url, site, fired: &scratch.fired, looked_up, invalid }
     }
@@ -275,8 +276,14 @@ impl RuleSet {
     /// The seen member that stands for a URL of this site.
     #[inline]
     pub(super) fn member(&self, site: Option<u32>, outcome: Outcome) -> Option<&str> {
+        let (compiled, member) = self.site_of_member(site, outcome)?;
+        compiled.seen_member(Some(member))
+    }
+
+    #[inline]
+    fn site_of_member(&self, site: Option<u32>, outcome: Outcome) -> Option<(&CompiledSite, u32)> {
         match (outcome, &self.compiled[site? as usize].0) {
-            (Outcome::Member(member), Compiled::Undust(compiled)) => compiled.seen_member(Some(member)),
+            (Outcome::Member(member), Compiled::Undust(compiled)) => Some((compiled, member)),
             _ => None,
         }
     }

@@ -325,7 +325,7 @@ impl CompiledSite {
     /// composed into `scratch.out`.
     #[inline]
     pub fn conclude(&self, member: Option<u32>, length: usize, scratch: &mut Scratch) -> Option<u32> {
-        if member.is_some() && self.seen_member(member).is_some() {
+        if member.is_some_and(|member| (member as usize) < self.members()) {
             return member;
         }
         if scratch.fired.is_empty() {

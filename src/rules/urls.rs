@@ -52,6 +52,13 @@ impl Urls {
         Some(&self.0.text[start..end])
     }
 
+    /// The bytes of the same: whether they are whole characters is not looked at, which would be a look at both ends.
+    #[inline]
+    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
+        let (start, end) = self.range(index)?;
+        Some(&self.0.text.as_bytes()[start..end])
+    }
+
     fn range(&self, index: usize) -> Option<(usize, usize)> {
         let end = *self.0.ends.get(index)? as usize;
         Some((index.checked_sub(1).map_or(0, |before| self.0.ends[before] as usize), end))

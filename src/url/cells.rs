@@ -140,7 +140,7 @@ impl Cells {
         // How deep it is shows when it is cut.
         let depth = self.text.len();
         self.fixed_text(Fixed::DEPTH, |text| text.push(b'0'));
-        let delimiters = marks::delimiters(&self.text, start as usize, cut.delimiters);
+        let delimiters = marks::delimiters(&mut self.text, start as usize, cut.delimiters);
         let (mut from, mut segments) = (1, 0);
         while ends != 0 {
             if segments == 9 {

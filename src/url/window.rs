@@ -42,24 +42,6 @@ impl<const BLOCKS: usize> Window<BLOCKS> {
     }
 }
 
-/// The bytes from `from` on that are `byte`, up to 64 of them: for a text that ends somewhere among them.
-#[inline(always)]
-pub(super) fn equal_behind(text: &[u8], from: usize, byte: u8) -> u64 {
-    let equal = |block: &[u8; 16]| u64::from(u8x16::new(*block).simd_eq(u8x16::splat(byte)).to_bitmask());
-    let (blocks, rest) = text[from..].as_chunks::<16>();
-    let whole = blocks.iter().take(WIDTH / 16).zip((0..).step_by(16));
-    let bits = whole.fold(0, |bits, (block, at)| bits | equal(block) << at);
-    if rest.is_empty() || blocks.len() >= WIDTH / 16 {
-        return bits;
-    }
-    // The last sixteen bytes, of which the first were looked at before or stand before the others.
-    let tail = match text.last_chunk() {
-        Some(last) => equal(last) >> (16 - rest.len()),
-        None => rest.iter().rev().fold(0, |bits, &b| bits << 1 | u64::from(b == byte)),
-    };
-    bits | tail << (blocks.len() * 16)
-}
-
 /// The lowest bits; at most 63 of them.
 #[inline(always)]
 pub(super) fn below(count: usize) -> u64 {
@@ -96,12 +78,6 @@ mod tests {
             let inside = |b: u8| b.is_ascii_lowercase() || (b'-'..=b'9').contains(&b);
             let want = (0..64).fold(0, |bits, at| bits | u64::from(inside(byte(at))) << at);
             assert_eq!(window.between([b'a', b'z'], [b'-', b'9']), want, "{from}");
-        }
-        for length in 0..=100 {
-            for from in 0..=length {
-                let want = (0..64).fold(0, |bits, at| bits | u64::from(from + at == 37 && length > 37) << at);
-                assert_eq!(equal_behind(&text[..length], from, 37), want, "{from} {length}");
-            }
         }
         assert_eq!((below(0), below(3), lowest(8, 9), lowest(0, 9)), (0, 7, 3, 9));
         assert_eq!((highest(0), highest(1), highest(12)), (0, 0, 3));

@@ -43,15 +43,25 @@ impl CompiledSite {
         self.own.pages.as_deref()?.seen.get(member? as usize)
     }
 
+    /// Its bytes.
+    #[inline]
+    pub fn member_bytes(&self, member: u32) -> Option<&[u8]> {
+        self.own.pages.as_deref()?.seen.bytes(member as usize)
+    }
+
     /// Loads where the URL of a member stands; what it gives says nothing.
     pub fn fetch_end(&self, member: Option<u32>) -> u64 {
-        self.seen_member(member).map_or(0, |url| url.len() as u64)
+        self.member_of(member).len() as u64
     }
 
     /// Loads the URL of a member; what it gives says nothing.
     pub fn fetch_member(&self, member: Option<u32>) -> u64 {
-        let url = self.seen_member(member).unwrap_or_default().as_bytes();
+        let url = self.member_of(member);
         url.first().into_iter().chain(url.last()).fold(0, |all, &byte| all ^ u64::from(byte))
+    }
+
+    fn member_of(&self, member: Option<u32>) -> &[u8] {
+        member.and_then(|member| self.member_bytes(member)).unwrap_or_default()
     }
 
     /// The rule that is passed over for the page that the rules reduced the URL to.
