@@ -275,6 +275,48 @@ fn more_keys_and_rules_than_there_is_room_for() {
 }
 
 #[test]
+fn a_form_that_writes_a_key_twice_does_nothing() {
+    let named = |key: &str| Constraint { key: key.into(), test: Test::Present };
+    let same = |key: &str| (key.to_owned(), Operation::Replace(key.into()));
+    let form = |again: &[(&str, &str)]| {
+        let mut operations = vec![same("scheme"), same("host"), ("depth".into(), Operation::Keep("0".into()))];
+        operations.extend(again.iter().map(|&(key, value)| (key.to_owned(), Operation::Keep(value.into()))));
+        let scope = vec![named("scheme"), named("host"), named("depth"), named("query a=")];
+        let form = Rule { scope, closed: true, kind: Kind::Form, ..plain(operations) };
+        // It is asked for by the value that the form would have written.
+        let scope = vec![Constraint { key: "host".into(), test: Test::Equals("other".into()) }];
+        let behind = Rule { scope, ..plain(vec![("scheme".into(), Operation::Keep("https".into()))]) };
+        let site = "example.com".to_owned();
+        RuleSet::new(vec![SiteRules {
+            hosts: vec![site.clone()],
+            site,
+            rules: vec![form, behind],
+            ..SiteRules::default()
+        }])
+    };
+    let url = "http://example.com/?a=1";
+    assert_eq!(form(&[]).canonicalize(url).url, "http://example.com/");
+    assert_eq!(form(&[("host", "other")]).canonicalize(url).url, url);
+}
+
+#[test]
+fn a_rule_that_writes_a_key_twice_keeps_the_laws() {
+    let classes = Operation::Classes(vec![(None, Some("/".into()))]);
+    let fragment = |operation| ("fragment".to_owned(), operation);
+    let rule = plain(vec![fragment(classes), fragment(Operation::Apply(Function::DropEmpty))]);
+    let site = "example.com".to_owned();
+    let set =
+        RuleSet::new(vec![SiteRules { hosts: vec![site.clone()], site, rules: vec![rule], ..Default::default() }]);
+    // Left out, the fragment would be given anew when the URL comes again.
+    for (url, canonical) in
+        [("http://example.com/#", "http://example.com/#"), ("http://example.com/", "http://example.com/#/")]
+    {
+        let once = set.canonicalize(url).url.into_owned();
+        assert_eq!((&*once, &*set.canonicalize(&once).url), (canonical, canonical));
+    }
+}
+
+#[test]
 fn long_urls_of_many_parameters() {
     let rules = vec![left_out("query k1="), left_out("param s1="), left_out("fragment")];
     let site = SiteRules { site: "a.example".into(), hosts: vec!["a.example".into()], rules, ..SiteRules::default() };

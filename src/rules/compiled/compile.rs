@@ -239,6 +239,10 @@ impl Builder {
             let mut fills = self.fills(rule)?;
             // Columns stand in the order of their keys.
             fills.sort_by_key(|fill| fill.0);
+            // A rule file made by hand: which of two values a key is to get, nobody knows.
+            if fills.windows(2).any(|two| two[0].0 == two[1].0) {
+                return None;
+            }
             program.target = append(&mut self.fills, fills);
             let named = checks.iter().filter(|(_, check)| *check != Check::Absent).count();
             program.named = named.try_into().unwrap_or(u16::MAX);
@@ -431,7 +435,11 @@ impl Template {
             }
             Step::Apply(_, function) => function == Function::DropWww,
         };
-        let itself = program.is_form() || steps.iter().any(anew);
+        // A key that it writes twice is not what the first of the two looked at.
+        let mut slots: Vec<Slot> = steps.iter().map(Step::slot).collect();
+        slots.sort_unstable();
+        let twice = slots.windows(2).any(|two| two[0] == two[1]);
+        let itself = program.is_form() || twice || steps.iter().any(anew);
         before.chain(itself.then_some(at)).map(|i| i as u32).collect()
     }
 
