@@ -280,6 +280,7 @@ impl RuleSet {
         compiled.seen_member(Some(member))
     }
 
+    /// The member that stands for the URL, by its number, and the site that knows it.
     #[inline]
     fn site_of_member(&self, site: Option<u32>, outcome: Outcome) -> Option<(&CompiledSite, u32)> {
         match (outcome, &self.compiled[site? as usize].0) {

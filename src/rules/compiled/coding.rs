@@ -51,9 +51,9 @@ impl CompiledSite {
                     (key, false)
                 }
             };
-            let code = if depth { coding.depth(&key, value) } else { None };
+            let code = if depth { coding.code_of_depth(&key, value) } else { None };
             marks.push(match code {
-                Some(code) => coding.deep(&key, at, code),
+                Some(code) => coding.pair_of_depth(&key, at, code),
                 None => coding.pair(key, at, value),
             });
         }
@@ -311,15 +311,15 @@ impl<'s> Coding<'s> {
 
     /// The code of a depth that rules mention.
     #[inline(always)]
-    fn depth(&self, key: &CodedKey, value: Value<'_>) -> Option<u16> {
+    fn code_of_depth(&self, key: &CodedKey, value: Value<'_>) -> Option<u16> {
         let &[digit] = value.bytes() else { return None };
         let code = *self.template.depths.get(usize::from(digit.wrapping_sub(b'0')))?;
         (key.slot != NO_SLOT && u32::from(code) != ABSENT).then_some(code)
     }
 
-    /// A depth that rules mention; none sets it while the URL is read.
+    /// Notes a depth that rules mention; none sets it while the URL is read.
     #[inline(always)]
-    fn deep(&mut self, &CodedKey { slot, rank, .. }: &CodedKey, at: u16, code: u16) -> Mark {
+    fn pair_of_depth(&mut self, &CodedKey { slot, rank, .. }: &CodedKey, at: u16, code: u16) -> Mark {
         debug_assert!(self.template.columns[usize::from(slot)].at_once == NO_PROGRAM, "a rule that sets the depth");
         let Constant { hash, row, .. } = self.template.values[usize::from(code)];
         self.identity = self.identity.wrapping_add(hash);
@@ -339,8 +339,11 @@ impl<'s> Coding<'s> {
     /// Notes the cell at `at` with this key, and its value.
     #[inline(always)]
     fn pair(&mut self, CodedKey { slot: number, rank, seed }: CodedKey, at: u16, value: Value<'_>) -> Mark {
+        if number == NO_SLOT {
+            return self.other(rank, value, seed);
+        }
         let slot = usize::from(number);
-        let Some(column) = self.template.columns.get(slot) else { return self.other(rank, value, seed) };
+        let column = &self.template.columns[slot];
         if column.at_once != NO_PROGRAM && self.at_once {
             if column.becomes() != ABSENT {
                 let Constant { start, end, hash, .. } = self.template.values[usize::from(column.becomes)];

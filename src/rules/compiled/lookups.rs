@@ -43,7 +43,7 @@ impl CompiledSite {
         self.own.pages.as_deref()?.seen.get(member? as usize)
     }
 
-    /// Its bytes.
+    /// The bytes of the URL of a seen member.
     #[inline]
     pub fn member_bytes(&self, member: u32) -> Option<&[u8]> {
         self.own.pages.as_deref()?.seen.bytes(member as usize)
@@ -51,16 +51,17 @@ impl CompiledSite {
 
     /// Loads where the URL of a member stands; what it gives says nothing.
     pub fn fetch_end(&self, member: Option<u32>) -> u64 {
-        self.member_of(member).len() as u64
+        self.bytes_or_none(member).len() as u64
     }
 
     /// Loads the URL of a member; what it gives says nothing.
     pub fn fetch_member(&self, member: Option<u32>) -> u64 {
-        let url = self.member_of(member);
+        let url = self.bytes_or_none(member);
         url.first().into_iter().chain(url.last()).fold(0, |all, &byte| all ^ u64::from(byte))
     }
 
-    fn member_of(&self, member: Option<u32>) -> &[u8] {
+    /// The same, and nothing of none.
+    fn bytes_or_none(&self, member: Option<u32>) -> &[u8] {
         member.and_then(|member| self.member_bytes(member)).unwrap_or_default()
     }
 
