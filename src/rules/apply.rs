@@ -402,7 +402,7 @@ impl RuleSet {
         site: Option<u32>,
         scratch: &mut Scratch,
     ) -> Outcome {
-        let outcome = compiled.conclude(member, length, scratch).map_or(Outcome::Made, Outcome::Member);
+        let outcome = compiled.conclude(member, split, length, scratch).map_or(Outcome::Made, Outcome::Member);
         let acted = outcome.is_looked_up() || !scratch.fired.is_empty();
         let keeps_site = |scratch: &Scratch| {
             let out = self.member(site, outcome).map_or(&scratch.out[..], str::as_bytes);

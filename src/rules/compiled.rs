@@ -14,6 +14,7 @@
 mod at_once;
 mod coding;
 mod compile;
+mod edits;
 mod hosts;
 mod index;
 mod known;
@@ -34,7 +35,7 @@ mod trace;
 use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
-use crate::url::{self, Fixed, KeyRef};
+use crate::url::{self, Cells, Fixed, KeyRef, Split};
 pub use coding::{CodedOrigin, KeptOrigin};
 use hosts::Hosts;
 pub use known::Known;
@@ -119,6 +120,8 @@ mod touch {
     pub(super) const EXTENSION: u8 = 32;
     /// Something that needs no question.
     pub(super) const HARMLESS: u8 = 64;
+    /// Cells do not point at the URL any more, or not all that it had are there: [`edit`](super::edits) cannot tell.
+    pub(super) const MOVED: u8 = 128;
 
     /// A fixed key was left out.
     pub(super) fn without(key: Fixed) -> u8 {
@@ -324,7 +327,7 @@ impl CompiledSite {
     /// The seen member that stands for the URL that was reduced, `length` bytes in stage-1 form; where none does, the URL is
     /// composed into `scratch.out`.
     #[inline]
-    pub fn conclude(&self, member: Option<u32>, length: usize, scratch: &mut Scratch) -> Option<u32> {
+    pub fn conclude(&self, member: Option<u32>, split: &Split, length: usize, scratch: &mut Scratch) -> Option<u32> {
         if member.is_some_and(|member| (member as usize) < self.members()) {
             return member;
         }
@@ -333,9 +336,18 @@ impl CompiledSite {
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
             return None;
         }
-        self.tidy_cells(&mut scratch.cells, &mut scratch.state);
-        url::compose(&scratch.cells, &mut scratch.out);
-        let settled = self.template.settled(&scratch.cells, &scratch.state, &scratch.fired, &scratch.out);
+        if self.edit(split, length, &scratch.cells, &scratch.state, &mut scratch.out) {
+            debug_assert_eq!(
+                scratch.out,
+                self.composed(&scratch.cells, &scratch.state),
+                "edited otherwise than composed"
+            );
+        } else {
+            self.tidy_cells(&mut scratch.cells, &mut scratch.state);
+            url::compose(&scratch.cells, &mut scratch.out);
+        }
+        let host = || self.value(1, &scratch.cells, &scratch.state);
+        let settled = self.template.settled(&scratch.cells, &scratch.state, &scratch.fired, &scratch.out, host);
         debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));
         if !settled && scratch.out != scratch.cells.text[..length] && !self.stable(scratch) {
             // Law: canonicalizing twice is once. Where it is not, the URL keeps its stage-1 form.
@@ -344,6 +356,14 @@ impl CompiledSite {
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
         }
         None
+    }
+
+    /// The URL of these pairs.
+    fn composed(&self, cells: &Cells, state: &State) -> Vec<u8> {
+        let (mut cells, mut state, mut out) = (cells.clone(), state.clone(), Vec::new());
+        self.tidy(&mut cells, &mut state);
+        url::compose(&cells, &mut out);
+        out
     }
 
     /// True when the URL in `out` is stage-1 normal and canonicalizes to itself. Keeps `cells.text` and `fired`.

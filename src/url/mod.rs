@@ -14,6 +14,7 @@ pub mod site;
 mod window;
 pub use cells::{Cell, Cells, Cut};
 pub use characters::{CAPITAL, LETTERS, PERCENT, PLUS, letters};
+pub(crate) use compose::Pieces;
 pub use compose::{compose, is_usual_order, set_order, write_order};
 pub use keys::{Fixed, Key, KeyRef, Part};
 pub(crate) use origin::{Origin, origin};

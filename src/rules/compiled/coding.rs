@@ -84,6 +84,8 @@ impl CompiledSite {
         state.identity = coding.identity;
         state.touched = coding.touched;
         state.disordered = disordered;
+        state.ordered = unusual & !disordered;
+        state.unnamed = coding.unnamed;
         state.gone = 0;
         let mut gone = coding.gone;
         while gone != 0 {
@@ -173,6 +175,8 @@ struct Coding<'s> {
     last: (i32, (u32, u32)),
     /// A query key does not stand behind the one before it in that order.
     fell: bool,
+    /// A query key has no name.
+    unnamed: bool,
     reach: Reach,
     /// Rules may act while the URL is read.
     at_once: bool,
@@ -199,6 +203,7 @@ impl<'s> Coding<'s> {
             empty: false,
             last: (-1, (0, 0)),
             fell: false,
+            unnamed: false,
             reach,
             at_once,
             done: 0,
@@ -242,6 +247,7 @@ impl<'s> Coding<'s> {
             let text = |(start, end)| cells.bytes(start, end);
             self.fell |= text(self.last.1) >= text(name);
         }
+        self.unnamed |= name.0 == name.1;
         self.last = (rank, name);
     }
 

@@ -130,6 +130,7 @@ impl CompiledSite {
     /// their cells any more.
     pub(super) fn tidy(&self, cells: &mut Cells, state: &mut State) {
         self.pay(cells, state);
+        state.touched |= touch::MOVED;
         if state.gone > 0 {
             let mut kept = 0;
             for i in 0..cells.list.len() {

@@ -8,11 +8,18 @@ use std::cell::LazyCell;
 
 impl Template {
     /// True when the pairs in `cells`, composed and cut again, are the same pairs, and no rule would fire on them. False
-    /// says nothing: the URL is then cut again. `out` is the composed URL.
+    /// says nothing: the URL is then cut again. `out` is the composed URL, `host` gives its host.
     ///
     /// Composing what rules left of a cut URL gives other pairs only where a mark went that told a cut how to read what
     /// stands beside it; these places are asked one by one.
-    pub(super) fn settled(&self, cells: &Cells, state: &State, fired: &Fired, out: &[u8]) -> bool {
+    pub(super) fn settled<'h>(
+        &self,
+        cells: &Cells,
+        state: &State,
+        fired: &Fired,
+        out: &[u8],
+        host: impl Fn() -> &'h [u8],
+    ) -> bool {
         let touched = state.touched;
         if touched & touch::SHAPE != 0 || self.cut.semicolons || !self.woken {
             return false;
@@ -23,14 +30,12 @@ impl Template {
         if touched & touch::EXTENSION != 0 && !bare_segment(cells, self.cut) {
             return false;
         }
-        if touched & touch::QUERY != 0 && !own_query(cells) {
+        // The query without some of its keys is cut into the same keys.
+        if touched & touch::QUERY != 0 && (state.ordered || state.unnamed) {
             return false;
         }
         // A port may be the default one of another scheme.
-        let host = |c: &&crate::url::Cell| c.key == KeyRef::Fixed(Fixed::HOST);
-        if touched & touch::SCHEME != 0
-            && cells.list.iter().find(host).is_none_or(|c| memchr::memchr(b':', cells.value(c)).is_some())
-        {
+        if touched & touch::SCHEME != 0 && memchr::memchr(b':', host()).is_some() {
             return false;
         }
         let again = |rule: u16| part(&self.words, self.programs[usize::from(rule)].again);
@@ -143,13 +148,4 @@ fn bare_segment(cells: &Cells, cut: Cut) -> bool {
         let same = |(own, cell): (Part, &crate::url::Cell)| own == part && (cell.start, cell.end) == (from, end);
         end == from || part != Part::Extension && parts.next().is_some_and(same)
     }) && parts.next().is_none()
-}
-
-/// The query without some of its keys is cut into the same keys.
-fn own_query(cells: &Cells) -> bool {
-    cells.list.iter().all(|cell| match cell.key {
-        KeyRef::Fixed(fixed) => fixed != Fixed::ORDER,
-        KeyRef::Query(a, b) => a != b,
-        KeyRef::Param(..) => true,
-    })
 }

@@ -37,6 +37,10 @@ pub struct State {
     pub(super) twin: Vec<u8>,
     /// The rules that fired before it went to its twin.
     pub(super) fired: Fired,
+    /// A key holds the order of parameters.
+    pub(super) ordered: bool,
+    /// The URL that was cut has a parameter without a name.
+    pub(super) unnamed: bool,
     /// Cells were added or the order of parameters was given up.
     pub(super) disordered: bool,
     /// What functions may find in the values, as bits of [`needs`](crate::rules::functions::needs); too many do no harm.

@@ -46,7 +46,8 @@ impl CompiledSite {
             return false;
         }
         let cell = &mut cells.list[usize::from(at)];
-        state.disordered |= cell.key == KeyRef::Fixed(Fixed::ORDER);
+        let order = cell.key == KeyRef::Fixed(Fixed::ORDER);
+        (state.disordered, state.ordered) = (state.disordered | order, state.ordered & !order);
         state.touched |= match cell.key {
             KeyRef::Fixed(fixed) => touch::without(fixed),
             KeyRef::Query(..) => touch::QUERY,
@@ -102,9 +103,11 @@ impl CompiledSite {
     #[inline]
     pub(super) fn pay(&self, cells: &mut Cells, state: &mut State) {
         if state.owed_origin != [ABSENT; 2] {
+            state.touched |= touch::MOVED;
             self.write_origin(std::mem::take(&mut state.owed_origin), cells);
         }
         for &(at, code) in &state.owed {
+            state.touched |= touch::MOVED;
             let start = cells.text.len() as u32;
             cells.text.extend_from_slice(self.text(code));
             let cell = &mut cells.list[usize::from(at)];
@@ -162,7 +165,10 @@ impl CompiledSite {
         if code == ABSENT {
             return false;
         }
-        self.pay(cells, state);
+        // Another rule may have given it what it has.
+        if at < 2 || state.owed.iter().any(|owed| owed.0 == at) {
+            self.pay(cells, state);
+        }
         let cell = cells.list[usize::from(at)];
         if !functions::apply(function, cells.value(&cell), &mut state.value) {
             return false;
@@ -171,6 +177,7 @@ impl CompiledSite {
         if function == Function::DropEmpty {
             return self.drop(slot, cells, state);
         }
+        state.touched |= touch::MOVED;
         let start = cells.text.len() as u32;
         cells.text.extend_from_slice(&state.value);
         let cell = &mut cells.list[usize::from(at)];
