@@ -35,7 +35,7 @@ mod trace;
 use super::Urls;
 use super::apply::Scratch;
 use super::types::Function;
-use crate::url::{self, Cells, Fixed, KeyRef, Split};
+use crate::url::{self, Fixed, KeyRef, Split};
 pub use coding::{CodedOrigin, KeptOrigin};
 use hosts::Hosts;
 pub use known::Known;
@@ -336,18 +336,13 @@ impl CompiledSite {
             std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
             return None;
         }
-        if self.edit(split, length, &scratch.cells, &scratch.state, &mut scratch.out) {
-            debug_assert_eq!(
-                scratch.out,
-                self.composed(&scratch.cells, &scratch.state),
-                "edited otherwise than composed"
-            );
-        } else {
-            self.tidy_cells(&mut scratch.cells, &mut scratch.state);
-            url::compose(&scratch.cells, &mut scratch.out);
+        let edited = self.edit(split, length, &scratch.cells, &scratch.state, &mut scratch.out);
+        if !edited {
+            self.compose(scratch);
         }
         let host = || self.value(1, &scratch.cells, &scratch.state);
         let settled = self.template.settled(&scratch.cells, &scratch.state, &scratch.fired, &scratch.out, host);
+        debug_assert!(!edited || self.composes_what_was_edited(scratch));
         debug_assert!(!settled || scratch.out == scratch.cells.text[..length] || self.stable(scratch));
         if !settled && scratch.out != scratch.cells.text[..length] && !self.stable(scratch) {
             // Law: canonicalizing twice is once. Where it is not, the URL keeps its stage-1 form.
@@ -358,12 +353,17 @@ impl CompiledSite {
         None
     }
 
-    /// The URL of these pairs.
-    fn composed(&self, cells: &Cells, state: &State) -> Vec<u8> {
-        let (mut cells, mut state, mut out) = (cells.clone(), state.clone(), Vec::new());
-        self.tidy(&mut cells, &mut state);
-        url::compose(&cells, &mut out);
-        out
+    /// Composes the URL of the pairs that rules left.
+    fn compose(&self, scratch: &mut Scratch) {
+        self.tidy_cells(&mut scratch.cells, &mut scratch.state);
+        url::compose(&scratch.cells, &mut scratch.out);
+    }
+
+    /// True where the URL in `out` is what its pairs compose to.
+    fn composes_what_was_edited(&self, scratch: &mut Scratch) -> bool {
+        std::mem::swap(&mut scratch.out, &mut scratch.again);
+        self.compose(scratch);
+        scratch.out == scratch.again
     }
 
     /// True when the URL in `out` is stage-1 normal and canonicalizes to itself. Keeps `cells.text` and `fired`.

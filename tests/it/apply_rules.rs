@@ -42,6 +42,9 @@ const KEYS: &[&str] = &[
     "path99",
     "",
 ];
+/// Keys of most rules.
+const COMMON: &[&str] = &["scheme", "host", "path0", "order", "query a=", "query b=", "query c", "query sid="];
+const PARAMETERS: &[&str] = &["a=1", "a=2", "b=2", "c", "d=4", "sid=9", "sid=", "%2F=+", ""];
 const VALUES: &[&str] = &[
     "",
     "1",
@@ -127,8 +130,17 @@ fn text(of: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop_oneof![9 => select(of).prop_map(str::to_owned), 1 => ".{0,6}"]
 }
 
+fn key() -> impl Strategy<Value = String> {
+    prop_oneof![text(KEYS), text(COMMON)]
+}
+
 fn url() -> impl Strategy<Value = String> {
-    (select(HEADS), vec(select(PIECES), 0..9)).prop_map(|(head, rest)| format!("{head}/{}", rest.concat()))
+    let rest = prop_oneof![
+        2 => vec(select(PIECES), 0..9).prop_map(|pieces| pieces.concat()),
+        1 => (select(&["", "x", "x/1/"][..]), vec(select(PARAMETERS), 1..6))
+            .prop_map(|(path, parameters)| format!("{path}?{}", parameters.join("&"))),
+    ];
+    (select(HEADS), rest).prop_map(|(head, rest)| format!("{head}/{rest}"))
 }
 
 fn constraint() -> impl Strategy<Value = Constraint> {
@@ -140,7 +152,7 @@ fn constraint() -> impl Strategy<Value = Constraint> {
         Just(Test::Present),
         Just(Test::Absent),
     ];
-    (text(KEYS), test).prop_map(|(key, test)| Constraint { key, test })
+    (key(), test).prop_map(|(key, test)| Constraint { key, test })
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -160,8 +172,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 fn rule() -> impl Strategy<Value = Rule> {
     let scope = prop_oneof![2 => Just(Vec::new()).boxed(), 3 => vec(constraint(), 0..4).boxed()];
-    (scope, vec((text(KEYS), operation()), 0..4), proptest::bool::weighted(0.2)).prop_map(
-        |(scope, operations, closed)| Rule {
+    (scope, vec((key(), operation()), 0..4), proptest::bool::weighted(0.2)).prop_map(|(scope, operations, closed)| {
+        Rule {
             id: String::new(),
             kind: Kind::Ignore,
             scope,
@@ -169,8 +181,8 @@ fn rule() -> impl Strategy<Value = Rule> {
             closed,
             evidence: Evidence::default(),
             departures: Vec::new(),
-        },
-    )
+        }
+    })
 }
 
 fn site() -> impl Strategy<Value = SiteRules> {
