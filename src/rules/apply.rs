@@ -291,6 +291,12 @@ impl RuleSet {
 
     /// As [`apply`](Self::apply): the site, and where the canonical URL is.
     pub(super) fn outcome(&self, url: &[u8], site: Option<u32>, scratch: &mut Scratch) -> (Option<u32>, Outcome) {
+        self.outcome_here(url, site, scratch)
+    }
+
+    /// The same without a call, for who has little else to do.
+    #[inline(always)]
+    pub(super) fn outcome_here(&self, url: &[u8], site: Option<u32>, scratch: &mut Scratch) -> (Option<u32>, Outcome) {
         let mut origins = std::mem::take(&mut scratch.origins);
         let outcome = self.apply_behind(url, site, scratch, origins.get_or_insert_default()).unwrap_or_else(|| {
             scratch.out.clear();

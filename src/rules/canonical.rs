@@ -74,7 +74,7 @@ impl RuleSet {
     /// is allocated, which [`apply`](Self::apply) saves.
     pub fn canonicalize<'a>(&'a self, url: &'a str) -> Canonical<'a> {
         SCRATCH.with_borrow_mut(|scratch| {
-            let (site, outcome) = self.outcome(url.as_bytes(), None, scratch);
+            let (site, outcome) = self.outcome_here(url.as_bytes(), None, scratch);
             let names = site.map(|site| self.names(site));
             let rules = FiredRules { names, fired: scratch.fired.clone() };
             let url = match self.member(site, outcome) {

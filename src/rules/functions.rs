@@ -23,6 +23,11 @@ pub(super) fn needs(function: Function) -> u8 {
     }
 }
 
+/// What may stand in a value that the function wrote and did not stand in the one before: the same bits.
+pub(super) fn brings(function: Function) -> u8 {
+    if function == Function::PlusIsSpace { PERCENT } else { 0 }
+}
+
 /// What functions may find in a value: the same bits.
 pub(super) fn holds(value: &[u8]) -> u8 {
     let bit = |is: bool, bit: u8| if is { bit } else { 0 };
@@ -131,6 +136,24 @@ mod tests {
             let mut out = Vec::new();
             let changed = apply(function, value.as_bytes(), &mut out);
             assert_eq!(changed.then_some(String::from_utf8(out).unwrap().as_str()), expected, "{function:?} {value}");
+        }
+    }
+
+    #[test]
+    fn functions_bring_what_they_say_and_change_nothing_without_what_they_need() {
+        let all = [Function::DropWww, Function::DropEmpty, Function::PlusIsSpace, Function::LowerCase];
+        let all = all.into_iter().chain([Function::DecodeSubDelimiters, Function::DecodeSlash]);
+        let pieces = ["", "www.", "A", "a.b", "+", "%2F", "%28", "%C3%A9", "%2B", "%"];
+        for (function, i) in all.flat_map(|function| (0..1000).map(move |i| (function, i))) {
+            let value = [pieces[i % 10], pieces[i / 10 % 10], pieces[i / 100]].concat();
+            let mut out = Vec::new();
+            if apply(function, value.as_bytes(), &mut out) {
+                let held = holds(value.as_bytes());
+                assert!((held | ANY) & needs(function) != 0, "{function:?} {value}");
+                // An empty value is left out with its key.
+                let now = if function == Function::DropEmpty { 0 } else { holds(&out) };
+                assert_eq!(now & !(held | brings(function)), 0, "{function:?} {value}");
+            }
         }
     }
 }

@@ -173,7 +173,7 @@ impl CompiledSite {
         if !functions::apply(function, cells.value(&cell), &mut state.value) {
             return false;
         }
-        state.holds = u8::MAX;
+        state.holds |= functions::brings(function);
         if function == Function::DropEmpty {
             return self.drop(slot, cells, state);
         }
