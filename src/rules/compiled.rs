@@ -6,7 +6,8 @@
 //! Most of the work is not done: a seen member that stands for itself is known by its bytes, before it is cut
 //! ([`CompiledSite::stands`]); the values tell which programs may act ([`rows`]), the letters of the URL which functions
 //! may ([`Program::needs`]), and a program that fired which others look at what it wrote ([`Program::wakes`], [`reach`]). Rules that
-//! ask for nothing but their own key act while the URL is read ([`at_once`]).
+//! ask for nothing but their own key act while the URL is read ([`at_once`]). What changed in few places is edited, not
+//! composed ([`edits`]), and mostly known to come out the same when it comes again ([`settled`]).
 //!
 //! A site is its [`Template`], which it shares with all sites that have the same rules but for their hosts, and what is its
 //! [`Own`]: hosts, and what is known of single pages.
@@ -120,7 +121,8 @@ mod touch {
     pub(super) const EXTENSION: u8 = 32;
     /// Something that needs no question.
     pub(super) const HARMLESS: u8 = 64;
-    /// Cells do not point at the URL any more, or not all that it had are there: [`edit`](super::edits) cannot tell.
+    /// A cell points at a value that was written behind the URL, or cells were taken out of the list: where the old value
+    /// stood is not known any more, and [`edit`](super::edits) leaves the URL to composing.
     pub(super) const MOVED: u8 = 128;
 
     /// A fixed key was left out.
@@ -324,8 +326,8 @@ impl CompiledSite {
         &self.own
     }
 
-    /// The seen member that stands for the URL that was reduced, `length` bytes in stage-1 form; where none does, the URL is
-    /// composed into `scratch.out`.
+    /// The seen member that stands for the URL at `split` that was reduced, `length` bytes in stage-1 form; where none does,
+    /// the URL is written to `scratch.out`.
     #[inline]
     pub fn conclude(&self, member: Option<u32>, split: &Split, length: usize, scratch: &mut Scratch) -> Option<u32> {
         if member.is_some_and(|member| (member as usize) < self.members()) {

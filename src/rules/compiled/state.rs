@@ -37,7 +37,7 @@ pub struct State {
     pub(super) twin: Vec<u8>,
     /// The rules that fired before it went to its twin.
     pub(super) fired: Fired,
-    /// A key holds the order of parameters.
+    /// The URL has the key that holds an unusual order of its parameters.
     pub(super) ordered: bool,
     /// The URL that was cut has a parameter without a name.
     pub(super) unnamed: bool,
