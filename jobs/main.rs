@@ -21,6 +21,7 @@ mod pipeline;
 mod report;
 mod rules;
 mod rules_dir;
+mod secret;
 mod source;
 mod survey;
 mod synth;
@@ -54,6 +55,7 @@ enum Job {
     Compare(compare::CompareArgs),
     Report(report::ReportArgs),
     CompressIndex(compress_index::CompressIndexArgs),
+    Secret(secret::SecretArgs),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Job::Compare(args) => compare::run(args),
         Job::Report(args) => report::run(args),
         Job::CompressIndex(args) => compress_index::run(args),
+        Job::Secret(args) => secret::run(args),
         Job::Rules(args) => rules::run(args),
         Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
