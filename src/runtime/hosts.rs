@@ -182,9 +182,9 @@ impl Cluster {
         })
     }
 
-    /// True when every address is one of this machine's own loopback addresses.
+    /// True when every address, and every address to listen at, is one of this machine's own loopback addresses.
     pub fn is_local(&self) -> bool {
-        self.hosts.iter().all(|host| is_loopback(&host.address))
+        self.hosts.iter().all(|host| is_loopback(&host.address) && host.listen.as_deref().is_none_or(is_loopback))
     }
 
     /// Whether traffic will be encrypted.
@@ -372,6 +372,12 @@ mod tests {
             let error = toml(text).unwrap_err();
             assert!(error.starts_with(want), "{text:?}: {error}");
         }
+        let listening = |at: &str| toml(&format!("[[host]]\naddress = \"127.0.0.1:1\"\nlisten = \"{at}\"\n")).unwrap();
+        for open in ["0.0.0.0:1", "[::]:1", "10.0.0.1"] {
+            let cluster = listening(open);
+            assert!(!cluster.is_local() && cluster.encrypts(), "{open} is open to others");
+        }
+        assert!(listening("127.0.0.9:1").is_local() && !listening("[::1]:1").encrypts());
         let beside = toml(&format!("[mesh]\nsecret_file = \"secret\"\nencrypt = \"always\"\n{host}")).unwrap();
         assert_eq!(beside.secret_file, Some(PathBuf::from("dir/secret")));
         assert!(beside.encrypts());
