@@ -5,9 +5,8 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 use undust::io::journal::JournalError;
-use undust::io::{Rejects, Shard};
+use undust::io::{IoError, Rejects, Shard, fingerprint};
 use undust::model::hash128;
 use undust::runtime::hosts::{Cluster, HostsError};
 use undust::runtime::mesh::hello::Terms;
@@ -44,9 +43,16 @@ pub struct ShardArgs {
 }
 
 impl ShardArgs {
-    /// What all processes must agree on of their shards.
-    pub fn digest(self, shards: &[Shard]) -> String {
-        if self.local_shards { "local".to_owned() } else { shard_digest(shards, false) }
+    /// What all processes of a run on several must agree on of their shards. `cluster`: the list of hosts, if any.
+    ///
+    /// # Errors
+    /// As [`fingerprint::contents`].
+    pub fn agreed(self, cluster: Option<&Cluster>, shards: &[Shard]) -> Result<String, IoError> {
+        match cluster {
+            None => Ok(String::new()),
+            Some(_) if self.local_shards => Ok("local".to_owned()),
+            Some(_) => fingerprint::contents(shards),
+        }
     }
 }
 
@@ -65,6 +71,9 @@ pub enum ClusterError {
     /// The processes did not meet, or one was lost.
     #[error(transparent)]
     Mesh(#[from] MeshError),
+    /// The shards cannot be read.
+    #[error(transparent)]
+    Shards(#[from] IoError),
     /// Work of an earlier run cannot be taken up.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -79,7 +88,7 @@ impl ClusterError {
             ClusterError::Mesh(MeshError::NeverCame { .. } | MeshError::Lost { .. }) => Exit::PeerLost,
             ClusterError::Mesh(MeshError::Failed { .. }) => Exit::Failed,
             ClusterError::Journal(JournalError::Stale { .. }) => Exit::Usage,
-            ClusterError::Journal(_) => Exit::Failed,
+            ClusterError::Journal(_) | ClusterError::Shards(_) => Exit::Failed,
         }
     }
 
@@ -170,8 +179,9 @@ impl ClusterArgs {
             None if cluster.is_local() => Secret::none(),
             None => {
                 return Err(ClusterError::Usage(format!(
-                    "no secret: name its file in cluster.toml (secret_file) or in the environment variable {SECRET_FILE}; \
-                     without one all addresses must be loopback addresses"
+                    "no secret: make one with `undust secret --out FILE` and name it in cluster.toml (secret_file) or in \
+                     the environment variable {SECRET_FILE}; without one, each address and each `listen` must be a \
+                     loopback address"
                 )));
             }
         };
@@ -179,6 +189,7 @@ impl ClusterArgs {
             processes: cluster.hosts.len(),
             workers,
             encrypt: cluster.encrypts(),
+            build: build()?,
             parameters: parameters.to_owned(),
             shards: shards.to_owned(),
         };
@@ -196,15 +207,8 @@ pub(super) fn digest(bytes: &[u8]) -> String {
     format!("{:032x}", hash128(bytes))
 }
 
-/// A digest of the shards: names, formats and sizes; not the folders they are in, which may differ between hosts. With
-/// `times` also when they were changed last.
-pub(super) fn shard_digest(shards: &[Shard], times: bool) -> String {
-    let mut text = String::new();
-    for shard in shards {
-        let name = shard.path.file_name().unwrap_or_default();
-        let changed = times.then(|| shard.path.metadata().and_then(|meta| meta.modified()).ok()).flatten();
-        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_nanos());
-        text.push_str(&format!("{name:?} {:?} {:?} {} {changed:?}\n", shard.format, shard.range, shard.size));
-    }
-    digest(text.as_bytes())
+/// Digest of the executable: two builds of one version may learn different rules.
+pub(super) fn build() -> Result<String, ClusterError> {
+    fingerprint::executable()
+        .map_err(|error| MeshError::Config(format!("cannot read the executable of this process: {error}")).into())
 }

@@ -77,7 +77,7 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     let plan = Plan::of(&args, cluster.as_ref());
     let shards = args.records.find(&args.inputs, &plan.scratch)?;
     let parameters = digest_of(&("clusters", format!("{:?} {:?}", args.records, args.sites), args.reading.line_limit));
-    let agreed = args.place.digest(&shards.shards);
+    let agreed = args.place.agreed(cluster.as_ref(), &shards.shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed);
     let mesh = mesh.map_err(|error| error.into_failure())?;
     together(mesh.as_deref(), || part(&args, &plan, &out, shards.shards.clone(), mesh.as_ref()))

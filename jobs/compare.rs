@@ -179,7 +179,8 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         memory: args.memory.or(cluster.as_ref().and_then(|c| c.memory)).unwrap_or(4 << 30),
         clock: Arc::new(move || began.elapsed().as_secs_f64()),
     };
-    let mesh = args.cluster.meet(cluster.as_ref(), job.workers, &parameters, &args.place.digest(&shards));
+    let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
+    let mesh = args.cluster.meet(cluster.as_ref(), job.workers, &parameters, &agreed);
     let mesh = mesh.map_err(ClusterError::into_failure)?;
     let source = Arc::new(Shards {
         shards,

@@ -178,8 +178,9 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
         return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
     }
     let parameters = digest_of(&(Parameters::of(&plan), args.reading.line_limit, format!("{:?}", args.records)));
-    let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &args.place.digest(&shards))?;
-    let done = learn(&args, &plan, &parameters, shards, mesh.as_ref());
+    let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
+    let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed)?;
+    let done = learn(&args, &plan, &parameters, &agreed, shards, mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
             Ok(()) | Err(LearnError::Rejects { .. }) => mesh.farewell(),
@@ -194,6 +195,7 @@ fn learn(
     args: &LearnArgs,
     plan: &Plan,
     parameters: &str,
+    agreed: &str,
     shards: Vec<Shard>,
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<(), LearnError> {
@@ -211,7 +213,7 @@ fn learn(
     let journal = match mesh.is_some() || args.resume {
         true => {
             let (mesh, local) = (mesh.map(Arc::as_ref), args.place.local_shards);
-            Some(LearnedSites::open(&args.out, args.resume, mesh, parameters, &shards, local)?)
+            Some(LearnedSites::open(&args.out, args.resume, mesh, parameters, agreed, &shards, local)?)
         }
         false => None,
     };

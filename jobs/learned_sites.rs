@@ -1,12 +1,12 @@
 //! Learned sites as pieces of a journal beside the result: what `learn --resume` takes up.
-use super::cluster::{ClusterError, digest, shard_digest};
+use super::cluster::{ClusterError, build, digest};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use undust::dataflow::types::LearnedSite;
 use undust::dataflow::{Journal, SourceError};
-use undust::io::Shard;
 use undust::io::journal::{self, Binding};
+use undust::io::{Shard, fingerprint};
 use undust::runtime::mesh::Mesh;
 
 /// Learned sites as pieces of a journal.
@@ -19,26 +19,29 @@ pub struct LearnedSites {
 
 impl LearnedSites {
     /// In the folder of the result, which process 0 must have made ready; with `resume` it takes up what is there.
-    /// `local`: each process has shards of its own.
+    /// `agreed`: what all processes agreed on of their shards. `local`: each process has shards of its own.
     ///
     /// # Errors
-    /// [`ClusterError::Journal`], [`ClusterError::Mesh`].
+    /// [`ClusterError::Shards`], [`ClusterError::Journal`], [`ClusterError::Mesh`].
     pub fn open(
         out: &Path,
         resume: bool,
         mesh: Option<&Mesh>,
         parameters: &str,
+        agreed: &str,
         shards: &[Shard],
         local: bool,
     ) -> Result<Arc<LearnedSites>, ClusterError> {
-        let mut input = shard_digest(shards, true);
+        let shared = mesh.is_some() && !local;
+        let contents = if shared { agreed.to_owned() } else { fingerprint::contents(shards)? };
+        let mut input = contents + &fingerprint::times(shards);
         if let Some(mesh) = mesh {
             // One digest for all, whoever sees which shards and with which times.
             let all = mesh.gather(input.into_bytes())?;
             let all = all.map_or_else(Vec::new, |all| if local { all.concat() } else { all[0].clone() });
             input = digest(&mesh.broadcast(all)?);
         }
-        let binding = Binding::new(parameters.to_owned(), input);
+        let binding = Binding::new(build()?, parameters.to_owned(), input);
         let folder = out.join(undust::io::output::WORK);
         let process = mesh.map_or(0, Mesh::process);
         let open = if resume { journal::Journal::resume } else { journal::Journal::create };

@@ -81,6 +81,8 @@ mod learner_cases;
 mod learner_laws;
 #[path = "it/learner_site.rs"]
 mod learner_site;
+#[path = "it/mesh_edges.rs"]
+mod mesh_edges;
 #[path = "it/published_figures.rs"]
 mod published_figures;
 #[path = "it/published_learn.rs"]

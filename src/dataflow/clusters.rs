@@ -130,7 +130,7 @@ impl Clustering {
         mesh: Option<&Arc<Mesh>>,
     ) -> Result<Clustering, RunError> {
         let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
-        shared.fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
+        shared.shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
         let plan = ClusterPlan { workers: plan.workers.max(1), ..plan.clone() };
         Ok(Clustering { plan, records, labels, shared: Arc::new(shared), counters: Arc::default() })
     }

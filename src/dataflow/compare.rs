@@ -13,7 +13,7 @@ use crate::baselines::protocol::{Plan, Records, compare};
 use crate::baselines::results::{Comparison, Site, Time, Times, VERSION};
 use crate::baselines::{Method, Name, Setup};
 use crate::model::{RecordBatch, SiteBy, hash64};
-use crate::runtime::mesh::{Cause, Fate, Mesh, MeshError};
+use crate::runtime::mesh::{Cause, Mesh, MeshError, Shutdown};
 use crate::runtime::workers::{self, Crew, WorkersError};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -114,14 +114,14 @@ struct State {
     failure: Mutex<Option<CompareError>>,
     held: AtomicUsize,
     /// On several processes: this one's index, and what becomes of the run.
-    fate: Option<(usize, Arc<Fate>)>,
+    shutdown: Option<(usize, Arc<Shutdown>)>,
 }
 
 impl State {
     fn fail(&self, error: CompareError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        if let Some((process, fate)) = &self.fate {
-            fate.seal(Cause::Failed { process: *process, reason: String::new() });
+        if let Some((process, shutdown)) = &self.shutdown {
+            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
         }
     }
 
@@ -136,8 +136,8 @@ impl State {
 /// # Errors
 /// [`CompareError`] when records cannot be read or held, or a worker or process is lost.
 pub fn run(job: &Job, records: Arc<dyn Source>, mesh: Option<&Arc<Mesh>>) -> Result<Compared, CompareError> {
-    let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
-    let state = Arc::new(State { fate, ..State::default() });
+    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
+    let state = Arc::new(State { shutdown, ..State::default() });
     let (job_in, state_in) = (job.clone(), state.clone());
     let crew = Crew { workers: job.workers.max(1), mesh: mesh.cloned() };
     let worked = workers::run_on(&crew, move |worker, alarm| {

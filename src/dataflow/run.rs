@@ -108,9 +108,9 @@ pub fn run_on(
     journal: Option<Arc<dyn Journal>>,
     first: Option<Arc<Clustering>>,
 ) -> Result<Learned, RunError> {
-    let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
+    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
     let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
-    (shared.journal, shared.fate) = (journal, fate);
+    (shared.journal, shared.shutdown) = (journal, shutdown);
     let shared = Arc::new(shared);
     let desk = Arc::new(Desk::default());
     let plan = Plan { workers: plan.workers.max(1), ..plan.clone() };

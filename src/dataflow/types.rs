@@ -1,7 +1,7 @@
 //! What the dataflows are given and what they share; short names for their streams.
 use crate::model::{RecordBatch, SiteBy};
 use crate::rules::types::SiteRules;
-use crate::runtime::mesh::{Cause, Fate};
+use crate::runtime::mesh::{Cause, Shutdown};
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::WorkersError;
 use crate::site::Params;
@@ -98,7 +98,7 @@ pub struct Shared {
     /// Sites that wait to be learned.
     pub deal: Deal,
     /// On several processes: this one's index, and what becomes of the run.
-    pub fate: Option<(usize, Arc<Fate>)>,
+    pub shutdown: Option<(usize, Arc<Shutdown>)>,
     failed: AtomicBool,
     failure: Mutex<Option<RunError>>,
 }
@@ -111,7 +111,7 @@ impl Shared {
             progress,
             journal: None,
             deal: Deal::default(),
-            fate: None,
+            shutdown: None,
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
@@ -124,8 +124,8 @@ impl Shared {
         failure.get_or_insert(error.into());
         self.failed.store(true, Ordering::Release);
         drop(failure);
-        if let Some((process, fate)) = &self.fate {
-            fate.seal(Cause::Failed { process: *process, reason: String::new() });
+        if let Some((process, shutdown)) = &self.shutdown {
+            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
         }
     }
 

@@ -20,15 +20,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Layout of the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What the work rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// Layout of the file.
     format: u32,
-    /// Version of the program.
-    version: String,
+    /// Digest of the executable: another build may learn other rules. Format 1 had none.
+    #[serde(default)]
+    build: String,
     /// Digest of the parameters.
     parameters: String,
     /// Digest of the input.
@@ -36,15 +37,15 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// For work of this program.
-    pub fn new(parameters: String, input: String) -> Binding {
-        Binding { format: FORMAT, version: env!("CARGO_PKG_VERSION").to_owned(), parameters, input }
+    /// For work of the executable with digest `build`, with digests of the parameters and of the input.
+    pub fn new(build: String, parameters: String, input: String) -> Binding {
+        Binding { format: FORMAT, build, parameters, input }
     }
 
     /// Why work that is bound to `other` is no work for this.
     fn difference(&self, other: &Binding) -> Option<&'static str> {
         match other {
-            _ if other.format != self.format || other.version != self.version => Some("another version of undust"),
+            _ if other.format != self.format || other.build != self.build => Some("another build of undust"),
             _ if other.parameters != self.parameters => Some("other learning parameters"),
             _ if other.input != self.input => Some("another input, or the input was changed since"),
             _ => None,
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
 
     fn binding() -> Binding {
-        Binding::new("p".to_owned(), "i".to_owned())
+        Binding::new("b".to_owned(), "p".to_owned(), "i".to_owned())
     }
 
     #[test]
@@ -289,9 +290,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(Journal::create(folder.path(), 0, &binding()).unwrap());
         for (other, want) in [
-            (Binding::new("q".into(), "i".into()), "other learning parameters"),
-            (Binding::new("p".into(), "j".into()), "another input"),
-            (Binding { version: "9.9.9".into(), ..binding() }, "another version"),
+            (Binding::new("b".into(), "q".into(), "i".into()), "other learning parameters"),
+            (Binding::new("b".into(), "p".into(), "j".into()), "another input"),
+            (Binding::new("c".into(), "p".into(), "i".into()), "another build"),
+            (Binding { format: 1, ..binding() }, "another build"),
         ] {
             let error = Journal::resume(folder.path(), 1, &other).unwrap_err().to_string();
             assert!(error.contains(want), "{error}");

@@ -19,6 +19,7 @@
 //! | [`output`] | the output folder and files that are whole or not there |
 //! | [`fetch`], [`robots`] | pages of a server that the user names, asked for politely |
 //! | [`error`] | failures of the run, each with the path and a way out |
+//! | [`fingerprint`] | digests of the executable and of shards: whether two processes or two runs see the same |
 //! | [`journal`] | finished pieces of work that outlive a run: what `--resume` takes up |
 //!
 //! A bad line is data: counted, sampled, never fatal. A bad file is a failure of the run. Nothing here prints; progress
@@ -34,6 +35,7 @@ pub mod detect;
 pub mod docmap;
 pub mod error;
 pub mod fetch;
+pub mod fingerprint;
 pub mod http;
 pub mod journal;
 pub mod jsonl;

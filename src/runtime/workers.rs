@@ -4,7 +4,7 @@
 //! On several processes the sockets are the mesh's; workers of a run that is lost neither go on nor unwind, since the
 //! engine's threads would panic on their way out: they rest until the process ends, and [`run_on`] returns at once.
 
-use super::mesh::{Cause, Fate, Mesh, MeshError, either, rest};
+use super::mesh::{Cause, Mesh, MeshError, Shutdown, either, park};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ pub struct Crew {
 pub struct Alarm {
     rung: AtomicBool,
     /// On several processes.
-    fate: Option<Arc<Fate>>,
+    shutdown: Option<Arc<Shutdown>>,
 }
 
 /// What workers end with that are well themselves.
@@ -68,8 +68,8 @@ impl Alarm {
     /// When another worker has panicked; [`run`] turns that into an error.
     pub fn work_while(&self, worker: &mut Worker, mut going: impl FnMut() -> bool) {
         while going() {
-            if self.fate.as_ref().is_some_and(|fate| fate.is_sealed()) {
-                rest();
+            if self.shutdown.as_ref().is_some_and(|shutdown| shutdown.is_set()) {
+                park();
             }
             if self.rung.load(Ordering::Acquire) {
                 resume_unwind(Box::new(ANOTHER.to_owned()));
@@ -136,28 +136,28 @@ pub fn run_on<T: Send + 'static>(
         initialize_networking_from_sockets(threads, mesh.wires(), mesh.process(), crew.workers, hooks)
             .map_err(|error| failed(error.to_string()))?;
     let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
-    let fate = mesh.fate().clone();
-    let alarm = Alarm { fate: Some(fate.clone()), ..Alarm::default() };
-    let told = fate.clone();
+    let shutdown = mesh.shutdown().clone();
+    let alarm = Alarm { shutdown: Some(shutdown.clone()), ..Alarm::default() };
+    let told = shutdown.clone();
     let guards = execute_from(builders, Box::new(network), WorkerConfig::default(), move |worker| {
         catch_unwind(AssertUnwindSafe(|| work(worker, &alarm))).unwrap_or_else(|payload| {
-            told.seal(Cause::Panicked(said(payload.as_ref()).to_owned()));
-            rest()
+            told.record(Cause::Panicked(said(payload.as_ref()).to_owned()));
+            park()
         })
     })
     .map_err(failed)?;
     // Joining never ends when the run is lost, so it is done aside.
     let answer = Arc::new(Mutex::new(None));
-    let (kept, bell) = (answer.clone(), fate.clone());
+    let (kept, bell) = (answer.clone(), shutdown.clone());
     let joiner = std::thread::Builder::new().name("mesh:join".to_owned()).spawn(move || {
         let results: Vec<Result<T, String>> = guards.join();
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(results);
-        bell.nudge();
+        bell.notify();
     });
     joiner.map_err(|error| failed(error.to_string()))?;
-    match either(&fate, &answer) {
+    match either(&shutdown, &answer) {
         Some(results) => results.into_iter().collect::<Result<Vec<T>, String>>().map_err(WorkersError::Panic),
-        None => match (fate.cause(), mesh.error()) {
+        None => match (shutdown.cause(), mesh.error()) {
             (Some(Cause::Panicked(said)), _) => Err(WorkersError::Panic(said)),
             (_, Some(error)) => Err(WorkersError::Peer(error)),
             (_, None) => Err(WorkersError::Panic("the run ended without a reason".to_owned())),

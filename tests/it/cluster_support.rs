@@ -15,7 +15,7 @@ pub struct Cluster {
 
 /// A port that is free, that no other test gets, and that no connection gets for its own end: systems take those from
 /// 32768 on.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     loop {
         let next = std::process::id().wrapping_mul(97).wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
@@ -82,7 +82,12 @@ impl Cluster {
 
     /// Starts the binary in the folder.
     pub fn start(&self, arguments: &[&str]) -> Process {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undust"));
+        self.start_program(env!("CARGO_BIN_EXE_undust"), arguments)
+    }
+
+    /// Starts another build of the binary in the folder.
+    pub fn start_program(&self, program: &str, arguments: &[&str]) -> Process {
+        let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder.path()).env_remove("UNDUST_SECRET_FILE");
         // One that is killed leaves its scratch folder there.
         command.env("TMPDIR", self.folder.path());

@@ -29,8 +29,8 @@ pub fn run(
     output: Output,
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<Compressed, CompressError> {
-    let fate = mesh.map(|mesh| (mesh.process(), mesh.fate().clone()));
-    let shared = Arc::new(Shared::new(Scratch::new(&task.scratch)?, fate));
+    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
+    let shared = Arc::new(Shared::new(Scratch::new(&task.scratch)?, shutdown));
     let desk = Arc::new(Desk::default());
     let output = Arc::new(Mutex::new(Some(output)));
     let task = Task { workers: task.workers.max(1), ..task.clone() };

@@ -5,7 +5,7 @@ use crate::dataflow::types::SourceError;
 use crate::index::docmap::MapError;
 use crate::index::remap::ListCounts;
 use crate::index::{CiffError, DocMap, Fault, Policy};
-use crate::runtime::mesh::{Cause, Fate};
+use crate::runtime::mesh::{Cause, Shutdown};
 use crate::runtime::workers::WorkersError;
 use crate::spill::{Scratch, SpillError};
 use serde::{Deserialize, Serialize};
@@ -167,15 +167,15 @@ pub struct Shared {
     /// The spill folder.
     pub scratch: Arc<Scratch>,
     /// On several processes: this one's index, and what becomes of the run.
-    fate: Option<(usize, Arc<Fate>)>,
+    shutdown: Option<(usize, Arc<Shutdown>)>,
     failed: AtomicBool,
     failure: Mutex<Option<CompressError>>,
 }
 
 impl Shared {
-    /// For a run that spills to `scratch`; on several processes with this one's index and their common fate.
-    pub fn new(scratch: Scratch, fate: Option<(usize, Arc<Fate>)>) -> Shared {
-        Shared { scratch: Arc::new(scratch), fate, failed: AtomicBool::new(false), failure: Mutex::new(None) }
+    /// For a run that spills to `scratch`; on several processes with this one's index and their common shutdown.
+    pub fn new(scratch: Scratch, shutdown: Option<(usize, Arc<Shutdown>)>) -> Shared {
+        Shared { scratch: Arc::new(scratch), shutdown, failed: AtomicBool::new(false), failure: Mutex::new(None) }
     }
 
     /// Keeps the first failure; sources stop at the next block. On several processes the run ends here: the others could
@@ -183,8 +183,8 @@ impl Shared {
     pub fn fail(&self, error: impl Into<CompressError>) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.into());
         self.failed.store(true, Ordering::Release);
-        if let Some((process, fate)) = &self.fate {
-            fate.seal(Cause::Failed { process: *process, reason: String::new() });
+        if let Some((process, shutdown)) = &self.shutdown {
+            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
         }
     }
 

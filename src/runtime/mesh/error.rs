@@ -53,15 +53,10 @@ pub enum MeshError {
 }
 
 impl MeshError {
-    /// What process `own` says of a cause: with the address of the process that is named.
-    pub(super) fn of(cluster: &Cluster, own: usize, cause: Cause) -> MeshError {
+    /// The error of a cause: with the address of the process that it names.
+    pub(super) fn of(cluster: &Cluster, cause: Cause) -> MeshError {
         let address = |process: usize| cluster.hosts.get(process).map_or("?".to_owned(), |host| host.address.clone());
         match cause {
-            // It was stopped or cut off, and goes on to hear that the others have given it up.
-            Cause::Lost { process, what } if process == own => {
-                let what = format!("the others say of this process: {what}");
-                MeshError::Lost { process, address: address(process), what }
-            }
             Cause::Lost { process, what } => MeshError::Lost { process, address: address(process), what },
             Cause::Failed { process, reason } => MeshError::Failed { process, address: address(process), reason },
             Cause::Panicked(said) => MeshError::Config(format!("a worker panicked: {said}")),

@@ -1,36 +1,49 @@
-//! What two processes say to each other before they trust each other (design, section 7).
+//! Messages of the handshake between two processes.
 //!
 //! ```text
 //! initiator                                  responder
 //! hello (clear) + Noise message 1: Offer ->
 //!                                         <- hello (clear)
 //!                                         <- Noise message 2: Answer
-//! Noise transport message: "join"        ->
+//! Noise transport message: JOIN          ->
+//!                                         <- Noise transport message: JOINED
+//! Noise transport message: HERE          ->
 //! ```
 //!
-//! Noise `NNpsk0`: whoever does not know the secret cannot make a message 1 that decrypts, whoever replays one cannot
-//! make the transport message. Both hellos are the prologue of the handshake, so nobody in between can change them.
-//! Before message 1 has been decrypted a responder has read at most [`HELLO`] + 2 + [`MAX_MESSAGE`] bytes and has
-//! parsed nothing but the fixed hello.
+//! Noise `NNpsk0`: a message 1 that decrypts needs the secret, and a replayed one is of no use, because its sender
+//! cannot seal [`JOIN`]. Both hellos are the prologue of the handshake, so a third party cannot change them. Before
+//! message 1 has been decrypted, a responder has read at most [`HELLO`] + 2 + [`MAX_MESSAGE`] bytes and has parsed only
+//! the fixed hello.
+//!
+//! The responder assigns the index at [`HERE`]; the initiator counts itself in at [`JOINED`]. A connection that breaks
+//! before that is retried by the initiator and leaves nothing behind at the responder.
 
 use crate::runtime::secret::Secret;
 use serde::{Deserialize, Serialize};
-use snow::{Builder, HandshakeState};
+use snow::{Builder, HandshakeState, StatelessTransportState};
 
 /// First bytes of every connection.
 const MAGIC: &[u8; 8] = b"undust\r\n";
 /// Version of all that follows the hello.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 /// Bytes of a hello.
 pub const HELLO: usize = 40;
 /// Bytes for the program's version in a hello.
 const VERSION: usize = HELLO - 11;
 /// Longest handshake message.
 pub const MAX_MESSAGE: usize = 2048;
-/// What an initiator says last.
-pub const JOIN: &[u8] = b"join";
-/// Bytes of a sealed [`JOIN`].
-pub const SEALED_JOIN: usize = JOIN.len() + 16;
+/// First transport message of the initiator: proof that message 1 was not replayed.
+pub const JOIN: Word = b"join";
+/// Acknowledgement of [`JOIN`] by the responder.
+pub const JOINED: Word = b"good";
+/// Second transport message of the initiator: it has read [`JOINED`].
+pub const HERE: Word = b"here";
+/// A transport message of the handshake.
+pub type Word = &'static [u8; 4];
+/// Bytes of a sealed [`Word`].
+pub const SEALED_WORD: usize = 4 + 16;
+/// Transport messages that the initiator and the responder have sealed when the handshake ends.
+pub const WORDS_SEALED: (u64, u64) = (2, 1);
 
 /// The handshake by its name in the Noise framework.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -103,9 +116,11 @@ pub struct Terms {
     pub workers: usize,
     /// Traffic is encrypted.
     pub encrypt: bool,
+    /// Digest of the executable: two builds of one version may learn different rules.
+    pub build: String,
     /// Digest of the learning parameters.
     pub parameters: String,
-    /// Digest of the shard list: names, not local paths.
+    /// Digest of the shard list: names, sizes and samples of the content, not local paths.
     pub shards: String,
 }
 
@@ -124,11 +139,20 @@ impl Terms {
             let (ours, theirs) = (encrypt(self.encrypt), encrypt(theirs.encrypt));
             return Some(format!("encryption is {ours} here, {theirs} there"));
         }
+        if self.build != theirs.build {
+            let short = |build: &str| build.get(..8).unwrap_or(build).to_owned();
+            let (ours, theirs) = (short(&self.build), short(&theirs.build));
+            return Some(format!(
+                "the executables differ ({ours} here, {theirs} there): copy the same file to all hosts"
+            ));
+        }
         if self.parameters != theirs.parameters {
             return Some("the learning parameters differ: give the same options to all processes".to_owned());
         }
         if self.shards != theirs.shards {
-            return Some("the lists of shards differ: name the same inputs, or give --local-shards".to_owned());
+            return Some(
+                "the shards differ in name, size or content: name the same inputs, or give --local-shards".to_owned(),
+            );
         }
         None
     }
@@ -173,6 +197,19 @@ pub fn framed(noise: &mut HandshakeState, payload: &impl Serialize) -> Result<Ve
     Ok(out)
 }
 
+/// Seals a word as the transport message of number `nonce`.
+pub fn seal_word(cipher: &StatelessTransportState, nonce: u64, word: Word) -> Result<[u8; SEALED_WORD], snow::Error> {
+    let mut sealed = [0; SEALED_WORD];
+    cipher.write_message(nonce, word, &mut sealed)?;
+    Ok(sealed)
+}
+
+/// Whether `sealed` is this word as the transport message of number `nonce`.
+pub fn is_word(cipher: &StatelessTransportState, nonce: u64, sealed: &[u8], word: Word) -> bool {
+    let mut said = [0; SEALED_WORD];
+    cipher.read_message(nonce, sealed, &mut said).is_ok_and(|n| said[..n] == *word)
+}
+
 /// A clear refusal: length 0 and a code.
 pub fn refusal(why: ClearRefusal) -> [u8; 3] {
     [0, 0, why as u8]
@@ -213,11 +250,20 @@ mod tests {
 
     #[test]
     fn differences_are_named() {
-        let terms = Terms { processes: 2, workers: 1, encrypt: true, parameters: "p".into(), shards: "s".into() };
+        let terms = Terms {
+            processes: 2,
+            workers: 1,
+            encrypt: true,
+            build: "0123456789".into(),
+            parameters: "p".into(),
+            shards: "s".into(),
+        };
         let all = [
             (Terms { processes: 3, ..terms.clone() }, "length: 2 here, 3 there"),
             (Terms { workers: 4, ..terms.clone() }, "threads differ: 1 here, 4 there"),
             (Terms { encrypt: false, ..terms.clone() }, "encryption is on here, off there"),
+            (Terms { build: "abcdefghij".into(), ..terms.clone() }, "(01234567 here, abcdefgh there)"),
+            (Terms { build: "new".into(), ..terms.clone() }, "executables differ (01234567 here, new there)"),
             (Terms { parameters: "q".into(), ..terms.clone() }, "parameters differ"),
             (Terms { shards: "t".into(), ..terms.clone() }, "shards differ"),
         ];

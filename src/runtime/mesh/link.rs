@@ -5,10 +5,11 @@
 //! does not open). A thread a link reads all its life, so that silence is always seen; data goes on through a short
 //! queue, notes (the few words that processes exchange beside the dataflow) through another.
 
-use super::fate::{Cause, Fate, rest};
+use super::shutdown::{Cause, Shutdown, park};
+use super::watch::Pulse;
 use snow::StatelessTransportState;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -78,7 +79,8 @@ pub struct Link {
     pub process: usize,
     socket: TcpStream,
     writer: Mutex<Sealer>,
-    fate: Arc<Fate>,
+    shutdown: Arc<Shutdown>,
+    pulse: Arc<Pulse>,
     born: Instant,
     /// When the last frame came, in milliseconds since `born`.
     seen: AtomicU64,
@@ -96,7 +98,7 @@ impl Link {
     ///
     /// # Errors
     /// What the system says when it cannot.
-    pub fn start(joined: Joined, fate: Arc<Fate>, beat: Duration) -> io::Result<Arc<Link>> {
+    pub fn start(joined: Joined, shutdown: Arc<Shutdown>, pulse: Arc<Pulse>, beat: Duration) -> io::Result<Arc<Link>> {
         let Joined { process, socket, leftover, cipher, nonces } = joined;
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(None)?;
@@ -114,7 +116,8 @@ impl Link {
                 frame: Vec::new(),
                 sent: 0,
             }),
-            fate,
+            shutdown,
+            pulse,
             born: Instant::now(),
             seen: AtomicU64::new(0),
             received: AtomicU64::new(0),
@@ -150,7 +153,8 @@ impl Link {
         hears.then(|| self.born.elapsed().saturating_sub(seen))
     }
 
-    fn saw(&self) {
+    /// Counts as a sign of life of the peer.
+    pub(super) fn heard(&self) {
         self.seen.store(self.born.elapsed().as_millis() as u64, Ordering::Release);
     }
 
@@ -184,7 +188,7 @@ impl Link {
             _ => error.to_string(),
         };
         if !self.is_done() {
-            self.fate.seal(Cause::Lost { process: self.process, what });
+            self.shutdown.record(self.pulse.blame(self.process, what));
         }
     }
 
@@ -213,7 +217,7 @@ impl Link {
     pub(super) fn next_data(&self) -> Vec<u8> {
         match self.data.lock().unwrap_or_else(PoisonError::into_inner).recv() {
             Ok(frame) => frame,
-            Err(_) => rest(),
+            Err(_) => park(),
         }
     }
 
@@ -229,9 +233,9 @@ impl Link {
         let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         match notes.recv_timeout(time) {
             Ok(note) => Some(note),
-            // The reader has ended; what it left is still taken, and why it ended is known to the fate.
+            // The reader has ended and recorded why; what it left in the queue is still taken.
             Err(RecvTimeoutError::Disconnected) => {
-                self.fate.wait(time);
+                self.shutdown.wait(time);
                 None
             }
             Err(RecvTimeoutError::Timeout) => None,
@@ -266,7 +270,7 @@ impl Link {
 
     /// Ends the connection.
     pub fn close(&self) {
-        let _ = self.socket.shutdown(Shutdown::Both);
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
     /// The reader's thread.
@@ -278,7 +282,7 @@ impl Link {
                 Ok(kind) => kind,
                 Err(error) => return self.lose(&error),
             };
-            self.saw();
+            self.heard();
             self.received.fetch_add(frame.len() as u64 + 2, Ordering::Relaxed);
             match kind {
                 Kind::Beat => {}
@@ -290,7 +294,7 @@ impl Link {
                     }
                     self.full.store(true, Ordering::Release);
                     let taken = data.send(frame);
-                    self.saw();
+                    self.heard();
                     self.full.store(false, Ordering::Release);
                     if taken.is_err() {
                         return;
@@ -306,17 +310,22 @@ impl Link {
                 Kind::Lost => {
                     let (process, what) = frame[1..].split_at_checked(4).unwrap_or_default();
                     let process = process.try_into().map_or(self.process, |bytes| u32::from_be_bytes(bytes) as usize);
-                    self.fate.seal(Cause::Lost { process, what: String::from_utf8_lossy(what).into_owned() });
+                    let what = String::from_utf8_lossy(what);
+                    let what = match process == self.pulse.own() {
+                        true => format!("the others say of this process: {what}"),
+                        false => what.into_owned(),
+                    };
+                    self.shutdown.record(Cause::Lost { process, what });
                     return;
                 }
                 Kind::Failed => {
                     let reason = String::from_utf8_lossy(&frame[1..]).into_owned();
-                    self.fate.seal(Cause::Failed { process: self.process, reason });
+                    self.shutdown.record(Cause::Failed { process: self.process, reason });
                     return;
                 }
                 Kind::Bye => {
                     self.bye.store(true, Ordering::Release);
-                    self.fate.nudge();
+                    self.shutdown.notify();
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! A link in the shape that timely's network threads want.
 //!
-//! Timely turns every error of a stream into a panic of its thread. So none is shown to it: once a peer is lost, reading
-//! rests for ever and writing goes nowhere; the run is ended by whoever waits for its fate.
+//! Timely turns every error of a stream into a panic of its thread. So it sees none: once a peer is lost, reading blocks
+//! for ever and writing is dropped; the thread that waits for the shutdown ends the run.
 
 use super::link::Link;
 use std::io::{self, Read, Write};

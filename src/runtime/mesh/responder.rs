@@ -1,0 +1,245 @@
+//! The responder's side of one handshake, as far as the bytes that have come allow.
+
+use super::Handshakes;
+use super::hello::{
+    Answer, BadHello, ClearRefusal, HELLO, HERE, JOIN, JOINED, MAX_MESSAGE, Offer, SEALED_WORD, WORDS_SEALED,
+    check_hello, framed, hello, is_word, noise, own_version, refusal, seal_word,
+};
+use super::link::Joined;
+use super::notices::Kind;
+use snow::{HandshakeState, StatelessTransportState};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
+
+/// A connection in handshake.
+pub struct Visitor {
+    socket: TcpStream,
+    /// Address of the other end.
+    pub from: SocketAddr,
+    /// When it was accepted.
+    pub since: Instant,
+    bytes: Vec<u8>,
+    stage: Stage,
+}
+
+/// How far the handshake is.
+enum Stage {
+    /// Hello and message 1 are awaited: a stranger.
+    Offering,
+    /// Message 1 decrypted; this process does not know the job yet.
+    Offered(Box<HandshakeState>, Offer),
+    /// Message 2 is sent, `JOIN` is awaited.
+    Answered(Box<StatelessTransportState>, usize),
+    /// `JOINED` is sent, `HERE` is awaited.
+    Acknowledged(Box<StatelessTransportState>, usize),
+}
+
+/// Result of [`Visitor::advance`].
+pub enum Progress {
+    /// More bytes are needed.
+    Waiting,
+    /// The connection is to be dropped, for this reason.
+    Refused(Kind, String),
+    /// It was closed before it said anything, as health checks do.
+    Left,
+    /// The handshake is over: the ciphers and the index of the peer.
+    Joined(Box<StatelessTransportState>, usize),
+}
+
+/// Result of one step.
+enum Step {
+    Wait(Stage),
+    On(Stage),
+    End(Progress),
+}
+
+impl Visitor {
+    /// Takes a new connection and sends this program's hello; `None` if the system refuses.
+    pub fn greet(socket: TcpStream, from: SocketAddr) -> Option<Visitor> {
+        socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).ok()?;
+        // A hello fits the buffer of every fresh socket; if not, the other side goes without and gives up.
+        let _ = (&socket).write(&hello());
+        Some(Visitor { socket, from, since: Instant::now(), bytes: Vec::new(), stage: Stage::Offering })
+    }
+
+    /// Whether it has not shown yet that it knows the secret.
+    pub fn is_stranger(&self) -> bool {
+        matches!(self.stage, Stage::Offering)
+    }
+
+    /// The index that it claims, once message 1 has decrypted.
+    fn process(&self) -> Option<usize> {
+        match &self.stage {
+            Stage::Offering => None,
+            Stage::Offered(_, offer) => Some(offer.process),
+            Stage::Answered(_, process) | Stage::Acknowledged(_, process) => Some(*process),
+        }
+    }
+
+    /// The connection as one that has joined.
+    pub fn into_joined(self, process: usize, cipher: Option<StatelessTransportState>) -> Joined {
+        let (theirs, ours) = WORDS_SEALED;
+        let nonces = if cipher.is_some() { (ours, theirs) } else { (0, 0) };
+        Joined { process, socket: self.socket, leftover: self.bytes, cipher, nonces }
+    }
+
+    /// Reads what has come, without blocking, and takes every step that it allows.
+    pub fn advance(&mut self, state: &Handshakes) -> Progress {
+        let closed = self.fill().map_or(true, |open| !open);
+        loop {
+            let step = match std::mem::replace(&mut self.stage, Stage::Offering) {
+                Stage::Offering => self.offer(state),
+                Stage::Offered(noise, offer) => match state.job.get() {
+                    None => Step::Wait(Stage::Offered(noise, offer)),
+                    Some(job) => self.answer(*noise, &offer, job, state),
+                },
+                Stage::Answered(cipher, process) => self.acknowledge(cipher, process),
+                Stage::Acknowledged(cipher, process) => self.join(cipher, process, state),
+            };
+            match step {
+                Step::On(stage) => self.stage = stage,
+                Step::End(progress) => return progress,
+                Step::Wait(stage) => {
+                    self.stage = stage;
+                    break;
+                }
+            }
+        }
+        let left = "left during the handshake";
+        match (closed, self.process()) {
+            (false, _) => Progress::Waiting,
+            (true, Some(process)) => Progress::Refused(Kind::Peer, format!("(process {process}) {left}")),
+            (true, None) if self.bytes.is_empty() => Progress::Left,
+            (true, None) => Progress::Refused(Kind::Silent, left.to_owned()),
+        }
+    }
+
+    /// Reads what the socket holds, up to the longest first message; `false` when the other side has closed.
+    fn fill(&mut self) -> io::Result<bool> {
+        let mut buffer = [0; 4096];
+        while self.bytes.len() <= HELLO + 2 + MAX_MESSAGE {
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return Ok(false),
+                Ok(n) => self.bytes.extend_from_slice(&buffer[..n]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hello and message 1.
+    fn offer(&mut self, state: &Handshakes) -> Step {
+        let refuse = |kind, why: &str| Step::End(Progress::Refused(kind, why.to_owned()));
+        match check_hello(&self.bytes) {
+            Ok(()) => {}
+            Err(BadHello::Foreign) => return refuse(Kind::Foreign, "does not speak the protocol of undust"),
+            Err(BadHello::Version(theirs)) => {
+                let why = format!("is {theirs}, this is {}: run the same binary on all hosts", own_version());
+                return refuse(Kind::Version, &why);
+            }
+        }
+        let Some(rest) = self.bytes.get(HELLO..).filter(|rest| rest.len() >= 2) else {
+            return Step::Wait(Stage::Offering);
+        };
+        let length = usize::from(u16::from_be_bytes([rest[0], rest[1]]));
+        if length > MAX_MESSAGE {
+            return refuse(Kind::Foreign, "sent an overlong handshake");
+        }
+        let Some(message) = rest.get(2..2 + length) else { return Step::Wait(Stage::Offering) };
+        let mut payload = [0; MAX_MESSAGE];
+        let Ok(mut noise) = noise(&state.place.secret, false) else {
+            return refuse(Kind::Foreign, "cannot be answered: no handshake can be made here");
+        };
+        let Ok(n) = noise.read_message(message, &mut payload) else {
+            let _ = self.socket.write(&refusal(ClearRefusal::Secret));
+            return refuse(Kind::Secret, "has another secret");
+        };
+        let Ok(offer) = serde_json::from_slice::<Offer>(&payload[..n]) else {
+            return refuse(Kind::Peer, "sent an unreadable offer");
+        };
+        self.bytes.drain(..HELLO + 2 + length);
+        Step::On(Stage::Offered(Box::new(noise), offer))
+    }
+
+    /// Message 2.
+    fn answer(&self, mut noise: HandshakeState, offer: &Offer, job: &str, state: &Handshakes) -> Step {
+        let refuse =
+            |why: String| Step::End(Progress::Refused(Kind::Peer, format!("(process {}) {why}", offer.process)));
+        let refused = objection(offer, job, state);
+        let answer = Answer { job: job.to_owned(), refused: refused.clone() };
+        let sent = framed(&mut noise, &answer)
+            .and_then(|message| (&self.socket).write_all(&message).map_err(|error| error.to_string()));
+        match (sent, refused) {
+            (_, Some(why)) => refuse(why),
+            (Err(why), None) => refuse(format!("cannot be answered: {why}")),
+            (Ok(()), None) => match noise.into_stateless_transport_mode() {
+                Ok(cipher) => Step::On(Stage::Answered(Box::new(cipher), offer.process)),
+                Err(error) => refuse(error.to_string()),
+            },
+        }
+    }
+
+    /// `JOIN`, which is acknowledged.
+    fn acknowledge(&mut self, cipher: Box<StatelessTransportState>, process: usize) -> Step {
+        if self.bytes.len() < SEALED_WORD {
+            return Step::Wait(Stage::Answered(cipher, process));
+        }
+        let broken = || Step::End(Progress::Refused(Kind::Silent, "sent a repeated or broken handshake".to_owned()));
+        if !is_word(&cipher, 0, &self.bytes[..SEALED_WORD], JOIN) {
+            return broken();
+        }
+        self.bytes.drain(..SEALED_WORD);
+        match seal_word(&cipher, 0, JOINED).map(|sealed| self.socket.write_all(&sealed)) {
+            Ok(Ok(())) => Step::On(Stage::Acknowledged(cipher, process)),
+            _ => broken(),
+        }
+    }
+
+    /// `HERE`, with which the index is taken.
+    fn join(&mut self, cipher: Box<StatelessTransportState>, process: usize, state: &Handshakes) -> Step {
+        if self.bytes.len() < SEALED_WORD {
+            return Step::Wait(Stage::Acknowledged(cipher, process));
+        }
+        let refuse = |why: String| Step::End(Progress::Refused(Kind::Peer, why));
+        if !is_word(&cipher, 1, &self.bytes[..SEALED_WORD], HERE) {
+            return refuse(format!("(process {process}) sent a broken handshake"));
+        }
+        if !state.take(process) {
+            return refuse(format!("(process {process}) {}", taken(process)));
+        }
+        self.bytes.drain(..SEALED_WORD);
+        Step::End(Progress::Joined(cipher, process))
+    }
+}
+
+/// Why a peer that knows the secret is not let in.
+fn objection(offer: &Offer, job: &str, state: &Handshakes) -> Option<String> {
+    let place = &state.place;
+    let (process, processes) = (offer.process, place.terms.processes);
+    if let Some(why) = place.terms.difference(&offer.terms) {
+        return Some(why);
+    }
+    if process >= processes {
+        return Some(format!("there is no process {process}: the cluster has processes 0 to {}", processes - 1));
+    }
+    if offer.to != place.process {
+        return Some(format!(
+            "it asks for process {}, this is process {}: the hosts are listed in another order",
+            offer.to, place.process
+        ));
+    }
+    if process <= place.process {
+        return Some(format!("process {process} does not call process {}", place.process));
+    }
+    if place.process > 0 && offer.job != job {
+        return Some("it belongs to another job".to_owned());
+    }
+    state.is_taken(process).then(|| taken(process))
+}
+
+fn taken(process: usize) -> String {
+    format!("process {process} is here already: each process needs an index of its own")
+}
