@@ -132,7 +132,10 @@ impl Slots<'_> {
 
     /// Adds a connection, after evicting a stranger where there is no slot for it.
     fn admit(&mut self, visitor: Visitor) {
-        while let Some(at) = self.to_evict(visitor.from.ip()) {
+        let network_of = |visitor: &Visitor| network(visitor.from.ip());
+        loop {
+            let slots: Vec<_> = self.visitors.iter().map(|other| (network_of(other), other.is_stranger())).collect();
+            let Some(at) = to_evict(&slots, network_of(&visitor)) else { break };
             // It may have said who it is since it was read last.
             let candidate = self.visitors.remove(at);
             let (from, before) = (candidate.from, self.visitors.len());
@@ -151,24 +154,22 @@ impl Slots<'_> {
             self.state.notices.refused(Kind::Silent, visitor.from, "came while all slots were taken by peers");
         }
     }
+}
 
-    /// The stranger that makes room for a connection from `ip`; `None` where there is room, or no stranger.
-    fn to_evict(&self, ip: IpAddr) -> Option<usize> {
-        let network = network(ip);
-        let strangers = || self.visitors.iter().enumerate().filter(|(_, visitor)| visitor.is_stranger());
-        let oldest_of = |of: IpAddr| strangers().find(|(_, v)| self::network(v.from.ip()) == of).map(|(at, _)| at);
-        let count_of = |of: IpAddr| strangers().filter(|(_, v)| self::network(v.from.ip()) == of).count();
-        if count_of(network) >= SLOTS_PER_ADDRESS {
-            return oldest_of(network);
-        }
-        if self.visitors.len() < SLOTS {
-            return None;
-        }
-        let networks = strangers().map(|(_, visitor)| self::network(visitor.from.ip()));
-        // Ties go to the network of the lower address: the choice does not depend on the order of arrival.
-        let crowded = networks.max_by_key(|&of| (count_of(of), std::cmp::Reverse(of)))?;
-        oldest_of(crowded)
-    }
+/// Index of the stranger that makes room for a connection from `network`; `None` where there is room, or no stranger.
+/// `slots`: the network of each connection, oldest first, and whether it is a stranger.
+fn to_evict(slots: &[(IpAddr, bool)], network: IpAddr) -> Option<usize> {
+    let strangers = || slots.iter().filter(|(_, stranger)| *stranger).map(|(network, _)| *network);
+    let count_of = |network: IpAddr| strangers().filter(|&other| other == network).count();
+    let crowded = if count_of(network) >= SLOTS_PER_ADDRESS {
+        network
+    } else if slots.len() >= SLOTS {
+        // Ties go to the lower address: the choice does not depend on the order of arrival.
+        strangers().max_by_key(|&network| (count_of(network), std::cmp::Reverse(network)))?
+    } else {
+        return None;
+    };
+    slots.iter().position(|&slot| slot == (crowded, true))
 }
 
 /// The address, or for IPv6 its /64 network: one machine has as many addresses there as it likes.
@@ -179,5 +180,38 @@ fn network(ip: IpAddr) -> IpAddr {
         }
         IpAddr::V6(ip) => ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4),
         ip => ip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_of_the_most_crowded_network_go_first() {
+        let host = |n: u8| IpAddr::from([10, 0, 0, n]);
+        let many = |network: IpAddr, stranger: bool, count: usize| vec![(network, stranger); count];
+        // Room for anybody.
+        assert_eq!(to_evict(&[], host(1)), None);
+        // The quota of an address is its own concern.
+        let mut slots = [many(host(2), true, 1), many(host(1), true, SLOTS_PER_ADDRESS)].concat();
+        assert_eq!(to_evict(&slots, host(1)), Some(1), "its oldest");
+        assert_eq!(to_evict(&slots, host(2)), None);
+        // All slots are taken: the oldest stranger of the address with the most, never a peer in handshake.
+        slots.extend(many(host(3), false, SLOTS - slots.len()));
+        assert_eq!(to_evict(&slots, host(9)), Some(1));
+        assert_eq!(to_evict(&slots, host(2)), Some(1));
+        assert_eq!(to_evict(&many(host(1), false, SLOTS), host(1)), None, "no stranger, no eviction");
+        let even = [many(host(2), true, SLOTS / 2), many(host(1), true, SLOTS / 2)].concat();
+        assert_eq!(to_evict(&even, host(9)), Some(SLOTS / 2), "a tie goes to the lower address");
+    }
+
+    #[test]
+    fn an_ipv6_network_counts_as_one_address() {
+        let of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(of("2001:db8:1:2:a::1"), of("2001:db8:1:2:ffff::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
+        assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
     }
 }
