@@ -1,7 +1,7 @@
 //! `undust compare`: all methods under one protocol, to tables.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,6 +13,7 @@ use undust::baselines::results::Protocol;
 use undust::baselines::{Name, Setup};
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::atomic_write;
+use undust::model::shown::Page;
 use undust::report::tables;
 use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
@@ -22,7 +23,7 @@ use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_o
 use crate::failure::Failure;
 use crate::fetch::FetchArgs;
 use crate::labels::parse_base;
-use crate::messages::say;
+use crate::messages::{say, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
 use crate::source::Shards;
 
@@ -224,8 +225,7 @@ fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Me
             "{sites} sites, {unlabelled} records without a cluster, {invalid} no URLs, {rejected} lines rejected, {seconds:.1} s"
         ));
     }
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+    show(&text).map_err(Failure::stdout)
 }
 
 fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
@@ -311,7 +311,7 @@ pub fn prepare(out: &Path) -> Result<(), Failure> {
 }
 
 /// Writes all files and gives the text of the tables.
-fn write(out: &Path, compared: &Compared) -> Result<String, Failure> {
+fn write(out: &Path, compared: &Compared) -> Result<Page, Failure> {
     let file = |name: &str, text: &str| atomic_write(&out.join(name), |file| file.write_all(text.as_bytes()));
     let Compared { comparison, times, .. } = compared;
     file("comparison.json", &(serde_json::to_string(comparison)? + "\n"))?;
@@ -320,9 +320,13 @@ fn write(out: &Path, compared: &Compared) -> Result<String, Failure> {
     for table in &tables {
         file(&format!("{}.csv", table.id), &table.csv())?;
     }
-    let mut text: String = tables.iter().map(|table| table.text() + "\n").collect();
-    file("tables.txt", &text)?;
-    text.push_str(&tables::times(times, &comparison.methods).text());
+    let mut text = Page::default();
+    for table in &tables {
+        text.append(&table.text());
+        let _ = writeln!(text);
+    }
+    file("tables.txt", text.as_str())?;
+    text.append(&tables::times(times, &comparison.methods).text());
     crate::report::write(out)?;
     file("_SUCCESS", "")?;
     Ok(text)

@@ -1,7 +1,6 @@
 //! `undust compress-index`: an inverted index in which documents of one canonical URL become one document.
 
 use std::fs;
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +18,14 @@ use undust::io::ciff::{CiffReader, CiffWriter, IndexError, Sealed, pack, verify}
 use undust::io::compression::Compression;
 use undust::io::docmap::{DocMapWriter, Fate};
 use undust::io::output::PendingFile;
+use undust::model::shown::Page;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::Mesh;
 use undust::spill::Scratch;
 
 use crate::cluster::{ClusterArgs, ClusterError, digest_of, lost, together};
 use crate::failure::Failure;
-use crate::messages::Pace;
+use crate::messages::{Pace, show};
 use crate::options::{Quiet, Room, refuse_to_replace};
 use crate::rules_dir::RulesDir;
 
@@ -228,7 +228,7 @@ fn compress(args: &CompressIndexArgs, task: &Task, mesh: Option<&Arc<Mesh>>) -> 
     if let Some(mesh) = mesh {
         mesh.broadcast(Vec::new()).map_err(peer)?;
     }
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::stdout)
+    show(&text).map_err(Failure::stdout)
 }
 
 fn open<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -362,7 +362,7 @@ fn report(
     done: &Compressed,
     sealed: &Sealed,
     verified: bool,
-) -> Result<String, Failure> {
+) -> Result<Page, Failure> {
     let size = |path: &Path| -> Result<u64, IndexError> {
         let meta = fs::metadata(path).map_err(|source| IoError::Read { path: path.to_owned(), source })?;
         Ok(meta.len())
@@ -391,6 +391,7 @@ fn report(
     if verified {
         lines.push("verified: every list, record and sum".to_owned());
     }
-    lines.push(String::new());
-    Ok(lines.join("\n"))
+    let mut page = Page::default();
+    lines.iter().for_each(|line| _ = writeln!(page, "{line}"));
+    Ok(page)
 }

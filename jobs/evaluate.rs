@@ -1,7 +1,6 @@
 //! `undust evaluate`: how well rules do on labelled records.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -12,9 +11,10 @@ use undust::evaluate::{Counts, Evaluation, Grouping, Rates, SiteFigures, Summary
 use undust::io::output::atomic_write;
 use undust::io::{Rejects, ShardReader};
 use undust::model::RecordBatch;
+use undust::model::shown::{Page, visible};
 
 use crate::failure::{EXIT_CODES, Failure};
-use crate::messages::Pace;
+use crate::messages::{Pace, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice};
 use crate::rules_dir::RulesDir;
 
@@ -97,11 +97,7 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     args.reading
         .quiet
         .say(format_args!("{records} records, {unlabelled} without a cluster, {rejected} lines rejected"));
-    let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(table(&sites, &summary, args.all).as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(Failure::stdout)
+    show(&table(&sites, &summary, args.all)).map_err(Failure::stdout)
 }
 
 /// All figures, as they stand in the JSON file; a figure that is not defined is null.
@@ -156,10 +152,11 @@ const COLUMNS: [Column; 13] = [
 const NAME: usize = 28;
 
 /// The table: sites, MACRO, MICRO.
-fn table(sites: &[SiteFigures], summary: &Summary, all: bool) -> String {
-    let mut table = format!("{:<NAME$}{:>10}{:>10}", "site", "n", "clusters");
-    COLUMNS.iter().for_each(|(heading, _)| write!(table, " {heading:>7}").expect("strings take all"));
-    table.push('\n');
+fn table(sites: &[SiteFigures], summary: &Summary, all: bool) -> Page {
+    let mut table = Page::default();
+    let mut head = format!("{:<NAME$}{:>10}{:>10}", "site", "n", "clusters");
+    COLUMNS.iter().for_each(|(heading, _)| write!(head, " {heading:>7}").expect("strings take all"));
+    let _ = writeln!(table, "{head}");
     let mut shown: Vec<&SiteFigures> = sites.iter().collect();
     if !all && sites.len() > SHOWN {
         shown.sort_by(|a, b| b.counts.urls.cmp(&a.counts.urls).then_with(|| a.site.cmp(&b.site)));
@@ -167,24 +164,25 @@ fn table(sites: &[SiteFigures], summary: &Summary, all: bool) -> String {
     }
     shown.iter().for_each(|site| row(&mut table, &site.site, &site.rates));
     if shown.len() < sites.len() {
-        table.push_str(&format!("({} smaller sites: --all shows them)\n", sites.len() - shown.len()));
+        let _ = writeln!(table, "({} smaller sites: --all shows them)", sites.len() - shown.len());
     }
     row(&mut table, "MACRO", &summary.macro_mean);
     row(&mut table, "MICRO", &summary.micro);
     table
 }
 
-fn row(table: &mut String, name: &str, rates: &Rates) {
+fn row(table: &mut Page, name: &str, rates: &Rates) {
     // The end of a long name tells more: paths differ there.
+    let name = visible(name);
     let skip = name.chars().count().saturating_sub(NAME - 1);
     let name: String = name.chars().skip(skip).collect();
-    write!(table, "{name:<NAME$}{:>10.0}{:>10.0}", rates.n, rates.clusters).expect("strings take all");
+    let mut line = format!("{name:<NAME$}{:>10.0}{:>10.0}", rates.n, rates.clusters);
     for (_, figure) in COLUMNS {
         let value = figure(rates);
         let cell = if value.is_nan() { "-".into() } else { format!("{value:.4}") };
-        write!(table, " {cell:>7}").expect("strings take all");
+        write!(line, " {cell:>7}").expect("strings take all");
     }
-    table.push('\n');
+    let _ = writeln!(table, "{line}");
 }
 
 #[cfg(test)]
@@ -201,12 +199,12 @@ mod tests {
         let counts: Vec<Counts> = sites.iter().map(|s| s.counts).collect();
         let summary = Summary::of(&counts);
         let short = table(&sites, &summary, false);
-        let lines: Vec<&str> = short.lines().collect();
+        let lines: Vec<&str> = short.as_str().lines().collect();
         assert_eq!(lines.len(), 1 + 20 + 1 + 2);
         assert!(lines[1].starts_with("s25 ") && lines[20].starts_with("s6 "));
         assert_eq!(lines[21], "(5 smaller sites: --all shows them)");
         assert!(lines[22].starts_with("MACRO                               13        13  0.0000  0.0000       -"));
         assert!(lines[23].starts_with("MICRO                              325       325"));
-        assert_eq!(table(&sites, &summary, true).lines().count(), 1 + 25 + 2);
+        assert_eq!(table(&sites, &summary, true).as_str().lines().count(), 1 + 25 + 2);
     }
 }

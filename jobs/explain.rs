@@ -1,13 +1,13 @@
 //! `undust explain`: which rules fire on a URL, step by step, with their evidence.
 
-use std::io::{self, Write};
-
 use clap::{Args, ValueEnum};
 
+use undust::model::shown::Page;
 use undust::rules::Overrides;
 use undust::rules::explain::{Step, Trace};
 
 use crate::failure::Failure;
+use crate::messages::{json_lines, show};
 use crate::rules_dir::RulesDir;
 
 /// Shows what the rules do to a URL, step by step.
@@ -35,7 +35,7 @@ pub struct ExplainArgs {
 /// How an explanation is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Text for people.
+    /// Text for people: characters that are not seen are shown as \u{hex}, the middle of long URLs is left out.
     #[default]
     Text,
     /// One object a URL and line, with every step and every rule.
@@ -47,24 +47,27 @@ pub fn run(args: ExplainArgs) -> Result<(), Failure> {
     let file = args.rules.read()?;
     let overrides = file.overrides.clone();
     let rules = file.compile();
-    let mut stdout = io::stdout().lock();
     for url in &args.urls {
         let trace = rules.trace(url);
-        let text = match args.output {
-            Output::Text => trace.text(args.fired) + &disabled(&trace, &overrides),
-            Output::Jsonl => serde_json::to_string(&trace)? + "\n",
+        let done = match args.output {
+            Output::Text => {
+                let mut text = trace.text(args.fired);
+                disabled(&mut text, &trace, &overrides);
+                show(&text)
+            }
+            Output::Jsonl => json_lines(&[trace]),
         };
-        stdout.write_all(text.as_bytes()).map_err(Failure::stdout)?;
+        done.map_err(Failure::stdout)?;
     }
-    stdout.flush().map_err(Failure::stdout)
+    Ok(())
 }
 
-/// What people disabled of the rules of the site.
-fn disabled(trace: &Trace, overrides: &Overrides) -> String {
+/// Adds what people disabled of the rules of the site.
+fn disabled(text: &mut Page, trace: &Trace, overrides: &Overrides) {
     let site = trace.steps.iter().find_map(|step| match step {
         Step::Site { site, .. } => site.as_deref(),
         _ => None,
     });
     let of_site = overrides.iter().filter(|entry| Some(entry.site.as_str()) == site);
-    of_site.map(|entry| format!("  disabled     {}: {}\n", entry.rule, entry.reason)).collect()
+    of_site.for_each(|entry| _ = writeln!(text, "  disabled     {}: {}", entry.rule, entry.reason));
 }

@@ -1,6 +1,5 @@
 //! `undust export`: rules for other systems.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -10,7 +9,7 @@ use undust::rules::Overrides;
 use undust::rules::export::{Export, Target, export};
 
 use crate::failure::Failure;
-use crate::messages::say;
+use crate::messages::{data, say};
 use crate::rules_dir::RulesDir;
 
 /// Writes the rules for another system.
@@ -89,10 +88,7 @@ pub fn run(args: ExportArgs) -> Result<(), Failure> {
     }
     match &args.out {
         Some(path) => atomic_write(path, |file| file.write_all(text.as_bytes()))?,
-        None => {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)?;
-        }
+        None => data(text.as_bytes()).map_err(Failure::stdout)?,
     }
     if !args.quiet {
         for entry in &left_out {

@@ -3,12 +3,12 @@ use super::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_o
 use super::failure::{Exit, Failure, chain};
 use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
+use super::messages::show;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::Shards;
 use clap::{Args, ValueEnum};
 use std::error::Error;
-use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use undust::dataflow::sample::SampleParams;
@@ -18,6 +18,7 @@ use undust::io::output::Existing;
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
 use undust::io::{IoError, OutputDir, Reason, Rejects, Shard};
+use undust::model::shown::Page;
 use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::file::{self, Header, InputCounts, Learned as Dates};
@@ -371,7 +372,7 @@ const SHOWN_RULES: usize = 12;
 
 /// What was learned, for people, on standard output.
 fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
-    let mut text = String::new();
+    let mut text = Page::default();
     let mut order: Vec<_> = learned.sites.iter().zip(summary.sites.values()).collect();
     order.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.urls));
     for (site, figures) in order.iter().take(SHOWN_SITES) {
@@ -398,14 +399,14 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
         let _ = writeln!(text, "and {} sites more: see summary.json", order.len() - SHOWN_SITES);
     }
     line(&mut text, &format!("all {} sites", order.len()), &summary.total);
-    match io::stdout().lock().write_all(text.as_bytes()) {
+    match show(&text) {
         // The reader went away, as `head` does: the result is in the folder.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LearnError::Failed(Box::new(error))),
         _ => Ok(()),
     }
 }
 
-fn line(text: &mut String, name: &str, figures: &undust::dataflow::summary::Figures) {
+fn line(text: &mut Page, name: &str, figures: &undust::dataflow::summary::Figures) {
     let _ = writeln!(
         text,
         "{name}: {} URLs, {} clusters, {} canonical, compression {:.3}, fpr {:.4}, {} rules{}",

@@ -36,7 +36,7 @@ use failure::{Exit, Failure, chain};
 /// Records (URL, duplicate cluster) of many sites in; a few rules a site out, each proven; one canonical, fetchable URL
 /// for every URL. Standard output carries results only; progress and messages go to standard error.
 #[derive(Parser, Debug)]
-#[command(name = "undust", version, max_term_width = 100, after_long_help = failure::EXIT_CODES)]
+#[command(name = "undust", bin_name = "undust", version, max_term_width = 100, after_long_help = failure::EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     job: Job,
@@ -59,18 +59,12 @@ enum Job {
 }
 
 fn main() -> ExitCode {
-    let tell = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !undust::io::parquet::is_decoding() {
-            tell(panic);
-        }
-    }));
+    messages::say_panics(undust::io::parquet::is_decoding);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(shown) => {
-            // Help and version are results, everything else is a usage error; a closed pipe is neither.
-            let _ = shown.print();
-            return if shown.use_stderr() { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS };
+        Err(stop) => {
+            let usage = messages::stopped(stop);
+            return if usage { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS };
         }
     };
     let done = match cli.job {

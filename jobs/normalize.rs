@@ -1,7 +1,7 @@
 //! `undust normalize`: one URL a line in, one canonical URL a line out.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -16,7 +16,7 @@ use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canoni
 use undust::rules::{Flight, RuleSet};
 
 use crate::failure::Failure;
-use crate::messages::Pace;
+use crate::messages::{Pace, data};
 use crate::options::{Quiet, refuse_to_replace};
 use crate::pipeline::in_order;
 use crate::rules_dir::RulesDir;
@@ -181,13 +181,13 @@ fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 /// Where the output goes.
 enum Sink {
-    Stdout(io::Stdout),
+    Stdout,
     File(Box<PendingFile>, PathBuf),
 }
 
 impl Sink {
     fn open(path: Option<&Path>, overwrite: bool) -> Result<Sink, Failure> {
-        let Some(path) = path else { return Ok(Sink::Stdout(io::stdout())) };
+        let Some(path) = path else { return Ok(Sink::Stdout) };
         if !overwrite {
             refuse_to_replace(path)?;
         }
@@ -196,11 +196,7 @@ impl Sink {
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
-            Sink::Stdout(stdout) => {
-                let mut stdout = stdout.lock();
-                // A block at a time: who writes a line and waits for the answer gets it.
-                stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Failure::stdout)
-            }
+            Sink::Stdout => data(bytes).map_err(Failure::stdout),
             Sink::File(file, path) => {
                 file.write_all(bytes).map_err(|source| IoError::Write { path: path.clone(), source }.into())
             }
@@ -210,7 +206,7 @@ impl Sink {
     /// Gives a complete file its name.
     fn finish(self) -> Result<(), Failure> {
         match self {
-            Sink::Stdout(_) => Ok(()),
+            Sink::Stdout => Ok(()),
             Sink::File(file, _) => Ok(file.commit()?),
         }
     }

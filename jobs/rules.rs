@@ -10,19 +10,19 @@ pub mod seen;
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use undust::io::rules::{RuleFile, overrides_file, read_overrides, write_overrides};
+use undust::model::shown::Page;
 use undust::rules::explain::{evidence_text, rule_text};
 use undust::rules::overrides::{LOOK_UPS, WHOLE_SITE};
 use undust::rules::stops::{bad_until_withdrawn, stops};
 use undust::rules::{Kind, Rule, SiteRules};
 
 use crate::failure::Failure;
-use crate::messages::say;
+use crate::messages::{json_lines, say, show as print_page};
 use crate::rules_dir::RulesDir;
 
 /// Lists, shows, disables, enables, compares and compiles rules.
@@ -139,7 +139,7 @@ fn list(args: ListArgs) -> Result<(), Failure> {
     let mut sites: Vec<&SiteRules> = file.sites.iter().collect();
     sites.sort_by_key(|site| Reverse(saved(site)));
     let shown = if args.sites == 0 { sites.len() } else { args.sites.min(sites.len()) };
-    let mut text = String::new();
+    let (mut text, mut lines) = (Page::default(), Vec::new());
     for site in &sites[..shown] {
         let mut rules: Vec<(usize, &Rule)> = (1..).zip(&site.rules).collect();
         rules.sort_by_key(|(_, rule)| Reverse(rule.evidence.good));
@@ -154,10 +154,7 @@ fn list(args: ListArgs) -> Result<(), Failure> {
                     let mark = disabled.map_or(String::new(), |reason| format!("  DISABLED: {reason}"));
                     let _ = writeln!(text, "  {} {}{mark}", rule.id, rule_text(rule));
                 }
-                Output::Jsonl => {
-                    text.push_str(&serde_json::to_string(&Listed { site: &site.site, order: *order, disabled, rule })?);
-                    text.push('\n');
-                }
+                Output::Jsonl => lines.push(Listed { site: &site.site, order: *order, disabled, rule }),
             }
         }
         if most < rules.len() && args.output == Output::Text {
@@ -167,7 +164,10 @@ fn list(args: ListArgs) -> Result<(), Failure> {
     if shown < sites.len() && args.output == Output::Text {
         let _ = writeln!(text, "and {} sites more (--sites 0 shows all)", sites.len() - shown);
     }
-    print(&text)
+    match args.output {
+        Output::Text => print(&text),
+        Output::Jsonl => json_lines(&lines).map_err(Failure::stdout),
+    }
 }
 
 /// A line of `rules list --output jsonl`.
@@ -182,7 +182,8 @@ struct Listed<'a> {
     rule: &'a Rule,
 }
 
-fn site_line(text: &mut String, file: &RuleFile, site: &SiteRules) {
+fn site_line(page: &mut Page, file: &RuleFile, site: &SiteRules) {
+    let mut text = String::new();
     let noun = if site.hosts.len() == 1 { "host" } else { "hosts" };
     let _ =
         write!(text, "{}: {} saved, {} rules, {} {noun}", site.site, saved(site), site.rules.len(), site.hosts.len());
@@ -196,12 +197,12 @@ fn site_line(text: &mut String, file: &RuleFile, site: &SiteRules) {
     } else if let Some(reason) = file.overrides.reason(&site.site, LOOK_UPS) {
         let _ = write!(text, ", look-ups DISABLED: {reason}");
     }
-    text.push('\n');
+    let _ = writeln!(page, "{text}");
 }
 
 fn show(args: ShowArgs) -> Result<(), Failure> {
     let file = args.rules.read()?;
-    let mut text = String::new();
+    let mut text = Page::default();
     if let Some(learned) = &file.header.learned {
         let _ = writeln!(text, "learned from data of {} to {}", learned.from, learned.to);
     }
@@ -222,7 +223,7 @@ fn show(args: ShowArgs) -> Result<(), Failure> {
     print(&text)
 }
 
-fn show_rule(text: &mut String, file: &RuleFile, site: &SiteRules, rule: &Rule) {
+fn show_rule(text: &mut Page, file: &RuleFile, site: &SiteRules, rule: &Rule) {
     let order = site.rules.iter().position(|other| other.id == rule.id).map_or(0, |at| at + 1);
     let _ = writeln!(text, "{} of {}, rule {order} of {}", rule.id, site.site, site.rules.len());
     let _ = writeln!(text, "  {}", undust::rules::explain::pattern_text(rule));
@@ -244,7 +245,8 @@ fn show_rule(text: &mut String, file: &RuleFile, site: &SiteRules, rule: &Rule) 
         let _ = writeln!(text, "  passed over on {pages} pages known to differ");
     }
     for [one, other] in &evidence.examples {
-        let _ = writeln!(text, "  seen as one page: {one}\n               and: {other}");
+        let _ = writeln!(text, "  seen as one page: {one}");
+        let _ = writeln!(text, "               and: {other}");
     }
     if let Some(reason) = file.overrides.reason(&site.site, &rule.id) {
         let _ = writeln!(text, "  DISABLED: {reason}");
@@ -308,7 +310,6 @@ impl Named {
 }
 
 /// Text on standard output.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::stdout)
+fn print(text: &Page) -> Result<(), Failure> {
+    print_page(text).map_err(Failure::stdout)
 }

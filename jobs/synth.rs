@@ -108,7 +108,6 @@ const FORMAT_VERSION: u32 = 1;
 ///
 /// # Errors
 /// Parameters that make no corpus, a folder that is not empty, a file that cannot be written.
-#[allow(clippy::print_stderr, reason = "jobs report to the user")]
 pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     let options = options(&args);

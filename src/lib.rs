@@ -38,7 +38,8 @@
 //! - ★ No files, sockets or clocks outside `io`, `runtime`, `spill` and `jobs`; no environment and no processes either.
 //!   Learning, applying and evaluating are functions of their arguments.
 //! - ★ No clap outside `jobs`.
-//! - ★ No printing outside `jobs` and `runtime/progress.rs`. Results go to standard output, all else to standard error.
+//! - ★ No printing outside `jobs/messages.rs` and `runtime/progress.rs`. Results go to standard output, all else to standard
+//!   error. Text for people passes through `model::shown`, which escapes what could drive a terminal; data do not.
 //! - ★ No `unsafe` outside `spill`, and no `abomonation`: it decodes only files that this very process wrote in this run.
 //! - ★ No randomness without a seed, no hash that may change between runs or releases.
 //! - No iteration over a hash map that reaches an output (clippy `iter_over_hash_type`): ties are broken by a

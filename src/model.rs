@@ -7,6 +7,7 @@
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
 mod facts;
+pub mod shown;
 
 pub use facts::{Facts, Fingerprint, Kind};
 

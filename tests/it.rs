@@ -73,6 +73,8 @@ mod jobs_normalize;
 mod jobs_rules;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
+#[path = "it/jobs_terminal.rs"]
+mod jobs_terminal;
 #[path = "it/keys_laws.rs"]
 mod keys_laws;
 #[path = "it/learner_cases.rs"]

@@ -1,11 +1,11 @@
 //! `undust rules diff`: what changed from one rule file to another.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use undust::io::blocks::LineBlocks;
 use undust::io::rules::RuleFile;
+use undust::model::shown::Page;
 use undust::rules::diff::{UrlChanges, diff};
 use undust::rules::explain::{evidence_text, pattern_text, rule_text};
 use undust::rules::{Rule, Scratch};
@@ -34,7 +34,7 @@ pub struct DiffArgs {
 pub fn run(args: DiffArgs) -> Result<(), Failure> {
     let old = RuleFile::open(&args.old, args.allow_partial)?;
     let new = RuleFile::open(&args.new, args.allow_partial)?;
-    let mut text = String::new();
+    let mut text = Page::default();
     let (mut gained, mut lost, mut changed) = (0, 0, 0);
     let sites = diff(&old.sites, &new.sites);
     for site in &sites {
@@ -64,7 +64,7 @@ pub fn run(args: DiffArgs) -> Result<(), Failure> {
     super::print(&text)
 }
 
-fn urls(text: &mut String, old: RuleFile, new: RuleFile, path: &std::path::Path) -> Result<(), Failure> {
+fn urls(text: &mut Page, old: RuleFile, new: RuleFile, path: &std::path::Path) -> Result<(), Failure> {
     let (old, new) = (old.compile(), new.compile());
     let mut blocks = if path == std::path::Path::new("-") { LineBlocks::stdin()? } else { LineBlocks::open(path)? };
     let mut changes = UrlChanges::default();
@@ -80,7 +80,9 @@ fn urls(text: &mut String, old: RuleFile, new: RuleFile, path: &std::path::Path)
     }
     let _ = writeln!(text, "{} of {} URLs get another canonical URL", changes.changed, changes.urls);
     for [url, before, after] in &changes.examples {
-        let _ = writeln!(text, "  {url}\n    was {before}\n    is  {after}");
+        let _ = writeln!(text, "  {url}");
+        let _ = writeln!(text, "    was {before}");
+        let _ = writeln!(text, "    is  {after}");
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use undust::io::rules::{LeanFile, OpenError, open_seen};
 use undust::model::hash64;
+use undust::model::shown::brief;
 use undust::rules::filter::SeenFilter;
 use undust::rules::{Flight, RuleSet as Rules, Scratch, SharedRules};
 
@@ -25,7 +26,8 @@ thread_local! {
 }
 
 fn refused(error: OpenError) -> PyErr {
-    RulesError::new_err(error.to_string())
+    // A traceback is shown to people.
+    RulesError::new_err(brief(&error.to_string()).into_owned())
 }
 
 /// What became of one URL.

@@ -67,6 +67,9 @@ def test_faulty_rules_are_refused_with_a_way_out(folder: Path, tmp_path: Path) -
     assert RuleSet.open(folder, allow_partial=True).sites == ["kb"]
     with pytest.raises(RulesError, match="nowhere"):
         RuleSet.open(tmp_path / "nowhere")
+    with pytest.raises(RulesError) as refused:
+        RuleSet.open(tmp_path / "a\x1b[2J\u202e\nundust: done")
+    assert r"a\u{1b}[2J\u{202e}\u{a}undust: done" in str(refused.value), "a name drives no terminal"
 
 
 def test_a_batch_lets_other_threads_run(rules: RuleSet, expected: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 //! A table, and how it is written: text, CSV, HTML.
 
 use super::escape;
+use crate::model::shown::{Page, cell, visible};
 use std::fmt::Write as _;
 
 /// Rows of cells under a heading; the first column is text, the others are numbers.
@@ -32,13 +33,13 @@ impl Table {
     }
 
     /// For a terminal: numbers to the right.
-    pub fn text(&self) -> String {
-        let shown = |cell: &str| cell.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>();
-        let rows: Vec<Vec<String>> =
-            std::iter::once(&self.head).chain(&self.rows).map(|row| row.iter().map(|c| shown(c)).collect()).collect();
+    pub fn text(&self) -> Page {
+        let shown = |row: &Vec<String>| row.iter().map(|cell| visible(cell).into_owned()).collect::<Vec<_>>();
+        let rows: Vec<Vec<String>> = std::iter::once(&self.head).chain(&self.rows).map(shown).collect();
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
-        let mut out = format!("{}\n", self.title);
+        let mut out = Page::default();
+        let _ = writeln!(out, "{}", self.title);
         for row in &rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
@@ -48,21 +49,22 @@ impl Table {
                     _ => write!(line, "  {cell:>width$}"),
                 };
             }
-            out.push_str(line.trim_end());
-            out.push('\n');
+            let _ = writeln!(out, "{}", line.trim_end());
         }
         if !self.note.is_empty() {
-            out.push_str("  ");
-            out.push_str(&self.note);
-            out.push('\n');
+            let _ = writeln!(out, "  {}", self.note);
         }
         out
     }
 
-    /// RFC 4180, with a heading, lines ended by LF.
+    /// RFC 4180, with a heading, lines ended by LF; hidden characters as escapes, nothing that a spreadsheet takes for a
+    /// formula.
     pub fn csv(&self) -> String {
-        let line = |row: &Vec<String>| row.iter().map(|cell| escape::csv(cell)).collect::<Vec<_>>().join(",") + "\n";
-        std::iter::once(&self.head).chain(&self.rows).map(line).collect()
+        let mut out = csv::Writer::from_writer(Vec::new());
+        for row in std::iter::once(&self.head).chain(&self.rows) {
+            out.write_record(row.iter().map(|field| cell(field).into_owned())).expect("rows as long as the heading");
+        }
+        String::from_utf8(out.into_inner().expect("memory takes all")).expect("fields are text")
     }
 
     /// A figure with its caption; wide tables scroll by themselves.
@@ -106,8 +108,8 @@ mod tests {
         let mut table = Table::new("t", "A <title>", "", &["name", "n"]);
         table.row(["a,b".to_owned(), "10".to_owned()]);
         table.row(["\u{1b}[31m".to_owned(), "5".to_owned()]);
-        assert_eq!(table.text(), "A <title>\n  name    n\n  a,b    10\n  \u{fffd}[31m   5\n");
-        assert_eq!(table.csv(), "name,n\n\"a,b\",10\n\u{1b}[31m,5\n");
+        assert_eq!(table.text().as_str(), "A <title>\n  name           n\n  a,b           10\n  \\u{1b}[31m   5\n");
+        assert_eq!(table.csv(), "name,n\n\"a,b\",10\n\\u{1b}[31m,5\n");
         assert!(table.html().contains("<h3>A &lt;title&gt;</h3>") && table.html().contains("<td>10</td>"));
         assert_eq!(share(f64::NAN), "-");
     }

@@ -1,13 +1,13 @@
 //! Rules in readable form, and what happened to one URL step by step.
 //!
-//! Pure text, for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
+//! Text for people ([`crate::model::shown`]), for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
 //! quotes; an absent key is a value of its own and is called absent.
 
 use super::stops::{bad_until_withdrawn, stops};
 use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, Test};
+use crate::model::shown::Page;
 use crate::url::normalize;
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// Values of a list that are written out; the rest are counted.
 const SHOWN_VALUES: usize = 6;
@@ -263,8 +263,9 @@ impl RuleSet {
 
 impl Trace {
     /// The trace as text, a few lines a step. With `only_fired`, rules that did not fire are left out.
-    pub fn text(&self, only_fired: bool) -> String {
-        let mut text = format!("{}\n", self.url);
+    pub fn text(&self, only_fired: bool) -> Page {
+        let mut text = Page::default();
+        let _ = writeln!(text, "{}", self.url);
         for step in &self.steps {
             if only_fired
                 && let Step::Rule { outcome, .. } = step
@@ -282,12 +283,11 @@ impl Trace {
 const INDENT: usize = 15;
 
 /// Adds `what` after its label, or under the last one where the label is empty.
-fn put(text: &mut String, label: &str, what: &str) {
-    // Writing to a string cannot fail.
+fn put(text: &mut Page, label: &str, what: &str) {
     let _ = writeln!(text, "  {label:<width$}{what}", width = INDENT - 2);
 }
 
-fn render(step: &Step, text: &mut String) {
+fn render(step: &Step, text: &mut Page) {
     match step {
         Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
         Step::Safe { url } => put(text, "safe syntax", url),

@@ -147,6 +147,6 @@ fn a_trace_reads_from_top_to_bottom() {
     let unfired = r#"  rule 2       0123456789abcdef where query do= is "login": ignore query id= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]
                stopped: query do= is absent, the rule asks that query do= is "login"
 "#;
-    assert_eq!(trace.text(true), format!("{expected}{rest}"));
-    assert_eq!(trace.text(false), format!("{expected}{unfired}{rest}"));
+    assert_eq!(trace.text(true).as_str(), format!("{expected}{rest}"));
+    assert_eq!(trace.text(false).as_str(), format!("{expected}{unfired}{rest}"));
 }

@@ -1,4 +1,5 @@
 //! Progress on standard error: a bar on a terminal, else a line every ten seconds.
+use crate::model::shown::visible;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,6 +94,7 @@ fn report(progress: &Progress, end: &(Mutex<bool>, Condvar)) {
             continue;
         }
         let line = progress.line(before, then.elapsed().as_secs_f64());
+        let line = visible(&line).into_owned();
         match &bar {
             Some(bar) => {
                 bar.set_message(line);
