@@ -17,7 +17,7 @@ use undust::dataflow::{Journal, Learned, Plan, RunError, Source, Withdrawn};
 use undust::io::output::Existing;
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
-use undust::io::{IoError, OutputDir, Reason, Rejects, Shard};
+use undust::io::{IoError, OutputDir, Rejects, Shard};
 use undust::model::shown::Page;
 use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
@@ -245,7 +245,6 @@ fn learn(
         Some(unlabelled) => unlabelled.finish(&means)?.rejects.unwrap_or_default(),
         None => source.take_rejects(),
     };
-    (0..learned.invalid).for_each(|_| rejects.add_unplaced(Reason::InvalidUrl));
     if let Some(mesh) = mesh {
         rejects = all_rejects(mesh, &rejects)?;
     }

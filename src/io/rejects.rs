@@ -71,11 +71,6 @@ impl Rejects {
         sample.truncate(SAMPLE);
     }
 
-    /// Counts a record that a later stage refuses, when its line is no longer known.
-    pub fn add_unplaced(&mut self, reason: Reason) {
-        self.counts[reason as usize] += 1;
-    }
-
     /// Adds what another worker counted; the order of merging does not matter.
     pub fn merge(&mut self, other: Self) {
         self.lines += other.lines;
