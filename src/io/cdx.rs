@@ -69,7 +69,8 @@ impl Legend {
     /// URL takes them; without a legend the URL reaches to what looks like media type and status.
     ///
     /// Revisits are records: their digest is that of the page as it was. Errors and what is no page are records without
-    /// evidence. Lines about other schemes (`dns:`, `warcinfo`) are good lines without a record.
+    /// evidence. Lines about other schemes (`dns:`, `warcinfo`) and those of answers to a request that fetches no page
+    /// (`__wb_method=post` in the key) are good lines without a record.
     ///
     /// # Errors
     /// The reason why the line is no record; `batch` is then as it was.
@@ -114,12 +115,16 @@ impl Legend {
             Err(Reason::NotHttp) if has_scheme(url) => return Ok(()),
             other => other?,
         }
+        if is_posted(&line[..spots[self.url].0]) {
+            return Ok(());
+        }
         let status = known(self.status).and_then(status).unwrap_or(0);
         let redirect = known(self.redirect).filter(|&target| target != url && check_url(target).is_ok());
         let moved = matches!(status, 301 | 302 | 303 | 307 | 308);
         let facts = Facts {
             status,
             kind: known(self.mime).map_or(Kind::Unknown, |mime| mime::kind(mime, url)),
+            mime: known(self.mime).and_then(mime::named),
             digest: known(self.digest),
             redirect,
             ..Facts::default()
@@ -136,6 +141,20 @@ impl Legend {
         let pairs = spots.windows(2).skip(self.url + 1);
         pairs.map(|pair| (text(&pair[0]), text(&pair[1]))).position(|(mime, code)| is_mime(mime) && is_status(code))
     }
+}
+
+/// True for the methods that ask for what is behind a URL.
+pub(super) fn fetches_a_page(method: &[u8]) -> bool {
+    method.eq_ignore_ascii_case(b"get") || method.eq_ignore_ascii_case(b"head")
+}
+
+/// True for the key of an answer to another method, which pywb puts behind the URL as `__wb_method=post`.
+pub(super) fn is_posted(key: &[u8]) -> bool {
+    const FIELD: &[u8] = b"__wb_method=";
+    let Some(at) = memchr::memmem::find(key, FIELD) else { return false };
+    let method = &key[at + FIELD.len()..];
+    let end = method.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(method.len());
+    !fetches_a_page(&method[..end])
 }
 
 /// Three digits.

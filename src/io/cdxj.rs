@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
-use super::cdx::{has_scheme, status};
+use super::cdx::{fetches_a_page, has_scheme, is_posted, status};
 use super::jsonl::scan;
 use super::mime;
 use super::reason::{Reason, check_url};
 use crate::model::{Facts, Kind, Record, RecordBatch};
 
 /// Adds the record of one line. Revisits are records, errors and what is no page are records without evidence; lines
-/// about other schemes are good lines without a record. Plain objects are scanned at once, others go through serde_json.
+/// about other schemes, and those of answers to a request that fetches no page (`"method": "POST"`, `__wb_method=post` in
+/// the key), are good lines without a record. Plain objects are scanned at once, others go through serde_json.
 ///
 /// # Errors
 /// The reason why the line is no record; `batch` is then as it was.
@@ -33,6 +34,10 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
         row.take_any(object)?;
     }
     let url = row.url.as_deref().ok_or(Reason::MissingUrl)?.as_bytes();
+    let key = &line[..line.len() - object.len()];
+    if row.method.as_deref().is_some_and(|method| !fetches_a_page(method.as_bytes())) || is_posted(key) {
+        return Ok(());
+    }
     match check_url(url) {
         Err(Reason::NotHttp) if has_scheme(url) => return Ok(()),
         other => other?,
@@ -44,6 +49,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     let facts = Facts {
         status,
         kind: mime.map_or(Kind::Unknown, |mime| mime::kind(mime.as_bytes(), url)),
+        mime: mime.and_then(|mime| mime::named(mime.as_bytes())),
         digest: row.digest.as_deref().map(str::as_bytes).filter(|_| known(&row.digest)),
         redirect,
         ..Facts::default()
@@ -74,6 +80,7 @@ struct Row<'a> {
     detected: Option<Cow<'a, str>>,
     digest: Option<Cow<'a, str>>,
     redirect: Option<Cow<'a, str>>,
+    method: Option<Cow<'a, str>>,
 }
 
 impl<'a> Row<'a> {
@@ -86,6 +93,7 @@ impl<'a> Row<'a> {
             "mime-detected" => self.detected = value,
             "digest" => self.digest = value,
             "redirect" => self.redirect = value,
+            "method" => self.method = value,
             _ => {}
         }
         Some(())

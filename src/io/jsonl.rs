@@ -43,33 +43,44 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
         Some(row) => row,
         None => parse_any(text)?,
     };
-    let url = row.url.ok_or(Reason::MissingUrl)?;
-    check_url(url.as_bytes())?;
+    row.push(batch)
+}
 
-    let target = |field: Option<Cow<'_, str>>| field.filter(|t| !t.is_empty()).map(|t| t != url);
-    let redirects = target(row.redirect).unwrap_or(matches!(row.status, Some(301 | 302 | 303 | 307 | 308)));
-    let declares = target(row.canonical).unwrap_or(false);
-    let answered = row.status.is_none_or(|status| (200..400).contains(&status));
-    let label = |field: &'_ Option<Cow<'_, str>>| field.as_ref().is_some_and(|text| !text.is_empty());
-    batch.push(Record {
-        url: url.as_bytes(),
-        cluster: row.cluster.as_deref().map(str::as_bytes).filter(|_| label(&row.cluster) && answered),
-        site: row.site.as_deref().map(str::as_bytes).filter(|_| label(&row.site)),
-        elsewhere: redirects || declares,
-    });
-    Ok(())
+impl Row<'_> {
+    /// Adds the record of these fields to `batch`.
+    ///
+    /// # Errors
+    /// The reason why they are none; `batch` is then as it was.
+    pub(super) fn push(self, batch: &mut RecordBatch) -> Result<(), Reason> {
+        let row = self;
+        let url = row.url.ok_or(Reason::MissingUrl)?;
+        check_url(url.as_bytes())?;
+
+        let target = |field: Option<Cow<'_, str>>| field.filter(|t| !t.is_empty()).map(|t| t != url);
+        let redirects = target(row.redirect).unwrap_or(matches!(row.status, Some(301 | 302 | 303 | 307 | 308)));
+        let declares = target(row.canonical).unwrap_or(false);
+        let answered = row.status.is_none_or(|status| (200..400).contains(&status));
+        let label = |field: &'_ Option<Cow<'_, str>>| field.as_ref().is_some_and(|text| !text.is_empty());
+        batch.push(Record {
+            url: url.as_bytes(),
+            cluster: row.cluster.as_deref().map(str::as_bytes).filter(|_| label(&row.cluster) && answered),
+            site: row.site.as_deref().map(str::as_bytes).filter(|_| label(&row.site)),
+            elsewhere: redirects || declares,
+        });
+        Ok(())
+    }
 }
 
 /// What a line says, before it is judged. Strings are borrowed from it where they hold no escape.
 #[derive(Debug, Default, PartialEq)]
-struct Row<'a> {
-    url: Option<Cow<'a, str>>,
+pub(super) struct Row<'a> {
+    pub(super) url: Option<Cow<'a, str>>,
     /// The string, or the text of the number.
-    cluster: Option<Cow<'a, str>>,
-    site: Option<Cow<'a, str>>,
-    canonical: Option<Cow<'a, str>>,
-    redirect: Option<Cow<'a, str>>,
-    status: Option<i64>,
+    pub(super) cluster: Option<Cow<'a, str>>,
+    pub(super) site: Option<Cow<'a, str>>,
+    pub(super) canonical: Option<Cow<'a, str>>,
+    pub(super) redirect: Option<Cow<'a, str>>,
+    pub(super) status: Option<i64>,
 }
 
 /// Any line, by serde_json: what [`scan::scan`] leaves, and what it must agree with.
@@ -103,7 +114,7 @@ fn label(raw: Option<&RawValue>) -> Result<Option<Cow<'_, str>>, Reason> {
 }
 
 /// A status code as it is written; an empty string or `-` is none.
-fn status(text: &str) -> Result<Option<i64>, Reason> {
+pub(super) fn status(text: &str) -> Result<Option<i64>, Reason> {
     match text {
         "" | "-" => Ok(None),
         _ => text.parse().map(Some).map_err(|_| Reason::WrongType),

@@ -1,6 +1,6 @@
 //! Media types of archived answers: pure.
 
-use crate::model::Kind;
+use crate::model::{Facts, Kind};
 
 /// What a media type and a URL say of an answer: `text/html; charset=x` and XHTML are pages, everything else is not; a
 /// robots file is none whatever its type. `-`, `unk` and an empty type say nothing.
@@ -18,6 +18,22 @@ pub(super) fn kind(mime: &[u8], url: &[u8]) -> Kind {
     } else {
         Kind::Other
     }
+}
+
+/// The media type without its parameters; `None` where it says nothing (empty, `-`, `unk`) or is no UTF-8.
+pub(super) fn named(mime: &[u8]) -> Option<&[u8]> {
+    let bare = mime[..memchr::memchr(b';', mime).unwrap_or(mime.len())].trim_ascii();
+    let says = !bare.is_empty() && bare != b"-" && bare != b"unk";
+    (says && std::str::from_utf8(bare).is_ok()).then_some(bare)
+}
+
+/// The media type of a record as it is written: that of the source, else one that gives the same kind when read.
+pub(super) fn written(facts: Facts<'_>) -> Option<&[u8]> {
+    facts.mime.or(match facts.kind {
+        Kind::Unknown => None,
+        Kind::Html => Some(b"text/html"),
+        Kind::Other => Some(b"application/octet-stream"),
+    })
 }
 
 /// True for `/robots.txt` of any host.

@@ -464,6 +464,7 @@ impl<'a> Row<'a> {
         self.facts.canonical = self.facts.canonical.filter(|to| utf8(to) && check_url(to).is_ok());
         self.facts.kind =
             if self.mime.is_empty() && !mime::is_robots(url) { Kind::Unknown } else { mime::kind(self.mime, url) };
+        self.facts.mime = mime::named(self.mime);
         self.facts.text = self.simhash.map(|simhash| Fingerprint {
             simhash,
             text: self.text.unwrap_or(0),

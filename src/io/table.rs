@@ -9,7 +9,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use crate::model::{Facts, Kind, Record};
+use super::mime;
+use crate::model::{Facts, Record};
 
 /// Writes the line of a record but for its cluster and its opening brace, as [`labelled`] takes it.
 pub fn line(record: Record<'_>, facts: Facts<'_>, out: &mut Vec<u8>) {
@@ -18,12 +19,7 @@ pub fn line(record: Record<'_>, facts: Facts<'_>, out: &mut Vec<u8>) {
     text("site", record.site, out);
     number("status", (facts.status > 0).then_some(u64::from(facts.status)), out);
     number("size", (facts.size > 0).then_some(facts.size), out);
-    let mime: Option<&[u8]> = match facts.kind {
-        Kind::Unknown => None,
-        Kind::Html => Some(b"text/html"),
-        Kind::Other => Some(b"application/octet-stream"),
-    };
-    text("mime", mime, out);
+    text("mime", mime::written(facts), out);
     text("digest", facts.digest, out);
     if let Some(print) = facts.text {
         text("simhash", Some(format!("{:016x}", print.simhash).as_bytes()), out);
@@ -132,18 +128,13 @@ impl<W: Write + Send> TableWriter<W> {
     /// # Errors
     /// What writing says.
     pub fn push(&mut self, record: Record<'_>, facts: Facts<'_>) -> io::Result<()> {
-        let mime: Option<&[u8]> = match facts.kind {
-            Kind::Unknown => None,
-            Kind::Html => Some(b"text/html"),
-            Kind::Other => Some(b"application/octet-stream"),
-        };
         let simhash = facts.text.map(|print| format!("{:016x}", print.simhash));
         let text = facts.text.filter(|print| print.text != 0).map(|print| format!("{:016x}", print.text));
         let texts = [
             Some(record.url),
             record.cluster,
             record.site,
-            mime,
+            mime::written(facts),
             facts.digest,
             simhash.as_deref().map(str::as_bytes),
             text.as_deref().map(str::as_bytes),

@@ -2,7 +2,8 @@
 //!
 //! Read are responses, resources and revisits of http and https URLs; of a response the status, the redirect target, the
 //! digest of its payload, and, where it is a page, its title, its declared canonical URL and the fingerprint of its main
-//! text ([`crate::content`]). Other records are passed over.
+//! text ([`crate::content`]). Other records are passed over; of requests the method counts: an answer to one that fetches
+//! no page (`POST`) is no record of its URL ([`exchange`]).
 //!
 //! The reader is our own: those on crates.io read a record into memory whatever its length, take a gzip file as one
 //! stream, and give up for good at the first fault. Here a broken record costs itself: the next one is looked for behind
@@ -23,8 +24,10 @@ use super::shards::{self, Shard};
 use crate::model::RecordBatch;
 
 mod answer;
+mod exchange;
 
 use answer::{Answers, Kind};
+use exchange::{Held, Names, REACH, fetches_no_page};
 
 /// Longest block that is held: a head and a body of the longest kind that is read.
 pub const BLOCK_LIMIT: usize = BODY_LIMIT + HEAD_LIMIT;
@@ -36,6 +39,9 @@ pub(super) struct WarcReader {
     shard: Shard,
     window: Window,
     answers: Answers,
+    held: Held,
+    /// Records seen.
+    number: u64,
     line_limit: usize,
 }
 
@@ -44,15 +50,17 @@ impl WarcReader {
     pub(super) fn open(shard: &Shard, line_limit: usize, read: Arc<AtomicU64>) -> Result<Self, IoError> {
         let file = shards::open(shard)?;
         let members = Members::new(file, shard.compression, read).map_err(IoError::read(&shard.path))?;
-        Ok(Self { shard: shard.clone(), window: Window::new(members), answers: Answers::default(), line_limit })
+        let (window, answers, held) = (Window::new(members), Answers::default(), Held::default());
+        Ok(Self { shard: shard.clone(), window, answers, held, number: 0, line_limit })
     }
 
     /// See [`super::ShardReader::next_batch`]; the bytes that end a batch are those of whole records.
     pub(super) fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
         batch.clear();
         let (mut bytes, mut records, mut more) = (0, 0, true);
-        while more && batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let step = self.step(batch, rejects).map_err(IoError::read(&self.shard.path))?;
+        // What is held back comes at once.
+        while more && batch.len() + 2 * REACH <= BATCH_ROWS && bytes < BATCH_BYTES {
+            let step = self.step(rejects).map_err(IoError::read(&self.shard.path))?;
             for offset in self.window.members.take_broken() {
                 records += 1;
                 rejects.add(Reason::BrokenMember, Place { file: &self.shard.name, offset, line: None }, b"");
@@ -64,13 +72,14 @@ impl WarcReader {
                 }
                 None => more = false,
             }
+            self.held.release(!more, batch);
         }
         rejects.saw(records);
         Ok(more || !batch.is_empty())
     }
 
     /// Takes the next record, and gives the bytes passed; `None` at the end.
-    fn step(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> io::Result<Option<u64>> {
+    fn step(&mut self, rejects: &mut Rejects) -> io::Result<Option<u64>> {
         let window = &mut self.window;
         if !window.next_record()? {
             return Ok(None);
@@ -99,10 +108,18 @@ impl WarcReader {
         }
         let (fields, block) = window.data().split_at(head.bytes);
         let block = &block[..held];
-        if head.kind != Kind::Other
-            && let Err((reason, text)) = self.answers.take(fields, head.kind, block, cut, self.line_limit, batch)
-        {
-            reject(reason, text);
+        self.number += 1;
+        match head.kind {
+            Kind::Other => {}
+            Kind::Request if fetches_no_page(block) => self.held.request(Names::of(fields, self.number)),
+            Kind::Request => {}
+            kind => {
+                let records = &mut self.held.new.records;
+                match self.answers.take(fields, kind, block, cut, self.line_limit, records) {
+                    Ok(()) => self.held.answer(Names::of(fields, self.number)),
+                    Err((reason, text)) => reject(reason, text),
+                }
+            }
         }
         window.consume(head.bytes + held);
         window.skip(head.length - held as u64)?;

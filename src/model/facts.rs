@@ -7,6 +7,8 @@ pub struct Facts<'a> {
     pub status: u16,
     /// What kind of document it is.
     pub kind: Kind,
+    /// Media type, as the source writes it.
+    pub mime: Option<&'a [u8]>,
     /// Bytes of the answer, as the source counts them; 0 where it is not known.
     pub size: u64,
     /// Digest of the content, as the source writes it.
@@ -59,8 +61,8 @@ pub(super) struct Columns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     start: u32,
-    /// Digest, title, canonical, redirect.
-    lengths: [u32; 4],
+    /// Digest, title, canonical, redirect, media type.
+    lengths: [u32; 5],
     status: u16,
     kind: Kind,
     size: u64,
@@ -77,9 +79,10 @@ impl Columns {
     /// Notes the facts of `row`, which is behind all rows noted before.
     pub(super) fn put(&mut self, row: usize, facts: Facts<'_>) {
         let start = self.bytes.len() as u32;
-        let nothing = Row { start, lengths: [ABSENT; 4], status: 0, kind: Kind::Unknown, size: 0, text: None };
+        let nothing = Row { start, lengths: [ABSENT; 5], status: 0, kind: Kind::Unknown, size: 0, text: None };
         self.rows.resize(row, nothing);
-        let lengths = [facts.digest, facts.title, facts.canonical, facts.redirect].map(|value| match value {
+        let texts = [facts.digest, facts.title, facts.canonical, facts.redirect, facts.mime];
+        let lengths = texts.map(|value| match value {
             Some(value) => {
                 self.bytes.extend_from_slice(value);
                 value.len() as u32
@@ -94,13 +97,14 @@ impl Columns {
     pub(super) fn get(&self, row: usize) -> Facts<'_> {
         let Some(row) = self.rows.get(row) else { return Facts::default() };
         let mut at = row.start as usize;
-        let [digest, title, canonical, redirect] = row.lengths.map(|length| {
+        let [digest, title, canonical, redirect, mime] = row.lengths.map(|length| {
             (length != ABSENT).then(|| {
                 at += length as usize;
                 &self.bytes[at - length as usize..at]
             })
         });
-        Facts { status: row.status, kind: row.kind, size: row.size, digest, title, canonical, redirect, text: row.text }
+        let Row { status, kind, size, text, .. } = *row;
+        Facts { status, kind, mime, size, digest, title, canonical, redirect, text }
     }
 }
 
@@ -115,6 +119,7 @@ mod tests {
         let full = Facts {
             status: 200,
             kind: Kind::Html,
+            mime: Some(b"text/html"),
             size: 7,
             digest: Some(b"d"),
             title: Some(b""),

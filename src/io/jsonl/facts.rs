@@ -33,27 +33,13 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
         found = Found::default();
         found.take_all(text);
     }
-    let url = batch.get(row).url;
-    let other = |target: &Option<Cow<'_, str>>| target.as_ref().is_some_and(|t| !t.is_empty() && t.as_bytes() != url);
-    let (canonical, redirect) = (other(&found.canonical), other(&found.redirect));
-    let bytes = |field: &'_ Option<Cow<'_, str>>| field.as_ref().is_some_and(|text| !text.is_empty());
-    let facts = Facts {
-        status: found.status,
-        kind: found.mime.as_deref().map_or_else(Default::default, |mime| mime::kind(mime.as_bytes(), url)),
-        size: found.size,
-        digest: found.digest.as_deref().map(str::as_bytes).filter(|_| bytes(&found.digest)),
-        title: found.title.as_deref().map(str::as_bytes),
-        // One that names itself is a declaration too: this page is its own.
-        canonical: found.canonical.as_deref().map(str::as_bytes).filter(|_| canonical || bytes(&found.canonical)),
-        redirect: found.redirect.as_deref().map(str::as_bytes).filter(|_| redirect),
-        text: found.fingerprint(),
-    };
-    batch.note(facts);
+    found.note(batch, row);
     Ok(())
 }
 
+/// The fields of a record that are facts.
 #[derive(Default)]
-struct Found<'a> {
+pub(in super::super) struct Found<'a> {
     digest: Option<Cow<'a, str>>,
     title: Option<Cow<'a, str>>,
     canonical: Option<Cow<'a, str>>,
@@ -70,43 +56,58 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     /// Takes a field of a plain line.
     fn take(&mut self, name: &str, value: Value<'a>) -> Option<()> {
-        let text = |value: Value<'a>| value.label().flatten();
-        match name {
-            "digest" => self.digest = text(value),
-            "title" => self.title = text(value),
-            "canonical" => self.canonical = text(value),
-            "redirect" => self.redirect = text(value),
-            "mime" => self.mime = text(value),
-            "simhash" => self.simhash = text(value).and_then(|t| hex(&t)),
-            "text" => self.text = text(value).and_then(|t| hex(&t)),
-            "tokens" => self.tokens = text(value).and_then(|t| t.parse().ok()),
-            "edits" => self.edits = text(value).is_some_and(|t| t == "1"),
-            "status" => self.status = text(value).and_then(|t| t.parse().ok()).unwrap_or(0),
-            "size" => self.size = text(value).and_then(|t| t.parse().ok()).unwrap_or(0),
-            _ => {}
-        }
+        self.set(name, value.label().flatten());
         Some(())
     }
 
     /// Takes the fields of any line.
     fn take_all(&mut self, text: &str) {
         let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else { return };
-        let field = |name: &str| match object.get(name) {
-            Some(serde_json::Value::String(text)) => Some(Cow::Owned(text.clone())),
-            Some(serde_json::Value::Number(number)) => Some(Cow::Owned(number.to_string())),
-            _ => None,
+        for (name, value) in object {
+            let text = match value {
+                serde_json::Value::String(text) => Some(Cow::Owned(text)),
+                serde_json::Value::Number(number) => Some(Cow::Owned(number.to_string())),
+                _ => None,
+            };
+            self.set(&name, text);
+        }
+    }
+
+    /// Takes the field of this name, a string or the text of a number; others are passed over.
+    pub(in super::super) fn set(&mut self, name: &str, text: Option<Cow<'a, str>>) {
+        match name {
+            "digest" => self.digest = text,
+            "title" => self.title = text,
+            "canonical" => self.canonical = text,
+            "redirect" => self.redirect = text,
+            "mime" => self.mime = text,
+            "simhash" => self.simhash = text.and_then(|t| hex(&t)),
+            "text" => self.text = text.and_then(|t| hex(&t)),
+            "tokens" => self.tokens = text.and_then(|t| t.parse().ok()),
+            "edits" => self.edits = text.is_some_and(|t| t == "1"),
+            "status" => self.status = text.and_then(|t| t.parse().ok()).unwrap_or(0),
+            "size" => self.size = text.and_then(|t| t.parse().ok()).unwrap_or(0),
+            _ => {}
+        }
+    }
+
+    /// Notes the facts of the record at `row`, the last one of `batch`.
+    pub(in super::super) fn note(&self, batch: &mut RecordBatch, row: usize) {
+        let url = batch.get(row).url;
+        let redirect = some(&self.redirect).filter(|&to| to != url);
+        let facts = Facts {
+            status: self.status,
+            kind: self.mime.as_deref().map_or_else(Default::default, |mime| mime::kind(mime.as_bytes(), url)),
+            mime: some(&self.mime),
+            size: self.size,
+            digest: some(&self.digest),
+            title: self.title.as_deref().map(str::as_bytes),
+            // One that names itself is a declaration too: this page is its own.
+            canonical: some(&self.canonical),
+            redirect,
+            text: self.fingerprint(),
         };
-        self.digest = field("digest");
-        self.title = field("title");
-        self.canonical = field("canonical");
-        self.redirect = field("redirect");
-        self.mime = field("mime");
-        self.simhash = field("simhash").and_then(|t| hex(&t));
-        self.text = field("text").and_then(|t| hex(&t));
-        self.tokens = field("tokens").and_then(|t| t.parse().ok());
-        self.edits = field("edits").is_some_and(|t| t == "1");
-        self.status = field("status").and_then(|t| t.parse().ok()).unwrap_or(0);
-        self.size = field("size").and_then(|t| t.parse().ok()).unwrap_or(0);
+        batch.note(facts);
     }
 
     fn fingerprint(&self) -> Option<Fingerprint> {
@@ -114,6 +115,11 @@ impl<'a> Found<'a> {
         let tokens = self.tokens.unwrap_or(u32::MAX);
         Some(Fingerprint { simhash, text: self.text.unwrap_or(0), tokens, edits: self.edits })
     }
+}
+
+/// The text of a field that is there and not empty.
+fn some<'f>(field: &'f Option<Cow<'_, str>>) -> Option<&'f [u8]> {
+    field.as_deref().map(str::as_bytes).filter(|text| !text.is_empty())
 }
 
 /// Up to 16 hexadecimal digits.
@@ -137,6 +143,7 @@ mod tests {
             let expected = Facts {
                 status: 200,
                 kind: Kind::Html,
+                mime: Some(b"text/html"),
                 size: 9,
                 digest: Some(b"sha1:X"),
                 title: Some(b"T"),

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Resource,
     /// An answer whose body was archived before; perhaps its head.
     Revisit,
+    /// What was asked.
+    Request,
     /// What undust does not read.
     Other,
 }
@@ -30,6 +32,7 @@ impl Kind {
             _ if is(b"response") => Kind::Response,
             _ if is(b"resource") => Kind::Resource,
             _ if is(b"revisit") => Kind::Revisit,
+            _ if is(b"request") => Kind::Request,
             _ => Kind::Other,
         }
     }
@@ -102,6 +105,7 @@ impl Answers {
             // A revisit without a body of its own says that the page is as it was.
             status: if kind == Kind::Revisit && head.status == 304 { 200 } else { head.status },
             kind: mime::kind(head.content_type, url),
+            mime: mime::named(head.content_type),
             size: raw.len() as u64,
             digest,
             ..Facts::default()
