@@ -71,12 +71,17 @@ impl LabelledInputs {
     /// # Errors
     /// As [`shards::find`].
     pub fn find_with(&self, log_base: Option<&str>) -> Result<Vec<Shard>, IoError> {
-        let format = self.format.map(|format| match format {
+        let (format, log_base) = (self.forced(), log_base.map(str::to_owned));
+        shards::find(&self.inputs, &shards::Options { format, log_base, ..shards::Options::default() })
+    }
+
+    /// The format that was asked for.
+    pub fn forced(&self) -> Option<Format> {
+        self.format.map(|format| match format {
             LabelledFormat::Tsv => Format::Tsv,
             LabelledFormat::Jsonl => Format::Jsonl,
-        });
-        let log_base = log_base.map(str::to_owned);
-        shards::find(&self.inputs, &shards::Options { format, log_base, ..shards::Options::default() })
+            LabelledFormat::Csv => Format::Csv,
+        })
     }
 }
 
@@ -87,6 +92,8 @@ enum LabelledFormat {
     Tsv,
     /// One JSON object a line.
     Jsonl,
+    /// A header line that names the columns, url and cluster among them.
+    Csv,
 }
 
 /// All formats, by their names.

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compression::Compression;
 use super::error::IoError;
+use super::lines::BYTE_ORDER_MARK;
+use super::unread::refuse_compression;
 
 /// Bytes asked of the source at a time.
 const CHUNK: usize = 256 << 10;
@@ -35,7 +37,7 @@ impl LineBlocks {
     /// Opens a file or a named pipe.
     ///
     /// # Errors
-    /// [`IoError::NotFound`] or [`IoError::Read`].
+    /// [`IoError::NotFound`], [`IoError::Read`], or [`IoError::UnreadCompression`].
     pub fn open(path: &Path) -> Result<LineBlocks, IoError> {
         let file = File::open(path).map_err(IoError::read(path))?;
         LineBlocks::new(path, file)
@@ -44,7 +46,7 @@ impl LineBlocks {
     /// Reads standard input.
     ///
     /// # Errors
-    /// [`IoError::Read`].
+    /// [`IoError::Read`] or [`IoError::UnreadCompression`].
     pub fn stdin() -> Result<LineBlocks, IoError> {
         LineBlocks::new(Path::new("-"), io::stdin())
     }
@@ -54,6 +56,7 @@ impl LineBlocks {
         // Not rewound but put back in front: a pipe cannot be rewound.
         let mut head = Vec::with_capacity(4);
         (&mut inner).take(4).read_to_end(&mut head).map_err(IoError::read(path))?;
+        refuse_compression(path, &head)?;
         let compression = Compression::detect(path, &head);
         let position = Arc::new(AtomicU64::new(0));
         let inner = Counted { inner: Cursor::new(head).chain(inner), position: position.clone() };
@@ -70,7 +73,7 @@ impl LineBlocks {
     }
 
     /// Fills `block` (cleared first) with the next lines, ends included; only the last line of the file may lack its
-    /// end. False at the end of the file.
+    /// end. A byte order mark before the first line is left out. False at the end of the file.
     ///
     /// # Errors
     /// [`IoError::Read`], [`IoError::Corrupt`] where compressed data are cut short or damaged; whole lines before it were
@@ -101,7 +104,11 @@ impl LineBlocks {
                 break;
             }
         }
+        let first = self.given == 0;
         self.given += block.len() as u64;
+        if first && block.starts_with(BYTE_ORDER_MARK) {
+            block.drain(..BYTE_ORDER_MARK.len());
+        }
         Ok(!block.is_empty())
     }
 
@@ -181,5 +188,11 @@ mod tests {
     #[test]
     fn a_line_is_given_out_before_the_next_is_read() {
         assert_eq!(blocks(b"ab\ncd\nef\n"), [b"ab\n", b"cd\n", b"ef\n"]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        assert_eq!(blocks(b"\xef\xbb\xbfab\n\xef\xbb\xbfcd\n").concat(), b"ab\n\xef\xbb\xbfcd\n");
+        assert_eq!(blocks(b"\xef\xbb\xbf"), Vec::<Vec<u8>>::new());
     }
 }

@@ -85,7 +85,7 @@ impl CiffReader {
             let why = "an index is read twice";
             return Err(IndexError::NotAFile { path: path.to_owned(), why });
         }
-        let (file, compression) = open_detected(path).map_err(IoError::read(path))?;
+        let (file, compression) = open_detected(path, path)?;
         let position = Arc::new(AtomicU64::new(0));
         let counted = Counted { inner: file, position: position.clone() };
         let source = compression.reader(counted).map_err(IoError::read(path))?;

@@ -12,6 +12,9 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use super::error::IoError;
+use super::unread::refuse_compression;
+
 /// Size of the buffer between a file and its decoder.
 const FILE_BUFFER: usize = 256 << 10;
 
@@ -80,19 +83,29 @@ impl Compression {
 /// Opens a file of one column or more for reading, decompressed, with a large buffer.
 ///
 /// # Errors
-/// What the system says; errors while reading come from the reader.
-pub fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
-    let (file, compression) = open_detected(path)?;
-    Ok(Box::new(BufReader::with_capacity(FILE_BUFFER, compression.reader(file)?)))
+/// As [`open_detected`]; errors while reading come from the reader.
+pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, IoError> {
+    let (file, compression) = open_detected(path, path)?;
+    let reader = compression.reader(file).map_err(IoError::read(path))?;
+    Ok(Box::new(BufReader::with_capacity(FILE_BUFFER, reader)))
 }
 
-/// Opens a regular file and looks at its first bytes; the file stands at its start again.
-pub(crate) fn open_detected(path: &Path) -> io::Result<(File, Compression)> {
-    let mut file = File::open(path)?;
-    let mut head = Vec::with_capacity(4);
-    (&mut file).take(4).read_to_end(&mut head)?;
-    io::Seek::rewind(&mut file)?;
-    Ok((file, Compression::detect(path, &head)))
+/// Opens a regular file, which messages call `name`, and detects its compression from the first bytes; the file position
+/// is its start.
+///
+/// # Errors
+/// [`IoError::NotFound`], [`IoError::Read`], or [`IoError::UnreadCompression`].
+pub(crate) fn open_detected(path: &Path, name: &Path) -> Result<(File, Compression), IoError> {
+    let begin = || -> io::Result<(File, Vec<u8>)> {
+        let mut file = File::open(path)?;
+        let mut head = Vec::with_capacity(4);
+        (&mut file).take(4).read_to_end(&mut head)?;
+        io::Seek::rewind(&mut file)?;
+        Ok((file, head))
+    };
+    let (file, head) = begin().map_err(IoError::read(name))?;
+    refuse_compression(name, &head)?;
+    Ok((file, Compression::detect(name, &head)))
 }
 
 /// Passes a decoder on and refuses an input without a single byte of compressed data: the zstd decoder takes it for no

@@ -16,7 +16,7 @@ pub enum IoError {
     },
     /// A folder in which no file is a shard.
     #[error(
-        "{path}: no shard in this folder (.tsv, .txt, .jsonl, .ndjson, .json, .cdx, .cdxj, .warc, .log, each also with \
+        "{path}: no shard in this folder (.tsv, .txt, .csv, .jsonl, .ndjson, .json, .cdx, .cdxj, .warc, .log, each also with \
          .gz or .zst, or .parquet); name the files themselves, or give --format to read every file in it"
     )]
     NoShards {
@@ -39,12 +39,44 @@ pub enum IoError {
     },
     /// A file whose name does not tell its format.
     #[error(
-        "{path}: neither its name nor its first bytes tell the format (.tsv, .txt, .jsonl, .ndjson, .json, .cdx, .cdxj, \
-         .warc, .parquet, .log); give --format tsv, or jsonl, cdx, cdxj, warc, parquet, access-log"
+        "{path}: neither its name nor its first bytes tell the format (.tsv, .txt, .csv, .jsonl, .ndjson, .json, .cdx, \
+         .cdxj, .warc, .parquet, .log); give --format tsv, or jsonl, cdx, cdxj, warc, parquet, access-log, csv, crawl-log"
     )]
     UnknownFormat {
         /// The file.
         path: PathBuf,
+    },
+    /// A file in a compression that undust does not read.
+    #[error(
+        "{path}: compressed with {compression}, which undust does not read; decompress it on the way: `{command} | undust ... -`"
+    )]
+    UnreadCompression {
+        /// The file; `-` for standard input.
+        path: PathBuf,
+        /// The compression.
+        compression: &'static str,
+        /// The command that decompresses it.
+        command: String,
+    },
+    /// An archive that holds no answers.
+    #[error("{path}: {what}; {way_out}")]
+    UnreadArchive {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to read instead.
+        way_out: &'static str,
+    },
+    /// A CSV file whose header names no column `url`.
+    #[error(
+        "{path}: CSV whose first line names no column `url` (it reads: {header}); give it a header line, as url,cluster"
+    )]
+    NoUrlColumn {
+        /// The file.
+        path: PathBuf,
+        /// The first line, or its beginning.
+        header: String,
     },
     /// An access log whose lines do not tell the host they are of.
     #[error("{path}: an access log, and its lines name no host; give --log-base https://HOST")]

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::access_log::{self, Base};
 use super::cdx::Legend;
 use super::compression::Compression;
+use super::csv::Csv;
 use super::error::IoError;
 use super::members::{Joined, Members};
 use super::reader::{BATCH_BYTES, BATCH_ROWS};
 use super::reason::Reason;
 use super::rejects::{Place, Rejects};
-use super::shards::{self, Format, Shard};
-use super::{cdxj, jsonl, tsv};
+use super::shards::{self, Shard};
+use super::{cdxj, crawl_log, jsonl, tsv};
 use crate::model::RecordBatch;
 
 /// Bytes asked of the source at a time, at least.
@@ -25,7 +26,7 @@ const CHUNK: usize = 256 << 10;
 /// Bytes read at a time behind the end of a range.
 const REST: u64 = 4 << 10;
 /// What some editors put before UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one shard of lines, batch by batch.
 pub(super) struct LineReader {
@@ -51,7 +52,7 @@ pub(super) struct LineReader {
 }
 
 /// How a line becomes a record.
-enum Parser {
+pub(super) enum Parser {
     Tsv,
     Jsonl,
     /// With the facts beside the labels.
@@ -59,6 +60,8 @@ enum Parser {
     Cdx(Legend),
     Cdxj,
     AccessLog(Base),
+    CrawlLog,
+    Csv(Box<Csv>),
 }
 
 impl Parser {
@@ -70,17 +73,33 @@ impl Parser {
             Self::Cdx(legend) => legend.parse(line, batch),
             Self::Cdxj => cdxj::parse(line, batch),
             Self::AccessLog(base) => base.parse(line, batch),
+            Self::CrawlLog => crawl_log::parse(line, batch),
+            Self::Csv(csv) => csv.parse(line, batch),
         }
     }
 
-    /// True for a line, the first of a file, that is no record but tells what the others are.
-    fn heads(&mut self, line: &[u8]) -> bool {
+    /// True for a line that is no record but tells what the others are; `first`: it is the first of a file.
+    fn heads(&mut self, line: &[u8], first: bool) -> bool {
         match self {
-            Self::Tsv => tsv::is_header(line),
-            Self::Cdx(legend) => legend.read(line),
-            Self::Cdxj => cdxj::is_header(line),
+            Self::Tsv => first && tsv::is_header(line),
+            Self::Cdx(legend) => first && legend.read(line),
+            Self::Cdxj => first && cdxj::is_header(line),
+            Self::Csv(csv) => csv.heads(line),
             _ => false,
         }
+    }
+
+    /// Where in `data`, which begins with a line, the end of that line is. The first `searched` bytes hold none.
+    fn line_end(&mut self, data: &[u8], searched: usize) -> Option<usize> {
+        match self {
+            Self::Csv(csv) => csv.end(data, searched),
+            _ => memchr::memchr(b'\n', &data[searched..]).map(|at| searched + at),
+        }
+    }
+
+    /// Damage ends the run: the lines hold labels, and labels that are lost would be wrong evidence.
+    fn is_strict(&self) -> bool {
+        matches!(self, Self::Tsv | Self::Jsonl | Self::JsonlFacts | Self::Csv(_))
     }
 
     /// What of a bad line may be kept: all but the addresses of visitors.
@@ -115,6 +134,8 @@ enum Step {
     Line { start: usize, end: usize, offset: u64, number: Option<u64> },
     /// The line at `from` is longer than the limit; the next steps pass it over.
     OverLong { offset: u64, number: Option<u64> },
+    /// The record at `from` begins a quote that does not end; the next steps pass over its first line.
+    Unclosed { offset: u64, number: Option<u64> },
     /// Some bytes of a line were passed over.
     Skipped,
     /// No more lines for this shard.
@@ -122,19 +143,15 @@ enum Step {
 }
 
 impl LineReader {
-    /// Opens a shard; see [`super::ShardReader::open`].
-    pub(super) fn open(shard: &Shard, line_limit: usize, facts: bool, read: Arc<AtomicU64>) -> Result<Self, IoError> {
+    /// Opens a shard whose lines `parser` reads; see [`super::ShardReader::open`].
+    pub(super) fn open(
+        shard: &Shard,
+        mut parser: Parser,
+        line_limit: usize,
+        read: Arc<AtomicU64>,
+    ) -> Result<Self, IoError> {
         let mut file = shards::open(shard)?;
         let (start, stop) = shard.range.unwrap_or((0, u64::MAX));
-        let mut parser = match shard.format {
-            Format::Tsv => Parser::Tsv,
-            Format::Jsonl if facts => Parser::JsonlFacts,
-            Format::Jsonl => Parser::Jsonl,
-            Format::Cdx => Parser::Cdx(Legend::default()),
-            Format::Cdxj => Parser::Cdxj,
-            Format::AccessLog => Parser::AccessLog(Base::new(shard.base.as_deref())),
-            Format::Warc | Format::Parquet => unreachable!("no lines: see ShardReader::open"),
-        };
         if start > 0 {
             if let Parser::Cdx(legend) = &mut parser {
                 let mut head = vec![0; 4 << 10];
@@ -145,8 +162,7 @@ impl LineReader {
             file.seek(SeekFrom::Start(start - 1)).map_err(IoError::read(&shard.path))?;
         }
         let position = Arc::new(AtomicU64::new(start.saturating_sub(1)));
-        let strict = matches!(shard.format, Format::Tsv | Format::Jsonl);
-        let source = if strict || shard.compression == Compression::Plain {
+        let source = if parser.is_strict() || shard.compression == Compression::Plain {
             let counted = Counted { file, position: position.clone(), read };
             Source::Strict(shard.compression.reader(counted).map_err(IoError::read(&shard.path))?)
         } else {
@@ -183,9 +199,9 @@ impl LineReader {
                     let mut line = &self.buffer[start..end];
                     if offset == 0 {
                         line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-                        if self.parser.heads(line) {
-                            continue;
-                        }
+                    }
+                    if self.parser.heads(line, offset == 0) {
+                        continue;
                     }
                     lines += 1;
                     let place = Place { file: &self.shard.name, offset, line: number };
@@ -202,6 +218,11 @@ impl LineReader {
                     let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| offset == 0).unwrap_or(line);
                     // As much as is kept of a line that fits the buffer: the sample must not tell how bytes came in.
                     rejects.add(Reason::OverLongLine, place, self.parser.shown(&line[..self.line_limit]));
+                }
+                Step::Unclosed { offset, number } => {
+                    lines += 1;
+                    let place = Place { file: &self.shard.name, offset, line: number };
+                    rejects.add(Reason::BrokenCsv, place, &self.buffer[self.from..self.to]);
                 }
                 Step::Skipped => {}
                 Step::End => {
@@ -227,12 +248,11 @@ impl LineReader {
         // Bytes from `from` on that hold no line end.
         let mut searched = 0;
         loop {
-            let newline = memchr::memchr(b'\n', &self.buffer[self.from + searched..self.to]);
             let pending = self.to - self.from;
             if self.skipping {
-                return match newline {
+                return match memchr::memchr(b'\n', &self.buffer[self.from..self.to]) {
                     Some(at) => {
-                        self.consume(searched + at + 1);
+                        self.consume(at + 1);
                         self.skipping = false;
                         self.line = self.line.map(|line| line + 1);
                         Ok(Step::Skipped)
@@ -248,8 +268,8 @@ impl LineReader {
                     }
                 };
             }
-            if let Some(at) = newline {
-                return Ok(self.take(searched + at, 1));
+            if let Some(at) = self.parser.line_end(&self.buffer[self.from..self.to], searched) {
+                return Ok(self.take(at, 1));
             }
             searched = pending;
             // A carriage return before the line end would not count.
@@ -258,6 +278,12 @@ impl LineReader {
                 return Ok(Step::OverLong { offset: self.offset, number: self.line });
             }
             if self.ended {
+                if let Parser::Csv(csv) = &mut self.parser
+                    && csv.is_open(&self.buffer[self.from..self.to])
+                {
+                    self.skipping = true;
+                    return Ok(Step::Unclosed { offset: self.offset, number: self.line });
+                }
                 return Ok(if pending > 0 { self.take(pending, 0) } else { Step::End });
             }
             self.fill()?;
@@ -273,8 +299,12 @@ impl LineReader {
     fn take(&mut self, len: usize, end: usize) -> Step {
         let (start, offset, number) = (self.from, self.offset, self.line);
         self.consume(len + end);
-        self.line = number.map(|line| line + 1);
         let line = &self.buffer[start..start + len];
+        let inside = match self.parser {
+            Parser::Csv(_) => memchr::memchr_iter(b'\n', line).count() as u64,
+            _ => 0,
+        };
+        self.line = number.map(|number| number + 1 + inside);
         let len = line.strip_suffix(b"\r").unwrap_or(line).len();
         Step::Line { start, end: start + len, offset, number }
     }

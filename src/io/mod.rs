@@ -11,7 +11,9 @@
 //! | [`ciff`] | an index in CIFF: header, blocks of posting lists, document records; read, and written whole or not |
 //! | [`docmap`] | what became of the documents of an index, as lines or Parquet |
 //! | [`rules`] | the rule set in a result folder |
-//! | [`tsv`], [`jsonl`], [`cdx`], [`cdxj`], [`access_log`] | one line -> one record; pure |
+//! | [`tsv`], [`jsonl`], [`cdx`], [`cdxj`], [`access_log`], [`crawl_log`] | one line -> one record; pure |
+//! | `csv` | CSV with a header: records that may span lines; pure |
+//! | `unread` | compressions and archives that are refused by name, with a way out |
 //! | [`warc`], [`http`] | archives: record by record; the answer in one, with its codings undone |
 //! | [`parquet`], [`table`] | columnar indexes: read by projection, row group by row group; written |
 //! | [`reason`] | why a line is no record, and the cheap check of its URL |
@@ -31,6 +33,8 @@ pub mod cdx;
 pub mod cdxj;
 pub mod ciff;
 pub mod compression;
+pub mod crawl_log;
+mod csv;
 pub mod detect;
 pub mod docmap;
 pub mod error;
@@ -53,6 +57,7 @@ pub mod rules;
 pub mod shards;
 pub mod table;
 pub mod tsv;
+mod unread;
 pub mod warc;
 
 pub use error::IoError;

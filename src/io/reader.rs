@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use super::access_log::Base;
+use super::cdx::Legend;
+use super::csv::Csv;
 use super::error::IoError;
-use super::lines::LineReader;
+use super::lines::{LineReader, Parser};
 use super::parquet::ParquetReader;
 use super::rejects::Rejects;
 use super::shards::{Format, Shard};
@@ -52,11 +55,25 @@ impl ShardReader {
     }
 
     fn open_as(shard: &Shard, line_limit: usize, facts: bool, read: Arc<AtomicU64>) -> Result<Self, IoError> {
-        let kind = match shard.format {
-            Format::Warc => Kind::Warc(Box::new(WarcReader::open(shard, line_limit, read)?)),
-            Format::Parquet => Kind::Parquet(Box::new(ParquetReader::open(shard, read)?)),
-            _ => Kind::Lines(Box::new(LineReader::open(shard, line_limit, facts, read)?)),
+        let parser = match shard.format {
+            Format::Warc => {
+                let kind = Kind::Warc(Box::new(WarcReader::open(shard, line_limit, read)?));
+                return Ok(Self { shard: shard.clone(), kind });
+            }
+            Format::Parquet => {
+                let kind = Kind::Parquet(Box::new(ParquetReader::open(shard, read)?));
+                return Ok(Self { shard: shard.clone(), kind });
+            }
+            Format::Tsv => Parser::Tsv,
+            Format::Jsonl if facts => Parser::JsonlFacts,
+            Format::Jsonl => Parser::Jsonl,
+            Format::Csv => Parser::Csv(Box::new(Csv::new())),
+            Format::Cdx => Parser::Cdx(Legend::default()),
+            Format::Cdxj => Parser::Cdxj,
+            Format::AccessLog => Parser::AccessLog(Base::new(shard.base.as_deref())),
+            Format::CrawlLog => Parser::CrawlLog,
         };
+        let kind = Kind::Lines(Box::new(LineReader::open(shard, parser, line_limit, read)?));
         Ok(Self { shard: shard.clone(), kind })
     }
 
@@ -65,7 +82,7 @@ impl ShardReader {
     /// do not depend on how the source hands out its bytes.
     ///
     /// # Errors
-    /// [`IoError::Read`], or [`IoError::Corrupt`] where compressed TSV or JSON lines are cut short or damaged; the run
+    /// [`IoError::Read`], or [`IoError::Corrupt`] where compressed TSV, CSV or JSON lines are cut short or damaged; the run
     /// cannot go on. In the other formats damage costs the record, member or row group it is in.
     pub fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
         match &mut self.kind {

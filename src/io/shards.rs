@@ -19,7 +19,7 @@ use tempfile::NamedTempFile;
 use super::compression::{self, Compression};
 pub use super::detect::Format;
 use super::error::IoError;
-use super::{access_log, detect, parquet};
+use super::{access_log, csv, detect, parquet};
 
 /// A file, or a byte range of a plain file, that one worker reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +91,11 @@ pub fn find<P: AsRef<Path>>(inputs: &[P], options: &Options) -> Result<Vec<Shard
     Ok(shards)
 }
 
-/// The files that one input names.
-fn expand(input: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
+/// The files that one input names: itself, the shards of a folder, or what a glob matches.
+///
+/// # Errors
+/// [`IoError`] where it is not there, holds no shard, matches nothing or cannot be read.
+pub fn expand(input: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
     match fs::metadata(input) {
         Ok(meta) if meta.is_dir() => {
             let files = folder(input, options)?;
@@ -119,12 +122,22 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
         if aside || file.metadata().map_err(IoError::read(&file))?.is_dir() {
             continue;
         }
-        if options.format.is_some() || Format::of_name(&file).is_some() || detect::of_content(&file)?.is_some() {
+        if options.format.is_some() || Format::of_name(&file).is_some() || is_shard(&file)? {
             files.push(file);
         }
     }
     files.sort_unstable();
     Ok(files)
+}
+
+/// True where the first bytes of a file say that it holds records. One in a compression that is not read is a shard where
+/// its name says so: it is refused later, not passed over.
+fn is_shard(file: &Path) -> Result<bool, IoError> {
+    match detect::of_content(file, file) {
+        Ok(format) => Ok(format.is_some()),
+        Err(IoError::UnreadCompression { .. }) => Ok(Format::of_name(&file.with_extension("")).is_some()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The files that match a glob, and the shards of the folders that do, sorted by name.
@@ -152,19 +165,25 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
     let format = match options.format {
         Some(format) => format,
         // Bytes win over names, as with compression.
-        None => match detect::of_content(path)?.or_else(|| Format::of_name(name)) {
+        None => match detect::of_content(path, name)?.or_else(|| Format::of_name(name)) {
             Some(format) => format,
             None => return Err(IoError::UnknownFormat { path: name.to_owned() }),
         },
     };
+    if options.format == Some(Format::Warc) {
+        detect::check_archive(path, name)?;
+    }
+    if format == Format::Csv {
+        csv::check_header(detect::first_line(path, name)?.as_deref(), name)?;
+    }
     let base = options.log_base.as_deref().filter(|_| format == Format::AccessLog).map(Arc::from);
     if format == Format::AccessLog
         && base.is_none()
-        && !detect::first_line(path)?.is_none_or(|line| access_log::names_host(&line))
+        && !detect::first_line(path, name)?.is_none_or(|line| access_log::names_host(&line))
     {
         return Err(IoError::NoLogBase { path: name.to_owned() });
     }
-    let (file, compression) = compression::open_detected(path).map_err(IoError::read(path))?;
+    let (file, compression) = compression::open_detected(path, name)?;
     let size = file.metadata().map_err(IoError::read(path))?.len();
     let whole = Shard {
         path: path.to_owned(),
@@ -178,8 +197,9 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
     if format == Format::Parquet {
         return parquet::split(&whole, shards);
     }
-    // A record of an archive may begin anywhere and hold what looks like another.
-    if format == Format::Warc {
+    // A record of an archive may begin anywhere and hold what looks like another; so may one in CSV, where line ends stand
+    // in quotes.
+    if matches!(format, Format::Warc | Format::Csv) {
         shards.push(whole);
         return Ok(());
     }
@@ -198,7 +218,7 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
 }
 
 /// Copies standard input to a file in `scratch`, as it comes; the file is removed when the value is dropped. Its path
-/// goes into [`Options::stdin`]; whether it is compressed is seen from its first bytes, its format must be told.
+/// goes into [`Options::stdin`]; its first bytes tell whether it is compressed, and its format where they can.
 ///
 /// # Errors
 /// [`IoError::Read`] or [`IoError::Write`].

@@ -143,8 +143,13 @@ fn standard_input_is_spooled_as_it_comes() {
     let bytes = encoder.finish().unwrap();
     let spooled = spool(&bytes[..], scratch.path()).unwrap();
     let mut options = Options { stdin: Some(spooled.path().to_owned()), ..Options::default() };
+    // A URL at the beginning tells; what is no URL tells nothing.
+    assert_eq!(found("-", &options).unwrap()[0].format, Format::Tsv);
+    let other = spool(&b"hello\n"[..], scratch.path()).unwrap();
+    options.stdin = Some(other.path().to_owned());
     assert!(matches!(found("-", &options).unwrap_err(), IoError::UnknownFormat { path } if path == Path::new("-")));
-    options.format = Some(Format::Tsv);
+    drop(other);
+    options = Options { stdin: Some(spooled.path().to_owned()), format: Some(Format::Tsv), ..Options::default() };
     let shards = find(&["-", "-"], &options).unwrap();
     assert_eq!(shards.len(), 1);
     assert_eq!(
