@@ -3,6 +3,7 @@ use super::failure::{Exit, Failure, chain};
 use super::messages::say;
 use clap::Args;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::sync::Arc;
 use undust::io::journal::JournalError;
@@ -128,13 +129,25 @@ pub fn together(mesh: Option<&Mesh>, part: impl FnOnce() -> Result<(), Failure>)
 /// # Errors
 /// [`ClusterError::Mesh`].
 pub fn all_rejects(mesh: &Mesh, mine: &Rejects) -> Result<Rejects, ClusterError> {
-    let note = |rejects: &Rejects| serde_json::to_vec(rejects).expect("counts are JSON");
+    merged(mesh, mine, Rejects::merge)
+}
+
+/// The counts of all processes, merged by process 0, at each of them. Every process must call it.
+///
+/// # Errors
+/// [`ClusterError::Mesh`].
+pub fn merged<T: Clone + Serialize + DeserializeOwned>(
+    mesh: &Mesh,
+    mine: &T,
+    merge: impl Fn(&mut T, T),
+) -> Result<T, ClusterError> {
+    let note = |counts: &T| serde_json::to_vec(counts).expect("counts are JSON");
     let read = |note: &[u8]| {
-        serde_json::from_slice::<Rejects>(note).map_err(|error| MeshError::Config(format!("another build? {error}")))
+        serde_json::from_slice::<T>(note).map_err(|error| MeshError::Config(format!("another build? {error}")))
     };
     let mut all = mine.clone();
     for part in mesh.gather(note(mine))?.iter().flatten().skip(1) {
-        all.merge(read(part)?);
+        merge(&mut all, read(part)?);
     }
     Ok(read(&mesh.broadcast(note(&all))?)?)
 }

@@ -2,6 +2,7 @@
 
 use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, together};
 use super::failure::{Exit, Failure};
+use super::inputs::{Inputs, Tally, all_tallies};
 use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
 use super::options::{Reading, Room, SiteChoice, Workers};
@@ -127,7 +128,7 @@ fn part(
         mesh,
         local: mesh.is_some() && args.place.local_shards,
     };
-    let found = args.records.label(shards, &means).map_err(|error| match error {
+    let found = args.records.label(shards.clone(), &means).map_err(|error| match error {
         RunError::Source(error) => Failure::new(Exit::Failed, error),
         RunError::Workers(error) => lost(error),
         error => Failure::new(Exit::Failed, error),
@@ -140,12 +141,18 @@ fn part(
         }
         _ => found.shards.clone(),
     };
-    let file = write(out, &mine, args.reading.line_limit, &mut rejects)?;
+    let mut tally = Tally::default();
+    let file = write(out, &mine, args.reading.line_limit, &mut rejects, &mut tally)?;
     drop(reporter);
     let mut rejects = found.rejects.clone().unwrap_or(rejects);
     if let Some(mesh) = mesh {
         // All have written before any file has its name.
         rejects = all_rejects(mesh, &rejects).map_err(|error| error.into_failure())?;
+        tally = all_tallies(mesh, &tally).map_err(|error| error.into_failure())?;
+    }
+    if tally.records() == 0 {
+        let inputs = Inputs { shards: &shards, forced: args.records.format, tally: &tally, rejects: &rejects };
+        return Err(inputs.no_records());
     }
     file.commit()?;
     if mesh.is_none_or(|mesh| mesh.process() == 0) {
@@ -162,7 +169,13 @@ fn part(
 }
 
 /// Writes the records of labelled shards, in order; the file has its name once it is committed.
-fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects) -> Result<PendingFile, Failure> {
+fn write(
+    out: &Path,
+    shards: &[Shard],
+    line_limit: usize,
+    rejects: &mut Rejects,
+    tally: &mut Tally,
+) -> Result<PendingFile, Failure> {
     let failed = |source| IoError::Write { path: out.to_owned(), source };
     let file = PendingFile::create(out)?;
     let parquet = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
@@ -176,6 +189,7 @@ fn write(out: &Path, shards: &[Shard], line_limit: usize, rejects: &mut Rejects)
         let limit = labelled_limit(line_limit);
         let mut reader = ShardReader::open_with_facts(shard, limit, Arc::new(AtomicU64::new(0)))?;
         while reader.next_batch(&mut batch, rejects)? {
+            tally.add(&shard.name, &batch);
             let mut records = batch.iter().enumerate();
             match &mut sink {
                 Sink::Table(table) => {

@@ -22,10 +22,11 @@ use undust::site::Stage;
 use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of, lost, together};
 use crate::failure::Failure;
 use crate::fetch::FetchArgs;
+use crate::inputs::{Inputs, all_tallies};
 use crate::labels::parse_base;
 use crate::messages::{say, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
-use crate::source::Shards;
+use crate::source::{Counted, Shards};
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
 ///
@@ -187,7 +188,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         shards,
         line_limit: args.reading.line_limit,
         counts: true,
-        rejects: Arc::default(),
+        counted: Counted::default(),
         local: None,
         workers: job.workers,
         facts: args.sizes,
@@ -206,13 +207,18 @@ fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Me
         CompareError::Mesh(error) => ClusterError::Mesh(error).into_failure(),
         error => error.into(),
     })?;
-    let mut rejects = source.take_rejects();
+    let (mut rejects, mut tally) = source.counted.take();
     if let Some(mesh) = mesh {
         rejects = all_rejects(mesh, &rejects).map_err(ClusterError::into_failure)?;
+        tally = all_tallies(mesh, &tally).map_err(ClusterError::into_failure)?;
         if mesh.process() > 0 {
             // Process 0 has the result; this one ends well once it is written.
             return mesh.broadcast(Vec::new()).map(drop).map_err(|error| ClusterError::Mesh(error).into_failure());
         }
+    }
+    if tally.labelled() == 0 && !args.sizes {
+        let inputs = Inputs { shards: &source.shards, forced: args.records.forced(), tally: &tally, rejects: &rejects };
+        return Err(inputs.no_labels("there is nothing to compare by"));
     }
     let text = write(&args.out, &compared)?;
     if let Some(mesh) = mesh {

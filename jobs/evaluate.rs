@@ -14,15 +14,17 @@ use undust::model::RecordBatch;
 use undust::model::shown::{Page, visible};
 
 use crate::failure::{EXIT_CODES, Failure};
+use crate::inputs::{Inputs, Tally};
 use crate::messages::{Pace, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice};
 use crate::rules_dir::RulesDir;
 
 /// Figures for rules on labelled records.
 ///
-/// Reads records (URL and duplicate cluster; TSV or JSON lines, plain, gzip or zstd) in input order, canonicalizes each
+/// Reads records (URL and duplicate cluster; TSV, CSV or JSON lines, plain, gzip or zstd) in input order, canonicalizes each
 /// URL and prints a row a site, the mean over the sites (MACRO) and the figures of all counts together (MICRO). A URL
-/// that is repeated in a site counts once, its first record wins; records without a cluster are left out. Memory: 48
+/// that is repeated in a site counts once, its first record wins; records without a cluster are left out, and an input of
+/// nothing else is an error. Memory: 48
 /// bytes a labelled record.
 #[derive(Args, Debug)]
 #[command(after_long_help = format!("{FIGURES}\n\n{EXIT_CODES}"))]
@@ -71,6 +73,7 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     let mut evaluation = Evaluation::new(&rules, Grouping::Site(args.sites.by()));
     let mut rejects = Rejects::default();
     let mut batch = RecordBatch::default();
+    let mut tally = Tally::default();
     let mut records = 0;
     let mut pace = Pace::new("evaluate", "records", args.reading.quiet);
     for shard in &shards {
@@ -80,9 +83,14 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
         let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
         while reader.next_batch(&mut batch, &mut rejects)? {
             evaluation.add(&batch);
+            tally.add(&shard.name, &batch);
             records += batch.len() as u64;
             pace.at(records);
         }
+    }
+    if tally.labelled() == 0 {
+        let inputs = Inputs { shards: &shards, forced: args.records.forced(), tally: &tally, rejects: &rejects };
+        return Err(inputs.no_labels("there is nothing to measure"));
     }
     let (unlabelled, invalid) = (evaluation.unlabelled(), evaluation.invalid());
     let sites = evaluation.finish();

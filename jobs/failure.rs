@@ -10,7 +10,7 @@ use crate::messages::say;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done (also when the reader of standard output goes away early, as `head` does)
-  1  the run failed
+  1  the run failed (also where no record has a label, however many were rejected)
   2  usage or configuration
   3  a peer was lost or never came
   4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not";

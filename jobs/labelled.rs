@@ -10,7 +10,8 @@ use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::{self as edge, IoError, Rejects, Shard, ShardReader, table};
 use undust::model::RecordBatch;
 
-use super::source::Part;
+use super::inputs::Tally;
+use super::source::{Counted, Part};
 
 /// The shards as the source of the clustering run, their records kept beside, and the labels put to them.
 #[derive(Clone)]
@@ -24,7 +25,10 @@ struct Inner {
     local: Option<usize>,
     /// Workers of this process.
     workers: usize,
+    /// What was rejected of the input.
     rejects: Mutex<Rejects>,
+    /// What the first reading of the labelled records counted.
+    counted: Counted,
     /// Shards that each worker read, in order.
     read: Mutex<Vec<Vec<usize>>>,
 }
@@ -37,8 +41,8 @@ pub fn labelled_limit(line_limit: usize) -> usize {
 impl Parts {
     /// Of these shards; what is kept is kept in `folder`. `local`: they are this process's own, and this its first worker.
     pub fn new(shards: Vec<Shard>, line_limit: usize, folder: &Path, local: Option<usize>, workers: usize) -> Parts {
-        let (rejects, read) = (Mutex::default(), Mutex::default());
-        Parts(Arc::new(Inner { shards, line_limit, folder: folder.to_owned(), local, workers, rejects, read }))
+        let (rejects, counted, read) = (Mutex::default(), Counted::default(), Mutex::default());
+        Parts(Arc::new(Inner { shards, line_limit, folder: folder.to_owned(), local, workers, rejects, counted, read }))
     }
 
     /// The labelled shards of this process, in the order of the input, once all was clustered.
@@ -51,6 +55,11 @@ impl Parts {
         std::mem::take(&mut *self.0.rejects.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// How many of the labelled records have a label, where they were read once; taken out.
+    pub fn take_tally(&self) -> Tally {
+        self.0.counted.take().1
+    }
+
     /// The URL of the record with this number at this worker, where it is one of this process.
     pub fn example(&self, of: (usize, u64)) -> Result<Option<String>, IoError> {
         self.0.example(of)
@@ -61,11 +70,12 @@ impl Parts {
 pub struct Relabelled(pub Parts);
 
 impl Source for Relabelled {
-    fn open(&self, index: usize, _: usize, _: usize) -> Result<Box<dyn Batches>, SourceError> {
+    fn open(&self, index: usize, _: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError> {
         let parts = &self.0.0;
+        let counted = (pass == 0).then(|| parts.counted.clone());
         let mine = parts.read.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned().unwrap_or_default();
         let shards = mine.into_iter().map(|at| parts.labelled(at)).collect::<Result<_, IoError>>()?;
-        Ok(Box::new(Part::new(shards, labelled_limit(parts.line_limit), None)))
+        Ok(Box::new(Part::new(shards, labelled_limit(parts.line_limit), counted)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! From shards to shards whose records have labels: the flags that all jobs over records share, the survey behind
 //! `--cluster-by auto`, and the clustering run before the learner's.
 
+use super::inputs::Tally;
 use super::labelled::{Parts, Relabelled, write_failed};
 use super::messages::say;
 use super::options::{Reading, any_format};
@@ -119,6 +120,8 @@ pub struct Labelled {
     pub shards: Vec<Shard>,
     /// What was rejected when the input was clustered; `None` where it was not.
     pub rejects: Option<Rejects>,
+    /// What was counted when the labelled records were read after that.
+    pub tally: Tally,
     /// Holds the shards until it is dropped.
     _folder: Option<tempfile::TempDir>,
 }
@@ -126,7 +129,7 @@ pub struct Labelled {
 impl Labelled {
     /// The shards of the input, which have labels or stay without.
     pub fn of_input(shards: Vec<Shard>) -> Labelled {
-        Labelled { shards, rejects: None, _folder: None }
+        Labelled { shards, rejects: None, tally: Tally::default(), _folder: None }
     }
 }
 
@@ -247,7 +250,8 @@ impl Unlabelled {
             }
         }
         let shards = self.parts.labelled().map_err(source)?;
-        Ok(Labelled { shards, rejects: Some(self.parts.take_rejects()), _folder: Some(self.folder) })
+        let (rejects, tally) = (Some(self.parts.take_rejects()), self.parts.take_tally());
+        Ok(Labelled { shards, rejects, tally, _folder: Some(self.folder) })
     }
 }
 

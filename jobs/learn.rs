@@ -1,11 +1,12 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
 use super::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of};
 use super::failure::{Exit, Failure, chain};
+use super::inputs::{Inputs, all_tallies, no_rules};
 use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
 use super::messages::show;
 use super::options::{Reading, Room, SiteChoice, Workers};
-use super::source::Shards;
+use super::source::{Counted, Shards};
 use clap::{Args, ValueEnum};
 use std::error::Error;
 use std::io;
@@ -126,6 +127,9 @@ pub enum LearnError {
         /// Where the sample is.
         out: PathBuf,
     },
+    /// No record has a label; nothing is written.
+    #[error("{0}")]
+    NoLabels(String),
     /// The processes of the run did not come together, or did not stay so.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -138,7 +142,7 @@ impl LearnError {
     /// How the job ends (design, section 3).
     pub fn into_failure(self) -> Failure {
         let exit = match &self {
-            LearnError::Failed(_) => Exit::Failed,
+            LearnError::Failed(_) | LearnError::NoLabels(_) => Exit::Failed,
             LearnError::Usage(_) => Exit::Usage,
             LearnError::Cluster(error) => error.exit(),
             LearnError::Rejects { .. } => Exit::TooManyRejects,
@@ -184,7 +188,7 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let done = learn(&args, &plan, &parameters, &agreed, shards, mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
-            Ok(()) | Err(LearnError::Rejects { .. }) => mesh.farewell(),
+            Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoLabels(_)) => mesh.farewell(),
             Err(error) => mesh.give_up(&chain(error)),
         }
     }
@@ -226,7 +230,7 @@ fn learn(
         shards,
         line_limit: args.reading.line_limit,
         counts: true,
-        rejects: Arc::default(),
+        counted: Counted::default(),
         local,
         workers: plan.workers,
         facts: false,
@@ -241,18 +245,34 @@ fn learn(
     let learned = learned?;
     tell(args, mesh.map(Arc::as_ref), journal.as_deref());
 
-    let mut rejects = match unlabelled {
-        Some(unlabelled) => unlabelled.finish(&means)?.rejects.unwrap_or_default(),
-        None => source.take_rejects(),
+    let (mut rejects, mut tally) = match unlabelled {
+        Some(unlabelled) => {
+            let found = unlabelled.finish(&means)?;
+            (found.rejects.unwrap_or_default(), found.tally)
+        }
+        None => source.counted.take(),
     };
     if let Some(mesh) = mesh {
-        rejects = all_rejects(mesh, &rejects)?;
+        (rejects, tally) = (all_rejects(mesh, &rejects)?, all_tallies(mesh, &tally)?);
+    }
+    if tally.labelled() == 0 {
+        // All processes come to this alike; the first says what was read.
+        let inputs = Inputs { shards: &source.shards, forced: args.records.format, tally: &tally, rejects: &rejects };
+        if writes {
+            inputs.say();
+        }
+        let error = LearnError::NoLabels(inputs.expected("there is nothing to learn from"));
+        journal.into_iter().for_each(LearnedSites::remove);
+        return Err(error);
     }
     if let Some(out) = &out {
         let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
         let summary = Summary::new(plan, &learned, counts);
         write(out, plan, args, &learned, &summary, &rejects)?;
         report(&learned, &summary)?;
+        if summary.total.rules == 0 {
+            args.reading.quiet.say(no_rules(&summary.total));
+        }
     }
     let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
     if let Some(out) = out.filter(|_| refused.is_none()) {

@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod failure;
 mod fetch;
+mod inputs;
 mod labelled;
 mod labels;
 mod learn;

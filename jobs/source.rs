@@ -6,14 +6,16 @@ use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::{Rejects, Shard, ShardReader};
 use undust::model::RecordBatch;
 
+use crate::inputs::Tally;
+
 /// Shards, dealt to workers by position.
 pub struct Shards {
     pub shards: Vec<Shard>,
     pub line_limit: usize,
     /// The first pass counts rejects; where the records were clustered they were counted then.
     pub counts: bool,
-    /// Those of the first reading.
-    pub rejects: Arc<Mutex<Rejects>>,
+    /// What the first reading counted.
+    pub counted: Counted,
     /// Where the shards are this host's own, its first worker.
     pub local: Option<usize>,
     /// Workers of this process.
@@ -29,22 +31,34 @@ pub struct Part {
     line_limit: usize,
     facts: bool,
     rejects: Rejects,
-    /// Where the rejects go at the end, in the first pass.
-    deposit: Option<Arc<Mutex<Rejects>>>,
+    tally: Tally,
+    /// Where the counts go at the end, in the first pass.
+    deposit: Option<Counted>,
 }
 
-impl Part {
-    /// Reads these shards. What was rejected goes to `deposit` at the end.
-    pub fn new(shards: Vec<Shard>, line_limit: usize, deposit: Option<Arc<Mutex<Rejects>>>) -> Part {
-        let (shards, facts) = (shards.into_iter(), false);
-        Part { shards, open: None, line_limit, facts, rejects: Rejects::default(), deposit }
+/// What the workers counted, put together as each of them ends.
+#[derive(Clone, Default)]
+pub struct Counted(Arc<Mutex<(Rejects, Tally)>>);
+
+impl Counted {
+    /// Adds what one worker counted.
+    pub fn add(&self, rejects: Rejects, tally: Tally) {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.0.merge(rejects);
+        counted.1.merge(tally);
+    }
+
+    /// What was counted so far; taken out.
+    pub fn take(&self) -> (Rejects, Tally) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Shards {
-    /// What was rejected so far; taken out.
-    pub fn take_rejects(&self) -> Rejects {
-        std::mem::take(&mut *self.rejects.lock().unwrap_or_else(PoisonError::into_inner))
+impl Part {
+    /// Reads these shards. What was counted goes to `deposit` at the end.
+    pub fn new(shards: Vec<Shard>, line_limit: usize, deposit: Option<Counted>) -> Part {
+        let (shards, facts) = (shards.into_iter(), false);
+        Part { shards, open: None, line_limit, facts, rejects: Rejects::default(), tally: Tally::default(), deposit }
     }
 }
 
@@ -52,7 +66,7 @@ impl Source for Shards {
     fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError> {
         let (index, peers) = self.local.map_or((index, peers), |first| (index - first, self.workers));
         let shards: Vec<Shard> = self.shards.iter().skip(index).step_by(peers).cloned().collect();
-        let deposit = (pass == 0 && self.counts).then(|| self.rejects.clone());
+        let deposit = (pass == 0 && self.counts).then(|| self.counted.clone());
         Ok(Box::new(Part { facts: self.facts, ..Part::new(shards, self.line_limit, deposit) }))
     }
 }
@@ -63,12 +77,14 @@ impl Batches for Part {
             if let Some(reader) = &mut self.open
                 && reader.next_batch(batch, &mut self.rejects)?
             {
+                if self.deposit.is_some() {
+                    self.tally.add(&reader.shard().name, batch);
+                }
                 return Ok(true);
             }
             let Some(shard) = self.shards.next() else {
                 if let Some(deposit) = self.deposit.take() {
-                    let rejects = std::mem::take(&mut self.rejects);
-                    deposit.lock().unwrap_or_else(PoisonError::into_inner).merge(rejects);
+                    deposit.add(std::mem::take(&mut self.rejects), std::mem::take(&mut self.tally));
                 }
                 self.open = None;
                 return Ok(false);

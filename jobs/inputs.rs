@@ -1,0 +1,192 @@
+//! What was read of each input file, and what a job says that found no record it can use.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use undust::io::{Format, Rejects, Shard, detect};
+use undust::model::RecordBatch;
+use undust::runtime::mesh::Mesh;
+
+use crate::cluster::{ClusterError, merged};
+use crate::failure::{Exit, Failure};
+use crate::messages::say;
+
+/// Records and labels of each input file; merges the same over any split of the input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally(BTreeMap<String, Counts>);
+
+/// What one file held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Counts {
+    records: u64,
+    labelled: u64,
+}
+
+impl Tally {
+    /// Counts the records of a batch that was read from `file`.
+    pub fn add(&mut self, file: &str, batch: &RecordBatch) {
+        let labelled = batch.iter().filter(|record| record.cluster.is_some()).count() as u64;
+        let counts = Counts { records: batch.len() as u64, labelled };
+        match self.0.get_mut(file) {
+            Some(sum) => sum.add(counts),
+            None => drop(self.0.insert(file.to_owned(), counts)),
+        }
+    }
+
+    /// Adds what another worker or process counted.
+    pub fn merge(&mut self, other: Tally) {
+        other.0.into_iter().for_each(|(file, counts)| self.0.entry(file).or_default().add(counts));
+    }
+
+    /// Records of all files.
+    pub fn records(&self) -> u64 {
+        self.0.values().map(|counts| counts.records).sum()
+    }
+
+    /// Records with a label, of all files.
+    pub fn labelled(&self) -> u64 {
+        self.0.values().map(|counts| counts.labelled).sum()
+    }
+}
+
+impl Counts {
+    fn add(&mut self, other: Counts) {
+        self.records += other.records;
+        self.labelled += other.labelled;
+    }
+}
+
+/// What all processes counted, at each of them. Every process must call it.
+///
+/// # Errors
+/// [`ClusterError::Mesh`].
+pub fn all_tallies(mesh: &Mesh, mine: &Tally) -> Result<Tally, ClusterError> {
+    merged(mesh, mine, Tally::merge)
+}
+
+/// What a job read, for the message of one that cannot go on from it.
+pub struct Inputs<'a> {
+    pub shards: &'a [Shard],
+    /// `--format`.
+    pub forced: Option<Format>,
+    pub tally: &'a Tally,
+    pub rejects: &'a Rejects,
+}
+
+/// Files that are shown.
+const SHOWN_FILES: usize = 5;
+/// Reasons of which the first line is shown.
+const SHOWN_REASONS: usize = 3;
+/// Characters of a line that are shown.
+const SHOWN_TEXT: usize = 100;
+/// Lines of a file that a hint looks at.
+const HINT_LINES: usize = 8;
+
+impl Inputs<'_> {
+    /// Says on standard error what was read, file by file, and the first of what was rejected; gives the failure, which
+    /// says what is expected. `so`: why the job needs labels.
+    pub fn no_labels(&self, so: &str) -> Failure {
+        self.say();
+        Failure::new(Exit::Failed, self.expected(so))
+    }
+
+    /// As [`no_labels`](Self::no_labels), for a job to which records without labels are welcome.
+    pub fn no_records(&self) -> Failure {
+        self.say();
+        Failure::new(Exit::Failed, "no record in the input; check --format, and that the files are the right ones")
+    }
+
+    /// The line that says what is expected.
+    pub fn expected(&self, so: &str) -> String {
+        format!(
+            "none of {} records has a label, so {so}; expected are lines url<TAB>cluster, JSON lines with url and cluster, \
+             or CSV with a header url,cluster; for crawls without labels see --cluster-by of learn and clusters, and \
+             docs/formats.md",
+            self.tally.records()
+        )
+    }
+
+    /// Says what was read.
+    pub fn say(&self) {
+        self.lines().iter().for_each(say);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut names: Vec<&Shard> = Vec::new();
+        for shard in self.shards {
+            // The shards of a file are neighbours.
+            if names.last().is_none_or(|last| last.name != shard.name) {
+                names.push(shard);
+            }
+        }
+        for shard in names.iter().take(SHOWN_FILES) {
+            let Counts { records, labelled } = self.tally.0.get(&shard.name).copied().unwrap_or_default();
+            let (format, why) = (shard.format.name(), self.why(shard));
+            let hint = hint(shard, records).map_or_else(String::new, |hint| format!("; {hint}"));
+            lines.push(format!(
+                "{}: read as {format} ({why}): {records} records, {labelled} with a label{hint}",
+                shard.name
+            ));
+        }
+        if names.len() > SHOWN_FILES {
+            lines.push(format!("and {} files more", names.len() - SHOWN_FILES));
+        }
+        for (reason, count) in self.rejects.counts().take(SHOWN_REASONS) {
+            let first = self.rejects.sample().find(|(of, _)| *of == reason).map_or_else(String::new, |(_, sampled)| {
+                let place =
+                    sampled.line.map_or_else(|| format!("byte {}", sampled.offset), |line| format!("line {line}"));
+                let text: String = sampled.excerpt.chars().take(SHOWN_TEXT).collect();
+                format!("; the first in {}, {place}: {text}", sampled.file)
+            });
+            lines.push(format!("rejected: {count} {reason}{first}"));
+        }
+        lines
+    }
+
+    /// What decided on the format of a file.
+    fn why(&self, shard: &Shard) -> &'static str {
+        let seen = || detect::of_content(&shard.path, Path::new(&shard.name)).ok().flatten();
+        match self.forced {
+            Some(_) => "by --format",
+            None if seen() == Some(shard.format) => "by its first bytes",
+            None => "by its name",
+        }
+    }
+}
+
+/// What may be wrong with a file.
+fn hint(shard: &Shard, records: u64) -> Option<&'static str> {
+    let lines = detect::first_lines(&shard.path, Path::new(&shard.name), HINT_LINES).unwrap_or_default();
+    let all = |test: fn(&[u8]) -> bool| !lines.is_empty() && lines.iter().all(|line| test(line));
+    match shard.format {
+        _ if lines.is_empty() => Some("the file is empty"),
+        Format::Tsv if all(|line| !line.contains(&b'\t') && line.contains(&b',')) => {
+            Some("its lines hold commas and no tab: give it a header line, as url,cluster, and --format csv")
+        }
+        Format::Tsv if records > 0 && all(|line| !line.contains(&b'\t')) => {
+            Some("its lines hold no tab: URLs without labels")
+        }
+        Format::AccessLog if records > 0 => Some("an access log says nothing about content"),
+        Format::Cdx | Format::Cdxj | Format::Warc | Format::CrawlLog if records > 0 => {
+            Some("this format has no labels: --cluster-by makes them, of learn and of clusters")
+        }
+        _ => None,
+    }
+}
+
+/// Why there is no rule where there are labels.
+pub fn no_rules(figures: &undust::dataflow::summary::Figures) -> String {
+    let undust::dataflow::summary::Figures { labelled, clusters, withdrawn, .. } = figures;
+    let why = if clusters >= labelled {
+        "each is alone in its cluster, so nothing shows which URLs are duplicates".to_owned()
+    } else if *withdrawn > 0 {
+        format!(
+            "{withdrawn} were learned and withdrawn, since all records taken together speak against them: see summary.json"
+        )
+    } else {
+        "too few agree: about nine URLs of three clusters are the least that a rule is learned from".to_owned()
+    };
+    format!("no rule: of {labelled} labelled URLs in {clusters} clusters {why}")
+}
