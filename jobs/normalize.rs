@@ -9,6 +9,7 @@ use std::thread;
 use clap::{Args, ValueEnum};
 use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
+use undust::io::detect;
 use undust::io::output::PendingFile;
 use undust::io::rules::open_seen;
 use undust::io::shards::{self, Format};
@@ -29,7 +30,8 @@ use crate::rules_dir::RulesDir;
 /// Lines end with LF; a CR before it is dropped, and the last line of the output has its LF also where the input's has
 /// none. An empty line has an empty canonical URL. A line that is not an absolute http or https URL, is not UTF-8 or is
 /// over --line-limit comes out as it came in, and is counted in the last line on standard error. URLs of hosts without
-/// rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3) only.
+/// rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3) only. A byte order mark is left out. Files of records (TSV, CSV, JSON
+/// lines, indexes, archives, logs) are refused.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct NormalizeArgs {
@@ -95,6 +97,9 @@ struct Block {
 /// Buffers that grew beyond this for a line out of the ordinary are given back.
 const KEPT_BYTES: usize = 4 << 20;
 
+/// Bytes of a pipe that are looked at.
+const FIRST_BYTES: usize = 16 << 10;
+
 /// Runs the job.
 pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     let inputs = files(&args.inputs)?;
@@ -130,15 +135,20 @@ fn canonicalize(
     let mut inputs = inputs.into_iter();
     let mut current: Option<LineBlocks> = None;
     let source = move |block: &mut Block| loop {
-        let blocks = match &mut current {
-            Some(blocks) => blocks,
+        let (blocks, pipe) = match &mut current {
+            Some(blocks) => (blocks, None),
             None => match inputs.next() {
                 None => return Ok(false),
-                Some(path) if path == Path::new("-") => current.insert(LineBlocks::stdin()?),
-                Some(path) => current.insert(LineBlocks::open(&path)?),
+                Some(path) if path == Path::new("-") => (current.insert(LineBlocks::stdin()?), Some(path)),
+                Some(path) => (current.insert(LineBlocks::open(&path)?), Some(path).filter(|path| !path.is_file())),
             },
         };
         if blocks.next_block(&mut block.input)? {
+            // What is no regular file could not be looked at before.
+            let first = &block.input[..block.input.len().min(FIRST_BYTES)];
+            if let Some((path, format)) = pipe.and_then(|path| Some((path, Format::of_head(first)?))) {
+                return Err(refusal(&path, format));
+            }
             return Ok(true);
         }
         current = None;
@@ -157,26 +167,42 @@ fn canonicalize(
     in_order(workers, source, Flight::default, work, sink)
 }
 
-/// The files that the inputs name, in order. What is no folder and no glob is opened when its turn comes, so that it may
-/// be a pipe.
+/// The files that the inputs name, in order; those of folders by their names. A pipe is opened when its turn comes.
+///
+/// # Errors
+/// A usage error for a file of records, which would come out as it went in.
 fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for input in inputs {
-        let single = input == Path::new("-") || fs::metadata(input).is_ok_and(|found| !found.is_dir());
-        if single {
+        if input == Path::new("-") || fs::metadata(input).is_ok_and(|found| !found.is_dir()) {
             files.push(input.clone());
-            continue;
-        }
-        let options = shards::Options { range_bytes: u64::MAX, ..shards::Options::default() };
-        for shard in shards::find(&[input], &options)? {
-            if shard.format == Format::Jsonl {
-                let name = shard.name;
-                return Err(Failure::usage(format!("{name}: JSON lines, not one URL a line; name the lists of URLs")));
+        } else {
+            let found = shards::expand(input, &shards::Options::default())?;
+            // A name says what a file in a folder is where its bytes do not: an empty one, or one of bad lines.
+            let named = |path: &Path| Format::of_name(path).filter(|&format| format != Format::Tsv);
+            if let Some((path, format)) = found.iter().find_map(|path| Some((path, named(path)?))) {
+                return Err(refusal(path, format));
             }
-            files.push(shard.path);
+            files.extend(found);
+        }
+    }
+    for path in files.iter().filter(|path| path.is_file()) {
+        if let Some(format) = detect::records_in(path)? {
+            return Err(refusal(path, format));
         }
     }
     Ok(files)
+}
+
+/// Why a file of records is refused, and a way out.
+fn refusal(path: &Path, format: Format) -> Failure {
+    let take = match format {
+        Format::Tsv => "cut -f1",
+        Format::Jsonl => "jq -r .url",
+        _ => "undust clusters INPUT --out records.jsonl, then jq -r .url",
+    };
+    let (name, format) = (path.display(), format.name());
+    Failure::usage(format!("{name}: records ({format}), not one URL a line; take the URLs out of them first: {take}"))
 }
 
 /// Where the output goes.

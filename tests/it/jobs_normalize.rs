@@ -125,7 +125,7 @@ fn inputs_are_read_one_after_the_other() {
     let job = folder.job("normalize", &["b.txt", "-", "a.txt", "sub", "*.txt"]);
     assert_eq!(run_with(job, b"in").done(), "b\nin\na\n1\n2\na\nb\n");
     folder.write("sub/3.jsonl", b"{}");
-    assert!(run(folder.job("normalize", &["sub"])).failed(2).contains("3.jsonl: JSON lines"));
+    assert!(run(folder.job("normalize", &["sub"])).failed(2).contains("3.jsonl: records (jsonl)"));
 }
 
 #[test]
