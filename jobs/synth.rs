@@ -13,8 +13,8 @@ use undust::synth::{self, Counts, Layout, Options, SitePlan, Writer};
 
 /// Write synthetic sites with known truth, for trials and benchmarks
 ///
-/// Every kind of DUST that the papers name, at the scale of table 1 of WWW10: 24,147 to 3,000,000 URLs a site, 3.8 URLs
-/// a duplicate cluster in the mean, clusters of up to 314,465 URLs. The same seed and parameters give the same bytes
+/// Every kind of DUST that the papers name, in the proportions of table 1 of WWW10: sites of 24,147 to 3,000,000 URLs,
+/// scaled to 200,000 URLs in all unless sizes are given, 3.8 URLs a duplicate cluster in the mean. The same seed and parameters give the same bytes
 /// with any number of workers; the same records with any number of shards. _manifest.json is written last: a folder
 /// without it is not complete.
 #[derive(Debug, Clone, clap::Args)]
@@ -25,16 +25,17 @@ pub struct SynthArgs {
     /// Number of sites
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub sites: u64,
-    /// Fewest URLs a site
-    #[arg(long, value_name = "N", default_value_t = 24_147)]
-    pub urls_min: u64,
-    /// Most URLs a site
-    #[arg(long, value_name = "N", default_value_t = 3_000_000)]
-    pub urls_max: u64,
+    /// Fewest URLs a site (published: 24147)
+    #[arg(long, value_name = "N")]
+    pub urls_min: Option<u64>,
+    /// Most URLs a site (published: 3000000)
+    #[arg(long, value_name = "N")]
+    pub urls_max: Option<u64>,
     /// Mean URLs a site (published: 352106); without it sizes are even on a log scale between the limits
     #[arg(long, value_name = "N")]
     pub urls_mean: Option<u64>,
-    /// URLs of the whole corpus: sites are scaled to reach it, beyond the limits if need be
+    /// URLs of the whole corpus: sites are scaled to reach it, beyond the limits if need be (default: 200000, or what the
+    /// sites come to where --urls-min, --urls-max or --urls-mean is given)
     #[arg(long, value_name = "N")]
     pub total_urls: Option<u64>,
     /// Seed of everything
@@ -104,6 +105,10 @@ const BLOCK: u64 = 8192;
 /// Version of the layout of the folder.
 const FORMAT_VERSION: u32 = 1;
 
+/// URLs of a corpus whose size was not asked for: large enough for rules of every kind, small enough to be made in
+/// seconds (13 MB).
+const TOTAL_URLS: u64 = 200_000;
+
 /// Runs the job.
 ///
 /// # Errors
@@ -115,6 +120,14 @@ pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
     files::prepare(&args.out, args.overwrite)?;
     let job = Job { args: &args, sites: &sites };
     let units = if args.per_site { sites.len() } else { args.shards as usize };
+    super::messages::say(format_args!(
+        "synth: about {} URLs of {} sites to {}, about {}{}",
+        sites.iter().map(SitePlan::rows).sum::<u64>(),
+        sites.len(),
+        args.out.display(),
+        megabytes(job.estimate()),
+        if args.compress == Compress::None { "" } else { " before compression" }
+    ));
     let done = job.all(units)?;
     if args.truth {
         files::join(&args.out, units, "_truth.tsv.gz")?;
@@ -125,10 +138,11 @@ pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
     files::write_json(&args.out, "_manifest.json", &job.manifest(&options, &done, total))?;
     let seconds = started.elapsed().as_secs_f64();
     super::messages::say(format_args!(
-        "synth: {} records of {} sites in {} files, {seconds:.1} s, {:.0} records/s: {}",
+        "synth: {} records of {} sites in {} files, {}, {seconds:.1} s, {:.0} records/s: {}",
         total.urls,
         sites.len(),
         units,
+        megabytes(done.iter().map(|unit| unit.bytes).sum()),
         total.urls as f64 / seconds,
         args.out.display()
     ));
@@ -140,13 +154,16 @@ fn options(args: &SynthArgs) -> Options {
         [none] if none == "none" => Vec::new(),
         names => names.to_vec(),
     });
+    let defaults = Options::default();
+    let sized = args.urls_min.or(args.urls_max).or(args.urls_mean).is_some();
     Options {
         seed: args.seed,
         sites: args.sites,
-        urls_min: args.urls_min,
-        urls_max: args.urls_max,
+        urls_min: args.urls_min.unwrap_or(defaults.urls_min),
+        urls_max: args.urls_max.unwrap_or(defaults.urls_max),
         urls_mean: args.urls_mean,
-        total_urls: args.total_urls,
+        // Sizes that are asked for are not scaled to a total that is not.
+        total_urls: args.total_urls.or((!sized).then_some(TOTAL_URLS)),
         single: args.single,
         mean_cluster: args.mean_cluster,
         noise: args.noise,
@@ -162,6 +179,11 @@ fn types_help() -> String {
     let line = |t: &(&str, &str, synth::kind::Make)| format!("\n  {:<9} {}", t.0, t.1);
     let types: String = synth::kind::TYPES.iter().map(line).collect();
     format!("Page types of every site, by comma; without it 3 to 7 are drawn for each site:{types}")
+}
+
+/// Bytes for people.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// One file of records.
@@ -210,13 +232,30 @@ impl Job<'_> {
         done.into_iter().map(|d| d.1).collect()
     }
 
-    /// Makes one file: a site, or a shard, in which sites take turns.
-    fn unit(&self, unit: usize, writer: &mut Writer) -> Result<Unit, files::Error> {
+    fn layout(&self) -> Layout {
         let args = self.args;
         let noisy = args.noise > 0.0 || args.split > 0.0 || args.drop > 0.0;
-        let json = args.format == Format::Jsonl;
-        let layout = Layout { json, site: args.site_label, truth: args.per_site && noisy };
-        let extension = if json { "jsonl" } else { "tsv" };
+        Layout { json: args.format == Format::Jsonl, site: args.site_label, truth: args.per_site && noisy }
+    }
+
+    /// Bytes of all records before compression, about: by the first records of the first sites.
+    fn estimate(&self) -> u64 {
+        const SITES: usize = 32;
+        const RECORDS: u64 = 256;
+        let (mut writer, mut lines, mut records) = (Writer::default(), Vec::new(), 0);
+        for site in self.sites.iter().take(SITES) {
+            let positions = 0..site.rows().min(RECORDS);
+            records += positions.end;
+            writer.write(site, positions, self.layout(), &mut lines, None);
+        }
+        let all: u64 = self.sites.iter().map(SitePlan::rows).sum();
+        (lines.len() as f64 * all as f64 / records.max(1) as f64) as u64
+    }
+
+    /// Makes one file: a site, or a shard, in which sites take turns.
+    fn unit(&self, unit: usize, writer: &mut Writer) -> Result<Unit, files::Error> {
+        let (args, layout) = (self.args, self.layout());
+        let extension = if layout.json { "jsonl" } else { "tsv" };
         let kind = if args.per_site { "site_" } else { "shard-" };
         let name = format!("{kind}{unit:04}.{extension}{}", args.compress.extension());
         let mut sink = Sink::create(&args.out, &name, args.compress)?;
