@@ -65,8 +65,12 @@ mod jobs_evaluate;
 mod jobs_explain;
 #[path = "it/jobs_help.rs"]
 mod jobs_help;
+#[path = "it/jobs_inputs.rs"]
+mod jobs_inputs;
 #[path = "it/jobs_learn_faults.rs"]
 mod jobs_learn_faults;
+#[path = "it/jobs_mistakes.rs"]
+mod jobs_mistakes;
 #[path = "it/jobs_normalize.rs"]
 mod jobs_normalize;
 #[path = "it/jobs_rules.rs"]

@@ -8,6 +8,7 @@ use undust::io::compression::Compression::{self, Gzip, Plain, Zstd};
 use crate::formats_index::{CDX, CDXJ, COLUMNAR, LOG, ROWS, columnar};
 use crate::formats_support::{packed, page, prose, response, warc};
 use crate::fuzz_replay::{Random, mutate};
+use crate::jobs_mistakes::crawl_line;
 
 /// Mutates pieces that are packed one by one, before and after packing, and reads what comes of it.
 fn replay(format: Format, pieces: &[Vec<u8>], compression: Compression) {
@@ -46,6 +47,17 @@ fn mutated_lines_of_indexes_and_logs() {
     for (format, text) in [(Format::Cdx, CDX), (Format::Cdxj, CDXJ), (Format::AccessLog, LOG)] {
         [Plain, Gzip, Zstd].iter().for_each(|&compression| replay(format, &lines(text), compression));
     }
+}
+
+#[test]
+fn mutated_crawl_logs_and_csv() {
+    let row = |at: usize| crawl_line(200, &format!("http://a.example/{at}"), "LR", "http://a.example/", "sha1:A");
+    let log: String = (0..12).map(row).collect();
+    [Plain, Gzip, Zstd].iter().for_each(|&compression| replay(Format::CrawlLog, &lines(&log), compression));
+    let row = |at: usize| format!("{at},\"http://a.example/{at}\",\"two\nlines, \"\"quoted\"\"\",200\n");
+    let csv: String = std::iter::once("cluster,url,note,status\n".to_owned()).chain((0..12).map(row)).collect();
+    // Compressed CSV holds labels, so damage there ends the run.
+    replay(Format::Csv, &lines(&csv), Plain);
 }
 
 #[test]

@@ -6,7 +6,8 @@ mod laws;
 
 use undust::io::Format;
 
-const FORMATS: [Format; 5] = [Format::Cdx, Format::Cdxj, Format::Warc, Format::AccessLog, Format::Parquet];
+const FORMATS: [Format; 6] =
+    [Format::Cdx, Format::Cdxj, Format::Warc, Format::AccessLog, Format::Parquet, Format::CrawlLog];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((first, rest)) = data.split_first() else { return };
