@@ -105,3 +105,5 @@ mod synth;
 mod url_fuzz;
 #[path = "it/url_safe.rs"]
 mod url_safe;
+#[path = "it/url_suites.rs"]
+mod url_suites;

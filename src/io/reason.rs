@@ -119,8 +119,8 @@ impl From<crate::url::Invalid> for Reason {
 }
 
 /// Refuses what stage 1 ([`crate::url::normalize`]) refuses: anything but an absolute `http` or `https` URL with a valid
-/// host, port and no ASCII control character. One pass without allocation where the authority is a plain host name,
-/// with or without a port; other authorities go through stage 1 itself.
+/// host and port, no ASCII control character, and no backslash before the query. One pass without allocation where the
+/// authority is a plain host name, with or without a port; other authorities go through stage 1 itself.
 ///
 /// # Errors
 /// The reason to reject the line.
@@ -133,6 +133,9 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
         return Err(Reason::ControlCharacter);
     }
     let rest = strip_scheme(url).ok_or(Reason::NotHttp)?;
+    if memchr::memchr(b'\\', rest).is_some_and(|at| memchr::memchr2(b'?', b'#', &rest[..at]).is_none()) {
+        return Err(Reason::InvalidUrl);
+    }
     let authority = &rest[..memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())];
     let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
     if host.is_empty() || host[0] == b':' {
@@ -145,11 +148,15 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
     crate::url::normalize(&url[..upto], &mut Vec::with_capacity(upto + 8)).map(drop).map_err(|_| Reason::InvalidUrl)
 }
 
-/// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to four digits: no
-/// check of stage 1 refuses it.
+/// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to four digits, that
+/// are neither Punycode nor a number at the end: stage 1 refuses none of them.
 fn is_plain(authority: &[u8]) -> bool {
     let colon = memchr::memchr(b':', authority).unwrap_or(authority.len());
     let (name, port) = (&authority[..colon], &authority[colon..]);
+    let last = name.rsplit(|&b| b == b'.').next().unwrap_or_default();
+    if last.first().is_some_and(u8::is_ascii_digit) || memchr::memmem::find(name, b"--").is_some() {
+        return false;
+    }
     let mut before = b'.';
     for &b in name {
         let fits = if b == b'.' { before != b'.' } else { b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_') };
@@ -185,7 +192,15 @@ mod tests {
     #[test]
     fn urls_are_checked() {
         use Reason::*;
-        let good = ["http://a", "HTTPS://a/", "http://u:p@a:80/x", "http://a?b", "https://[::1]/", "http://\u{e9}/ b"];
+        let good = [
+            "http://a",
+            "HTTPS://a/",
+            "http://u:p@a:80/x",
+            "http://a?b",
+            "https://[::1]/",
+            "http://\u{e9}/ b",
+            "http://a?b\\c",
+        ];
         good.iter().for_each(|url| assert_eq!(check_url(url.as_bytes()), Ok(()), "{url}"));
         let bad = [
             ("", MissingUrl),
@@ -208,6 +223,9 @@ mod tests {
             ("http://a:65536/", InvalidUrl),
             ("http://[::1/", InvalidUrl),
             ("http://a%2E%2e/", InvalidUrl),
+            ("http://1.2.3.4.5/", InvalidUrl),
+            ("http://xn--a/", InvalidUrl),
+            ("http://a/b\\c?d", InvalidUrl),
         ];
         bad.iter().for_each(|&(url, why)| assert_eq!(check_url(url.as_bytes()), Err(why), "{url}"));
     }

@@ -73,6 +73,7 @@ pub struct LeanSite {
 impl LeanSite {
     /// Compiles a site.
     pub fn new(site: SiteRules, compiler: &mut Compiler) -> LeanSite {
+        let site = site.into_ascii();
         LeanSite { names: Names::of(&site), compiled: Compiled::new(&site, compiler), hosts: site.hosts }
     }
 
@@ -171,7 +172,8 @@ impl Scratch {
 
 impl RuleSet {
     /// Compiles the rules of `sites`; they are sorted by site here.
-    pub fn new(mut sites: Vec<SiteRules>) -> RuleSet {
+    pub fn new(sites: Vec<SiteRules>) -> RuleSet {
+        let mut sites: Vec<SiteRules> = sites.into_iter().map(SiteRules::into_ascii).collect();
         sites.sort_by(|a, b| a.site.cmp(&b.site));
         // Seen members and look-ups are keyed by what the rules reduce them to: reduced here, once.
         let mut compiler = Compiler::default();

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(made("http://a.example/?b=1&a=2"), came_out(false, "http://a.example/", "one two", true, false));
         assert_eq!(made("http://a.example/seen?b=1"), came_out(true, "http://a.example/seen", "two", true, false));
         assert_eq!(made("http://a.example/seen"), came_out(true, "http://a.example/seen", "", true, false));
-        assert_eq!(made("HTTP://b.example/\u{e9}"), came_out(false, "http://b.example/\u{e9}", "", false, false));
+        assert_eq!(made("HTTP://b.example/a"), came_out(false, "http://b.example/a", "", false, false));
         assert_eq!(made("mailto:\u{e9}"), came_out(true, "mailto:\u{e9}", "", false, true));
     }
 

@@ -5,6 +5,7 @@
 pub mod age;
 mod applied;
 pub mod apply;
+mod ascii;
 mod canonical;
 mod claims;
 mod compiled;

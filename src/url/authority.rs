@@ -1,9 +1,10 @@
 //! Where the authority of a URL ends, and whether it is a host name as it should be written.
 
-use super::window::{Window, below, lowest};
+use super::window::{Window, below, highest, lowest};
 
-/// End of the authority that starts at `start`, and whether it is a normal host name and nothing else (lower-case
-/// letters, digits, hyphens and single dots). `window` is that of its start.
+/// End of the authority that starts at `start`, and whether it is known to be a normal host name and nothing else:
+/// lower-case letters, digits, single hyphens and single dots, and no number as last label, which would be an address.
+/// `window` is that of its start.
 #[inline(always)]
 pub(super) fn authority_end(window: &Window<2>, url: &[u8], start: usize) -> (usize, bool) {
     // Letters, digits, hyphen and dot; the slash stands between these two.
@@ -12,7 +13,11 @@ pub(super) fn authority_end(window: &Window<2>, url: &[u8], start: usize) -> (us
         let dots = window.equal(b'.');
         // A dot at either end, or behind another, has nothing beside it.
         let empty = (dots << 1 | 1) & (dots | 1 << end) & below(end + 1);
-        return (start + end, empty == 0);
+        let hyphens = window.equal(b'-');
+        let doubled = hyphens & hyphens >> 1 & below(end);
+        let before = highest((dots & below(end)) << 1);
+        let number = url.get(start + before).is_some_and(u8::is_ascii_digit);
+        return (start + end, (empty | doubled) == 0 && !number);
     }
     long_authority_end(url, start)
 }
@@ -22,21 +27,26 @@ fn long_authority_end(url: &[u8], start: usize) -> (usize, bool) {
     let mut before = DOT;
     let mut odd = 0;
     let mut end = start;
+    let mut number = false;
     while end < url.len() {
         let class = AUTHORITY[url[end] as usize];
         if class == END {
             break;
         }
-        odd |= (class & OTHER) | (class & before & DOT);
+        odd |= (class & OTHER) | (class & before & (DOT | HYPHEN));
+        if before & DOT != 0 {
+            number = url[end].is_ascii_digit();
+        }
         before = class;
         end += 1;
     }
-    (end, odd | (before & DOT) == 0)
+    (end, odd | (before & DOT) == 0 && !number)
 }
 
 const DOT: u8 = 1;
 const OTHER: u8 = 2;
 const END: u8 = 4;
+const HYPHEN: u8 = 8;
 
 /// What a byte means in an authority; 0 for the characters of a normal label.
 static AUTHORITY: [u8; 256] = {
@@ -44,7 +54,8 @@ static AUTHORITY: [u8; 256] = {
     let mut b = 0;
     while b < 256 {
         match b as u8 {
-            b'a'..=b'z' | b'0'..=b'9' | b'-' => table[b] = 0,
+            b'a'..=b'z' | b'0'..=b'9' => table[b] = 0,
+            b'-' => table[b] = HYPHEN,
             b'.' => table[b] = DOT,
             b'/' | b'?' | b'#' => table[b] = END,
             _ => {}
@@ -63,7 +74,7 @@ mod tests {
         let long = format!("{}.example", "a".repeat(40));
         for host in [
             "a", "a.b", "", ".", "a.", ".a", "a..b", "a-b.c9", "A.b", "a:80", "u@a", "a_b", "[::1]", "a%41", "\u{e9}",
-            &long,
+            "1", "1.2", "9a.b", "a.9b", "a.b.0x", "xn--a.b", "a--", "-a-", "--", &long,
         ] {
             for behind in ["", "/", "/a.b/", "?a", "#a", "/..", ";", " "] {
                 let url = format!("http://{host}{behind}");

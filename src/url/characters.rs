@@ -17,7 +17,10 @@ pub const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
 pub(super) const CONTROL: u8 = 8;
 /// A space, which becomes an escape.
 pub(super) const SPACE: u8 = 16;
-/// A control character or a space.
+/// A byte that is escaped in some part of a URL, or invalid before the query: above 0x7F, `"`, `<`, `>`, `\`, `{`, `}`
+/// or a backtick.
+pub(super) const RARE: u8 = 32;
+/// A control character, a space, `!` or `"`.
 const LOW: u8 = 64;
 /// A `#` or a `;`.
 pub(super) const ODD: u8 = 128;
@@ -31,6 +34,9 @@ struct Characters {
     low: u8x16,
     delete: u8x16,
     odd: u8x16,
+    rare: u8x16,
+    /// The highest bit of a byte that is not ASCII.
+    high: u8x16,
 }
 
 impl Characters {
@@ -42,9 +48,16 @@ impl Characters {
         self.capital |= from_a.min(u8x16::splat(25)).simd_eq(from_a);
         self.percent |= is(b'%');
         self.plus |= is(b'+');
-        self.low |= block.min(u8x16::splat(b' ')).simd_eq(block);
+        // Up to `"`, which comes with `!`: both are told apart where one was seen.
+        self.low |= block.min(u8x16::splat(b'"')).simd_eq(block);
         self.delete |= is(0x7f);
         self.odd |= is(b'#') | is(b';');
+        // The masks leave out the bit in which `<` and `>`, `{` and `}` (less `{`) differ.
+        let mask = u8x16::splat(!2);
+        let angle = (block & mask).simd_eq(u8x16::splat(b'<'));
+        let brace = ((block - u8x16::splat(b'{')) & mask).simd_eq(u8x16::splat(0));
+        self.rare |= angle | brace | is(b'\\') | is(b'`');
+        self.high |= block;
     }
 
     #[inline(always)]
@@ -56,6 +69,7 @@ impl Characters {
             | bit(self.low, LOW)
             | bit(self.delete, CONTROL)
             | bit(self.odd, ODD)
+            | bit(self.rare | self.high, RARE)
     }
 
     /// Of all blocks of these bytes.
@@ -65,13 +79,14 @@ impl Characters {
         if all & LOW == 0 {
             return all;
         }
-        // Rare: which of the two it was.
+        // Seldom: which of them it was.
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-        bytes.iter().fold(all & !LOW, |seen, &b| seen | bit(b < b' ', CONTROL) | bit(b == b' ', SPACE))
+        let low = |b: u8| bit(b < b' ', CONTROL) | bit(b == b' ', SPACE) | bit(b == b'"', RARE);
+        bytes.iter().fold(all & !LOW, |seen, &b| seen | low(b))
     }
 }
 
-/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`] and [`ODD`] occur in `bytes`.
+/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`], [`RARE`] and [`ODD`] occur in `bytes`.
 pub(super) fn scan(bytes: &[u8]) -> u8 {
     let mut characters = Characters::default();
     let (blocks, rest) = bytes.as_chunks::<16>();
@@ -117,4 +132,29 @@ pub(super) fn copy(url: &[u8], out: &mut Vec<u8>) -> (u8, u64) {
 /// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand in a URL.
 pub fn letters(url: &[u8]) -> u8 {
     scan(url) & LETTERS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_its_bit_at_every_place() {
+        let want = |b: u8| match b {
+            b'A'..=b'Z' => CAPITAL,
+            b'%' => PERCENT,
+            b'+' => PLUS,
+            b' ' => SPACE,
+            b'#' | b';' => ODD,
+            0..b' ' | 0x7f => CONTROL,
+            b'"' | b'<' | b'>' | b'\\' | b'`' | b'{' | b'}' | 0x80.. => RARE,
+            _ => 0,
+        };
+        for (byte, length, at) in (0..=255u8).flat_map(|byte| [1, 15, 16, 17, 40].map(|n| (byte, n, n * 2 / 3))) {
+            let mut text = vec![b'x'; length];
+            text[at] = byte;
+            assert_eq!(scan(&text), want(byte), "{byte} at {at} of {length}");
+            assert_eq!(copy(&text, &mut Vec::new()).0, want(byte), "{byte} at {at} of {length}");
+        }
+    }
 }

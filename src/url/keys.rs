@@ -198,9 +198,9 @@ impl std::fmt::Display for Key {
 pub const HOST_SUB: &str = "host.sub";
 
 /// Length of the labels of `host` below its registrable domain, without the dot between; 0 where there are none, and
-/// where a user or a port stands with the host: they cannot move with its labels.
+/// where a user, a port or a trailing dot stands with the host: they cannot move with its labels.
 pub fn host_sub(host: &[u8]) -> usize {
-    if memchr::memchr2(b'@', b':', host).is_some() {
+    if memchr::memchr2(b'@', b':', host).is_some() || host.ends_with(b".") {
         return 0;
     }
     let domain = super::site::registrable_domain(host);

@@ -3,24 +3,28 @@
 //!
 //! What is done: lower case for scheme and host; upper case for the hex digits of escapes; escapes of unreserved
 //! characters decoded (`%7E` is `~`); dot segments removed (section 5.2.4, after decoding, so `%2E%2e` counts); the
-//! scheme's default port, an empty port and leading zeros of a port removed; the trailing dot of the host removed; an
-//! empty path becomes `/`; a space becomes `%20`, as every client sends it (in the authority it makes the URL invalid).
+//! scheme's default port, an empty port and leading zeros of a port removed; an empty path becomes `/`; spaces at the
+//! end removed. Hosts: [`host`](super::host). Bytes that a URI may not hold become escapes, as every client sends them:
+//! those above 0x7F one by one (text in UTF-8 is thereby escaped as UTF-8), a space, `"`, `<` and `>`; in the path also
+//! `{`, `}` and the backtick, in the fragment the backtick, in user information all of these and `[`, `]`, `^`, `|`, `@`.
 //!
 //! What is not done, on purpose:
-//! - User information is kept byte for byte, an empty one too.
+//! - User information is kept otherwise, an empty one too.
 //! - A malformed escape (`%zz`, `%4`) is data: its `%` stays, and an escape that would complete it when decoded
 //!   (`%4%31`) stays as well. Without that, a second normalization would see an escape (`%41`) that was never there.
-//! - Nothing but a space is escaped and no name goes through IDNA: backslashes and bytes above 0x7F stay as they are. A
-//!   backslash is an ordinary character, not a separator (browsers differ here).
-//! - Addresses are not rewritten: `[0::1]` and `[::1]` stay two hosts.
+//! - Other characters that RFC 3986 does not allow stay where browsers send them as they are: `[`, `]`, `^` and `|`; in
+//!   query and fragment also `\`, `{` and `}`, in the query the backtick. An escape of them would be another URL.
+//!
+//! A backslash before the query makes the URL invalid: for browsers it is a slash, for RFC 3986 no character of a URI.
 //!
 //! Laws, shown in `tests/it/url_safe.rs`: normalizing twice is once; the parts of [`Split`] put together again give
-//! the output; the output holds no dot segment, no byte below 0x21, and is longer than the input by two bytes a space and at
-//! most one more; no input panics.
+//! the output; the output holds no dot segment and only ASCII characters above the space; beside its host it is longer
+//! than the input by two bytes an escaped byte and at most one more; no input panics.
 
 use super::authority::authority_end;
-use super::characters::{CONTROL, LETTERS, ODD, PERCENT, SPACE, copy, scan};
+use super::characters::{CONTROL, LETTERS, ODD, PERCENT, RARE, SPACE, copy, scan};
 use super::hash;
+use super::host::{write_address, write_host};
 use super::marks::{Marks, marked};
 use super::origin::{Origin, scheme};
 use super::window::{WIDTH, Window};
@@ -73,12 +77,16 @@ pub enum Invalid {
     /// Not an absolute `http` or `https` URL.
     #[error("not an absolute http or https URL")]
     Scheme,
-    /// No host, an empty label in it, an address in brackets that is none, or a port that is no number up to 65535.
+    /// No host, one that is neither a name nor an address (see [`host`](super::host)), or a port that is no number up to
+    /// 65535.
     #[error("no host, or not a valid one")]
     Host,
     /// An ASCII control character.
     #[error("control character")]
     Control,
+    /// A backslash before the query: clients disagree whether it is a slash.
+    #[error("backslash before the query")]
+    Backslash,
     /// Longer than offsets can tell (4 GiB).
     #[error("longer than 4 GiB")]
     Length,
@@ -87,11 +95,11 @@ pub enum Invalid {
 /// Writes the stage-1 normal form of `url` into `out` (cleared first) and tells where its parts stand.
 ///
 /// Linear in the length of `url`. A URL that is normal already costs a scan and one copy. No allocation once `out` has
-/// held a URL as long.
+/// held a URL as long, except for hosts that go through the library.
 ///
 /// # Errors
 /// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified. Of several
-/// reasons the first of scheme, length, control character, host is given.
+/// reasons the first of scheme, length, control character, backslash, host is given.
 pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     let mut split = Split::default();
     normalize_behind(None, url, out, &mut split).map(|()| split)
@@ -127,7 +135,8 @@ pub(crate) fn normalize_behind(
         return Err(Invalid::Control);
     }
     let has_path = matches!(url.get(end), Some(b'/'));
-    if lower && plain && has_path && seen & SPACE == 0 && (seen & PERCENT == 0 || escapes_are_normal(url)) {
+    let escaped = seen & (SPACE | RARE) != 0;
+    if lower && plain && has_path && !escaped && (seen & PERCENT == 0 || escapes_are_normal(url)) {
         let authority = (start as u32, end as u32);
         let split = Split { https, authority, host: authority, letters: seen & LETTERS, hash, ..Split::default() };
         let split = match seen & ODD {
@@ -142,8 +151,14 @@ pub(crate) fn normalize_behind(
         }
     }
     out.clear();
+    let spaces = url.iter().rev().take_while(|&&b| b == b' ').count();
+    let url = &url[..url.len() - spaces];
+    let end = end.min(url.len());
     let parts = Parts::of(url, end);
-    let escapes = seen & (PERCENT | SPACE) != 0;
+    if seen & RARE != 0 && memchr(b'\\', &url[..parts.path_end]).is_some() {
+        return Err(Invalid::Backslash);
+    }
+    let escapes = escaped || seen & PERCENT != 0;
     let path_is_normal = has_path && !escapes && !dot_behind_slash(&url[end..parts.path_end]);
 
     out.extend_from_slice(if https { b"https://" } else { b"http://" });
@@ -162,21 +177,21 @@ pub(crate) fn normalize_behind(
     }
     let path = (path_start as u32, out.len() as u32);
     let mut split = Split { https, authority, host, path, ..Split::default() };
-    let mut write = |mark: u8, part: &[u8]| {
+    let mut write = |mark: u8, place: u8, part: &[u8]| {
         out.push(mark);
         let from = out.len() as u32;
         if escapes {
-            write_decoded(part, out)
+            write_escaped(part, place, out)
         } else {
             out.extend_from_slice(part)
         }
         (from, out.len() as u32)
     };
     if let Some(query_start) = parts.query_start {
-        split.query = Some(write(b'?', &url[query_start..parts.query_end]));
+        split.query = Some(write(b'?', QUERY, &url[query_start..parts.query_end]));
     }
     if let Some(fragment_start) = parts.fragment_start {
-        split.fragment = Some(write(b'#', &url[fragment_start..]));
+        split.fragment = Some(write(b'#', FRAGMENT, &url[fragment_start..]));
     }
     let seen = scan(&out[authority.0 as usize..]);
     split.letters = seen & LETTERS;
@@ -255,7 +270,12 @@ fn write_authority(authority: &[u8], https: bool, out: &mut Vec<u8>) -> Result<(
     }
     let host_start = memrchr(b'@', authority).map_or(0, |at| at + 1);
     let (user, rest) = authority.split_at(host_start);
-    out.extend_from_slice(user);
+    if let [user @ .., _] = user {
+        for &byte in user {
+            if is_escaped(byte, USER) { push_escape(byte, out) } else { out.push(byte) }
+        }
+        out.push(b'@');
+    }
     let from = out.len();
     let port = if rest.first() == Some(&b'[') {
         let close = memchr(b']', rest).ok_or(Invalid::Host)?;
@@ -290,41 +310,6 @@ fn write_authority(authority: &[u8], https: bool, out: &mut Vec<u8>) -> Result<(
     Ok(host)
 }
 
-/// Writes `[address]` in lower case; a zone (`%25eth0`, RFC 6874) keeps its case.
-fn write_address(inside: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
-    let (address, zone) = inside.split_at(memchr(b'%', inside).unwrap_or(inside.len()));
-    let text = std::str::from_utf8(address).map_err(|_| Invalid::Host)?;
-    text.parse::<std::net::Ipv6Addr>().map_err(|_| Invalid::Host)?;
-    out.push(b'[');
-    out.extend(address.iter().map(u8::to_ascii_lowercase));
-    out.extend_from_slice(zone);
-    out.push(b']');
-    Ok(())
-}
-
-/// Writes a host name: escapes as in a path, lower case, without the trailing dot.
-fn write_host(name: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
-    let start = out.len();
-    write_decoded(name, out);
-    if out.len() > start && out.last() == Some(&b'.') {
-        out.pop();
-    }
-    let host = &mut out[start..];
-    if host.split(|&b| b == b'.').any(<[u8]>::is_empty) {
-        return Err(Invalid::Host);
-    }
-    let mut i = 0;
-    while i < host.len() {
-        if escape_at(&host[i..]).is_some() {
-            i += 3;
-        } else {
-            host[i] = host[i].to_ascii_lowercase();
-            i += 1;
-        }
-    }
-    Ok(())
-}
-
 /// Writes a path (empty, or starting with `/`) decoded and without dot segments.
 ///
 /// RFC 3986 section 5.2.4 on segments: `.` goes, `..` takes the segment before it along, and where either is the last
@@ -336,7 +321,7 @@ fn write_path(path: &[u8], out: &mut Vec<u8>) {
     loop {
         let segment = out.len();
         let end = memchr(b'/', rest).unwrap_or(rest.len());
-        write_decoded(&rest[..end], out);
+        write_escaped(&rest[..end], PATH, out);
         let dots = match &out[segment..] {
             b"." => 1,
             b".." => 2,
@@ -359,16 +344,52 @@ fn write_path(path: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case; spaces, which no URL
-/// may hold, are escaped.
+/// The path, in [`ESCAPED`].
+const PATH: u8 = 1;
+/// The query.
+const QUERY: u8 = 2;
+/// The fragment.
+const FRAGMENT: u8 = 4;
+/// User information.
+const USER: u8 = 8;
+
+/// The parts of a URL in which a byte becomes an escape. Control characters never come so far.
+static ESCAPED: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            0x80.. | b' ' | b'"' | b'<' | b'>' => PATH | QUERY | FRAGMENT | USER,
+            b'{' | b'}' => PATH | USER,
+            b'`' => PATH | FRAGMENT | USER,
+            b'[' | b']' | b'^' | b'|' | b'@' => USER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+};
+
+fn is_escaped(byte: u8, place: u8) -> bool {
+    ESCAPED[usize::from(byte)] & place != 0
+}
+
+/// Appends the escape of a byte.
+pub(crate) fn push_escape(byte: u8, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend_from_slice(&[b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+}
+
+/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case, and with escapes for
+/// the bytes that this `place` may not hold.
 ///
 /// `out` must not end in a malformed escape of another part; a delimiter stands between any two parts.
-fn write_decoded(mut part: &[u8], out: &mut Vec<u8>) {
-    while let Some(at) = memchr2(b'%', b' ', part) {
+fn write_escaped(mut part: &[u8], place: u8, out: &mut Vec<u8>) {
+    while let Some(at) = part.iter().position(|&b| b == b'%' || is_escaped(b, place)) {
         out.extend_from_slice(&part[..at]);
         part = &part[at..];
-        if part[0] == b' ' {
-            out.extend_from_slice(b"%20");
+        if part[0] != b'%' {
+            push_escape(part[0], out);
             part = &part[1..];
             continue;
         }
@@ -388,7 +409,7 @@ fn write_decoded(mut part: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The byte that the escape at the start of `bytes` stands for; `None` where there is none or a malformed one.
-fn escape_at(bytes: &[u8]) -> Option<u8> {
+pub(super) fn escape_at(bytes: &[u8]) -> Option<u8> {
     let &[b'%', high, low, ..] = bytes else { return None };
     let digit = |b: u8| (b as char).to_digit(16);
     Some((digit(high)? * 16 + digit(low)?) as u8)

@@ -6,13 +6,13 @@
 
 use crate::model::SiteBy;
 
-/// The registrable domain of a host as stage 1 writes it (lower case, no port, no user information, no trailing dot),
-/// or the host itself where there is none: an IPv4 address, an IPv6 address in brackets, a single label, a bare suffix
-/// (`co.uk`, `github.io`).
+/// The registrable domain of a host as stage 1 writes it (lower case, in ASCII, no port, no user information), without
+/// the trailing dot, or the host itself where there is none: an IPv4 address, an IPv6 address in brackets, a single
+/// label, a bare suffix (`co.uk`, `github.io`).
 ///
-/// A name under no listed suffix falls to the list's default rule `*`: its last two labels. Names are compared as they
-/// are written; a suffix in Unicode matches its Unicode entry, one in Punycode its Punycode entry. No allocation.
+/// A name under no listed suffix falls to the list's default rule `*`: its last two labels. No allocation.
 pub fn registrable_domain(host: &[u8]) -> &[u8] {
+    let host = host.strip_suffix(b".").unwrap_or(host);
     // The list would take the last two numbers of an address for a domain, so addresses go first. No top-level domain
     // ends in a digit (RFC 3696 section 2), so one look at the last byte lets every name pass.
     match host.last() {
@@ -78,6 +78,9 @@ mod tests {
             ("1.2.3.256", "3.256"),
             ("1.2.3.99999999999999999999", "3.99999999999999999999"),
             ("10.20.example.com", "example.com"),
+            // A trailing dot makes another host of the same site.
+            ("www.example.co.uk.", "example.co.uk"),
+            ("localhost.", "localhost"),
             ("xn--bcher-kva.xn--p1ai", "xn--bcher-kva.xn--p1ai"),
             ("a.b.xn--p1ai", "b.xn--p1ai"),
         ] {
@@ -88,7 +91,8 @@ mod tests {
     #[test]
     fn any_bytes_have_a_site_that_ends_the_host() {
         for host in [&b"..."[..], b".", b"a..b", b"\xff.\xfe.com", b"a.", b".com", b"]", b"9", b"1.1.1.1."] {
-            assert!(host.ends_with(registrable_domain(host)), "{host:?}");
+            let name = host.strip_suffix(b".").unwrap_or(host);
+            assert!(name.ends_with(registrable_domain(host)), "{host:?}");
         }
     }
 

@@ -11,15 +11,25 @@ pub fn laws(url: &[u8]) -> Result<(), String> {
     let check = |holds: bool, law: &str| {
         if holds { Ok(()) } else { Err(format!("{law}: {} -> {}", url.escape_ascii(), out.escape_ascii())) }
     };
-    let spaces = url.iter().filter(|&&b| b == b' ').count();
-    check(out.len() <= url.len() + 2 * spaces + 1, "at most one byte longer, beside escaped spaces")?;
+    let host = part(&out, split.host);
+    let rare = |b: &&u8| !b.is_ascii_graphic() || b"\"<>[]^`{|}@".contains(b);
+    let longest = url.len() + host.len() + 2 * url.iter().filter(rare).count() + 1;
+    check(out.len() <= longest, "at most one byte longer, beside host and escapes")?;
     check(reassembled(&split, &out) == out, "the parts make up the output")?;
     let path = part(&out, split.path);
     check(path.first() == Some(&b'/'), "the path starts with a slash")?;
     check(path.split(|&b| b == b'/').all(|s| s != b"." && s != b".."), "no dot segments")?;
-    let host = part(&out, split.host);
-    check(!host.is_empty() && !host.ends_with(b".") && !host.starts_with(b"."), "a host without loose dots")?;
-    check(out.iter().all(|&b| b > b' ' && b != 0x7f), "no spaces or control characters")?;
+    let empty = host.strip_suffix(b".").unwrap_or(host).split(|&b| b == b'.').any(<[u8]>::is_empty);
+    check(!empty, "a host without empty labels")?;
+    check(out.iter().all(u8::is_ascii_graphic), "ASCII without spaces and control characters")?;
+    // RFC 3986, section 2, less what browsers send as it is.
+    let is = |bytes: &'static [u8]| move |b: &u8| b.is_ascii_alphanumeric() || bytes.contains(b);
+    let name = is(b"-._~!$&'()*+,;=");
+    check(host.iter().all(name) || host.starts_with(b"["), "a host of RFC 3986")?;
+    let user = &out[split.authority.0 as usize..split.host.0 as usize];
+    check(user.iter().all(is(b"-._~!$&'()*+,;=:%@")), "user information of RFC 3986")?;
+    check(path.iter().all(is(b"-._~!$&'()*+,;=:@/%[]^|")), "a path of RFC 3986, and brackets, circumflexes and bars")?;
+    check(!out.iter().any(|b| b"\"<>".contains(b)), "no quotes and no angle brackets")?;
     let mut twice = Vec::new();
     let again = normalize(&out, &mut twice);
     check(twice == out && again == Ok(split), "twice is once")

@@ -1,0 +1,93 @@
+//! Rules that were learned before URLs in normal form were ASCII: they hold keys, values and hosts in UTF-8, which no
+//! URL has any more. They are compiled with the escapes and the ASCII names that URLs have instead.
+
+use super::types::{Operation, Representative, Rule, SiteRules, Test};
+use crate::url::{normalize, push_escape};
+
+impl SiteRules {
+    /// These rules with hosts, keys and values as URLs in normal form have them. Ids stay, so that what is disabled
+    /// stays disabled; seen members and look-ups stay, and those that are no normal URLs are not compiled.
+    pub(super) fn into_ascii(mut self) -> SiteRules {
+        self.hosts.iter_mut().for_each(host);
+        self.tokens.query_order.iter_mut().for_each(escape);
+        self.rules.iter_mut().for_each(rule);
+        self
+    }
+}
+
+fn rule(rule: &mut Rule) {
+    for constraint in &mut rule.scope {
+        let to = writer(&constraint.key);
+        escape(&mut constraint.key);
+        match &mut constraint.test {
+            Test::Equals(value) => to(value),
+            Test::OneOf(values) | Test::NoneOf(values) => {
+                values.iter_mut().for_each(to);
+                values.sort_unstable();
+            }
+            Test::Present | Test::Absent => {}
+        }
+    }
+    for (key, operation) in &mut rule.operations {
+        let to = writer(key);
+        escape(key);
+        match operation {
+            Operation::Keep(value)
+            | Operation::Ignore(Representative::WherePresent(value) | Representative::Everywhere(value)) => to(value),
+            Operation::Replace(from) => escape(from),
+            Operation::Classes(pairs) => {
+                pairs.iter_mut().flat_map(|(from, into)| [from, into]).flatten().for_each(to);
+                pairs.sort_unstable();
+            }
+            Operation::Ignore(Representative::LeftOut) | Operation::Apply(_) => {}
+        }
+    }
+}
+
+/// How values of a key become ASCII.
+fn writer(key: &str) -> fn(&mut String) {
+    if key == "host" { host } else { escape }
+}
+
+/// Bytes above 0x7F become escapes.
+fn escape(text: &mut String) {
+    if !text.is_ascii() {
+        let mut out = Vec::new();
+        text.bytes().for_each(|b| if b.is_ascii() { out.push(b) } else { push_escape(b, &mut out) });
+        *text = String::from_utf8(out).expect("ASCII");
+    }
+}
+
+/// A host, with user and port where it has them, becomes that of a normal URL; one that is none stays.
+fn host(text: &mut String) {
+    let mut out = Vec::new();
+    if !text.is_ascii()
+        && let Ok(split) = normalize(format!("http://{text}/").as_bytes(), &mut out)
+        && let Ok(host) = str::from_utf8(&out[split.authority.0 as usize..split.authority.1 as usize])
+    {
+        *text = host.to_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::RuleSet;
+    use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
+
+    #[test]
+    fn rules_in_utf_8_act_on_urls_in_ascii() {
+        let scope = |key: &str, test| Constraint { key: key.to_owned(), test };
+        let becomes =
+            |key: &str, to: &str| (key.to_owned(), Operation::Ignore(Representative::WherePresent(to.to_owned())));
+        let rules = vec![
+            Rule::of("a", vec![scope("query é=", Test::OneOf(vec!["ö".into()]))], vec![becomes("query é=", "ü")]),
+            Rule::of("b", vec![], vec![becomes("host", "bücher.example")]),
+        ];
+        let hosts = vec!["bücher.example".to_owned(), "www.bücher.example".to_owned()];
+        let site = SiteRules { site: "bücher.example".into(), hosts, rules, ..SiteRules::default() };
+        let set = RuleSet::new(vec![site]);
+        let canonical = set.canonicalize("http://www.BÜCHER.example/é?é=ö");
+        assert_eq!(canonical.url, "http://xn--bcher-kva.example/%C3%A9?%C3%A9=%C3%BC");
+        assert_eq!(canonical.rules.iter().map(|id| id.to_string()).collect::<Vec<_>>(), ["a", "b"]);
+    }
+}
