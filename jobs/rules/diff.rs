@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use undust::io::blocks::LineBlocks;
+use serde::Serialize;
 use undust::io::rules::RuleFile;
 use undust::model::shown::Page;
-use undust::rules::diff::{UrlChanges, diff};
+use undust::rules::diff::{SiteDiff, UrlChanges, diff};
 use undust::rules::explain::{evidence_text, pattern_text, rule_text};
-use undust::rules::{Rule, Scratch};
+use undust::rules::{Rule, RuleSet, Scratch};
 
 use crate::failure::Failure;
+use crate::messages::json_lines;
 
-/// Rules gained, lost and changed from OLD to NEW, the sites with most saved fetches at stake first.
+/// What changes for URLs from OLD to NEW: with --urls the canonical URLs of a list, then the rules gained, lost and changed.
 ///
-/// A rule is known by its id. Two rules of one scope that do something else to the same keys are one that changed. With
-/// --urls, also for how many URLs the canonical URL changes; what is disabled beside OLD and NEW does not act there.
+/// A rule is known by its id. Two rules of one scope that do something else to the same keys are one that changed. Rules of
+/// which only the counts changed are not shown without --all. What is disabled beside OLD or NEW counts as not there.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
     /// Folder or rule file.
@@ -25,64 +26,111 @@ pub struct DiffArgs {
     /// One URL a line (plain, gzip or zstd); `-` is standard input.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
+    /// Shows rules of which only the counts changed, too.
+    #[arg(long)]
+    all: bool,
+    /// Writes everything as one JSON object (docs/rules.md).
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
     /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
     #[arg(long)]
     allow_partial: bool,
 }
 
-/// Runs the job.
-pub fn run(args: DiffArgs) -> Result<(), Failure> {
-    let old = RuleFile::open(&args.old, args.allow_partial)?;
-    let new = RuleFile::open(&args.new, args.allow_partial)?;
-    let mut text = Page::default();
-    let (mut gained, mut lost, mut changed) = (0, 0, 0);
-    let sites = diff(&old.sites, &new.sites);
-    for site in &sites {
-        gained += site.gained.len();
-        lost += site.lost.len();
-        changed += site.changed.len();
-        let order = if site.reordered { ", in another order" } else { "" };
-        let _ = writeln!(text, "{}: {:+} saved, {} rules the same{order}", site.site, site.saved(), site.same);
-        let mut line = |mark: &str, rule: &Rule| {
-            let _ = writeln!(text, "  {mark} {} {}", rule.id, rule_text(rule));
-        };
-        site.gained.iter().for_each(|rule| line("gained ", rule));
-        site.lost.iter().for_each(|rule| line("lost   ", rule));
-        for (before, after) in &site.changed {
-            let _ = writeln!(text, "  changed {} {}", after.id, pattern_text(after));
-            if before.id != after.id {
-                let _ = writeln!(text, "          was {} {}", before.id, pattern_text(before));
-            }
-            let _ =
-                writeln!(text, "          {} -> {}", evidence_text(&before.evidence), evidence_text(&after.evidence));
-        }
-    }
-    let _ = writeln!(text, "{} sites differ: {gained} rules gained, {lost} lost, {changed} changed", sites.len());
-    if let Some(path) = &args.urls {
-        urls(&mut text, old, new, path)?;
-    }
-    super::print(&text)
+/// What `--json` writes.
+#[derive(Serialize)]
+struct Differences {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    urls: Option<UrlChanges>,
+    sites: Vec<SiteDiff>,
+    totals: Totals,
 }
 
-fn urls(text: &mut Page, old: RuleFile, new: RuleFile, path: &std::path::Path) -> Result<(), Failure> {
-    let (old, new) = (old.compile(), new.compile());
-    let mut blocks = if path == std::path::Path::new("-") { LineBlocks::stdin()? } else { LineBlocks::open(path)? };
+/// Sums over the sites.
+#[derive(Default, Serialize)]
+struct Totals {
+    gained: usize,
+    lost: usize,
+    changed: usize,
+    counted: usize,
+}
+
+/// Runs the job.
+pub fn run(args: DiffArgs) -> Result<(), Failure> {
+    let open = |path| {
+        let mut file = RuleFile::open(path, args.allow_partial)?;
+        file.overrides.apply(&mut file.sites);
+        Ok::<_, Failure>(file)
+    };
+    let (old, new) = (open(&args.old)?, open(&args.new)?);
+    let sites = diff(&old.sites, &new.sites);
+    let mut totals = Totals::default();
+    for site in &sites {
+        totals.gained += site.gained.len();
+        totals.lost += site.lost.len();
+        totals.changed += site.changed.len();
+        totals.counted += site.counted.len();
+    }
+    let urls = match &args.urls {
+        Some(path) => Some(urls(&RuleSet::new(old.sites), &RuleSet::new(new.sites), path)?),
+        None => None,
+    };
+    let differences = Differences { urls, sites, totals };
+    match args.json {
+        true => json_lines(&[differences]).map_err(Failure::stdout),
+        false => super::print(&text(&differences, args.all)),
+    }
+}
+
+fn urls(old: &RuleSet, new: &RuleSet, path: &std::path::Path) -> Result<UrlChanges, Failure> {
     let mut changes = UrlChanges::default();
     let mut scratch = [Scratch::default(), Scratch::default()];
-    let mut block = Vec::new();
-    while blocks.next_block(&mut block)? {
-        for line in block.split(|&b| b == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if !line.is_empty() {
-                changes.add(&old, &new, line, &mut scratch);
-            }
+    super::each_url(path, |url| changes.add(old, new, url, &mut scratch))?;
+    Ok(changes)
+}
+
+fn text(Differences { urls, sites, totals }: &Differences, all: bool) -> Page {
+    let mut text = Page::default();
+    if let Some(changes) = urls {
+        let _ = writeln!(text, "{} of {} URLs get another canonical URL", changes.changed, changes.urls);
+        for [url, before, after] in &changes.examples {
+            let _ = writeln!(text, "  {url}");
+            let _ = writeln!(text, "    was {before}");
+            let _ = writeln!(text, "    is  {after}");
         }
     }
-    let _ = writeln!(text, "{} of {} URLs get another canonical URL", changes.changed, changes.urls);
-    for [url, before, after] in &changes.examples {
-        let _ = writeln!(text, "  {url}");
-        let _ = writeln!(text, "    was {before}");
-        let _ = writeln!(text, "    is  {after}");
+    let differ = sites.iter().filter(|site| site.changes_urls()).count();
+    let Totals { gained, lost, changed, counted } = totals;
+    let _ = writeln!(text, "{differ} sites differ: {gained} rules gained, {lost} lost, {changed} changed");
+    for site in sites.iter().filter(|site| all || site.changes_urls()) {
+        site_text(&mut text, site, all);
     }
-    Ok(())
+    if *counted > 0 && !all {
+        let _ = writeln!(text, "{counted} rules changed in their counts alone (--all shows them)");
+    }
+    text
+}
+
+fn site_text(text: &mut Page, site: &SiteDiff, all: bool) {
+    let order = if site.reordered { ", in another order" } else { "" };
+    let cut = if site.cut { ", URLs cut otherwise" } else { "" };
+    let same = site.same + site.counted.len();
+    let _ = writeln!(text, "{}: {same} rules the same{order}{cut}", site.site);
+    let mut line = |mark: &str, rule: &Rule| {
+        let _ = writeln!(text, "  {mark} {} {}", rule.id, rule_text(rule));
+    };
+    site.gained.iter().for_each(|rule| line("gained ", rule));
+    site.lost.iter().for_each(|rule| line("lost   ", rule));
+    for (before, after) in &site.changed {
+        let _ = writeln!(text, "  changed {} {}", after.id, pattern_text(after));
+        let _ = writeln!(text, "          was {} {}", before.id, pattern_text(before));
+        let _ = writeln!(text, "          {} -> {}", evidence_text(&before.evidence), evidence_text(&after.evidence));
+    }
+    for (name, [gained, lost]) in &site.pages {
+        let _ = writeln!(text, "  {name}: {gained} gained, {lost} lost");
+    }
+    for (before, after) in site.counted.iter().filter(|_| all) {
+        let _ = writeln!(text, "  counts  {} {}", after.id, pattern_text(after));
+        let _ = writeln!(text, "          {} -> {}", evidence_text(&before.evidence), evidence_text(&after.evidence));
+    }
 }

@@ -2,9 +2,11 @@
 
 use super::apply::{RuleSet, Scratch};
 use super::types::{Rule, SiteRules};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of one site.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SiteDiff {
     /// The site.
     pub site: String,
@@ -12,29 +14,34 @@ pub struct SiteDiff {
     pub gained: Vec<Rule>,
     /// Rules that are no longer there.
     pub lost: Vec<Rule>,
-    /// Rules that are there in both, or that stand for each other (same scope, same keys, other operations): the old one
-    /// and the new one, where anything but the example pairs differs.
+    /// Rules that stand for each other (same scope, same keys, other operations): the old one and the new one.
     pub changed: Vec<(Rule, Rule)>,
+    /// Rules that do the same, with other evidence: the old one and the new one. Example pairs alone do not count.
+    pub counted: Vec<(Rule, Rule)>,
     /// Rules that are the same in both.
     pub same: usize,
     /// The rules common to both fire in another order.
     pub reordered: bool,
+    /// URLs are cut into other keys.
+    pub cut: bool,
+    /// Hosts and what is known of single pages, by name: how many were gained and lost; those that changed alone.
+    pub pages: BTreeMap<&'static str, [usize; 2]>,
 }
 
 impl SiteDiff {
     /// Nothing to tell.
     pub fn is_empty(&self) -> bool {
-        self.gained.is_empty() && self.lost.is_empty() && self.changed.is_empty() && !self.reordered
+        !self.changes_urls() && self.counted.is_empty()
     }
 
-    /// URLs that the rules gained save, less those that the rules lost saved: by their good observations.
-    pub fn saved(&self) -> i64 {
-        let good = |rules: &[Rule]| rules.iter().map(|rule| rule.evidence.good as i64).sum::<i64>();
-        good(&self.gained) - good(&self.lost)
+    /// More than counts differs: some URL may get another canonical URL.
+    pub fn changes_urls(&self) -> bool {
+        let rules = self.gained.len() + self.lost.len() + self.changed.len();
+        rules > 0 || self.reordered || self.cut || !self.pages.is_empty()
     }
 }
 
-/// The sites that differ, those with the most saved fetches gained or lost first, ties by name. Both lists are sorted
+/// The sites that differ, those with the most good observations gained or lost first, ties by name. Both lists are sorted
 /// by site, as a rule file is.
 pub fn diff(old: &[SiteRules], new: &[SiteRules]) -> Vec<SiteDiff> {
     let mut out = Vec::new();
@@ -77,11 +84,13 @@ fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
                 if plain(before) == plain(rule) {
                     out.same += 1;
                 } else {
-                    out.changed.push((before.clone(), rule.clone()));
+                    out.counted.push((before.clone(), rule.clone()));
                 }
             }
         }
     }
+    out.cut = old.tokens != new.tokens;
+    out.pages = pages(old, new);
     out.reordered = order.windows(2).any(|w| w[0] > w[1]);
     let lost = old.rules.iter().filter(|rule| with_id(&new.rules, &rule.id).is_none());
     for rule in lost {
@@ -96,8 +105,27 @@ fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
     out
 }
 
+/// How many hosts, and how much of what is known of single pages, were gained and lost.
+fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]> {
+    fn count<T: Ord>(old: impl Iterator<Item = T>, new: impl Iterator<Item = T>) -> [usize; 2] {
+        let (old, new): (BTreeSet<T>, BTreeSet<T>) = (old.collect(), new.collect());
+        [new.difference(&old).count(), old.difference(&new).count()]
+    }
+    fn spans(site: &SiteRules) -> impl Iterator<Item = (&String, bool, &super::spans::Span)> {
+        site.local.iter().flat_map(|local| local.pages.iter().map(|page| (&local.key, local.absent, page)))
+    }
+    let counts = [
+        ("hosts", count(old.hosts.iter(), new.hosts.iter())),
+        ("exceptions", count(old.exceptions.iter(), new.exceptions.iter())),
+        ("look-ups", count(old.aliases.iter(), new.aliases.iter())),
+        ("seen members", count(old.seen.iter(), new.seen.iter())),
+        ("spans", count(spans(old), spans(new))),
+    ];
+    counts.into_iter().filter(|(_, counts)| *counts != [0, 0]).collect()
+}
+
 /// What two rule sets make of a list of URLs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UrlChanges {
     /// URLs asked.
     pub urls: u64,

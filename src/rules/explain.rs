@@ -68,10 +68,10 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         Operation::Classes(pairs) => {
             let pairs: Vec<String> = pairs
                 .iter()
-                .map(|(from, to)| format!("{} for {}", value_text(from.as_deref()), value_text(to.as_deref())))
+                .map(|(from, to)| format!("{} take {}", value_text(from.as_deref()), value_text(to.as_deref())))
                 .collect();
             let more = pairs.len().saturating_sub(SHOWN_VALUES);
-            let mut text = format!("take {key} {}", pairs[..pairs.len() - more].join(", "));
+            let mut text = format!("for {key} {}", pairs[..pairs.len() - more].join(", for "));
             if more > 0 {
                 text.push_str(&format!(" and {more} more"));
             }
@@ -306,9 +306,9 @@ fn render(step: &Step, text: &mut Page) {
             if matches!(outcome, Outcome::Fired { .. }) {
                 let stops = stops(rule);
                 if !stops.is_empty() {
-                    put(text, "", &format!("stopped by: {}", stops.join("; ")));
+                    put(text, "", &format!("would be stopped by: {}", stops.join("; ")));
                 }
-                let or = if stops.is_empty() { "stopped by:" } else { "or by" };
+                let or = if stops.is_empty() { "would be stopped by:" } else { "or by" };
                 let more = bad_until_withdrawn(&rule.evidence, matches!(rule.kind, Kind::Form | Kind::Mirror)).max(1);
                 let noun = if more == 1 { "URL" } else { "URLs" };
                 put(

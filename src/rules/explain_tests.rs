@@ -58,7 +58,7 @@ fn every_test_and_operation_has_a_text() {
             r#"and query q= is absent: keep ext "html", ignore fragment (becomes "x"), drop "www." from host, "#,
             r#"lower-case path0, decode sub-delimiters in path1, replace path2 by query id=, write + as %20 in query a=, "#,
             r#"leave out query b= where empty, ignore query c= (becomes "1", also where absent), "#,
-            r#"take query d= absent for "asc", "x\"y" for absent"#
+            r#"for query d= absent take "asc", for "x\"y" take absent"#
         )
     );
 }
@@ -85,7 +85,7 @@ fn long_lists_are_cut_and_counted() {
     let test = Constraint { key: "k".into(), test: Test::OneOf(values.clone()) };
     assert_eq!(constraint_text(&test), r#"k is "0", "1", "2", "3", "4", "5" or one of 3 more"#);
     let classes = Operation::Classes(values.into_iter().map(|v| (Some(v), Some("x".into()))).collect());
-    assert!(operation_text("k", &classes).ends_with(r#""5" for "x" and 3 more"#));
+    assert!(operation_text("k", &classes).ends_with(r#"for "5" take "x" and 3 more"#));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_trace_reads_from_top_to_bottom() {
                query sid= "7"
   rule 1       0123456789abcdef everywhere: ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]
                fired: query sid= "7" -> absent
-               stopped by: no query sid=
+               would be stopped by: no query sid=
                or by 10 more URLs of other clusters in the data, or `undust rules disable 0123456789abcdef`
                seen as one page: http://a.example/?sid=1
                             and: http://a.example/?sid=2

@@ -24,6 +24,7 @@ pub mod overrides;
 pub mod packed;
 mod params;
 pub mod published;
+pub mod saved;
 mod seal;
 pub mod shared;
 pub mod spans;

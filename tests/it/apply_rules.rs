@@ -425,16 +425,16 @@ fn a_trace_tells_what_each_rule_did() {
                query sid= "1"
   rule 1       rule0 everywhere: ignore query sid= (left out)EVIDENCE
                fired: query sid= "1" -> absent
-               stopped by: no query sid=
+               would be stopped by: no query sid=
                or by 1 more URL of other clusters in the data, or `undust rules disable rule0`
   rule 2       rule1 everywhere: ignore scheme (becomes "https")EVIDENCE
                fired: scheme "http" -> "https"
-               stopped by: 1 more URL of other clusters in the data, or `undust rules disable rule1`
-  rule 3       rule2 where query do= is "login": take host "b.a.example" for "a.example"EVIDENCE
+               would be stopped by: 1 more URL of other clusters in the data, or `undust rules disable rule1`
+  rule 3       rule2 where query do= is "login": for host "b.a.example" take "a.example"EVIDENCE
                stopped: query do= is absent, the rule asks that query do= is "login"
   rule 4       rule3 everywhere: drop "www." from hostEVIDENCE
                fired: host "www.a.example" -> "a.example"
-               stopped by: 1 more URL of other clusters in the data, or `undust rules disable rule3`
+               would be stopped by: 1 more URL of other clusters in the data, or `undust rules disable rule3`
   canonical    https://a.example/seen
 "#;
     assert_eq!(

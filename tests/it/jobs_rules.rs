@@ -143,12 +143,108 @@ fn diff_tells_rules_gained_lost_and_changed_and_counts_the_urls_that_change() {
     let back = run(job(&folder, &["rules", "diff", "rules", "old"])).done();
     assert!(back.contains("gained  ") && back.contains("query sort="), "{back}");
     let none = run(job(&folder, &["rules", "diff", "old", "old", "--urls", "urls.txt"])).done();
-    assert_eq!(none, "0 sites differ: 0 rules gained, 0 lost, 0 changed\n0 of 60 URLs get another canonical URL\n");
-    // More of the same evidence is a change, not a loss.
+    assert_eq!(none, "0 of 60 URLs get another canonical URL\n0 sites differ: 0 rules gained, 0 lost, 0 changed\n");
+    // What changes for URLs comes first; for programs it is one object.
+    assert!(text.starts_with("30 of 60 URLs get another canonical URL\n"), "{text}");
+    let json = run(job(&folder, &["rules", "diff", "old", "rules", "--urls", "urls.txt", "--json"])).done();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["urls"]["changed"], &json["urls"]["urls"]), (&30.into(), &60.into()));
+    assert_eq!(json["urls"]["examples"].as_array().unwrap().len(), 10);
+    assert_eq!(json["totals"]["lost"], json["sites"][0]["lost"].as_array().unwrap().len());
+    let sort = |rule: &serde_json::Value| rule["operations"].to_string().contains("query sort=");
+    assert!(json["sites"][0]["lost"].as_array().unwrap().iter().any(sort), "{json}");
+    // More of the same evidence changes nothing for URLs: it is shown only where it is asked for.
     std::fs::remove_dir_all(folder.path("rules")).unwrap();
     learn(&folder, &records(80, 0..0), &[]);
     let more = run(job(&folder, &["rules", "diff", "old", "rules"])).done();
-    assert!(more.contains("  changed ") && more.contains(" 0 lost"), "{more}");
+    assert!(more.contains(" 0 rules gained, 0 lost, 0 changed") && !more.contains("[good"), "{more}");
+    assert!(more.contains("changed in their counts alone (--all shows them)"), "{more}");
+    let all = run(job(&folder, &["rules", "diff", "old", "rules", "--all"])).done();
+    assert!(all.contains("  counts  ") && all.contains("[good "), "{all}");
+    // A rule that is disabled is a rule lost.
+    let (id, _) = rule(&folder, "query sort=").expect("a rule");
+    run(folder_rules(&folder, "disable", &[&id, "--reason", "x"])).done();
+    let disabled = run(job(&folder, &["rules", "diff", "old", "rules"])).done();
+    assert!(disabled.contains(&format!("  lost    {id} ")), "{disabled}");
+}
+
+#[test]
+fn ids_may_be_cut_short_and_the_rule_is_printed() {
+    let folder = empty();
+    learn(&folder, &records(60, 0..0), &[]);
+    let (id, _) = rule(&folder, "query sid=").expect("a rule for sid");
+    let told = run(folder_rules(&folder, "disable", &[&id[..6], "--reason", "two carts"])).done();
+    assert!(told.starts_with(&format!("{id} ")) && told.contains("query sid="), "{told}");
+    assert!(told.contains("[good ") && told.ends_with("  DISABLED: two carts\n"), "{told}");
+    assert_eq!(normalized(&folder, WITH_SID, &[]), WITH_SID);
+    let told = run(folder_rules(&folder, "enable", &[&id[..4]])).done();
+    assert!(told.starts_with(&format!("{id} ")) && told.contains("query sid="), "{told}");
+    assert_ne!(normalized(&folder, WITH_SID, &[]), WITH_SID);
+    let short = run(folder_rules(&folder, "disable", &[&id[..3], "--reason", "x"])).failed(2);
+    assert!(short.contains("at least 4 digits"), "{short}");
+    // Two ids that start alike, and one of them in full.
+    let text = std::fs::read_to_string(folder.path("rules/rules.jsonl")).unwrap();
+    let file = undust::io::rules::RuleFile::open(&folder.path("rules"), false).unwrap();
+    let other = file.sites[0].rules.iter().find(|rule| rule.id != id).expect("another rule");
+    let alike = format!("{}{}", &id[..8], "0".repeat(8));
+    let unsealed = unsealed_lines(&text).replace(&other.id, &alike);
+    folder.write("rules/rules.jsonl", unsealed.as_bytes());
+    let told = run(folder_rules(&folder, "disable", &[&id[..5], "--reason", "x"])).failed(2);
+    assert!(told.contains(&id) && told.contains(&alike) && told.contains("give more digits"), "{told}");
+    run(folder_rules(&folder, "disable", &[&alike, "--reason", "x"])).done();
+}
+
+/// A rule file without the checks of its lines, as one that was edited by hand.
+fn unsealed_lines(text: &str) -> String {
+    let line = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line.as_object_mut().unwrap().remove("check");
+        line.to_string() + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
+/// URLs that two rules move: `sid` and `sort`, each alone and both.
+#[test]
+fn list_counts_each_url_once_and_says_what_a_disabled_rule_costs() {
+    let folder = empty();
+    let mut records = records(60, 0..0);
+    for i in 0..60 {
+        for sid in 0..3 {
+            records.push_str(&format!("http://www.shop.example/list/{i}?sid={sid}a&sort=up\tlist {i}\n"));
+        }
+    }
+    learn(&folder, &records, &[]);
+    let urls: Vec<&str> = records.lines().map(|line| line.split_once('\t').unwrap().0).collect();
+    folder.write("urls.txt", urls.join("\n").as_bytes());
+    let saved = || {
+        let text = std::fs::read(folder.path("urls.txt")).unwrap();
+        let out = run_with(job(&folder, &["normalize", "-q", "--rules", "rules"]), &text).done();
+        urls.len() as i64 - out.lines().collect::<std::collections::BTreeSet<_>>().len() as i64
+    };
+    let listed = |more: &[&str]| -> i64 {
+        let text = run(folder_rules(&folder, "list", more)).done();
+        let line = text.lines().next().unwrap();
+        assert!(line.contains(" saved, "), "{line}");
+        line.split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    // As `learn` counted, and on a list: what `normalize` does.
+    assert_eq!((listed(&[]), listed(&["--urls", "urls.txt"])), (saved(), saved()));
+    let text = run(folder_rules(&folder, "list", &["--urls", "urls.txt", "--output", "jsonl"])).done();
+    let rules: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let good: u64 = rules.iter().map(|rule| rule["evidence"]["good"].as_u64().unwrap()).sum();
+    assert!(good > saved() as u64, "rules overlap: {good}");
+    for rule in &rules {
+        let (id, all) = (rule["id"].as_str().unwrap(), saved());
+        run(folder_rules(&folder, "disable", &[id, "--reason", "a trial"])).done();
+        assert_eq!(rule["saves"].as_i64().unwrap(), all - saved(), "{rule}");
+        assert_eq!(listed(&["--urls", "urls.txt"]), saved());
+        let text = run(folder_rules(&folder, "list", &[])).done();
+        assert!(!text.lines().next().unwrap().contains("saved"), "a number that no longer holds: {text}");
+        run(folder_rules(&folder, "enable", &[id])).done();
+        assert_eq!(saved(), all, "enabled again");
+    }
+    assert!(rules.iter().any(|rule| rule["saves"].as_i64() > Some(50)), "{text}");
 }
 
 #[test]
