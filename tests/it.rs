@@ -25,6 +25,8 @@ mod ciff_memory;
 mod ciff_support;
 #[path = "it/cluster_jobs.rs"]
 mod cluster_jobs;
+#[path = "it/cluster_launch.rs"]
+mod cluster_launch;
 #[path = "it/cluster_learn.rs"]
 mod cluster_learn;
 #[path = "it/cluster_mesh.rs"]

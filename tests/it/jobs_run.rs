@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use undust::rules::file::{self, Header, InputCounts};
 use undust::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, RuleSet, SiteRules, Test};
@@ -57,6 +58,23 @@ pub fn undust(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_undust"));
     command.args(arguments);
     command
+}
+
+/// Sends a signal, by its name.
+#[track_caller]
+pub fn signal(name: &str, pid: u32) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().expect("a kill command");
+    assert!(sent.success(), "{name} to {pid}");
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < until, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Runs to the end with nothing on standard input.
