@@ -1,7 +1,6 @@
 //! `undust compare`: all methods under one protocol, to tables.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,9 +11,10 @@ use undust::baselines::protocol::Plan;
 use undust::baselines::results::Protocol;
 use undust::baselines::{Name, Setup};
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
-use undust::io::output::atomic_write;
+use undust::io::output::Existing;
+use undust::io::{IoError, OutputDir};
 use undust::model::shown::Page;
-use undust::report::tables;
+use undust::report::{page, tables};
 use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
 use undust::site::Stage;
@@ -26,6 +26,7 @@ use crate::inputs::{Inputs, all_tallies};
 use crate::labels::parse_base;
 use crate::messages::{say, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
+use crate::report::REPORT;
 use crate::source::{Counted, Shards};
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
@@ -167,9 +168,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         plan.setup.server = Some(server.clone());
     }
     let shards = args.records.find_with(args.log_base.as_deref())?;
-    if args.cluster.process() == 0 {
-        prepare(&args.out)?;
-    }
+    let out = if args.cluster.process() == 0 { Some(prepare(&args.out)?) } else { None };
     let began = Instant::now();
     let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.sites, args.reading.line_limit)));
     let job = Job {
@@ -193,15 +192,21 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         workers: job.workers,
         facts: args.sizes,
     });
-    together(mesh.as_deref(), || part(&args, &job, source, mesh.as_ref()))?;
+    together(mesh.as_deref(), || part(&args, &job, source, out, mesh.as_ref()))?;
     if let Some(server) = server.filter(|_| !args.reading.quiet.is_set()) {
         say(server.asked());
     }
     Ok(())
 }
 
-/// This process's part.
-fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Mesh>>) -> Result<(), Failure> {
+/// This process's part; `out` is at process 0.
+fn part(
+    args: &CompareArgs,
+    job: &Job,
+    source: Arc<Shards>,
+    out: Option<OutputDir>,
+    mesh: Option<&Arc<Mesh>>,
+) -> Result<(), Failure> {
     let compared = compare::run(job, source.clone(), mesh).map_err(|error| match error {
         CompareError::Workers(error) => lost(error),
         CompareError::Mesh(error) => ClusterError::Mesh(error).into_failure(),
@@ -211,19 +216,18 @@ fn part(args: &CompareArgs, job: &Job, source: Arc<Shards>, mesh: Option<&Arc<Me
     if let Some(mesh) = mesh {
         rejects = all_rejects(mesh, &rejects).map_err(ClusterError::into_failure)?;
         tally = all_tallies(mesh, &tally).map_err(ClusterError::into_failure)?;
-        if mesh.process() > 0 {
-            // Process 0 has the result; this one ends well once it is written.
-            return mesh.broadcast(Vec::new()).map(drop).map_err(|error| ClusterError::Mesh(error).into_failure());
-        }
     }
-    if tally.labelled() == 0 && !args.sizes {
+    // At process 0 alone: the others learn why it fails.
+    if out.is_some() && tally.labelled() == 0 && !args.sizes {
         let inputs = Inputs { shards: &source.shards, forced: args.records.forced(), tally: &tally, rejects: &rejects };
         return Err(inputs.no_labels("there is nothing to compare by"));
     }
-    let text = write(&args.out, &compared)?;
+    let text = out.map(|out| write(out, &compared)).transpose()?;
     if let Some(mesh) = mesh {
+        // Process 0 has the result; the others end well once it is written.
         mesh.broadcast(Vec::new()).map_err(|error| ClusterError::Mesh(error).into_failure())?;
     }
+    let Some(text) = text else { return Ok(()) };
     if !args.reading.quiet.is_set() {
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
         let (sites, rejected, seconds) = (comparison.sites.len(), rejects.total(), (job.clock)());
@@ -307,18 +311,18 @@ fn read_hosts(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// The folder, made where it is not there; refused where it holds anything.
-pub fn prepare(out: &Path) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(crate::failure::Exit::Failed, format!("{}: {error}", out.display()));
-    std::fs::create_dir_all(out).map_err(failed)?;
-    if std::fs::read_dir(out).map_err(failed)?.next().is_some() {
-        return Err(Failure::usage(format!("{} is not empty: name another folder", out.display())));
-    }
-    Ok(())
+fn prepare(out: &Path) -> Result<OutputDir, Failure> {
+    OutputDir::create(out, Existing::Refuse).map_err(|error| match error {
+        IoError::NotEmpty { path, .. } => {
+            Failure::usage(format!("{} is not empty: name another folder", path.display()))
+        }
+        error => error.into(),
+    })
 }
 
 /// Writes all files and gives the text of the tables.
-fn write(out: &Path, compared: &Compared) -> Result<Page, Failure> {
-    let file = |name: &str, text: &str| atomic_write(&out.join(name), |file| file.write_all(text.as_bytes()));
+fn write(mut out: OutputDir, compared: &Compared) -> Result<Page, Failure> {
+    let mut file = |name: &str, text: &str| out.write(name, |file| file.write_all(text.as_bytes()));
     let Compared { comparison, times, .. } = compared;
     file("comparison.json", &(serde_json::to_string(comparison)? + "\n"))?;
     file("times.json", &(serde_json::to_string(times)? + "\n"))?;
@@ -333,7 +337,7 @@ fn write(out: &Path, compared: &Compared) -> Result<Page, Failure> {
     }
     file("tables.txt", text.as_str())?;
     text.append(&tables::times(times, &comparison.methods).text());
-    crate::report::write(out)?;
-    file("_SUCCESS", "")?;
+    file(REPORT, &page::html(comparison, Some(times)))?;
+    out.finish()?;
     Ok(text)
 }

@@ -351,7 +351,8 @@ fn write_map(done: Compressed, file: PendingFile, path: &Path) -> Result<(), Fai
         let survivor = done.map.survivor_of(old);
         file.push(Fate { old, new: done.map.new_of(survivor), survivor, canonical }).map_err(failed)?;
     }
-    Ok(file.finish().map_err(failed)?.commit()?)
+    file.finish().map_err(failed)?.commit()?;
+    Ok(())
 }
 
 /// What was done, for people.

@@ -17,6 +17,7 @@ use undust::model::SiteBy;
 use undust::runtime::mesh::{Mesh, MeshError};
 use undust::runtime::progress::Progress;
 use undust::runtime::workers::WorkersError;
+use undust::temporary::{TemporaryFile, TemporaryFolder};
 
 /// What the records are and what tells which pages are alike.
 #[derive(Args, Debug, Clone)]
@@ -111,7 +112,7 @@ impl<'a> Means<'a> {
 pub struct Found {
     pub shards: Vec<Shard>,
     /// Holds what came on standard input until it is dropped.
-    _spooled: Option<tempfile::NamedTempFile>,
+    _spooled: Option<TemporaryFile>,
 }
 
 /// Shards whose records have labels.
@@ -123,7 +124,7 @@ pub struct Labelled {
     /// What was counted when the labelled records were read after that.
     pub tally: Tally,
     /// Holds the shards until it is dropped.
-    _folder: Option<tempfile::TempDir>,
+    _folder: Option<TemporaryFolder>,
 }
 
 impl Labelled {
@@ -199,7 +200,7 @@ impl RecordArgs {
             means.tell(|| survey.text(choice));
         }
         let Some(by) = choice.by() else { return Ok(None) };
-        let folder = tempfile::Builder::new().prefix("undust-clusters-").tempdir_in(means.scratch);
+        let folder = TemporaryFolder::within(means.scratch, "undust-clusters-");
         let folder = folder.map_err(write_failed(means.scratch)).map_err(source)?;
         let local = means.mesh.filter(|_| means.local).map(|mesh| mesh.process() * means.workers);
         let parts = Parts::new(shards.to_vec(), means.reading.line_limit, folder.path(), local, means.workers);
@@ -222,7 +223,7 @@ pub struct Unlabelled {
     parts: Parts,
     /// The run.
     pub run: Arc<Clustering>,
-    folder: tempfile::TempDir,
+    folder: TemporaryFolder,
 }
 
 impl Unlabelled {

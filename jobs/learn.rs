@@ -213,7 +213,7 @@ fn learn(
         _ => Existing::Refuse,
     };
     let writes = mesh.is_none_or(|mesh| mesh.process() == 0);
-    let out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
+    let mut out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
     // Waits for process 0, which has made the folder ready.
     let journal = match mesh.is_some() || args.resume {
         true => {
@@ -265,7 +265,7 @@ fn learn(
         journal.into_iter().for_each(LearnedSites::remove);
         return Err(error);
     }
-    if let Some(out) = &out {
+    if let Some(out) = &mut out {
         let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
         let summary = Summary::new(plan, &learned, counts);
         write(out, plan, args, &learned, &summary, &rejects)?;
@@ -348,7 +348,7 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
 
 /// Writes the files of the result; `_SUCCESS` is for later.
 fn write(
-    out: &OutputDir,
+    out: &mut OutputDir,
     plan: &Plan,
     args: &LearnArgs,
     learned: &Learned,

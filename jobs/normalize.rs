@@ -11,7 +11,6 @@ use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
 use undust::io::detect;
 use undust::io::output::PendingFile;
-use undust::io::rules::open_seen;
 use undust::io::shards::{self, Format};
 use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canonicalize_lines};
 use undust::rules::{Flight, RuleSet};
@@ -154,7 +153,7 @@ fn canonicalize(
         current = None;
     };
     let asked = args.only_seen || matches!(args.output, Output::Jsonl);
-    let filter = if asked { open_seen(args.rules.path())? } else { None };
+    let filter = if asked { args.rules.seen()? } else { None };
     let options = LineOptions {
         format: args.output.into(),
         max_line: args.line_limit,
@@ -233,7 +232,10 @@ impl Sink {
     fn finish(self) -> Result<(), Failure> {
         match self {
             Sink::Stdout => Ok(()),
-            Sink::File(file, _) => Ok(file.commit()?),
+            Sink::File(file, _) => {
+                file.commit()?;
+                Ok(())
+            }
         }
     }
 }

@@ -1,11 +1,10 @@
 //! `undust report`: the page of a comparison, from its folder.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use undust::baselines::results::{Comparison, Times, VERSION};
-use undust::io::output::atomic_write;
+use undust::io::output::{Amendment, ResultFolder};
 use undust::report::page;
 
 use crate::failure::Failure;
@@ -19,22 +18,28 @@ pub struct ReportArgs {
     /// Folder that `undust compare` wrote.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
+    /// Takes the folder of a comparison that failed or is still going (it holds no _SUCCESS).
+    #[arg(long)]
+    allow_partial: bool,
     #[command(flatten)]
     quiet: Quiet,
 }
 
+/// Name of the page in the folder of a comparison.
+pub const REPORT: &str = "report.html";
+
 /// Runs the job.
 pub fn run(args: ReportArgs) -> Result<(), Failure> {
-    let path = write(&args.dir)?;
-    args.quiet.say(format_args!("wrote {}", path.display()));
-    Ok(())
-}
-
-/// Writes `report.html` into `dir`.
-pub fn write(dir: &Path) -> Result<PathBuf, Failure> {
-    let comparison: Comparison = read(dir, "comparison.json")?.ok_or_else(|| {
+    let dir = &args.dir;
+    let none = || {
         Failure::usage(format!("{} holds no comparison.json: name a folder that `undust compare` wrote", dir.display()))
-    })?;
+    };
+    if !dir.join("comparison.json").exists() {
+        return Err(none());
+    }
+    let mut amendment = Amendment::begin(dir)?;
+    let folder = ResultFolder::open(dir, args.allow_partial)?;
+    let comparison: Comparison = read(&folder, "comparison.json")?.ok_or_else(none)?;
     if comparison.version != VERSION {
         return Err(Failure::usage(format!(
             "{}: comparison.json has version {}, this program reads version {VERSION}: compare again",
@@ -42,21 +47,17 @@ pub fn write(dir: &Path) -> Result<PathBuf, Failure> {
             comparison.version
         )));
     }
-    let times: Option<Times> = read(dir, "times.json")?;
-    let path = dir.join("report.html");
-    atomic_write(&path, |file| file.write_all(page::html(&comparison, times.as_ref()).as_bytes()))?;
-    Ok(path)
+    let times: Option<Times> = read(&folder, "times.json")?;
+    amendment.write(REPORT, |file| file.write_all(page::html(&comparison, times.as_ref()).as_bytes()))?;
+    args.quiet.say(format_args!("wrote {}", dir.join(REPORT).display()));
+    Ok(())
 }
 
-/// A file of `dir`; `None` where it is not there.
-fn read<T: serde::de::DeserializeOwned>(dir: &Path, name: &str) -> Result<Option<T>, Failure> {
-    let path = dir.join(name);
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
-    };
-    match serde_json::from_slice(&text) {
+/// A file of the folder; `None` where it is not there.
+fn read<T: serde::de::DeserializeOwned>(folder: &ResultFolder, name: &str) -> Result<Option<T>, Failure> {
+    let Some(file) = folder.file(name)? else { return Ok(None) };
+    let path = file.path().to_owned();
+    match serde_json::from_slice(&file.read_all()?) {
         Ok(value) => Ok(Some(value)),
         Err(error) => Err(Failure::usage(format!("{} is damaged ({error}): compare again", path.display()))),
     }

@@ -1,5 +1,5 @@
 //! `undust rules`: what was learned, in readable form; disabling and enabling; differences; compiled rules; the set of
-//! seen URLs.
+//! seen URLs; sealing after a change by hand.
 
 #[path = "rules/compile.rs"]
 mod compile;
@@ -9,8 +9,10 @@ mod diff;
 mod list;
 #[path = "rules/overrule.rs"]
 mod overrule;
+#[path = "rules/seal.rs"]
+mod seal;
 #[path = "rules/seen.rs"]
-pub mod seen;
+mod seen;
 
 use std::path::Path;
 
@@ -26,7 +28,7 @@ use crate::failure::Failure;
 use crate::messages::show as print_page;
 use crate::rules_dir::RulesDir;
 
-/// Lists, shows, disables, enables, compares and compiles rules.
+/// Lists, shows, disables, enables, compares, compiles and seals rules.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct RulesArgs {
@@ -43,6 +45,7 @@ enum What {
     Diff(diff::DiffArgs),
     Compile(compile::CompileArgs),
     Seen(seen::SeenArgs),
+    Seal(seal::SealArgs),
 }
 
 /// All that is known of a rule or of the rules of a site: scope, operations, evidence, example pairs, what would stop it.
@@ -65,6 +68,7 @@ pub fn run(args: RulesArgs) -> Result<(), Failure> {
         What::Diff(args) => diff::run(args),
         What::Compile(args) => compile::run(args),
         What::Seen(args) => seen::run(args),
+        What::Seal(args) => seal::run(args),
     }
 }
 

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use undust::io::rules::{LeanFile, RuleFile, read_overrides};
+use undust::io::rules::{LeanFile, RuleFile, open_seen, read_overrides};
 use undust::model::hash128;
 use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
 use undust::rules::file::Header;
+use undust::rules::filter::SeenFilter;
 use undust::rules::overrides::Overrides;
 
 use crate::cluster::digest_of;
@@ -81,6 +82,11 @@ impl RulesDir {
             file.overrides = overrides;
         }
         Ok(if self.too_old(&file.header)? { None } else { Some(file) })
+    }
+
+    /// The set of seen canonical URLs beside them, where there is one.
+    pub fn seen(&self) -> Result<Option<SeenFilter>, Failure> {
+        Ok(open_seen(&self.rules, self.allow_partial)?)
     }
 
     /// The overrides that are named here.

@@ -117,7 +117,7 @@ pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     let options = options(&args);
     let sites = synth::plan(&options)?;
-    files::prepare(&args.out, args.overwrite)?;
+    let _lock = files::prepare(&args.out, args.overwrite)?;
     let job = Job { args: &args, sites: &sites };
     let units = if args.per_site { sites.len() } else { args.shards as usize };
     super::messages::say(format_args!(

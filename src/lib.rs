@@ -8,6 +8,7 @@
 //! In reading order. Each line uses only lines above it, except where it says so.
 //!
 //! - `model`: ids and small types that all share; records in columns; hashes that never change.
+//! - `temporary`: files and folders that are removed when the run ends, by a signal too.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
 //! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host.
 //! - `rules`: the one rule type, its file format, the compiled applier and its file, explanations.
@@ -35,7 +36,8 @@
 //! - ★ Dependencies point one way, as in the map. `dataflow` does not import `io`: it takes record iterators and
 //!   returns collections; `jobs` joins the two.
 //! - ★ No timely and no differential outside `dataflow` and `runtime`.
-//! - ★ No files, sockets or clocks outside `io`, `runtime`, `spill` and `jobs`; no environment and no processes either.
+//! - ★ No files, sockets or clocks outside `temporary`, `io`, `runtime`, `spill` and `jobs`; no environment and no processes
+//!   either outside the last four.
 //!   Learning, applying and evaluating are functions of their arguments.
 //! - ★ No clap outside `jobs`.
 //! - ★ No printing outside `jobs/messages.rs` and `runtime/progress.rs`. Results go to standard output, all else to standard
@@ -63,4 +65,5 @@ pub mod runtime;
 pub mod site;
 pub mod spill;
 pub mod synth;
+pub mod temporary;
 pub mod url;

@@ -4,7 +4,7 @@
 //! the label of its site, where it redirects to, what it declares as canonical. Records travel in columns: one buffer
 //! of bytes and one list of offsets a batch, never one allocation a record.
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_64_with_seed, xxh3_128};
 
 mod facts;
 pub mod shown;
@@ -150,9 +150,42 @@ pub fn hash128(bytes: &[u8]) -> u128 {
     xxh3_128(bytes)
 }
 
+/// [`hash128`] of bytes that come in pieces; the cuts between them do not count.
+#[derive(Clone, Default)]
+pub struct Hasher128(Xxh3Default);
+
+impl Hasher128 {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all bytes so far.
+    pub fn hash(&self) -> u128 {
+        self.0.digest128()
+    }
+}
+
+impl std::fmt::Debug for Hasher128 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Hasher128({:032x})", self.hash())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hash_of_pieces_is_that_of_the_whole() {
+        let bytes: Vec<u8> = (0..5000u32).map(|n| n as u8).collect();
+        for cut in [0, 1, 255, 256, 1024, 4999] {
+            let mut hasher = Hasher128::default();
+            hasher.update(&bytes[..cut]);
+            hasher.update(&bytes[cut..]);
+            assert_eq!(hasher.hash(), hash128(&bytes));
+        }
+    }
 
     #[test]
     fn a_batch_gives_back_what_was_pushed() {

@@ -75,6 +75,8 @@ mod jobs_learn_faults;
 mod jobs_mistakes;
 #[path = "it/jobs_normalize.rs"]
 mod jobs_normalize;
+#[path = "it/jobs_result.rs"]
+mod jobs_result;
 #[path = "it/jobs_rules.rs"]
 mod jobs_rules;
 #[path = "it/jobs_run.rs"]

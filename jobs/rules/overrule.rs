@@ -1,8 +1,10 @@
 //! `undust rules disable` and `enable`: what people decide about rules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use undust::io::IoError;
+use undust::io::output::FolderLock;
 use undust::io::rules::{RuleFile, overrides_file, read_overrides, write_overrides};
 use undust::model::shown::Page;
 use undust::rules::SiteRules;
@@ -59,6 +61,7 @@ pub fn disable(args: DisableArgs) -> Result<(), Failure> {
     let file = RuleFile::open(&args.named.rules, true)?;
     let (site, rule) = args.named.find(candidates(&file.sites), "no such rule; `undust rules list` shows them")?;
     let path = overrides_file(&args.named.rules)?;
+    let _lock = lock(&path)?;
     let mut overrides = read_overrides(&path)?;
     overrides.disable(&site, &rule, &args.reason);
     write_overrides(&path, &overrides)?;
@@ -70,6 +73,7 @@ pub fn disable(args: DisableArgs) -> Result<(), Failure> {
 /// Enables the rule.
 pub fn enable(args: EnableArgs) -> Result<(), Failure> {
     let path = overrides_file(&args.named.rules)?;
+    let _lock = lock(&path)?;
     let mut overrides = read_overrides(&path)?;
     let disabled = overrides.iter().map(|Override { site, rule, .. }| (site, rule));
     let (site, rule) = args.named.find(disabled, &format!("not disabled; {} lists what is", path.display()))?;
@@ -79,6 +83,11 @@ pub fn enable(args: EnableArgs) -> Result<(), Failure> {
     echo(&file.sites, &site, &rule, "")?;
     say(format!("{rule} of {site} is enabled: {}", path.display()));
     Ok(())
+}
+
+/// The lock of the folder that the overrides file is in: two changes at a time would lose one.
+fn lock(overrides: &Path) -> Result<FolderLock, IoError> {
+    FolderLock::take(overrides.parent().unwrap_or(Path::new("")))
 }
 
 /// What can be disabled: site and id of each rule, and of what stands for more than one.

@@ -1,12 +1,12 @@
 //! `undust rules seen`: the set of canonical URLs that a crawl met, beside the rules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use clap::Args;
-use undust::io::output::atomic_write;
-use undust::io::rules::seen_file;
+use undust::io::output::Amendment;
+use undust::io::rules::{SEEN_FILE, seen_file};
 use undust::io::{Rejects, ShardReader, shards};
 use undust::model::{RecordBatch, hash64};
 use undust::rules::filter::SeenFilter;
@@ -36,6 +36,9 @@ pub struct SeenArgs {
 
 /// Runs the job.
 pub fn run(args: SeenArgs) -> Result<(), Failure> {
+    let path = seen_file(args.rules.path())?;
+    // Locked from here on, so that the set belongs to these rules.
+    let mut amendment = Amendment::begin(path.parent().unwrap_or(Path::new("")))?;
     let rules = args.rules.open()?;
     let shards = shards::find(&args.inputs, &shards::Options::default())?;
     let mut pace = Pace::new("rules seen", "records", args.reading.quiet);
@@ -52,8 +55,7 @@ pub fn run(args: SeenArgs) -> Result<(), Failure> {
     }
     let filter = SeenFilter::build(hashes)?;
     let bytes = filter.to_bytes();
-    let path = seen_file(args.rules.path())?;
-    atomic_write(&path, |file| file.write_all(&bytes))?;
+    amendment.write(SEEN_FILE, |file| file.write_all(&bytes))?;
     if !args.reading.quiet.is_set() {
         let each = bytes.len() as f64 / filter.len().max(1) as f64;
         say(format!(

@@ -4,6 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use undust::io::IoError;
+use undust::io::output::{FolderLock, LOCK};
+use undust::temporary::{TemporaryFile, is_partial_name};
+
 /// Compression of the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Compress {
@@ -45,6 +49,9 @@ pub enum Error {
         /// The name.
         found: String,
     },
+    /// The folder cannot be locked.
+    #[error(transparent)]
+    Lock(#[from] IoError),
     /// A file or folder that cannot be read or written.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
@@ -61,17 +68,16 @@ fn because<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> 
     move |source| Error::Io { what, path: path.to_owned(), source }
 }
 
-/// Ends the names of files that are not complete.
-const PARTIAL: &str = ".partial";
-
-/// Makes an empty folder of `folder`. With `overwrite`, removes what an earlier run left there, manifest first; other
-/// files stop it before anything is removed.
-pub fn prepare(folder: &Path, overwrite: bool) -> Result<(), Error> {
+/// Makes an empty folder of `folder` and locks it. With `overwrite`, removes what an earlier run left there, manifest
+/// first; other files stop it before anything is removed.
+pub fn prepare(folder: &Path, overwrite: bool) -> Result<FolderLock, Error> {
     fs::create_dir_all(folder).map_err(because("create", folder))?;
+    let lock = FolderLock::take(folder)?;
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(because("read", folder))? {
         names.push(entry.map_err(because("read", folder))?.file_name().to_string_lossy().into_owned());
     }
+    names.retain(|name| name != LOCK);
     names.sort();
     let folder_of = || folder.to_owned();
     match names.iter().find(|name| !is_ours(name)) {
@@ -86,12 +92,17 @@ pub fn prepare(folder: &Path, overwrite: bool) -> Result<(), Error> {
         let path = folder.join(name);
         fs::remove_file(&path).map_err(because("remove", &path))?;
     }
-    Ok(())
+    Ok(lock)
 }
 
 /// A name that this job writes.
 fn is_ours(name: &str) -> bool {
-    let name = name.strip_suffix(PARTIAL).unwrap_or(name);
+    let partial = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial")).and_then(|name| {
+        let of = name.rsplit_once('.')?.0;
+        is_partial_name(&format!(".{name}.partial"), of).then_some(of)
+    });
+    // Releases up to 0.1.0 wrote under the name with `.partial` behind it.
+    let name = partial.or(name.strip_suffix(".partial")).unwrap_or(name);
     let fixed = ["_manifest.json", "_truth_rules.json", "_truth.tsv.gz"];
     let numbered = |prefix: &str| {
         let tail = name.strip_prefix(prefix)?;
@@ -117,20 +128,19 @@ enum Out {
 pub struct Sink {
     out: Out,
     path: PathBuf,
-    partial: PathBuf,
+    partial: TemporaryFile,
 }
 
 impl Sink {
     /// Begins a file.
     pub fn create(folder: &Path, name: &str, compress: Compress) -> Result<Sink, Error> {
         let path = folder.join(name);
-        let partial = folder.join(format!("{name}{PARTIAL}"));
-        let file = File::create(&partial).map_err(because("create", &partial))?;
+        let (file, partial) = TemporaryFile::beside(&path).map_err(because("create", &path))?;
         let file = BufWriter::with_capacity(1 << 18, file);
         let out = match compress {
             Compress::None => Out::Plain(file),
             Compress::Gzip => Out::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(3))),
-            Compress::Zstd => Out::Zstd(zstd::Encoder::new(file, 3).map_err(because("compress", &partial))?),
+            Compress::Zstd => Out::Zstd(zstd::Encoder::new(file, 3).map_err(because("compress", partial.path()))?),
         };
         Ok(Sink { out, path, partial })
     }
@@ -142,7 +152,7 @@ impl Sink {
             Out::Gzip(out) => out.write_all(bytes),
             Out::Zstd(out) => out.write_all(bytes),
         };
-        result.map_err(because("write", &self.partial))
+        result.map_err(because("write", self.partial.path()))
     }
 
     /// Completes the file under its name; its bytes on disk.
@@ -154,10 +164,10 @@ impl Sink {
             Out::Zstd(out) => out.finish(),
         };
         let file = buffered.and_then(|b| b.into_inner().map_err(io::IntoInnerError::into_error));
-        let file = file.map_err(because("write", &partial))?;
-        file.sync_all().map_err(because("sync", &partial))?;
-        let bytes = file.metadata().map_err(because("read", &partial))?.len();
-        fs::rename(&partial, &path).map_err(because("rename", &partial))?;
+        let file = file.map_err(because("write", partial.path()))?;
+        file.sync_all().map_err(because("sync", partial.path()))?;
+        let bytes = file.metadata().map_err(because("read", partial.path()))?.len();
+        partial.persist(&path).map_err(because("rename", &path))?;
         Ok(bytes)
     }
 }
@@ -183,7 +193,7 @@ pub fn join(folder: &Path, parts: usize, name: &str) -> Result<(), Error> {
 pub fn write_json(folder: &Path, name: &str, value: &serde_json::Value) -> Result<(), Error> {
     let mut sink = Sink::create(folder, name, Compress::None)?;
     let text = serde_json::to_vec_pretty(value).map_err(io::Error::from);
-    let mut text = text.map_err(because("write", &sink.partial))?;
+    let mut text = text.map_err(because("write", sink.partial.path()))?;
     text.push(b'\n');
     sink.write(&text)?;
     sink.finish().map(drop)

@@ -272,10 +272,12 @@ struct SeenUrls(SeenFilter);
 
 #[pymethods]
 impl SeenUrls {
-    /// Opens the set beside the rules at this path; None where there is none.
+    /// Opens the set beside the rules at this path; None where there is none. RulesError where it is not as _SUCCESS in
+    /// the folder says.
     #[staticmethod]
-    fn open(path: PathBuf) -> PyResult<Option<SeenUrls>> {
-        Ok(open_seen(&path).map_err(refused)?.map(SeenUrls))
+    #[pyo3(signature = (path, *, allow_partial = false))]
+    fn open(path: PathBuf, allow_partial: bool) -> PyResult<Option<SeenUrls>> {
+        Ok(open_seen(&path, allow_partial).map_err(refused)?.map(SeenUrls))
     }
 
     fn __contains__(&self, url: &str) -> bool {

@@ -61,6 +61,11 @@ def test_rules_are_reloaded_and_disabled_ones_do_not_act(folder: Path, expected:
 
 
 def test_faulty_rules_are_refused_with_a_way_out(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "rules.jsonl").read_bytes()
+    (folder / "rules.jsonl").write_bytes(text + b"\n")
+    with pytest.raises(RulesError, match="undust rules seal"):
+        RuleSet.open(folder)
+    (folder / "rules.jsonl").write_bytes(text)
     (folder / "_SUCCESS").unlink()
     with pytest.raises(RulesError, match="_SUCCESS"):
         RuleSet.open(folder)

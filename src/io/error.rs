@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::compression::Compression;
+use super::output::Stamp;
 
 /// A failure to read an input or to write a result. Bad lines are no failures: see [`super::Rejects`].
 #[derive(Debug, thiserror::Error)]
@@ -177,6 +178,67 @@ pub enum IoError {
     Incomplete {
         /// The folder.
         path: PathBuf,
+    },
+    /// A folder that another process is changing.
+    #[error("{path}: in use by {holder}: wait until it has ended, or name another folder")]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// What the other process wrote of itself.
+        holder: String,
+    },
+    /// A lock file on a file system without locks.
+    #[error(
+        "{path}: this file system has no locks, and the file says that {holder} uses the folder; if that process has \
+         ended, remove the file"
+    )]
+    NoLocks {
+        /// The lock file.
+        path: PathBuf,
+        /// What the other process wrote of itself.
+        holder: String,
+    },
+    /// A file of a result that is not what the run wrote.
+    #[error(
+        "{path}: {found}, but _SUCCESS beside it says {expected}: the file was changed, or comes from another run; after a \
+         deliberate change of rules run `undust rules seal` on the folder, else make the result again"
+    )]
+    Altered {
+        /// The file.
+        path: PathBuf,
+        /// What `_SUCCESS` says.
+        expected: Stamp,
+        /// What is there.
+        found: Stamp,
+    },
+    /// A file of a result that is not there.
+    #[error(
+        "{path}: not there, but _SUCCESS beside it names it; copy the folder again, make the result again, or run `undust \
+         rules seal` on the folder to go without the file"
+    )]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file beside a result that is no part of it.
+    #[error(
+        "{path}: _SUCCESS beside it does not name it, so it is no part of this result; remove it, or run `undust rules \
+         seal` on the folder to make it one"
+    )]
+    Unnamed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A mark that cannot be read.
+    #[error(
+        "{path}: line {line} is not `xxh3-128 bytes name`, sorted by name; copy the folder again, make the result again, or \
+         run `undust rules seal` on the folder"
+    )]
+    BadMark {
+        /// The mark.
+        path: PathBuf,
+        /// The first faulty line, from 1.
+        line: u64,
     },
 }
 

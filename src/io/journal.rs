@@ -11,10 +11,11 @@
 //! it is cut off before more is appended. Pieces are read back from all files in the folder, whichever process wrote
 //! them. Memory: name and place of each piece; the content stays on disk.
 
+use super::output::no_link;
 use crate::model::hash64;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -109,8 +110,13 @@ impl Journal {
     pub fn create(folder: &Path, process: usize, binding: &Binding) -> Result<Journal, JournalError> {
         let path = file_of(folder, process);
         let fail = |source| JournalError::Io { path: path.clone(), source };
-        fs::create_dir_all(folder).map_err(fail)?;
-        let mut out = File::create(&path).map_err(fail)?;
+        own_folder(folder).map_err(|source| JournalError::Io { path: folder.to_owned(), source })?;
+        // Made anew, so that a link of this name is replaced, not followed.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
+            _ => {}
+        }
+        let mut out = File::create_new(&path).map_err(fail)?;
         out.write_all(&head(binding)).map_err(fail)?;
         Ok(Journal { path: path.clone(), out: Mutex::new(out), files: Vec::new(), pieces: HashMap::default() })
     }
@@ -121,6 +127,7 @@ impl Journal {
     /// [`JournalError::Stale`] with the reason, [`JournalError::Io`].
     pub fn resume(folder: &Path, process: usize, binding: &Binding) -> Result<Journal, JournalError> {
         let own = file_of(folder, process);
+        own_folder(folder).map_err(|source| JournalError::Io { path: folder.to_owned(), source })?;
         let mut paths = Vec::new();
         match fs::read_dir(folder) {
             Ok(entries) => {
@@ -131,14 +138,14 @@ impl Journal {
                     }
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(JournalError::Io { path: folder.to_owned(), source }),
         }
         paths.sort_unstable();
         let (mut files, mut pieces, mut end) = (Vec::new(), HashMap::default(), None);
         for path in paths {
             let fail = |source| JournalError::Io { path: path.clone(), source };
-            let mut lines = BufReader::with_capacity(1 << 18, File::open(&path).map_err(fail)?);
+            let mut lines =
+                BufReader::with_capacity(1 << 18, no_link(File::options().read(true)).open(&path).map_err(fail)?);
             let mut line = Vec::new();
             let mut at = lines.read_until(b'\n', &mut line).map_err(fail)? as u64;
             let Some(found) = serde_json::from_slice::<Binding>(&line).ok().filter(|_| line.ends_with(b"\n")) else {
@@ -165,7 +172,7 @@ impl Journal {
             return Ok(Journal { files, pieces, ..Journal::create(folder, process, binding)? });
         };
         let fail = |source| JournalError::Io { path: own.clone(), source };
-        let mut out = OpenOptions::new().write(true).open(&own).map_err(fail)?;
+        let mut out = no_link(File::options().write(true)).open(&own).map_err(fail)?;
         out.set_len(end).and_then(|()| out.seek(SeekFrom::End(0))).map_err(fail)?;
         Ok(Journal { path: own.clone(), out: Mutex::new(out), files, pieces })
     }
@@ -221,6 +228,18 @@ impl Journal {
         if let Some(folder) = folder {
             let _ = fs::remove_dir(&folder).and_then(|()| folder.parent().map_or(Ok(()), fs::remove_dir));
         }
+    }
+}
+
+/// Makes the folder, parents included; one that is a symbolic link is refused: what it leads to is not ours.
+fn own_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    match fs::symlink_metadata(folder)?.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::NotADirectory,
+            "a symbolic link, and work is kept in a folder of the result",
+        )),
     }
 }
 
@@ -283,6 +302,34 @@ mod tests {
         assert_eq!(journal.get("c").unwrap(), None);
         journal.remove();
         assert!(folder.join("sites-1.journal").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_the_place_of_a_journal_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let scratch = tempfile::tempdir().unwrap();
+        let (folder, precious) = (scratch.path().join(".work"), scratch.path().join("precious"));
+        fs::create_dir(&folder).unwrap();
+        let plant = || {
+            fs::write(&precious, head(&binding())).unwrap();
+            symlink(&precious, folder.join("sites-0.journal")).unwrap();
+        };
+        plant();
+        let journal = Journal::create(&folder, 0, &binding()).unwrap();
+        journal.put("a", b"1").unwrap();
+        assert!(folder.join("sites-0.journal").symlink_metadata().unwrap().is_file());
+        fs::remove_file(folder.join("sites-0.journal")).unwrap();
+        plant();
+        assert!(matches!(Journal::resume(&folder, 0, &binding()), Err(JournalError::Io { .. })));
+        assert_eq!(fs::read(&precious).unwrap(), head(&binding()));
+        // Nor is a link in the place of the folder.
+        let other = scratch.path().join("other");
+        symlink(&folder, &other).unwrap();
+        for open in [Journal::create, Journal::resume] {
+            let refused = open(&other, 1, &binding()).unwrap_err().to_string();
+            assert!(refused.contains("symbolic link"), "{refused}");
+        }
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Opening rules for applying: a rule file is compiled as it is read, compiled rules are taken as they are; a megabyte
 //! at a time, on the processors that there are, while the next are read. The result does not depend on their number.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 
 use super::error::IoError;
-use super::output::PendingFile;
+use super::output::{CheckedFile, PendingFile};
 use super::rules::{OpenError, found};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::overrides::Overrides;
@@ -35,20 +34,20 @@ pub struct LeanFile {
 
 #[derive(Debug)]
 enum Source {
-    Lines(file::Sites<BufReader<File>>),
+    Lines(file::Sites<BufReader<CheckedFile>>),
     /// With what was disabled.
-    Packed(Blocks<BufReader<File>>, Overrides),
+    Packed(Blocks<BufReader<CheckedFile>>, Overrides),
 }
 
 impl LeanFile {
-    /// Opens the rules in the folder `path`, which must hold `_SUCCESS` unless `allow_partial`, the rule file `path` or
-    /// the compiled rules `path`; the sites are not read yet.
+    /// Opens the rules in the folder `path`, which must hold `_SUCCESS` and be as that says unless `allow_partial`, the rule
+    /// file `path` or the compiled rules `path`; the sites are not read yet.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: &Path, allow_partial: bool) -> Result<LeanFile, OpenError> {
-        let (path, overrides) = found(path, allow_partial)?;
-        let file = File::open(&path).map_err(IoError::read(&path))?;
+        let (file, overrides) = found(path, allow_partial)?;
+        let path = file.path().to_owned();
         let mut reader = BufReader::with_capacity(256 << 10, file);
         if is_packed(reader.fill_buf().map_err(IoError::read(&path))?) {
             return match Blocks::open(reader) {
@@ -104,13 +103,19 @@ impl LeanFile {
         Ok(sites)
     }
 
-    /// Gives all sites in their order to `sink`.
+    /// Gives all sites in their order to `sink`. After an error what it was given must not be used.
     fn sites(self, sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let LeanFile { overrides, path, source, .. } = self;
         match source {
-            Source::Lines(sites) => from_lines(sites, &overrides, &path, threads, sink),
-            Source::Packed(blocks, packed) if overrides == packed => from_blocks(blocks, &path, threads, sink),
+            Source::Lines(mut sites) => {
+                from_lines(&mut sites, &overrides, &path, threads, sink)?;
+                Ok(sites.input().get_mut().verify()?)
+            }
+            Source::Packed(mut blocks, packed) if overrides == packed => {
+                from_blocks(&mut blocks, &path, threads, sink)?;
+                Ok(blocks.input().get_mut().verify()?)
+            }
             Source::Packed(_, packed) => Err(OpenError::OtherOverrides {
                 path,
                 disabled: packed.iter().count(),
@@ -121,7 +126,7 @@ impl LeanFile {
 }
 
 fn from_lines(
-    mut sites: file::Sites<BufReader<File>>,
+    sites: &mut file::Sites<BufReader<CheckedFile>>,
     overrides: &Overrides,
     path: &Path,
     threads: usize,
@@ -154,7 +159,7 @@ fn from_lines(
 }
 
 fn from_blocks(
-    mut input: Blocks<BufReader<File>>,
+    input: &mut Blocks<BufReader<CheckedFile>>,
     path: &Path,
     threads: usize,
     sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>,

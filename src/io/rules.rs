@@ -1,12 +1,12 @@
 //! Opening the rules that a run of `learn` wrote, with what lies beside them: what people disabled, and which canonical
 //! URLs were seen.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::error::IoError;
-use super::output::{atomic_write, require_success};
+use super::output::{CheckedFile, ResultFolder, atomic_write};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::filter::{FilterError, SeenFilter};
 use crate::rules::overrides::{Overrides, OverridesError};
@@ -91,13 +91,15 @@ pub enum OpenError {
 }
 
 /// The rule file at `path`, and the overrides beside it, where there are some.
-pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(PathBuf, Option<Overrides>), OpenError> {
+pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(CheckedFile, Option<Overrides>), OpenError> {
     // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
-    let file = rule_file(path)?;
-    if path.is_dir() {
-        require_success(path, allow_partial)?;
-    }
-    let overrides = overrides_at(&file.with_file_name(OVERRIDES_FILE))?;
+    let name = rule_file(path)?;
+    let file = match path.is_dir() {
+        true => ResultFolder::open(path, allow_partial)?.file(RULES_FILE)?,
+        false => Some(CheckedFile::unmarked(&name)?),
+    };
+    let file = file.ok_or_else(|| OpenError::NoRules { path: path.to_owned() })?;
+    let overrides = overrides_at(&name.with_file_name(OVERRIDES_FILE))?;
     Ok((file, overrides))
 }
 
@@ -113,18 +115,20 @@ pub struct RuleFile {
 }
 
 impl RuleFile {
-    /// Reads the rules in the folder `path`, which must hold `_SUCCESS` unless `allow_partial`, or in the rule file
-    /// `path` itself, and the overrides beside them.
+    /// Reads the rules in the folder `path`, which must hold `_SUCCESS` and be as that says unless `allow_partial`, or in
+    /// the rule file `path` itself, and the overrides beside them.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: &Path, allow_partial: bool) -> Result<RuleFile, OpenError> {
         let (file, overrides) = found(path, allow_partial)?;
-        let mut reader = BufReader::with_capacity(256 << 10, File::open(&file).map_err(IoError::read(&file))?);
-        if is_packed(reader.fill_buf().map_err(IoError::read(&file))?) {
-            return Err(OpenError::Compiled { path: file });
+        let path = file.path().to_owned();
+        let mut reader = BufReader::with_capacity(256 << 10, file);
+        if is_packed(reader.fill_buf().map_err(IoError::read(&path))?) {
+            return Err(OpenError::Compiled { path });
         }
-        let (header, sites) = file::read(&mut reader).map_err(|source| OpenError::File { path: file, source })?;
+        let (header, sites) = file::read(&mut reader).map_err(|source| OpenError::File { path, source })?;
+        reader.get_mut().verify()?;
         Ok(RuleFile { header, sites, overrides: overrides.unwrap_or_default() })
     }
 
@@ -136,7 +140,8 @@ impl RuleFile {
 }
 
 impl RuleSet {
-    /// Opens the rules in the folder `path`, which must hold `_SUCCESS`, or in the rule file `path` itself, for applying
+    /// Opens the rules in the folder `path`, which must hold `_SUCCESS` and be as that says, or in the rule file `path`
+    /// itself, for applying
     /// ([`LeanFile`]; for explaining open a [`RuleFile`]), or compiled rules. What the overrides file beside them disables is left out.
     ///
     /// # Errors
@@ -148,7 +153,7 @@ impl RuleSet {
     /// [`open`](Self::open) for the result of a run that failed or is still going.
     ///
     /// # Errors
-    /// As there, a missing `_SUCCESS` excepted.
+    /// As there, but for what concerns `_SUCCESS`.
     pub fn open_partial(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
         LeanFile::open(path.as_ref(), true)?.compile()
     }
@@ -201,17 +206,22 @@ pub fn write_overrides(path: &Path, overrides: &Overrides) -> Result<(), IoError
     atomic_write(path, |file| file.write_all(overrides.text().as_bytes()))
 }
 
-/// The set of seen canonical URLs beside the rules at `path`; `None` where there is none.
+/// The set of seen canonical URLs beside the rules at `path`; `None` where there is none. In a folder it must be as
+/// `_SUCCESS` says unless `allow_partial`.
 ///
 /// # Errors
-/// [`OpenError::Seen`] for a damaged file, and what the system refuses.
-pub fn open_seen(path: &Path) -> Result<Option<SeenFilter>, OpenError> {
+/// [`OpenError::Seen`] for a damaged file, [`OpenError::Io`] for one that `_SUCCESS` does not name or that is not there
+/// though it does, and what the system refuses.
+pub fn open_seen(path: &Path, allow_partial: bool) -> Result<Option<SeenFilter>, OpenError> {
     let file = seen_file(path)?;
-    let bytes = match fs::read(&file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(IoError::read(&file)(error).into()),
+    let folder = file.parent().filter(|_| path.is_dir());
+    let found = match folder {
+        Some(folder) => ResultFolder::open(folder, allow_partial)?.file(SEEN_FILE)?,
+        None if file.exists() => Some(CheckedFile::unmarked(&file)?),
+        None => None,
     };
+    let Some(found) = found else { return Ok(None) };
+    let bytes = found.read_all()?;
     SeenFilter::from_bytes(&bytes).map(Some).map_err(|source| OpenError::Seen { path: file, source })
 }
 

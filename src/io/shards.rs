@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use tempfile::NamedTempFile;
 
 use super::compression::{self, Compression};
 pub use super::detect::Format;
 use super::error::IoError;
 use super::{access_log, csv, detect, parquet};
+use crate::temporary::TemporaryFile;
 
 /// A file, or a byte range of a plain file, that one worker reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
 ///
 /// # Errors
 /// [`IoError::Read`] or [`IoError::Write`].
-pub fn spool_stdin(scratch: &Path) -> Result<NamedTempFile, IoError> {
+pub fn spool_stdin(scratch: &Path) -> Result<TemporaryFile, IoError> {
     spool(io::stdin().lock(), scratch)
 }
 
@@ -230,18 +230,18 @@ pub fn spool_stdin(scratch: &Path) -> Result<NamedTempFile, IoError> {
 ///
 /// # Errors
 /// As there.
-pub fn spool(mut from: impl Read, scratch: &Path) -> Result<NamedTempFile, IoError> {
-    let mut file = tempfile::Builder::new().prefix("stdin-").tempfile_in(scratch).map_err(IoError::write(scratch))?;
+pub fn spool(mut from: impl Read, scratch: &Path) -> Result<TemporaryFile, IoError> {
+    let (mut file, name) = TemporaryFile::within(scratch, "stdin-").map_err(IoError::write(scratch))?;
     let mut buffer = vec![0; 1 << 20];
     loop {
         match from.read(&mut buffer) {
             Ok(0) => break,
-            Ok(n) => io::Write::write_all(file.as_file_mut(), &buffer[..n]).map_err(IoError::write(file.path()))?,
+            Ok(n) => io::Write::write_all(&mut file, &buffer[..n]).map_err(IoError::write(name.path()))?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(source) => return Err(IoError::Read { path: PathBuf::from("-"), source }),
         }
     }
-    Ok(file)
+    Ok(name)
 }
 
 /// Opens what a shard reads, at its start.

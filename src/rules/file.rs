@@ -138,6 +138,11 @@ impl<R: BufRead> Sites<R> {
         Ok((header, Sites { input, line: 1, text, before: None, sealed, last }))
     }
 
+    /// What the lines are read from.
+    pub fn input(&mut self) -> &mut R {
+        &mut self.input
+    }
+
     /// The file has ended behind the line that was read last.
     fn end(&self) -> Result<(), RuleFileError> {
         if self.sealed && !self.last { Err(RuleFileError::Short { line: self.line }) } else { Ok(()) }

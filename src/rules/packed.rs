@@ -287,6 +287,11 @@ impl<R: BufRead> Blocks<R> {
         Ok((PackedHeader { rules: line.rules, overrides }, Blocks { input, number: 1, ended: false }))
     }
 
+    /// What the blocks are read from.
+    pub fn input(&mut self) -> &mut R {
+        &mut self.input
+    }
+
     /// Reads the next blocks, about `bytes` of them; none behind the last one. Nothing is checked yet but that they are
     /// there: [`Block::unpack`] does.
     ///

@@ -5,8 +5,8 @@
 //! each column is aligned when the batch is read back in place from an 8-byte aligned buffer.
 //!
 //! A run is a sequence of batches in one unnamed file of a fresh folder of mode 0700 ([`Scratch`]); it is read by the
-//! process that wrote it, through the very handle it was written with, once, from front to back. A run that is dropped,
-//! or whose process dies, leaves nothing behind.
+//! process that wrote it, through the very handle it was written with, once, from front to back. A run that is dropped
+//! leaves nothing behind; one whose process is killed leaves the empty folder.
 mod block;
 mod run;
 

@@ -1,6 +1,7 @@
 //! Runs: batches in an unnamed file, each with its length and checksum.
 use super::block::{Columns, bytes_of, decode, encode};
 use crate::model::hash64;
+use crate::temporary::TemporaryFolder;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub enum SpillError {
 /// A fresh folder of mode 0700 for the spill files of one run; removed when dropped.
 #[derive(Debug)]
 pub struct Scratch {
-    folder: tempfile::TempDir,
+    folder: TemporaryFolder,
 }
 
 impl Scratch {
@@ -40,12 +41,8 @@ impl Scratch {
     /// # Errors
     /// [`SpillError::Io`] when it cannot be made.
     pub fn new(parent: &Path) -> Result<Scratch, SpillError> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("undust-spill-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let folder = builder.tempdir_in(parent).map_err(|source| SpillError::Io { path: parent.to_owned(), source })?;
-        Ok(Scratch { folder })
+        let folder = TemporaryFolder::within(parent, "undust-spill-");
+        Ok(Scratch { folder: folder.map_err(|source| SpillError::Io { path: parent.to_owned(), source })? })
     }
 
     /// Where it is.
@@ -53,10 +50,9 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Removes the folder now: for a run that is lost, whose threads never let go of it. What fails is left to whoever
-    /// cleans the machine's temporary files.
+    /// Removes the folder now, for a run that is lost, whose threads never drop it ([`TemporaryFolder::discard`]).
     pub fn discard(&self) {
-        let _ = std::fs::remove_dir_all(self.path());
+        self.folder.discard();
     }
 
     /// Begins a run.
@@ -65,7 +61,7 @@ impl Scratch {
     /// [`SpillError::Io`] when no file can be made.
     pub fn run(&self) -> Result<RunWriter, SpillError> {
         let path = self.path().to_owned();
-        match tempfile::tempfile_in(&path) {
+        match self.folder.unnamed_file() {
             Ok(file) => {
                 Ok(RunWriter { file: BufWriter::with_capacity(1 << 18, file), buffer: Vec::new(), blocks: 0, path })
             }

@@ -3,6 +3,7 @@ use super::jobs_run::{Folder, Ran, run, undust};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use undust::io::output::LOCK;
 
 /// The files of a result but the mark.
 const FILES: [&str; 3] = ["rules.jsonl", "summary.json", "rejects.jsonl"];
@@ -69,7 +70,10 @@ fn killed_at_any_moment_nothing_is_mistaken_for_a_result() {
     for kill in 0..12u32 {
         let out = folder.path(&format!("write{kill}"));
         let mut child = quiet(learn(&folder, out.to_str().unwrap(), &[]));
-        let any = |out: &Path| std::fs::read_dir(out).is_ok_and(|mut names| names.next().is_some());
+        let any = |out: &Path| {
+            // The lock is there from the first moment on.
+            std::fs::read_dir(out).is_ok_and(|names| names.flatten().any(|name| name.file_name() != LOCK))
+        };
         while !any(&out) && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_micros(100));
         }

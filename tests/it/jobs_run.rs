@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use undust::rules::file::{self, Header, InputCounts};
@@ -77,6 +77,11 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Starts a job whose messages are kept.
+pub fn quiet(mut command: Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// Runs to the end with nothing on standard input.
 pub fn run(mut command: Command) -> Ran {
     Ran::of(command.stdin(Stdio::null()).output().unwrap())
@@ -124,7 +129,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Ran {
+    pub fn of(output: Output) -> Ran {
         let err = String::from_utf8(output.stderr).unwrap();
         Ran { code: output.status.code().expect("ended by a signal"), out: output.stdout, err }
     }

@@ -9,9 +9,10 @@ use super::{CHUNK, IndexError};
 use crate::index::Header;
 use crate::io::compression::{Compression, Encoder};
 use crate::io::error::IoError;
-use crate::io::output::{parent, sync_folder, temporary_name};
+use crate::io::output::{parent, sync_folder};
+use crate::temporary::TemporaryFile;
 use flate2::write::GzEncoder;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -53,19 +54,10 @@ pub struct CiffWriter {
     sending: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// Final and temporary name; the temporary one is removed unless it was given up.
+/// Final and temporary name.
 struct Names {
     path: PathBuf,
-    temporary: Option<PathBuf>,
-}
-
-impl Drop for Names {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Nobody is left to tell; a temporary name is never taken for a result.
-            let _ = fs::remove_file(temporary);
-        }
-    }
+    temporary: TemporaryFile,
 }
 
 impl CiffWriter {
@@ -79,12 +71,10 @@ impl CiffWriter {
         if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
             return Err(IndexError::NotAFile { path, why: "the header of an index is written last" });
         }
-        let temporary = temporary_name(&path);
         let compression = Compression::of_name(&path);
         let failed = || IoError::write(&path);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&temporary);
-        let file = file.map_err(failed())?;
-        let names = Names { path: path.clone(), temporary: Some(temporary) };
+        let (file, temporary) = TemporaryFile::beside(&path).map_err(failed())?;
+        let names = Names { path: path.clone(), temporary };
         let mut writer =
             CiffWriter { file, names, compression, room_bytes: 0, block: Vec::new(), unsent: 0, sending: None, room };
         let head = writer.head(&writer.room).map_err(failed())?;
@@ -190,7 +180,7 @@ pub struct Sealed {
 impl Sealed {
     /// Where it is to be read.
     pub fn temporary(&self) -> &Path {
-        self.names.temporary.as_deref().expect("there until the file has its name")
+        self.names.temporary.path()
     }
 
     /// Its final name.
@@ -202,10 +192,10 @@ impl Sealed {
     ///
     /// # Errors
     /// [`IndexError::Io`].
-    pub fn commit(mut self) -> Result<(), IndexError> {
-        fs::rename(self.temporary(), self.path()).map_err(IoError::write(self.path()))?;
-        self.names.temporary = None;
-        Ok(sync_folder(parent(self.path())).map_err(IoError::write(self.path()))?)
+    pub fn commit(self) -> Result<(), IndexError> {
+        let Names { path, temporary } = self.names;
+        let named = temporary.persist(&path).and_then(|()| sync_folder(parent(&path)));
+        Ok(named.map_err(IoError::write(&path))?)
     }
 }
 

@@ -1,0 +1,331 @@
+//! Results that are whole or not there.
+//!
+//! A file is written under a temporary name in its own folder, flushed to the disk, renamed, and the folder flushed: a
+//! reader sees the old file or the new one ([`pending`]). A result folder carries `_SUCCESS` ([`mark`]), which is written
+//! last and says what the bytes of its files are; a folder without it is refused by [`ResultFolder`], and so is a file
+//! that was changed since. One process at a time changes a folder ([`lock`]), and takes the mark away before anything
+//! else. A run that is killed leaves temporary names, a lock file that nobody holds, and no mark.
+
+mod lock;
+mod mark;
+mod pending;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::IoError;
+use crate::temporary;
+pub(super) use lock::no_link;
+pub use lock::{FolderLock, LOCK};
+pub use mark::{CheckedFile, Mark, ResultFolder, SUCCESS, Stamp, stamp_of};
+pub use pending::{CompleteFile, PendingFile, atomic_write};
+pub(super) use pending::{parent, sync_folder};
+
+/// The sub-folder for what `--resume` takes up.
+pub const WORK: &str = ".work";
+/// The files of a result of `learn`.
+pub const FILES: [&str; 4] = ["rules.jsonl", "summary.json", "rejects.jsonl", "seen.bin"];
+/// What people put beside a result: it stays when the result is replaced, and the mark does not name it.
+pub const KEPT: [&str; 1] = ["overrides.jsonl"];
+
+/// What becomes of what an output folder holds already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// The folder must be empty or absent.
+    #[default]
+    Refuse,
+    /// An earlier result is removed (`--overwrite`); a folder that holds anything else is refused.
+    Overwrite,
+    /// The work of a run that did not end is kept, its files are removed (`--resume`); else as `Refuse`. Whether the
+    /// work belongs to the same input and parameters is for its reader to check.
+    Resume,
+}
+
+/// The folder of one result, being written: locked until it is dropped.
+#[derive(Debug)]
+pub struct OutputDir {
+    lock: FolderLock,
+    /// What was written so far.
+    mark: Mark,
+}
+
+impl OutputDir {
+    /// Makes the folder ready, parents included, and locks it. Of an earlier result `_SUCCESS` goes first, so that at no
+    /// moment a mixture of two results looks whole. Only files named in [`FILES`], [`SUCCESS`], [`WORK`] and their
+    /// temporary names are ever removed; those named in [`KEPT`] stay.
+    ///
+    /// # Errors
+    /// [`IoError::NotAFolder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`], [`IoError::Complete`],
+    /// or what the system refuses.
+    pub fn create(path: &Path, existing: Existing) -> Result<Self, IoError> {
+        match fs::metadata(path) {
+            Ok(meta) if !meta.is_dir() => return Err(IoError::NotAFolder { path: path.to_owned() }),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(path).map_err(IoError::write(path))?;
+                // The new name must outlive a crash as the files in it do.
+                sync_folder(parent(path)).map_err(IoError::write(path))?;
+            }
+            Err(error) => return Err(IoError::read(path)(error)),
+        }
+        let lock = FolderLock::take(path)?;
+        clear(path, existing)?;
+        Ok(Self { lock, mark: Mark::default() })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.lock.folder()
+    }
+
+    /// The folder for resumable work, made if need be.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn work(&self) -> Result<PathBuf, IoError> {
+        let path = self.path().join(WORK);
+        fs::create_dir_all(&path).map_err(IoError::write(&path))?;
+        Ok(path)
+    }
+
+    /// Writes one file of the result.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn write(&mut self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), IoError> {
+        let file = written(&self.path().join(name), fill)?;
+        // There is none, unless the folder is on a file system without locks and another run ended meanwhile.
+        remove(&self.path().join(SUCCESS))?;
+        self.mark.put(name, file.commit()?);
+        Ok(())
+    }
+
+    /// Removes the resumable work and marks the result as whole.
+    ///
+    /// # Errors
+    /// [`IoError::Write`]; the result is then not marked.
+    pub fn finish(self) -> Result<(), IoError> {
+        remove(&self.path().join(WORK))?;
+        seal(&self.lock, &self.mark)
+    }
+}
+
+/// A folder of which files are replaced or added to one by one: locked until it is dropped.
+#[derive(Debug)]
+pub struct Amendment {
+    lock: FolderLock,
+    /// `None` where the folder has none, and gets none.
+    mark: Option<Mark>,
+}
+
+impl Amendment {
+    /// Locks the folder.
+    ///
+    /// # Errors
+    /// [`IoError::Locked`], [`IoError::BadMark`], or what the system refuses.
+    pub fn begin(folder: &Path) -> Result<Amendment, IoError> {
+        let lock = FolderLock::take(folder)?;
+        let mark = Mark::read(folder)?;
+        Ok(Amendment { lock, mark })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.lock.folder()
+    }
+
+    /// Writes a file of the result, in place of an older one. Where the folder is marked, the mark goes before the file has
+    /// its name, and a new one that names the file comes after: a crash in between leaves no mark. A mark that is empty
+    /// stays so, as does the lack of one.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn write(&mut self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), IoError> {
+        let folder = self.path().to_owned();
+        let file = written(&folder.join(name), fill)?;
+        let mark = match &mut self.mark {
+            None => None,
+            Some(mark) => {
+                if !mark.is_empty() {
+                    mark.put(name, file.stamp());
+                }
+                Some(mark_file(&folder, mark)?)
+            }
+        };
+        // All bytes are on the disk; an interrupt waits for the three renames.
+        temporary::uninterrupted(|| {
+            if mark.is_some() {
+                remove(&folder.join(SUCCESS))?;
+                sync_folder(&folder).map_err(IoError::write(&folder))?;
+            }
+            file.commit()?;
+            mark.map_or(Ok(()), |mark| mark.commit().map(drop))
+        })
+    }
+}
+
+/// Marks a locked folder as holding these files.
+///
+/// # Errors
+/// [`IoError::Write`]; an older mark then stays.
+pub fn seal(lock: &FolderLock, mark: &Mark) -> Result<(), IoError> {
+    mark_file(lock.folder(), mark)?.commit().map(drop)
+}
+
+/// A file that is complete but for its name.
+fn written(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<CompleteFile, IoError> {
+    let mut file = PendingFile::replace(path)?;
+    fill(&mut file).map_err(IoError::write(path))?;
+    file.complete()
+}
+
+/// The mark of a folder, complete but for its name.
+fn mark_file(folder: &Path, mark: &Mark) -> Result<CompleteFile, IoError> {
+    written(&folder.join(SUCCESS), |file| file.write_all(mark.text().as_bytes()))
+}
+
+/// Empties an output folder as far as `existing` allows.
+fn clear(path: &Path, existing: Existing) -> Result<(), IoError> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path).map_err(IoError::read(path))? {
+        entries.push(entry.map_err(IoError::read(path))?.file_name());
+    }
+    entries.retain(|name| name != LOCK);
+    entries.sort_unstable();
+    let kept = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| KEPT.contains(&name));
+    if existing != Existing::Refuse {
+        entries.retain(|name| !kept(name));
+    }
+    let Some(first) = entries.first() else { return Ok(()) };
+    let not_empty = |entry: &std::ffi::OsString| (path.to_owned(), entry.to_string_lossy().into_owned());
+    if existing == Existing::Refuse {
+        let (path, entry) = not_empty(first);
+        return Err(IoError::NotEmpty { path, entry });
+    }
+    if let Some(foreign) = entries.iter().find(|name| !name.to_str().is_some_and(ours)) {
+        let (path, entry) = not_empty(foreign);
+        return Err(IoError::Foreign { path, entry });
+    }
+    let marked = entries.iter().any(|name| name == SUCCESS);
+    if marked && existing == Existing::Resume {
+        return Err(IoError::Complete { path: path.to_owned() });
+    }
+    if marked {
+        remove(&path.join(SUCCESS))?;
+        sync_folder(path).map_err(IoError::write(path))?;
+    }
+    for name in entries.iter().filter(|&name| name != SUCCESS && (existing == Existing::Overwrite || name != WORK)) {
+        remove(&path.join(name))?;
+    }
+    sync_folder(path).map_err(IoError::write(path))
+}
+
+/// True for the names that undust writes into an output folder.
+fn ours(name: &str) -> bool {
+    let partial = |of: &&str| temporary::is_partial_name(name, of);
+    FILES.contains(&name) || [SUCCESS, WORK].contains(&name) || FILES.iter().chain(&KEPT).chain(&[SUCCESS]).any(partial)
+}
+
+/// Removes a file, or the work folder and what is in it; links are removed, not followed. Absent is well.
+fn remove(path: &Path) -> Result<(), IoError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() && path.ends_with(WORK) => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IoError::write(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn fill(folder: &Path, names: &[&str]) {
+        fs::create_dir_all(folder.join(WORK).join("sites")).unwrap();
+        names.iter().for_each(|name| fs::write(folder.join(name), "old").unwrap());
+    }
+
+    #[test]
+    fn a_result_is_marked_last() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("a/b");
+        let mut out = OutputDir::create(&folder, Existing::Refuse).unwrap();
+        assert!(matches!(ResultFolder::open(&folder, false), Err(IoError::Incomplete { .. })));
+        ResultFolder::open(&folder, true).unwrap();
+        fs::write(out.work().unwrap().join("journal"), "x").unwrap();
+        out.write("rules.jsonl", |w| w.write_all(b"rules")).unwrap();
+        assert_eq!(names(&folder), [LOCK, WORK, "rules.jsonl"]);
+        out.finish().unwrap();
+        assert_eq!(names(&folder), [SUCCESS, "rules.jsonl"]);
+        let read = ResultFolder::open(&folder, false).unwrap().file("rules.jsonl").unwrap().unwrap();
+        assert_eq!(read.read_all().unwrap(), b"rules");
+        assert!(!fs::read(folder.join(SUCCESS)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_there_is_refused_unless_told() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("out");
+        let create = |existing| OutputDir::create(&folder, existing).map(drop).map(|()| names(&folder));
+        fill(&folder, &["rules.jsonl", SUCCESS, ".summary.json.partial"]);
+        assert!(
+            matches!(create(Existing::Refuse), Err(IoError::NotEmpty { entry, .. }) if entry == ".summary.json.partial")
+        );
+        assert!(matches!(create(Existing::Resume), Err(IoError::Complete { .. })));
+        assert_eq!(create(Existing::Overwrite).unwrap(), [""; 0]);
+        let killed =
+            ["rules.jsonl", "._SUCCESS.partial", ".summary.json.a1B2c3.partial", ".overrides.jsonl.partial", LOCK];
+        fill(&folder, &killed);
+        assert_eq!(create(Existing::Resume).unwrap(), [WORK]);
+        assert!(folder.join(WORK).join("sites").is_dir());
+        for foreign in ["thesis.tex", "rules.jsonl.partial", "..work.partial"] {
+            fill(&folder, &["rules.jsonl", SUCCESS, foreign]);
+            for existing in [Existing::Overwrite, Existing::Resume] {
+                assert!(matches!(create(existing), Err(IoError::Foreign { entry, .. }) if entry == foreign));
+            }
+            assert_eq!(names(&folder).len(), 4, "nothing was touched");
+            fs::remove_file(folder.join(foreign)).unwrap();
+        }
+        let file = folder.join("rules.jsonl");
+        assert!(matches!(OutputDir::create(&file, Existing::Overwrite), Err(IoError::NotAFolder { .. })));
+        assert!(matches!(ResultFolder::open(&scratch.path().join("no"), true), Err(IoError::NotFound { .. })));
+    }
+
+    #[test]
+    fn no_mark_stands_beside_files_of_two_results() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut out = OutputDir::create(scratch.path(), Existing::Refuse).unwrap();
+        // As another run would that knows nothing of the lock.
+        fs::write(scratch.path().join(SUCCESS), "").unwrap();
+        out.write("rules.jsonl", |w| w.write_all(b"rules")).unwrap();
+        assert_eq!(names(scratch.path()), [LOCK, "rules.jsonl"]);
+        out.finish().unwrap();
+        let mut amendment = Amendment::begin(scratch.path()).unwrap();
+        assert!(matches!(Amendment::begin(scratch.path()), Err(IoError::Locked { .. })));
+        amendment.write("seen.bin", |w| w.write_all(b"seen")).unwrap();
+        drop(amendment);
+        let marked = |name| ResultFolder::open(scratch.path(), false).unwrap().file(name).unwrap().unwrap().read_all();
+        assert_eq!(
+            [marked("rules.jsonl").unwrap(), marked("seen.bin").unwrap()],
+            [b"rules".to_vec(), b"seen".to_vec()]
+        );
+        // What cannot be replaced fails after the mark is gone.
+        fs::create_dir_all(scratch.path().join("rejects.jsonl/x")).unwrap();
+        Amendment::begin(scratch.path()).unwrap().write("rejects.jsonl", |_| Ok(())).unwrap_err();
+        assert_eq!(names(scratch.path()), ["rejects.jsonl", "rules.jsonl", "seen.bin"]);
+        // Without a mark there is none afterwards.
+        Amendment::begin(scratch.path()).unwrap().write("seen.bin", |_| Ok(())).unwrap();
+        assert!(matches!(ResultFolder::open(scratch.path(), false), Err(IoError::Incomplete { .. })));
+    }
+}
