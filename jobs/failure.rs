@@ -13,7 +13,8 @@ Exit codes:
   1  the run failed (also where no record has a label, however many were rejected)
   2  usage or configuration
   3  a peer was lost or never came
-  4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not";
+  4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not
+  130  interrupted (Ctrl-C; 143 by SIGTERM, 129 by SIGHUP): temporary files are removed";
 
 /// Why a job ends without being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

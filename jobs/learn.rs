@@ -2,6 +2,7 @@
 use super::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of};
 use super::failure::{Exit, Failure, chain};
 use super::inputs::{Inputs, all_tallies, no_rules};
+use super::interrupt;
 use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
 use super::messages::show;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::{Parameters, Summary};
 use undust::dataflow::{Journal, Learned, Plan, RunError, Source, Withdrawn};
-use undust::io::output::Existing;
+use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
 use undust::io::{IoError, OutputDir, Rejects, Shard};
@@ -218,7 +219,10 @@ fn learn(
     let journal = match mesh.is_some() || args.resume {
         true => {
             let (mesh, local) = (mesh.map(Arc::as_ref), args.place.local_shards);
-            Some(LearnedSites::open(&args.out, args.resume, mesh, parameters, agreed, &shards, local)?)
+            let journal = LearnedSites::open(&args.out, args.resume, mesh, parameters, agreed, &shards, local)?;
+            let work = args.out.join(WORK);
+            interrupt::leaves(format!("what was learned is kept in {}: run again with --resume", work.display()));
+            Some(journal)
         }
         false => None,
     };
@@ -277,6 +281,7 @@ fn learn(
     let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
     if let Some(out) = out.filter(|_| refused.is_none()) {
         out.finish()?;
+        interrupt::leaves(format!("the result in {} is complete", args.out.display()));
     }
     if let Some(mesh) = mesh {
         // The result is there, and whole or not for all alike.

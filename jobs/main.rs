@@ -11,6 +11,7 @@ mod export;
 mod failure;
 mod fetch;
 mod inputs;
+mod interrupt;
 mod labelled;
 mod labels;
 mod learn;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
             return if usage { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS };
         }
     };
+    interrupt::watch();
     let done = match cli.job {
         Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
         Job::Normalize(args) => normalize::run(args),
@@ -82,5 +84,6 @@ fn main() -> ExitCode {
         Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
+    interrupt::settle();
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
 }

@@ -1,8 +1,8 @@
 //! `undust secret`: a new shared secret for runs on several machines.
 
 use super::failure::Failure;
+use crate::messages::data;
 use clap::Args;
-use std::io::Write;
 use std::path::PathBuf;
 use undust::runtime::secret::{create, generate};
 
@@ -25,8 +25,8 @@ pub fn run(args: SecretArgs) -> Result<(), Failure> {
     match &args.out {
         Some(path) if path.as_os_str() != "-" => Ok(create(path)?),
         _ => {
-            let text = generate()?;
-            writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::stdout)
+            let text = generate()? + "\n";
+            data(text.as_bytes()).map_err(Failure::stdout)
         }
     }
 }

@@ -37,7 +37,7 @@
 //!   returns collections; `jobs` joins the two.
 //! - ★ No timely and no differential outside `dataflow` and `runtime`.
 //! - ★ No files, sockets or clocks outside `temporary`, `io`, `runtime`, `spill` and `jobs`; no environment and no processes
-//!   either outside the last four.
+//!   either outside the last four. No signals outside `jobs`.
 //!   Learning, applying and evaluating are functions of their arguments.
 //! - ★ No clap outside `jobs`.
 //! - ★ No printing outside `jobs/messages.rs` and `runtime/progress.rs`. Results go to standard output, all else to standard

@@ -69,6 +69,8 @@ mod jobs_explain;
 mod jobs_help;
 #[path = "it/jobs_inputs.rs"]
 mod jobs_inputs;
+#[path = "it/jobs_interrupt.rs"]
+mod jobs_interrupt;
 #[path = "it/jobs_learn_faults.rs"]
 mod jobs_learn_faults;
 #[path = "it/jobs_mistakes.rs"]

@@ -51,6 +51,16 @@ pub struct Reporter {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The bar that is drawn, if any.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Clears the bar, if one is drawn, for good: for the last words of a process.
+pub fn clear() {
+    if let Some(bar) = BAR.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        bar.finish_and_clear();
+    }
+}
+
 /// Time between lines where standard error is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Time between updates of the bar.
@@ -82,6 +92,7 @@ fn report(progress: &Progress, end: &(Mutex<bool>, Condvar)) {
     let bar = std::io::stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a valid template"));
+        *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         bar
     });
     let every = if bar.is_some() { BAR_EVERY } else { LINE_EVERY };
@@ -105,7 +116,5 @@ fn report(progress: &Progress, end: &(Mutex<bool>, Condvar)) {
         }
         (before, then) = ((progress.records(), progress.bytes.load(Ordering::Relaxed)), Instant::now());
     }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
+    clear();
 }

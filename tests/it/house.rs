@@ -64,10 +64,11 @@ const ABSENCES: &[Absence] = &[
     Absence {
         what: "data on standard output",
         names: &["crate::messages::data"],
-        only: &["jobs/messages.rs", "jobs/normalize.rs", "jobs/export.rs"],
+        only: &["jobs/messages.rs", "jobs/normalize.rs", "jobs/export.rs", "jobs/secret.rs"],
     },
     Absence { what: "arguments that clap prints itself", names: &["Cli::parse", "Cli::parse_from"], only: &[] },
     Absence { what: "the HTTP client", names: &["ureq"], only: &["src/io/"] },
+    Absence { what: "signals", names: &["signal_hook"], only: &["jobs/"] },
     Absence { what: "the progress bar", names: &["indicatif"], only: &["src/runtime/progress.rs"] },
     Absence { what: "abomonation", names: &["abomonation"], only: &["src/spill/"] },
     Absence {

@@ -1,0 +1,120 @@
+//! Ctrl-C and its like: what is temporary is removed, one line says so, and the exit code names the signal.
+//!
+//! A thread waits for the first signal. A second Ctrl-C or SIGTERM ends the process at once, with what it leaves.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use undust::runtime::progress;
+use undust::temporary;
+
+use crate::messages::say;
+
+/// What an interrupted run leaves behind that is of use.
+static LEFT: Mutex<String> = Mutex::new(String::new());
+
+/// Paths that the message names.
+const NAMED: usize = 4;
+
+/// Says, where the run is interrupted from now on, what it leaves behind that is of use.
+pub fn leaves(what: String) {
+    *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = what;
+}
+
+/// Comes before the end of a process whose job has ended. Where a signal came first, this call never returns: the signal
+/// decides the exit code.
+pub fn settle() {
+    temporary::close();
+}
+
+/// Starts to watch for signals. Those that are ignored, as under nohup, stay ignored.
+pub fn watch() {
+    // Without the thread a signal ends the process as it ever did, which is no reason not to run.
+    #[cfg(unix)]
+    let _ = unix::watch();
+}
+
+/// The line that tells of an interrupt.
+#[cfg_attr(not(unix), allow(dead_code, reason = "only signals call it"))]
+fn text(how: &str, removed: &[PathBuf], left: &str) -> String {
+    let mut text = how.to_owned();
+    if !removed.is_empty() {
+        let names: Vec<String> = removed.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+        text.push_str(&format!("; removed {}", names.join(", ")));
+    }
+    if removed.len() > NAMED {
+        text.push_str(&format!(" and {} more", removed.len() - NAMED));
+    }
+    if !left.is_empty() {
+        text.push_str(&format!("; {left}"));
+    }
+    text
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::{LEFT, PoisonError, progress, say, temporary, text};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag;
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::exit;
+    use std::ffi::c_int;
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    pub(super) fn watch() -> io::Result<()> {
+        let ignored = ignored();
+        let mut watched = vec![SIGINT, SIGTERM, SIGHUP];
+        watched.retain(|signal| ignored >> (signal - 1) & 1 == 0);
+        let mut signals = Signals::new(&watched)?;
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                end(signal);
+            }
+        })?;
+        let first = Arc::new(AtomicBool::new(false));
+        for signal in watched {
+            // A terminal that closes may send SIGHUP twice, so that one is no sign of impatience.
+            if signal != SIGHUP {
+                flag::register_conditional_shutdown(signal, 128 + signal, first.clone())?;
+            }
+            flag::register(signal, first.clone())?;
+        }
+        Ok(())
+    }
+
+    fn end(signal: c_int) -> ! {
+        let removed = temporary::remove_all();
+        progress::clear();
+        let how = match signal {
+            SIGINT => "interrupted",
+            SIGTERM => "terminated",
+            _ => "ended by a hang-up",
+        };
+        say(text(how, &removed, &LEFT.lock().unwrap_or_else(PoisonError::into_inner)));
+        // Other threads are still at work: no destructor and no exit handler may run beside them.
+        exit(128 + signal)
+    }
+
+    /// The signals that were ignored when the process began, as bits from SIGHUP on. There is no safe call that asks for
+    /// them; Linux also shows them in a file, and elsewhere all three signals are watched.
+    fn ignored() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_names_what_is_gone_and_what_is_left() {
+        assert_eq!(text("interrupted", &[], ""), "interrupted");
+        let paths = |n: usize| (0..n).map(|n| PathBuf::from(format!("/tmp/{n}"))).collect::<Vec<_>>();
+        let line = text("terminated", &paths(6), "run again");
+        assert_eq!(line, "terminated; removed /tmp/0, /tmp/1, /tmp/2, /tmp/3 and 2 more; run again");
+    }
+}
