@@ -138,7 +138,8 @@ impl Inputs<'_> {
                 let place =
                     sampled.line.map_or_else(|| format!("byte {}", sampled.offset), |line| format!("line {line}"));
                 let text: String = sampled.excerpt.chars().take(SHOWN_TEXT).collect();
-                format!("; the first in {}, {place}: {text}", sampled.file)
+                let text = if text.is_empty() { text } else { format!(": {text}") };
+                format!("; the first in {}, {place}{text}", sampled.file)
             });
             lines.push(format!("rejected: {count} {reason}{first}"));
         }

@@ -34,7 +34,8 @@ use undust::site::{Method, Params};
 /// Learns rules from records labelled with duplicate clusters, proves them on all records, and writes them.
 ///
 /// Reads the input twice or more (learn, prove). The same input and learning parameters give the same bytes, whatever
-/// the number of workers, the memory, or the order of the records. Writes rules.jsonl, summary.json, rejects.jsonl, and
+/// the number of workers, the memory, or the order of the records. An input without a labelled record is an error, and
+/// nothing is written then. Writes rules.jsonl, summary.json, rejects.jsonl, and
 /// _SUCCESS last.
 #[derive(Args, Debug)]
 pub struct LearnArgs {

@@ -147,3 +147,19 @@ fn a_peer_that_fails_says_why() {
     assert!(!all.contains("panicked"), "{all}");
     assert!(!cluster.names("out").contains(&"_SUCCESS".to_owned()));
 }
+
+#[test]
+fn without_a_label_all_processes_fail_alike_and_leave_nothing() {
+    let cluster = Cluster::new(2, 60);
+    std::fs::remove_dir_all(cluster.path("in")).unwrap();
+    std::fs::create_dir(cluster.path("in")).unwrap();
+    cluster.write("in/a.txt", "http://a.example/1\nhttp://a.example/2\n");
+    cluster.write("in/b.txt", "http://b.example/1\n");
+    let both = [1, 0].map(|process| cluster.learn(process, "out", &[]));
+    for (ended, first) in both.map(|process| process.end(60)).iter().zip([false, true]) {
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        assert!(ended.err.contains("none of 3 records has a label"), "{}", ended.err);
+        assert_eq!(ended.err.contains("a.txt: read as tsv (by its name): 2 records"), first, "{}", ended.err);
+    }
+    assert!(!cluster.path("out").exists());
+}
