@@ -81,6 +81,5 @@ impl<'r> SavedUrls<'r> {
 
 /// Distinct canonical URLs.
 fn count(rules: &RuleSet, site: Option<u32>, urls: &[Box<[u8]>], scratch: &mut Scratch) -> u64 {
-    let canonical = |url: &Box<[u8]>| hash64(rules.apply(url, site, scratch).url);
-    urls.iter().map(canonical).collect::<Hashes>().len() as u64
+    urls.iter().map(|url| hash64(rules.apply(url, site, scratch).url)).collect::<Hashes>().len() as u64
 }
