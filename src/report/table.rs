@@ -108,7 +108,7 @@ mod tests {
         let mut table = Table::new("t", "A <title>", "", &["name", "n"]);
         table.row(["a,b".to_owned(), "10".to_owned()]);
         table.row(["\u{1b}[31m".to_owned(), "5".to_owned()]);
-        assert_eq!(table.text().as_str(), "A <title>\n  name           n\n  a,b           10\n  \\u{1b}[31m   5\n");
+        assert_eq!(table.text().as_str(), "A <title>\n  name         n\n  a,b         10\n  \\u{1b}[31m   5\n");
         assert_eq!(table.csv(), "name,n\n\"a,b\",10\n\\u{1b}[31m,5\n");
         assert!(table.html().contains("<h3>A &lt;title&gt;</h3>") && table.html().contains("<td>10</td>"));
         assert_eq!(share(f64::NAN), "-");
