@@ -43,6 +43,10 @@ mod dataflow_support;
 mod dataflow_walk;
 #[path = "it/evaluate.rs"]
 mod evaluate;
+#[path = "it/exports_parsers.rs"]
+mod exports_parsers;
+#[path = "it/exports_read.rs"]
+mod exports_read;
 #[path = "it/formats_fuzz.rs"]
 mod formats_fuzz;
 #[path = "it/formats_index.rs"]

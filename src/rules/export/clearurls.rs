@@ -6,7 +6,7 @@
 //! takes parameters without `=`, and fragments, too. Deleting is all that ClearURLs can do.
 
 use super::pattern::{END, EXTENSION, FEW_PARAMETERS, INDEX, REST, SEG, Space, parameter, plain_path, scope, single};
-use super::{Context, Site, about, count, heading};
+use super::{Context, Site, about, command, comment, count, heading};
 use crate::rules::explain::operation_text;
 use crate::rules::types::{Function, Operation, Representative, Rule};
 use crate::url::{Fixed, Key};
@@ -95,7 +95,7 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
         for written in &site.rules {
             place += 1;
             // Providers work in the order of their names where a reader sorts them.
-            let name = format!("undust {place:0width$} {} {}", site.site.site, written.rule.id);
+            let name = comment(&format!("undust {place:0width$} {} {}", site.site.site, written.rule.id));
             let provider = json!({
                 "urlPattern": format!("^{}/", Space::Url.front_of(&site.hosts)),
                 "completeProvider": false,
@@ -105,12 +105,12 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
                 "exceptions": [],
                 "redirections": [],
                 "forceRedirection": false,
-                "description": about(site.site, written.rule),
+                "description": comment(&about(site.site, written.rule)),
             });
             providers.insert(name, provider);
         }
     }
-    let file =
-        json!({ "description": heading(sites.len(), rules, "clearurls"), "providers": Value::Object(providers) });
+    let description = format!("{} Made by: {}", heading(sites.len(), rules), command("clearurls"));
+    let file = json!({ "description": description, "providers": Value::Object(providers) });
     serde_json::to_string_pretty(&file).expect("writing strings into memory cannot fail") + "\n"
 }

@@ -1,8 +1,11 @@
-//! A table of all rules (RFC 4180), with their evidence; nothing is left out.
+//! A table of all rules (RFC 4180), with their evidence, for people and spreadsheets; nothing is left out. Hidden
+//! characters are shown as escapes, and nothing is a formula: URLs and names are other people's text.
 
 use super::Export;
+use crate::model::shown::cell;
 use crate::rules::explain::{constraint_text, operation_text};
 use crate::rules::types::SiteRules;
+use csv::{Terminator, WriterBuilder};
 
 const HEAD: [&str; 16] = [
     "site",
@@ -25,7 +28,9 @@ const HEAD: [&str; 16] = [
 
 /// The file.
 pub fn export(sites: &[SiteRules]) -> Export {
-    let mut out = Export { text: HEAD.join(",") + "\r\n", ..Export::default() };
+    let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    let mut rules = 0;
+    out.write_record(HEAD).expect("memory takes all");
     for site in sites {
         for (order, rule) in (1..).zip(&site.rules) {
             let scope: Vec<String> = rule.scope.iter().map(constraint_text).collect();
@@ -51,21 +56,10 @@ pub fn export(sites: &[SiteRules]) -> Export {
                 example,
                 same,
             ];
-            out.text.push_str(&fields.map(|field| quoted(&field)).join(","));
-            out.text.push_str("\r\n");
-            out.rules += 1;
+            out.write_record(fields.iter().map(|field| cell(field).into_owned())).expect("memory takes all");
+            rules += 1;
         }
     }
-    out
-}
-
-/// A field; in quotes where it needs them. One that a spreadsheet would take for a formula gets a quote mark before it:
-/// URLs and names are other people's text.
-fn quoted(field: &str) -> String {
-    let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let field = if formula { format!("'{field}") } else { field.to_owned() };
-    match field.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
-    }
+    let text = String::from_utf8(out.into_inner().expect("memory takes all")).expect("fields are text");
+    Export { text, rules, ..Export::default() }
 }

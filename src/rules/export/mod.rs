@@ -15,6 +15,7 @@
 //! | [`pattern`] | constraints of a scope as look-aheads |
 //! | [`rewrite`] | operations of an open rule as rewrites |
 //! | [`closed`] | a rule between forms as one rewrite |
+//! | [`xml`] | what nutch and heritrix share |
 //! | the others | one format each |
 
 mod clearurls;
@@ -26,11 +27,13 @@ mod nutch;
 mod pattern;
 mod pywb;
 mod rewrite;
+mod xml;
 mod yandex;
 
 use super::explain::{constraint_text, pattern_text};
 use super::overrides::{LOOK_UPS, Override};
 use super::types::{Rule, SiteRules};
+use crate::model::shown;
 use foldhash::fast::FixedState;
 pub use rewrite::{Piece, Rewrite};
 use std::collections::HashMap;
@@ -103,8 +106,8 @@ struct Site<'a, T> {
 /// Writes the rules of `sites` (sorted by site, as a rule file is) for `target`. Pure; the same rules give the same text.
 pub fn export(sites: &[SiteRules], target: Target) -> Export {
     match target {
-        Target::Nutch => rewrites(sites, rewrite::of, nutch::text),
-        Target::Heritrix => rewrites(sites, rewrite::of, heritrix::text),
+        Target::Nutch => rewrites(sites, nutch::of, nutch::text),
+        Target::Heritrix => rewrites(sites, nutch::of, heritrix::text),
         Target::Nginx => rewrites(sites, nginx::of, nginx::text),
         Target::Pywb => rewrites(sites, pywb::of, pywb::text),
         Target::ClearUrls => rewrites(sites, clearurls::of, clearurls::text),
@@ -191,14 +194,27 @@ impl Context<'_> {
     }
 }
 
-/// The comment every format starts with: what it is, and how to make it again.
-fn heading(sites: usize, rules: usize, format: &str) -> String {
+/// The comment every format starts with: what it is. [`command`] goes with it.
+fn heading(sites: usize, rules: usize) -> String {
     let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
     format!(
-        "{rules} rules of {sites}, written by undust {}: undust export --to {format}. Expects URLs in safe syntax (RFC \
-         3986, 6.2.2 and 6.2.3); order matters.",
+        "{rules} rules of {sites}, written by undust {}. Expects URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3); order \
+         matters.",
         env!("CARGO_PKG_VERSION")
     )
+}
+
+/// How to make a file of this format again.
+fn command(format: &str) -> String {
+    format!("undust export --rules DIR --to {format}")
+}
+
+/// Longest comment, in characters: 3,600 bytes in UTF-8, since nginx ends at a comment of more than 4,090.
+const LONGEST_COMMENT: usize = 900;
+
+/// A line of text for people, for the comments of all formats.
+fn comment(text: &str) -> String {
+    shown::within(text, LONGEST_COMMENT)
 }
 
 /// Rules written.
@@ -206,7 +222,7 @@ fn count<T>(sites: &[Site<'_, T>]) -> usize {
     sites.iter().map(|site| site.rules.len()).sum()
 }
 
-/// A readable line about a rule, for comments.
+/// A readable line about a rule, for [`comment`].
 fn about(site: &SiteRules, rule: &Rule) -> String {
     format!("{} {} {}", site.site, rule.id, super::explain::rule_text(rule))
 }

@@ -2,7 +2,8 @@
 //! have hosts of their own, so that one pattern of a block matches at most), the last one to `$undust_canonical`.
 //! Needs nginx with PCRE. Variables are evaluated when they are asked for, so a request that does not ask pays nothing.
 
-use super::{Context, Piece, Rewrite, Site, about, count, heading, rewrite};
+use super::pattern::Engine;
+use super::{Context, Rewrite, Site, about, command, comment, count, heading, rewrite};
 use crate::rules::types::Rule;
 
 /// The rewrites of a rule.
@@ -11,19 +12,38 @@ pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
         return Err("the fragment never reaches a server".to_owned());
     }
     let rewrites = rewrite::of(context, rule)?;
-    let dollar = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('$'));
-    match rewrites.iter().flat_map(|r| &r.pieces).any(dollar) {
-        true => Err("nginx cannot write a dollar sign".to_owned()),
+    if rewrites.iter().flat_map(Rewrite::texts).any(|text| text.contains('$')) {
+        return Err("nginx cannot write a dollar sign".to_owned());
+    }
+    if rewrites.iter().flat_map(Rewrite::texts).any(|text| text.contains(|c: char| c.is_ascii_control())) {
+        return Err("nginx cannot write a control character".to_owned());
+    }
+    match rewrites.iter().any(|r| key(r).len().max(value(r).len()) > LONGEST) {
+        true => Err(format!("nginx reads no parameter of more than {LONGEST} bytes")),
         false => Ok(rewrites),
     }
+}
+
+/// Longest parameter that nginx reads, in bytes, quotes included: its buffer has 4,096.
+const LONGEST: usize = 4_095;
+
+/// The first parameter of an entry.
+fn key(rewrite: &Rewrite) -> String {
+    quoted(&format!("~{}", Engine::Bytes.pattern(&rewrite.pattern)))
+}
+
+/// The second one.
+fn value(rewrite: &Rewrite) -> String {
+    quoted(&rewrite.replacement(|n| format!("${n}"), str::to_owned))
 }
 
 /// The file.
 pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
     let mut out = format!(
-        "# {}\n# Include it in http{{}}. In server{{}}: set $undust_url \"$scheme://$http_host$request_uri\";\n# then compare \
+        "# {}\n# {}\n# Include it in http{{}}. In server{{}}: set $undust_url \"$scheme://$http_host$request_uri\";\n# then compare \
          $undust_canonical with $undust_url, and redirect where they differ.\n",
-        comment(&heading(sites.len(), count(sites), "nginx"))
+        heading(sites.len(), count(sites)),
+        command("nginx")
     );
     let chains: Vec<Vec<(String, &Rewrite)>> = sites
         .iter()
@@ -38,22 +58,17 @@ pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
         let to = if step + 1 == steps { "undust_canonical".to_owned() } else { format!("undust_{}", step + 1) };
         out.push_str(&format!("map ${from} ${to} {{\n    default ${from};\n"));
         for (about, rewrite) in chains.iter().filter_map(|chain| chain.get(step)) {
-            let replacement = rewrite.replacement(|n| format!("${n}"), str::to_owned);
-            out.push_str(&format!(
-                "    # {}\n    \"~{}\" \"{}\";\n",
-                comment(about),
-                quoted(&rewrite.pattern),
-                quoted(&replacement)
-            ));
+            out.push_str(&format!("    # {}\n    {} {};\n", comment(about), key(rewrite), value(rewrite)));
         }
         out.push_str("}\n");
     }
     out
 }
 
-/// Inside double quotes: what nginx would take for an escape of its own or for the end. Patterns have neither.
+/// In double quotes, inside which nginx would take some characters for an escape of its own or for the end.
 fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -63,11 +78,8 @@ fn quoted(text: &str) -> String {
             c => out.push(c),
         }
     }
+    out.push('"');
     out
-}
-
-fn comment(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 #[cfg(test)]
@@ -76,7 +88,7 @@ mod tests {
 
     #[test]
     fn backslashes_survive_the_quotes() {
-        assert_eq!(quoted(r"a\.b\n"), r"a\.b\\n");
-        assert_eq!(quoted("a\"b\\"), "a\\\"b\\\\");
+        assert_eq!(quoted(r"a\.b\n"), r#""a\.b\\n""#);
+        assert_eq!(quoted("a\"b\\"), r#""a\"b\\""#);
     }
 }

@@ -2,43 +2,31 @@
 //! a list of patterns, each replaced in turn by a substitution (`Matcher.replaceAll`). Let `urlnormalizer-basic` run
 //! before it.
 
-use super::{Rewrite, Site, about, count, heading};
+use super::pattern::Engine;
+use super::xml::{Document, carries};
+use super::{Context, Rewrite, Site, about, count, heading, rewrite};
+use crate::rules::types::Rule;
+
+/// The rewrites of a rule, as an XML file can hold them.
+pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
+    carries(rewrite::of(context, rule)?)
+}
 
 /// The file.
 pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    out.push_str(&format!("<!-- {} -->\n<regex-normalize>\n", comment(&heading(sites.len(), count(sites), "nutch"))));
+    let mut out = Document::new(&heading(sites.len(), count(sites)), "nutch");
+    out.open("regex-normalize", &[]);
     for site in sites {
         for written in &site.rules {
-            out.push_str(&format!("<!-- {} -->\n", comment(&about(site.site, written.rule))));
+            out.comment(&about(site.site, written.rule));
             for rewrite in &written.form {
-                out.push_str(&format!(
-                    "<regex>\n  <pattern>{}</pattern>\n  <substitution>{}</substitution>\n</regex>\n",
-                    escape(&rewrite.pattern),
-                    escape(&rewrite.java_replacement())
-                ));
+                out.open("regex", &[]);
+                out.text("pattern", &Engine::Java.pattern(&rewrite.pattern));
+                out.text("substitution", &rewrite.java_replacement());
+                out.close("regex");
             }
         }
     }
-    out + "</regex-normalize>\n"
-}
-
-/// Text of an element or of an attribute in double quotes.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Text that may stand in an XML comment: no two hyphens side by side, no control characters.
-pub fn comment(text: &str) -> String {
-    text.replace("--", "-\u{2010}").trim_end_matches('-').chars().filter(|c| !c.is_control()).collect()
+    out.close("regex-normalize");
+    out.finish()
 }

@@ -5,6 +5,7 @@
 //! itself, so that the two cannot part.
 
 use super::no_constraint;
+use crate::model::shown::is_hidden;
 use crate::rules::types::{Constraint, Test};
 use crate::url::segment::{self, INDEX_STEMS, KNOWN_EXTENSIONS, KNOWN_INDEX_EXTENSIONS};
 use crate::url::{Fixed, Key, Part};
@@ -102,6 +103,38 @@ pub fn literal(text: &str) -> String {
         }
     }
     out
+}
+
+/// A reader of patterns that are kept in a text file. Hidden characters ([`is_hidden`]), which only literals have, are
+/// written by number: the file stays text that can be read, whatever its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// `java.util.regex`.
+    Java,
+    /// Python's `re`, on strings.
+    Python,
+    /// PCRE on bytes, as nginx has it.
+    Bytes,
+}
+
+impl Engine {
+    /// The pattern as this engine reads it.
+    pub fn pattern(self, pattern: &str) -> String {
+        let mut out = String::with_capacity(pattern.len());
+        for c in pattern.chars() {
+            let number = u32::from(c);
+            match self {
+                _ if !is_hidden(c) => out.push(c),
+                Engine::Java => out.push_str(&format!("\\x{{{number:x}}}")),
+                Engine::Python if number <= 0xffff => out.push_str(&format!("\\u{number:04x}")),
+                Engine::Python => out.push_str(&format!("\\U{number:08x}")),
+                Engine::Bytes => {
+                    c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")))
+                }
+            }
+        }
+        out
+    }
 }
 
 /// The start of a query parameter of this key: name and `=`, or a name alone. `None` for the empty name.
@@ -321,6 +354,14 @@ mod tests {
         assert_eq!(surt_host("www.docs.example.org"), "org,example,docs");
         assert_eq!(surt_host("www2.example.org"), "org,example");
         assert_eq!(surt_host("wwwx.example.org"), "org,example,wwwx");
+    }
+
+    #[test]
+    fn hidden_characters_are_written_by_number() {
+        let pattern = literal("a\n\u{7f}\u{2028}\u{e0001}é");
+        assert_eq!(Engine::Java.pattern(&pattern), r"a\x{a}\x{7f}\x{2028}\x{e0001}é");
+        assert_eq!(Engine::Python.pattern(&pattern), r"a\u000a\u007f\u2028\U000e0001é");
+        assert_eq!(Engine::Bytes.pattern(&pattern), r"a\x0a\x7f\xe2\x80\xa8\xf3\xa0\x80\x81é");
     }
 
     #[test]

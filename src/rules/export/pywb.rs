@@ -5,9 +5,11 @@
 //! Keys are in SURT form: pywb has lower-cased them, sorted their parameters, and taken off scheme, `www.`, trailing
 //! slash and fragment. So these need no rule, and the names and values of rules are written in lower case.
 
-use super::pattern::Space;
-use super::{Context, Rewrite, Site, about, count, heading, rewrite};
+use super::pattern::{Engine, Space};
+use super::{Context, Rewrite, Site, about, command, comment, count, heading, rewrite};
 use crate::rules::types::Rule;
+use serde::Serialize;
+use serde_saphyr::{CommentPosition, Commented};
 
 /// The rewrites of a rule, over keys.
 pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
@@ -16,35 +18,52 @@ pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
 
 /// The file.
 pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
-    let mut out =
-        format!("# {}\ndefault_filters:\n  url_normalize:\n", comment(&heading(sites.len(), count(sites), "pywb")));
-    let mut any = false;
+    let mut pairs = Vec::new();
     for site in sites {
         for written in &site.rules {
-            out.push_str(&format!("    # {}\n", comment(&about(site.site, written.rule))));
+            let mut about = Some(comment(&about(site.site, written.rule)));
             for rewrite in &written.form {
-                any = true;
-                let replacement = rewrite
+                let replace = rewrite
                     .replacement(|n| format!("\\g<{n}>"), |text| text.to_ascii_lowercase().replace('\\', "\\\\"));
-                out.push_str(&format!(
-                    "    - match: {}\n      replace: {}\n",
-                    quoted(&rewrite.pattern),
-                    quoted(&replacement)
-                ));
+                let pair = Pair { r#match: Engine::Python.pattern(&rewrite.pattern), replace };
+                pairs.push(match about.take() {
+                    Some(about) => Entry::First(Commented(pair, about)),
+                    None => Entry::Next(pair),
+                });
             }
         }
     }
-    if !any {
-        out.push_str("    []\n");
-    }
-    out
+    let heading = format!("{} Made by: {}", heading(sites.len(), count(sites)), command("pywb"));
+    let file = Commented(File { default_filters: Filters { url_normalize: pairs } }, heading);
+    let options = serde_saphyr::ser_options! {
+        prefer_block_scalars: false,
+        compact_list_indent: false,
+        comment_position: CommentPosition::Above,
+    };
+    serde_saphyr::to_string_with_options(&file, options).expect("strings in lists have a form in YAML")
 }
 
-/// In single quotes, in which nothing but they themselves has a meaning.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+/// `rules.yaml`, as far as it is written here.
+#[derive(Serialize)]
+struct File {
+    default_filters: Filters,
 }
 
-fn comment(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+#[derive(Serialize)]
+struct Filters {
+    url_normalize: Vec<Entry>,
+}
+
+/// The first rewrite of a rule has a comment that tells of the rule.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    First(Commented<Pair>),
+    Next(Pair),
+}
+
+#[derive(Serialize)]
+struct Pair {
+    r#match: String,
+    replace: String,
 }

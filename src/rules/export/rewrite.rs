@@ -41,6 +41,14 @@ impl Rewrite {
         self.pieces.iter().map(one).collect()
     }
 
+    /// What the replacement says itself.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Group(_) => None,
+            Piece::Text(text) => Some(text.as_str()),
+        })
+    }
+
     /// With `$1` for groups and a backslash before `$` and `\`, as Java reads it.
     pub fn java_replacement(&self) -> String {
         self.replacement(|n| format!("${n}"), |text| text.replace('\\', "\\\\").replace('$', "\\$"))

@@ -3,7 +3,7 @@
 //!
 //! A path in `Clean-param` is a prefix, which no scope of undust is: only rules that hold everywhere are written.
 
-use super::{Context, Site, count, heading};
+use super::{Context, Site, command, comment, count, heading};
 use crate::rules::types::{Operation, Representative, Rule};
 use std::collections::BTreeMap;
 
@@ -26,6 +26,7 @@ pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<String>, String> {
                 && name.len() < LONGEST - 20
                 && !name.contains(['&', '#', ' ', '\t', '*'])
                 && name.is_ascii()
+                && !name.contains(|c: char| c.is_ascii_control())
         };
         name.filter(plain).filter(|_| left_out).map(str::to_owned)
     };
@@ -35,7 +36,7 @@ pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<String>, String> {
 
 /// The file.
 pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
-    let mut out = format!("# {}\n", heading(sites.len(), count(sites), "yandex-clean-param"));
+    let mut out = format!("# {}\n# {}\n", heading(sites.len(), count(sites)), command("yandex-clean-param"));
     let mut hosts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for site in sites {
         let mut names: Vec<&str> = site.rules.iter().flat_map(|w| &w.form).map(String::as_str).collect();
@@ -44,7 +45,7 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
         hosts.extend(site.hosts.iter().map(|host| (*host, names.clone())));
     }
     for (host, names) in hosts {
-        out.push_str(&format!("\n# robots.txt of {host}\nUser-agent: Yandex\n"));
+        out.push_str(&format!("\n# robots.txt of {}\nUser-agent: Yandex\n", comment(host)));
         let mut line = String::new();
         for name in names {
             if !line.is_empty() && line.len() + 1 + name.len() > LONGEST {

@@ -1,0 +1,274 @@
+//! Every export is read back by a parser of its format that did not write it, for keys, values and names of sites that
+//! try to leave their place; what is read is what was meant.
+//!
+//! What was meant: the same rules with a plain word in the place of the hostile text give the same patterns and
+//! replacements, but for that word.
+
+use crate::exports_parsers::read;
+use proptest::prelude::*;
+use undust::model::shown::{cell, is_hidden};
+use undust::rules::explain::{constraint_text, operation_text};
+use undust::rules::export::{Export, Piece, Target, export};
+use undust::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test};
+
+/// Stands where hostile text will stand.
+const PLAIN: &str = "qzq";
+
+/// What breaks one format or another.
+const HOSTILE: &[&str] = &[
+    "\u{2028}",
+    "\u{2029}",
+    "\u{85}",
+    "\u{1b}[2J",
+    "\u{7}",
+    "\0",
+    "\"",
+    "'",
+    "''",
+    "\\",
+    "\\n",
+    "-->",
+    "a--b",
+    "---",
+    "]]>",
+    "<!--",
+    "<x>",
+    "&amp;",
+    "#",
+    " # x",
+    "$",
+    "$1",
+    "\\1",
+    "\\g<1>",
+    "{",
+    "}",
+    ";",
+    "{};",
+    "\n",
+    "\r\n",
+    "\t",
+    "\n# x\n",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{feff}",
+    "😀",
+    "\u{e0041}",
+    "\u{fffe}",
+    "\u{ffff}",
+    "*/",
+    "-",
+    "?",
+    ":",
+    ": ",
+    "&",
+    "!",
+    "%",
+    "@",
+    "`",
+    "|",
+    ">",
+    "*",
+    "<<",
+    "=",
+    "~",
+    "yes",
+    "no",
+    "null",
+    "1e3",
+    "0x1f",
+    "12:30",
+    "2020-01-01",
+    "=1+2",
+    "+1",
+    "-1",
+    "@x",
+    "a b",
+    " a",
+    "a ",
+    "\u{7f}",
+    "%0A",
+    "\\E",
+    "\\Q",
+    "(?i)",
+    "[",
+    "]",
+    "(",
+    ")",
+    "^",
+    ".",
+    "é",
+    "ж",
+];
+
+const TARGETS: [Target; 7] = [
+    Target::Nutch,
+    Target::Heritrix,
+    Target::Pywb,
+    Target::ClearUrls,
+    Target::YandexCleanParam,
+    Target::Nginx,
+    Target::Csv,
+];
+
+/// Rules that have `text` in keys, values, conditions, the name of the site and an example.
+fn rules(text: &str) -> SiteRules {
+    let left_out = || Operation::Ignore(Representative::LeftOut);
+    let there = |value: &str| Operation::Ignore(Representative::WherePresent(value.to_owned()));
+    let when = |key: String, test: Test| vec![Constraint { key, test }];
+    let pair = |from: &str, to: &str| (Some(from.to_owned()), Some(to.to_owned()));
+    let key = |before: &str| format!("query {before}{text}=");
+    let rules = [
+        (vec![], key(""), left_out()),
+        (when(key("k"), Test::Equals(text.to_owned())), "query z=".to_owned(), left_out()),
+        (when(key("k"), Test::Present), format!("query {text}b"), left_out()),
+        (when("query k=".to_owned(), Test::OneOf(vec!["a".to_owned(), text.to_owned()])), key("y"), left_out()),
+        (when("query k=".to_owned(), Test::NoneOf(vec![text.to_owned()])), "query x=".to_owned(), left_out()),
+        (vec![], key("w"), there(text)),
+        (vec![], "query v=".to_owned(), there(&format!("{text}1"))),
+        (vec![], "query c=".to_owned(), Operation::Classes(vec![pair(text, "plain"), pair("z", &format!("1{text}"))])),
+    ];
+    let rule = |(at, (scope, key, operation)): (usize, (Vec<Constraint>, String, Operation))| Rule {
+        id: format!("{at:016x}"),
+        kind: Kind::Ignore,
+        scope,
+        operations: vec![(key, operation)],
+        closed: false,
+        evidence: Evidence {
+            good: 7,
+            clusters: 3,
+            examples: vec![[text.to_owned(), format!("b{text}")]],
+            ..Evidence::default()
+        },
+        departures: Vec::new(),
+    };
+    SiteRules {
+        site: format!("{text}s.example"),
+        hosts: vec!["s.example".to_owned(), "www.s.example".to_owned()],
+        rules: rules.into_iter().enumerate().map(rule).collect(),
+        ..SiteRules::default()
+    }
+}
+
+/// The CSV has one row a rule, whose cells are the texts of the rule.
+fn check_table(text: &str, site: &SiteRules) {
+    assert!(!text.contains(|c| is_hidden(c) && !matches!(c, '\r' | '\n')), "{text:?}");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), site.rules.len());
+    for (row, rule) in rows.iter().zip(&site.rules) {
+        let field = |name: &str| row.get(head.iter().position(|h| h == name).unwrap()).unwrap();
+        let scope: Vec<String> = rule.scope.iter().map(constraint_text).collect();
+        let (key, operation) = &rule.operations[0];
+        let [one, other] = &rule.evidence.examples[0];
+        for (name, want) in [
+            ("site", &site.site),
+            ("id", &rule.id),
+            ("scope", &scope.join(" and ")),
+            ("operations", &operation_text(key, operation)),
+            ("example", one),
+            ("same_page_as", other),
+        ] {
+            assert_eq!(field(name), cell(want), "{name} of {}", rule.id);
+            assert!(!field(name).starts_with(['=', '+', '@']), "a formula: {}", field(name));
+        }
+    }
+}
+
+/// Checks all exports of the rules with this text; returns how many rules each target left out.
+fn check(text: &str) -> Vec<usize> {
+    let site = rules(text);
+    let mut counts = Vec::new();
+    for target in TARGETS {
+        let Export { text: file, rules: written, left_out } = export(std::slice::from_ref(&site), target);
+        assert_eq!(written as usize + left_out.len(), site.rules.len(), "{target:?} of {text:?}");
+        counts.push(left_out.len());
+        if target == Target::Csv {
+            check_table(&file, &site);
+            continue;
+        }
+        // The same rules about a plain word, of which the same are left out.
+        let mut plain = rules(PLAIN);
+        plain.rules.retain(|rule| left_out.iter().all(|out| out.rule != rule.id));
+        let lower = |text: &str| if target == Target::Pywb { text.to_ascii_lowercase() } else { text.to_owned() };
+        let put = |plain: &str| plain.replace(PLAIN, &lower(text));
+        let mut meant = read(target, &export(&[plain], target).text);
+        for (pattern, pieces) in &mut meant {
+            *pattern = put(pattern);
+            for piece in pieces {
+                if let Piece::Text(text) = piece {
+                    *text = put(text);
+                }
+            }
+        }
+        let mut found = read(target, &file);
+        if target == Target::YandexCleanParam {
+            // In the order of their names.
+            meant.sort_by(|a, b| a.0.cmp(&b.0));
+            found.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+        assert_eq!(found, meant, "{target:?} of {text:?}");
+    }
+    counts
+}
+
+#[test]
+fn every_export_of_hostile_rules_is_read_back_as_meant() {
+    for text in HOSTILE {
+        check(text);
+        check(&format!("a{text}b"));
+    }
+    let all_in_one: String =
+        HOSTILE.iter().filter(|text| !text.contains(['&', '#', '$', '\0', '\u{fffe}', '\u{ffff}'])).copied().collect();
+    check(&all_in_one);
+}
+
+/// Nothing but what a format cannot hold is left out for its characters, and with a reason.
+#[test]
+fn what_a_format_cannot_hold_is_left_out_with_the_reason() {
+    let left_out = |text: &str, target: Target| -> Vec<(String, String)> {
+        let out = export(&[rules(text)], target).left_out;
+        out.into_iter().map(|out| (out.rule[15..].to_owned(), out.reason)).collect()
+    };
+    for target in [Target::Nutch, Target::Heritrix, Target::Pywb, Target::Nginx] {
+        assert_eq!(left_out("\u{2028}é\u{202e}\"'\\--]]>", target), [], "{target:?}");
+    }
+    let replacements = ["5", "6", "7"];
+    for (text, target, reason) in [
+        ("\u{1b}", Target::Nutch, "XML cannot write the character U+001B"),
+        ("\u{fffe}", Target::Heritrix, "XML cannot write the character U+FFFE"),
+        ("\n", Target::Nginx, "nginx cannot write a control character"),
+        ("$", Target::Nginx, "nginx cannot write a dollar sign"),
+    ] {
+        assert_eq!(left_out(text, target), replacements.map(|rule| (rule.to_owned(), reason.to_owned())), "{text:?}");
+    }
+    assert_eq!(left_out("\u{1b}", Target::Pywb), []);
+    assert_eq!(left_out("\n", Target::Nutch), []);
+    // The name of a parameter in robots.txt is a word.
+    assert!(left_out("\n", Target::YandexCleanParam).iter().any(|(rule, _)| rule == "0"));
+}
+
+/// nginx reads no parameter and no comment that does not fit its buffer of 4,096 bytes.
+#[test]
+fn very_long_keys_and_values_break_no_file() {
+    for length in [700, 1_200, 4_000, 70_000] {
+        let counts = check(&"ж\u{2028}\"".repeat(length / 3));
+        assert_eq!((counts[0], counts[2]), (0, 0), "nutch and pywb have no limit");
+    }
+    let nginx = export(&[rules(&"x".repeat(70_000))], Target::Nginx);
+    assert!(nginx.left_out.iter().all(|out| out.reason == "nginx reads no parameter of more than 4095 bytes"));
+    assert_eq!(nginx.left_out.len(), 8);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_export_of_any_rules_is_read_back_as_meant(parts in prop::collection::vec(prop_oneof![
+        3 => prop::sample::select(HOSTILE).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+        1 => "[ -~]{1,3}",
+    ], 1..8)) {
+        check(&parts.concat());
+    }
+}
