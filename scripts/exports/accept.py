@@ -26,6 +26,11 @@ CORPORA = Path(os.environ.get("SHARED") or HERE.parent.parent.parent / "shared")
 FORMATS = ["nutch", "heritrix", "nginx", "pywb", "clearurls", "yandex-clean-param", "csv"]
 
 
+def lines_of(path):
+    """Lines as undust ends them: U+2028 and its like are no ends."""
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
 # Readers: a file and URLs in safe syntax -> what the system makes of them.
 
 
@@ -73,7 +78,7 @@ def clearurls(path, urls):
 def yandex(path, urls):
     """Clean-param: parameters by name, on hosts, below a path prefix."""
     hosts, names = {}, None
-    for line in path.read_text().splitlines():
+    for line in lines_of(path):
         if line.startswith("# robots.txt of "):
             names = hosts.setdefault(line.removeprefix("# robots.txt of "), [])
         elif line.startswith("Clean-param: "):
@@ -196,6 +201,36 @@ def odd(urls, seed):
     return out
 
 
+# Parts of names and values that mean something to a format, a pattern or a replacement, or that nobody sees.
+HOSTILE = ["\u2028", "\u0085", "\u009b", "\u202e", "\ufeff", "\U000e0041", "\U0001f600", "\u00e9", '"', "'", "\\", "\\n", "\\E",
+           "-->", "a--b", "]]>", "<x>", "{", "}", ";", "{};", "*/", "-", "?x", ":", "!", "@", "`", "|", "<<", "~", "yes", "null",
+           "1e3", "0x1f", "(", ")", "[", "^", ".", "$1", "\\1", "\\g<1>", "x" * 1000]
+# What no URL holds: the files must be whole all the same.
+NEVER = ["\x1b[2J", "\x07", "\0", "\n", "\r", "\t", "\n# x\n", "\x7f", "\ufffe", "\uffff", "#", "&", "x" * 5000]
+
+
+def hostile(folder):
+    """Rules by hand whose keys, values and site hold hostile text, in a folder; gives URLs that they change."""
+    folder.mkdir(exist_ok=True)
+    evidence = {"good": 9, "bad": 0, "prior": 0, "support_pairs": 9, "false_positive_pairs": 0, "upper_bound_ppm": 9,
+                "clusters": 9}
+    lines, urls = [{"format": {"major": 1, "minor": 0}, "program": "undust", "version": "0", "params": {},
+                    "input": {"records": 0, "urls": 0, "sites": 0}}], []
+    for at, text in enumerate(HOSTILE + NEVER):
+        host = f"h{at}.example"
+        operations = [(f"query {text}=", {"ignore": "left-out"}), (f"query w{text}=", {"ignore": {"where-present": text}}),
+                      ("query c=", {"classes": [[text, "plain"]]})]
+        rules = [{"id": f"{100 * at + i:016x}", "kind": "ignore", "scope": [], "operations": [operation],
+                  "evidence": {**evidence, "examples": [[text, text]]}} for i, operation in enumerate(operations)]
+        lines.append({"site": f"h{at:03} {text}", "hosts": [host], "rules": rules})
+        if text in HOSTILE:
+            urls += [f"http://{host}/p?{query}" for query in
+                     [f"{text}=1", f"a=1&{text}=1&b=2", f"w{text}=1", f"z=1&w{text}=1&y=2", f"c={text}", f"b{text}=1"]]
+    (folder / "rules.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "_SUCCESS").write_text("")
+    return urls
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--undust", required=True)
@@ -224,7 +259,7 @@ def main():
         made = {}
         for start in range(0, len(urls), 200):
             lines = undust("explain", "--output", "jsonl", "--rules", rules, "--overrides", overrides,
-                           *urls[start : start + 200]).splitlines()
+                           *urls[start : start + 200]).split("\n")[:-1]
             for url, line in zip(urls[start : start + 200], lines):
                 for step in json.loads(line)["steps"]:
                     if step["step"] == "refused":
@@ -238,21 +273,24 @@ def main():
     failed = 0
     print(f"{'corpus':<12} {'format':<19} {'rules':>5} {'out':>4} {'URLs':>6} {'changed':>7} {'law':>4} {'differ':>6} | "
           f"{'odd URLs':>8} {'law':>4} {'differ':>6}")
-    for corpus in corpora:
-        source = CORPORA / f"{corpus}.jsonl.gz"
+    for corpus in [*corpora, "hostile"]:
         rules = work / corpus
-        undust("learn", source, "--out", rules, "--overwrite", "-q")
-        lines = [json.loads(line) for line in gzip.open(source, "rt")]
-        urls = list(dict.fromkeys(line["url"] for line in lines))
-        sites = [json.loads(line)["site"] for line in (rules / "rules.jsonl").read_text().splitlines()[1:]]
+        if corpus == "hostile":
+            urls = hostile(rules)
+        else:
+            source = CORPORA / f"{corpus}.jsonl.gz"
+            undust("learn", source, "--out", rules, "--overwrite", "-q")
+            lines = [json.loads(line) for line in gzip.open(source, "rt")]
+            urls = list(dict.fromkeys(line["url"] for line in lines))
+        sites = [json.loads(line)["site"] for line in lines_of(rules / "rules.jsonl")[1:]]
         off = work / f"{corpus}.off"
         off.write_text("".join(json.dumps({"site": s, "rule": "*", "reason": "safe syntax alone"}) + "\n" for s in sites))
         safe = {"real": normalize(rules, off, urls), "odd": normalize(rules, off, odd(urls, 1))}
         for form in args.formats.split(","):
             path, left_out = work / f"{corpus}.{form}", work / f"{corpus}.{form}.left-out"
             undust("export", "--rules", rules, "--to", form, "-o", path, "--left-out", left_out, "-q")
-            out = len(left_out.read_text().splitlines())
-            all_rules = sum(len(json.loads(line)["rules"]) for line in (rules / "rules.jsonl").read_text().splitlines()[1:])
+            out = len(lines_of(left_out))
+            all_rules = sum(len(json.loads(line)["rules"]) for line in lines_of(rules / "rules.jsonl")[1:])
             if form == "csv":
                 with open(path, newline="") as file:
                     table = list(csv.DictReader(file))
@@ -260,12 +298,15 @@ def main():
                 failed += bad
                 print(f"{corpus:<12} {form:<19} {len(table):>5} {out:>4} {'':>6} {'':>7} {bad:>6}")
                 continue
-            exported = all_rules - sum(json.loads(line)["rule"] != "look-ups" for line in left_out.read_text().splitlines())
+            exported = all_rules - sum(json.loads(line)["rule"] != "look-ups" for line in lines_of(left_out))
             row = []
             for kind, inputs in safe.items():
                 if form == "nginx":
                     # The fragment never reaches a server.
                     inputs = [url for url in inputs if "#" not in url]
+                if form == "pywb" and corpus == "hostile":
+                    # Keys hold other characters as escapes, which undust leaves as they are: rules about them do nothing.
+                    inputs = [url for url in inputs if url.isascii()]
                 want = normalize(rules, left_out, inputs)
                 got = READERS[form](path, inputs)
                 assert len(got) == len(want) == len(inputs), (form, len(got), len(want), len(inputs))
