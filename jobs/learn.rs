@@ -267,6 +267,8 @@ fn learn(
             inputs.say();
         }
         let error = LearnError::NoLabels(inputs.expected("there is nothing to learn from"));
+        // Its lock goes first: the last process to remove its journal removes the folder.
+        drop(out);
         journal.into_iter().for_each(LearnedSites::remove);
         return Err(error);
     }

@@ -144,8 +144,9 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
     if is_plain(authority) {
         return Ok(());
     }
-    let upto = url.len() - rest.len() + authority.len();
-    crate::url::normalize(&url[..upto], &mut Vec::with_capacity(upto + 8)).map(drop).map_err(|_| Reason::InvalidUrl)
+    // With a path behind it, so that space at its end does not count as space behind the URL.
+    let origin = [&url[..url.len() - rest.len() + authority.len()], b"/"].concat();
+    crate::url::normalize(&origin, &mut Vec::with_capacity(origin.len())).map(drop).map_err(|_| Reason::InvalidUrl)
 }
 
 /// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to four digits, that
@@ -221,6 +222,7 @@ mod tests {
             ("http://a b/", InvalidUrl),
             ("http://a:x/", InvalidUrl),
             ("http://a:65536/", InvalidUrl),
+            ("http://u:p@a:8 /", InvalidUrl),
             ("http://[::1/", InvalidUrl),
             ("http://a%2E%2e/", InvalidUrl),
             ("http://1.2.3.4.5/", InvalidUrl),

@@ -338,8 +338,9 @@ impl Precious<'_> {
 fn a_link_that_was_planted_is_not_written_through() {
     let folder = two_results();
     let precious = Precious(&folder);
+    folder.write("urls.txt", b"http://www.forum.example/topic/1\n");
     let jobs = [
-        ("out.txt", "normalize --rules one crawl.tsv --out out.txt"),
+        ("out.txt", "normalize --rules one urls.txt --out out.txt"),
         ("out.json", "evaluate --rules one crawl.tsv --json out.json"),
         ("out.jsonl", "clusters crawl.tsv --out out.jsonl"),
         ("out.csv", "export --to csv --rules one --out out.csv"),
