@@ -339,6 +339,7 @@ impl RuleSet {
             if self.templates > CACHED && scratch.near.replace(index) != Some(index) {
                 std::hint::black_box(compiled.template().fetch());
             }
+            compiled.leave_out_fragment(&mut split, &mut scratch.cells.text);
             if compiled.stands(split.hash) {
                 std::mem::swap(&mut scratch.cells.text, &mut scratch.out);
                 return Some((site, Outcome::Itself));
@@ -367,7 +368,11 @@ impl RuleSet {
     /// member that is its own canonical URL, too, before it is looked up.
     pub fn apply_normal<'s>(&'s self, split: &url::Split, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         scratch.fired.clear();
-        let outcome = self.apply_split(split, site, scratch, None);
+        let mut split = *split;
+        if let Some(Compiled::Undust(compiled)) = site.map(|site| &self.compiled[site as usize].0) {
+            compiled.leave_out_fragment(&mut split, &mut scratch.cells.text);
+        }
+        let outcome = self.apply_split(&split, site, scratch, None);
         self.applied(site, outcome, scratch)
     }
 
@@ -432,7 +437,10 @@ impl RuleSet {
         let site = site? as usize;
         let Compiled::Undust(compiled) = &self.compiled[site].0 else { return None };
         let mut scratch = Scratch::default();
-        let split = url::normalize(url.as_bytes(), &mut scratch.cells.text).ok()?;
+        let mut split = url::normalize(url.as_bytes(), &mut scratch.cells.text).ok()?;
+        if compiled.leave_out_fragment(&mut split, &mut scratch.cells.text) {
+            steps.push(Step::Fragment { url: String::from_utf8_lossy(&scratch.cells.text).into_owned() });
+        }
         Some(compiled.trace(&split, self.sites.get(site)?, &mut scratch, steps))
     }
 

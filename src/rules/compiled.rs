@@ -16,6 +16,7 @@ mod at_once;
 mod coding;
 mod compile;
 mod edits;
+mod fragments;
 mod hosts;
 mod index;
 mod known;
@@ -376,7 +377,7 @@ impl CompiledSite {
         std::mem::swap(&mut scratch.fired, &mut scratch.fired_again);
         scratch.fired.clear();
         let same = match url::normalize(&scratch.out, &mut scratch.cells.text) {
-            Ok(split) if scratch.cells.text == scratch.out => {
+            Ok(split) if scratch.cells.text == scratch.out && !self.leaves_out_fragment(&split, &scratch.out) => {
                 self.reduce(&split, scratch, None);
                 match self.seen_member(self.member(scratch)) {
                     Some(url) => url.as_bytes() == scratch.out,

@@ -134,6 +134,11 @@ pub enum Step {
         /// The site; `None` where none claims the host, or more than one does: safe syntax only.
         site: Option<String>,
     },
+    /// The fragment was left out: pages of the site do not differ by it.
+    Fragment {
+        /// The URL without it.
+        url: String,
+    },
     /// The URL cut into keys; absent keys are not listed.
     Keys {
         /// Key and value, in the order of the URL.
@@ -295,6 +300,7 @@ fn render(step: &Step, text: &mut Page) {
         Step::Site { host, site: None } => {
             put(text, "site", &format!("none, or more than one, has rules for host {host}: safe syntax only"));
         }
+        Step::Fragment { url } => put(text, "no fragment", url),
         Step::Keys { keys } => {
             for (place, (key, value)) in keys.iter().enumerate() {
                 put(text, if place == 0 { "keys" } else { "" }, &format!("{key} {value:?}"));

@@ -9,6 +9,7 @@
 //! [`FORMAT`] is what this program writes. A new minor version only adds fields that a reader may leave out of account;
 //! so a newer minor is read and its unknown fields are ignored. Whatever changes what a rule does (a new operation, a
 //! new test) is a new major version, and an unknown major version is refused.
+//! Format 1.2 says what fragments are on a site (`fragments` among the tokens): a reader of 1.1 keeps them and merges less.
 //!
 //! # Exactness
 //! What was written is read back equal, and reading and writing a file of this version again gives the same bytes.
@@ -39,7 +40,7 @@ pub struct Format {
 }
 
 /// The format this program writes.
-pub const FORMAT: Format = Format { major: 1, minor: 1 };
+pub const FORMAT: Format = Format { major: 1, minor: 2 };
 
 /// First line of a rule file. No times, machine names, worker counts or paths: the same input and parameters give the
 /// same bytes.

@@ -165,6 +165,12 @@ impl Way {
                 rules.keep_origin(met, self.site, &self.split, &self.scratch, origins);
             }
         }
+        if self.split.fragment.is_some()
+            && let Some(site) = self.compiled(rules)
+            && site.leave_out_fragment(&mut self.split, &mut self.scratch.cells.text)
+        {
+            self.length = self.scratch.cells.text.len();
+        }
     }
 
     /// Its site, where it has rules and still something to say.

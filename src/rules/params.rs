@@ -12,6 +12,9 @@ pub struct Params {
     pub method: Method,
     /// Highest pair false-positive rate (WWW10 eq. 3) of a deployed set, in millionths: 10,000 is 0.01.
     pub fpr_max_ppm: u32,
+    /// Clusters that must show that the fragments of a site tell its pages apart, so that they are keys: one or two may
+    /// be pages that changed between two fetches.
+    pub fragment_clusters: u32,
     /// Stages of the undust method that are left out, to measure what they are for; not written where there are none.
     #[serde(skip_serializing_if = "Without::is_nothing")]
     pub without: Without,
@@ -19,7 +22,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { method: Method::Undust, fpr_max_ppm: 10_000, without: Without::default() }
+        Params { method: Method::Undust, fpr_max_ppm: 10_000, fragment_clusters: 3, without: Without::default() }
     }
 }
 
@@ -49,7 +52,7 @@ mod tests {
         assert_eq!(read(r#"{"method":"published-naive"}"#), want);
         let less = Params { without: Without::default().and(Stage::Spans), ..Params::default() };
         let text = serde_json::to_string(&less).unwrap();
-        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"without":["spans"]}"#);
+        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"without":["spans"]}"#);
         assert_eq!(read(&text), less);
         assert!(!serde_json::to_string(&Params::default()).unwrap().contains("without"));
     }

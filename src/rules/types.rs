@@ -168,16 +168,39 @@ pub struct Tokens {
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
+    /// What fragments are on this site; not written where the records had none, nor in files before format 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragments: Option<Fragments>,
     /// Keys and rules of this site are those of `--method published`: see [`crate::rules::published`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub published: bool,
+}
+
+/// What fragments (`#...`) are on a site. Those that begin with `!` or `/` are routes of a program in the page: keys on
+/// every site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fragments {
+    /// No part of a URL: rules and look-ups do not see them, canonical URLs have none.
+    LeftOut,
+    /// A key, since records show that they tell pages apart.
+    Keys {
+        /// Clusters that show it: of URLs that are equal up to the fragment. At least
+        /// [`Params::fragment_clusters`](crate::rules::Params::fragment_clusters).
+        clusters: u32,
+    },
 }
 
 impl Tokens {
     /// The compiled form; delimiters that are none are left out.
     pub fn cut(&self) -> Cut {
         let bit = |(i, &c): (usize, &u8)| if self.delimiters.contains(char::from(c)) { 1 << i } else { 0 };
-        Cut { delimiters: DELIMITERS.iter().enumerate().map(bit).sum(), semicolons: self.semicolons }
+        Cut {
+            delimiters: DELIMITERS.iter().enumerate().map(bit).sum(),
+            semicolons: self.semicolons,
+            fragments: matches!(self.fragments, Some(Fragments::Keys { .. })),
+            learned: self.fragments.is_some(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 use super::mirrors::Reduced;
 use super::{Training, spans};
 use crate::rules::{RuleSet, Scratch, SiteRules, Urls};
-use crate::url::normalize;
+use crate::url::{is_route, normalize};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -35,19 +35,23 @@ pub struct Identity {
 /// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups).
 pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> (u64, u64) {
     let noisy = too_noisy(&identities, training);
-    let mut normal = Vec::new();
+    let (mut normal, cut) = (Vec::new(), rules.cut());
     for identity in &mut identities {
+        // A member in normal form, without a fragment that is no key: who fetches one fetches the other.
         let mut own_form = |row: u32| {
             let url = training.url(row as usize);
-            normalize(url, &mut normal).is_ok() && normal == url
+            let split = normalize(url, &mut normal).ok().filter(|_| normal == url)?;
+            let key = |(start, end): (u32, u32)| cut.fragments || is_route(&url[start as usize..end as usize]);
+            let end = split.fragment.filter(|&fragment| !key(fragment)).map_or(url.len(), |(at, _)| at as usize - 1);
+            Some(&url[..end])
         };
         identity.canonical = identity
             .rows
             .iter()
             .copied()
             .filter(|&r| training.clusters[r as usize] == identity.majority)
-            .filter(|&r| !training.elsewhere[r as usize] && own_form(r))
-            .map(|r| training.url(r as usize))
+            .filter(|&r| !training.elsewhere[r as usize])
+            .filter_map(&mut own_form)
             .min_by_key(|url| (url.len(), *url))
             .map(<[u8]>::to_vec);
     }

@@ -10,6 +10,7 @@ mod defaults;
 pub mod energy;
 pub mod evidence;
 pub mod forms;
+mod fragments;
 mod joint;
 pub mod lookups;
 mod lower;
@@ -195,7 +196,9 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
         return Prepared { graph, stage: State::Published(Box::new(state)) };
     }
     let without = params.without;
-    let tokens = if without.has(Stage::Tokens) { Tokens::default() } else { tokens::choose(&training, without) };
+    let fragments = fragments::decide(&training, params.fragment_clusters);
+    let tokens = Tokens { fragments, ..Tokens::default() };
+    let tokens = if without.has(Stage::Tokens) { tokens } else { tokens::choose(&training, tokens, without) };
     prepare_cut(training, tokens, without)
 }
 

@@ -30,9 +30,8 @@ const MIN_GAIN_PERMILLE: u64 = 2;
 /// What one bad costs in good.
 const COST: u64 = 10;
 
-/// The cuts of a site.
-pub fn choose(training: &Training, without: Without) -> Tokens {
-    let mut tokens = Tokens::default();
+/// `tokens` with the cuts of a site.
+pub fn choose(training: &Training, mut tokens: Tokens, without: Without) -> Tokens {
     let every = training.len().div_ceil(SAMPLE).max(1) as u64;
     let hash = |row: usize| hash64(&training.clusters[row].to_le_bytes());
     let sample = |row: usize| training.clusters[row] != u32::MAX && hash(row).is_multiple_of(every);

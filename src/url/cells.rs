@@ -7,7 +7,7 @@ use super::keys::{
     Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
 };
 use super::marks::{self, Marks};
-use super::safe::Split;
+use super::safe::{Split, is_route};
 use super::scan;
 use super::segment::{self, Groups};
 use super::window::{below, highest, lowest};
@@ -32,6 +32,10 @@ pub struct Cut {
     pub delimiters: u8,
     /// `;` separates query parameters.
     pub semicolons: bool,
+    /// Fragments are keys; else only routes ([`is_route`](super::is_route)) are.
+    pub fragments: bool,
+    /// What fragments are was learned: they are left out even where the site has no rules.
+    pub learned: bool,
 }
 
 /// The key-value pairs of one URL.
@@ -87,7 +91,9 @@ impl Cells {
         if !(split.marks.path && self.cut_short_path(split, cut)) {
             self.cut_path(split.path, cut);
         }
-        if let Some((start, end)) = split.fragment {
+        if let Some((start, end)) = split.fragment
+            && (cut.fragments || is_route(self.bytes(start, end)))
+        {
             self.fixed(Fixed::FRAGMENT, start, end);
         }
         self.query_from = self.list.len();

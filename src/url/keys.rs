@@ -39,7 +39,7 @@ impl Fixed {
     pub const EMPTY_QUERY: Fixed = Fixed(7);
     /// Names of the query keys as found, where they are not in the site's usual order.
     pub const ORDER: Fixed = Fixed(8);
-    /// What follows `#`.
+    /// What follows `#`, where fragments are keys of the site or it is a route.
     pub const FRAGMENT: Fixed = Fixed(9);
     /// The whole query, where it has more than [`MAX_PARAMETERS`] parameters.
     pub const WHOLE_QUERY: Fixed = Fixed(10);

@@ -19,7 +19,7 @@ pub(crate) use compose::Pieces;
 pub use compose::{compose, is_usual_order, set_order, write_order};
 pub use keys::{Fixed, Key, KeyRef, Part};
 pub(crate) use origin::{Origin, origin};
-pub use safe::{Invalid, Split, normalize};
+pub use safe::{Invalid, Split, is_route, normalize};
 pub(crate) use safe::{normalize_behind, push_escape};
 pub use segment::DELIMITERS;
 pub use site::registrable_domain;

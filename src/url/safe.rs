@@ -54,6 +54,14 @@ pub struct Split {
 }
 
 impl Split {
+    /// Takes the fragment off the URL `text` that has these parts.
+    pub(crate) fn leave_out_fragment(&mut self, text: &mut Vec<u8>) {
+        if let Some((start, _)) = self.fragment.take() {
+            text.truncate(start as usize - 1);
+            (self.letters, self.hash) = (scan(text) & LETTERS, hash::hash(text, 0));
+        }
+    }
+
     /// The same parts of a URL that stands `by` bytes later.
     pub fn moved(self, by: u32) -> Split {
         let shift = |(a, b): (u32, u32)| (a + by, b + by);
@@ -69,6 +77,11 @@ impl Split {
             marks: self.marks,
         }
     }
+}
+
+/// True for a fragment that is a route of a program in the page: it begins with `!` or `/`.
+pub fn is_route(fragment: &[u8]) -> bool {
+    matches!(fragment.first(), Some(b'!' | b'/'))
 }
 
 /// Why a string is not a URL undust works on.

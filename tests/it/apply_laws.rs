@@ -198,8 +198,11 @@ pub fn site() -> impl Strategy<Value = SiteRules> {
     let rules = prop::collection::vec(prop_oneof![3 => rule(), 2 => form()], 0..4);
     let pairs = || prop::collection::vec((url(), url()).prop_map(|(a, b)| [a, b]), 0..3);
     let order = prop::collection::vec(prop::sample::select(vec!["a=", "b=", "a", ""]).prop_map(str::to_owned), 0..3);
-    (rules, prop::collection::vec(url(), 0..3), pairs(), prop::collection::vec((url(), 0usize..4), 0..2), order)
-        .prop_map(|(mut rules, mut seen, mut aliases, exceptions, query_order)| {
+    let fragments = prop::sample::select(vec![None, Some(Fragments::LeftOut), Some(Fragments::Keys { clusters: 3 })]);
+    let tokens =
+        (order, fragments).prop_map(|(query_order, fragments)| Tokens { query_order, fragments, ..Tokens::default() });
+    (rules, prop::collection::vec(url(), 0..3), pairs(), prop::collection::vec((url(), 0usize..4), 0..2), tokens)
+        .prop_map(|(mut rules, mut seen, mut aliases, exceptions, tokens)| {
             rules.iter_mut().enumerate().for_each(|(i, rule)| rule.id = i.to_string());
             // Half of the look-ups lead to a seen member.
             aliases.iter_mut().zip(&seen).for_each(|(alias, seen)| alias[1].clone_from(seen));
@@ -207,7 +210,7 @@ pub fn site() -> impl Strategy<Value = SiteRules> {
             SiteRules {
                 site: "example.com".to_owned(),
                 hosts: vec!["example.com".to_owned()],
-                tokens: Tokens { query_order, ..Tokens::default() },
+                tokens,
                 rules,
                 seen: Urls::from(seen),
                 exceptions: exceptions
@@ -240,6 +243,13 @@ fn laws(set: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), String> {
     let twice = set.canonicalize(&once.url).url;
     if twice != once.url {
         return told("twice is once", &twice);
+    }
+    let site = &set.sites()[0];
+    if once.site().is_some() && !url.contains('#') && !site.rules.is_empty() && !site.cut().fragments {
+        let fragment = set.canonicalize(&format!("{url}#a?b=c")).url.into_owned();
+        if fragment != once.url {
+            return told("a fragment that is no key changes nothing", &fragment);
+        }
     }
     let reused = set.apply(url.as_bytes(), None, scratch);
     if reused.url != once.url.as_bytes() {

@@ -347,3 +347,25 @@ fn an_overrides_file_out_of_reach_is_not_passed_over() {
     let told = run_with(job(&folder, &["normalize", "--rules", "rules"]), PLAIN.as_bytes()).failed(1);
     assert!(told.contains("overrides.jsonl"), "{told}");
 }
+
+/// A fragment hinders no rule: neither on a page that was seen nor on a new one, in text and compiled rules alike.
+#[test]
+fn canonical_urls_of_sites_with_rules_have_no_fragment() {
+    let folder = empty();
+    learn(&folder, &records(60, 0..0), &[]);
+    run(job(&folder, &["rules", "compile", "--rules", "rules", "--out", "rules.compiled"])).done();
+    let seen = normalized(&folder, "http://www.shop.example/item/3", &[]);
+    for (url, to) in [
+        ("http://www.shop.example/item/3?sid=9#top", &*seen),
+        ("http://www.shop.example/item/3#top", &seen),
+        ("http://www.shop.example/item/777?sid=9#a?b=c", PLAIN),
+        ("http://www.shop.example/item/777?sid=9#!/c", &format!("{PLAIN}#!/c")),
+        ("http://other.example/#top", "http://other.example/#top"),
+    ] {
+        assert_eq!(normalized(&folder, url, &[]), to, "{url}");
+        let compiled = job(&folder, &["normalize", "-q", "--rules", "rules.compiled"]);
+        assert_eq!(run_with(compiled, url.as_bytes()).done().trim_end(), to, "{url}");
+        let told = run(job(&folder, &["explain", "--rules", "rules", url])).done();
+        assert!(told.trim_end().ends_with(to), "{told}");
+    }
+}

@@ -6,7 +6,7 @@ use laws::laws;
 use proptest::prelude::*;
 use undust::rules::Tokens;
 use undust::site::columns::Ranks;
-use undust::url::{Cells, Key, Part, compose, normalize, set_order};
+use undust::url::{Cells, Cut, Key, Part, compose, normalize, set_order};
 
 /// Strings of the pieces that matter to the cutting of paths and queries.
 fn url_like() -> impl Strategy<Value = Vec<u8>> {
@@ -101,7 +101,7 @@ fn cases() {
         let mut cells = Cells::default();
         let split = normalize(url.as_bytes(), &mut cells.text).unwrap_or_else(|e| panic!("{url}: {e}"));
         let safe = cells.text.clone();
-        cells.cut(&split, tokens.cut());
+        cells.cut(&split, Cut { fragments: true, ..tokens.cut() });
         set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
         let pair = |cell| format!("{} = {:?}", cells.key(cell), String::from_utf8_lossy(cells.value(cell)));
         let found: Vec<String> = cells.list.iter().map(pair).collect();

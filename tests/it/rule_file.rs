@@ -113,14 +113,17 @@ fn rule() -> impl Strategy<Value = Rule> {
 }
 
 fn site() -> impl Strategy<Value = SiteRules> {
-    let tokens = (hostile(), any::<bool>(), strings(), any::<bool>());
+    let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
+    let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
+    let tokens = (hostile(), any::<bool>(), strings(), any::<bool>(), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), strings(), (pairs(), pairs())).prop_map(
-        |(site, hosts, (delimiters, semicolons, query_order, published), rules, seen, (exceptions, aliases))| {
+        |(site, hosts, tokens, rules, seen, (exceptions, aliases))| {
+            let (delimiters, semicolons, query_order, published, fragments) = tokens;
             SiteRules {
                 site,
                 hosts,
-                tokens: Tokens { delimiters, semicolons, query_order, published },
+                tokens: Tokens { delimiters, semicolons, query_order, published, fragments },
                 rules,
                 seen: Urls::from(seen),
                 exceptions,
@@ -269,7 +272,7 @@ fn told(result: Result<(Header, Vec<SiteRules>), RuleFileError>) -> String {
 fn versions() {
     let (header, sites) = changed(r#""minor":0}"#, r#""minor":7},"later":{"a":[1]}"#).expect("a newer minor");
     assert_eq!(header.format.minor, 7);
-    assert!(written(&header, &sites).starts_with(br#"{"format":{"major":1,"minor":1}"#), "what is lost is not claimed");
+    assert!(written(&header, &sites).starts_with(br#"{"format":{"major":1,"minor":2}"#), "what is lost is not claimed");
     changed(r#""closed":true"#, r#""closed":true,"later":null"#).expect("an unknown field in a rule");
 
     let newer = told(changed(r#""major":1"#, r#""major":2"#));

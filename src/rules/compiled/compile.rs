@@ -59,7 +59,7 @@ impl CompiledSite {
     /// 65,535 keys that a site may have, never fires.
     pub fn compile(site: &SiteRules) -> CompiledSite {
         let mut builder = Builder::default();
-        builder.site.cut = site.tokens.cut();
+        builder.site.cut = site.cut();
         builder.site.identified = !site.exceptions.is_empty() || !site.seen.is_empty();
         builder.site.stays = stays::stays(site);
         builder.values = vec![Constant::default(); 2];

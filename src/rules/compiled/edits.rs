@@ -67,7 +67,7 @@ fn kept(parameters: &[Cell], disordered: bool, to: &mut Pieces<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::rules::apply::Scratch;
-    use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test, Tokens};
+    use crate::rules::types::{Constraint, Fragments, Operation, Representative, Rule, SiteRules, Test, Tokens};
     use crate::url;
 
     #[test]
@@ -78,7 +78,8 @@ mod tests {
         let set = |key: &str, to: &str| ignore(key, Representative::WherePresent(to.to_owned()));
         let compile = |rules, semicolons| {
             let hosts = vec!["a.example".to_owned(), "b.example".to_owned()];
-            let tokens = Tokens { semicolons, ..Tokens::default() };
+            let fragments = Some(Fragments::Keys { clusters: 3 });
+            let tokens = Tokens { semicolons, fragments, ..Tokens::default() };
             CompiledSite::compile(&SiteRules { hosts, rules, tokens, ..SiteRules::default() })
         };
         let mut rules = vec![set("host", "a.example"), set("scheme", "http"), ignore("order", Representative::LeftOut)];

@@ -56,8 +56,10 @@ struct Key<'k, 's> {
 
 impl<'s> Key<'_, 's> {
     fn site(&mut self, site: &'s SiteRules) {
-        let cut = site.tokens.cut();
-        self.bytes.extend([cut.delimiters, u8::from(cut.semicolons), u8::from(stays::stays(site))]);
+        let cut = site.cut();
+        let flags = [cut.semicolons, cut.fragments, cut.learned, stays::stays(site)].map(u8::from);
+        self.bytes.push(cut.delimiters);
+        self.bytes.extend(flags);
         self.bytes.extend([u8::from(!site.exceptions.is_empty()), u8::from(!site.seen.is_empty())]);
         self.list(&site.tokens.query_order, |key, name| key.text(name));
         self.list(&site.local, |key, local| key.text(&local.key));

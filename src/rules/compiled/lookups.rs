@@ -92,7 +92,7 @@ impl CompiledSite {
         let mut place = |from: &str, to: u32| {
             scratch.fired.clear();
             let Ok(split) = url::normalize(from.as_bytes(), &mut scratch.cells.text) else { return false };
-            let normal = scratch.cells.text == from.as_bytes();
+            let normal = scratch.cells.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes());
             self.reduce(&split, scratch, None);
             normal && *lookups.entry(scratch.state.identity).or_insert(to) == to
         };

@@ -14,6 +14,7 @@ impl CompiledSite {
     /// the URL that comes of it, before the laws are asked.
     pub fn trace(&self, split: &Split, site: &SiteRules, scratch: &mut Scratch, steps: &mut Vec<Step>) -> String {
         let length = scratch.cells.text.len();
+        let normal = self.is_trivial().then(|| String::from_utf8_lossy(&scratch.cells.text).into_owned());
         scratch.fired.clear();
         let (keys, mut rules) = self.trace_rules(split, site, scratch, NO_RULE);
         steps.push(Step::Keys { keys });
@@ -43,7 +44,8 @@ impl CompiledSite {
         }
         let from = composed(scratch);
         let Some(to) = self.seen_member(self.member(scratch)).map(str::to_owned) else {
-            return from;
+            // Without rules a URL keeps a fragment that is no key.
+            return normal.unwrap_or(from);
         };
         // A member whose own look-up was claimed by its own pairs stands for them; another one is an alias.
         let identity = scratch.state.identity;

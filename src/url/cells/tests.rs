@@ -45,7 +45,7 @@ fn known_marks_cut_as_bytes_do() {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
         let without = Split { marks: Marks::default(), ..split };
-        let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0 };
+        let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0, fragments: true, learned: false };
         bytes.text.clone_from(&known.text);
         known.cut(&split, cut);
         bytes.cut(&without, cut);

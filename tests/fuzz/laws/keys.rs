@@ -13,10 +13,10 @@ pub fn laws(url: &[u8]) -> Result<(), String> {
     for delimiters in DELIMITERS {
         // The rank of a query key may be anything: none, one hidden in its hash, one that puts half of them first.
         for rank in [|_: u64| u32::MAX, |seed: u64| seed as u32, |seed: u64| (seed & 1) as u32] {
-            one(&safe, Cut { delimiters, semicolons: false }, rank)?;
+            one(&safe, Cut { delimiters, fragments: true, ..Cut::default() }, rank)?;
         }
     }
-    let semicolons = Cut { delimiters: 0, semicolons: true };
+    let semicolons = Cut { semicolons: true, fragments: true, ..Cut::default() };
     // Where `;` separates parameters it is written as `&`: all else comes back.
     with_ampersands(&mut safe);
     one(&safe, semicolons, |seed| seed as u32)
