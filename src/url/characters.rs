@@ -20,8 +20,8 @@ pub(super) const SPACE: u8 = 16;
 /// A byte that is escaped in some part of a URL, or invalid before the query: above 0x7F, `"`, `<`, `>`, `\`, `{`, `}`
 /// or a backtick.
 pub(super) const RARE: u8 = 32;
-/// A control character, a space, `!` or `"`.
-const LOW: u8 = 64;
+/// Perhaps one of [`CONTROL`], [`SPACE`] and [`RARE`]: told apart by a second look, which few URLs need.
+const PERHAPS: u8 = 64;
 /// A `#` or a `;`.
 pub(super) const ODD: u8 = 128;
 
@@ -31,12 +31,8 @@ struct Characters {
     capital: u8x16,
     percent: u8x16,
     plus: u8x16,
-    low: u8x16,
-    delete: u8x16,
     odd: u8x16,
-    rare: u8x16,
-    /// The highest bit of a byte that is not ASCII.
-    high: u8x16,
+    perhaps: u8x16,
 }
 
 impl Characters {
@@ -48,59 +44,72 @@ impl Characters {
         self.capital |= from_a.min(u8x16::splat(25)).simd_eq(from_a);
         self.percent |= is(b'%');
         self.plus |= is(b'+');
-        // Up to `"`, which comes with `!`: both are told apart where one was seen.
-        self.low |= block.min(u8x16::splat(b'"')).simd_eq(block);
-        self.delete |= is(0x7f);
         self.odd |= is(b'#') | is(b';');
-        // The masks leave out the bit in which `<` and `>`, `{` and `}` (less `{`) differ.
-        let mask = u8x16::splat(!2);
-        let angle = (block & mask).simd_eq(u8x16::splat(b'<'));
-        let brace = ((block - u8x16::splat(b'{')) & mask).simd_eq(u8x16::splat(0));
-        self.rare |= angle | brace | is(b'\\') | is(b'`');
-        self.high |= block;
+        // Up to `"` and from `{` on; `<`, `>` and the backslash, in which these bits are the same. With them come `!`, `|`,
+        // `~` and `^`, which are seldom.
+        let low = block.min(u8x16::splat(b'"')).simd_eq(block);
+        let high = block.max(u8x16::splat(b'{')).simd_eq(block);
+        let middle = (block & u8x16::splat(0x9d)).simd_eq(u8x16::splat(b'<' & 0x9d));
+        self.perhaps |= low | high | middle | is(b'`');
     }
 
     #[inline(always)]
     fn letters(&self) -> u8 {
-        let bit = |seen: u8x16, bit: u8| if seen.to_bitmask() != 0 { bit } else { 0 };
         bit(self.capital, CAPITAL)
             | bit(self.percent, PERCENT)
             | bit(self.plus, PLUS)
-            | bit(self.low, LOW)
-            | bit(self.delete, CONTROL)
             | bit(self.odd, ODD)
-            | bit(self.rare | self.high, RARE)
+            | bit(self.perhaps, PERHAPS)
     }
 
     /// Of all blocks of these bytes.
     #[inline(always)]
     fn seen(&self, bytes: &[u8]) -> u8 {
         let all = self.letters();
-        if all & LOW == 0 {
-            return all;
+        if all & PERHAPS == 0 { all } else { all & !PERHAPS | exact(bytes) }
+    }
+}
+
+#[inline(always)]
+fn bit(seen: u8x16, bit: u8) -> u8 {
+    if seen.to_bitmask() != 0 { bit } else { 0 }
+}
+
+/// Which of [`CONTROL`], [`SPACE`] and [`RARE`] occur in `bytes`.
+#[inline(never)]
+fn exact(bytes: &[u8]) -> u8 {
+    let (mut control, mut space, mut rare) = (u8x16::default(), u8x16::default(), u8x16::default());
+    blocks(bytes, |block| {
+        let block = u8x16::new(block);
+        let is = |b: u8| block.simd_eq(u8x16::splat(b));
+        control |= block.min(u8x16::splat(0x1f)).simd_eq(block) | is(0x7f);
+        space |= is(b' ');
+        let high = block.max(u8x16::splat(0x80)).simd_eq(block);
+        rare |= high | is(b'"') | is(b'<') | is(b'>') | is(b'\\') | is(b'`') | is(b'{') | is(b'}');
+    });
+    bit(control, CONTROL) | bit(space, SPACE) | bit(rare, RARE)
+}
+
+/// Gives all bytes in blocks: the last one over the end of the one before it, slashes behind fewer bytes than a block.
+#[inline(always)]
+fn blocks(bytes: &[u8], mut look: impl FnMut([u8; 16])) {
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    blocks.iter().for_each(|block| look(*block));
+    match bytes.last_chunk() {
+        Some(last) if !rest.is_empty() => look(*last),
+        Some(_) => {}
+        None => {
+            let mut block = [b'/'; 16];
+            block[..bytes.len()].copy_from_slice(bytes);
+            look(block);
         }
-        // Seldom: which of them it was.
-        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
-        let low = |b: u8| bit(b < b' ', CONTROL) | bit(b == b' ', SPACE) | bit(b == b'"', RARE);
-        bytes.iter().fold(all & !LOW, |seen, &b| seen | low(b))
     }
 }
 
 /// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`], [`RARE`] and [`ODD`] occur in `bytes`.
 pub(super) fn scan(bytes: &[u8]) -> u8 {
     let mut characters = Characters::default();
-    let (blocks, rest) = bytes.as_chunks::<16>();
-    blocks.iter().for_each(|block| characters.look(*block));
-    match bytes.last_chunk() {
-        // Over the end of the block before it.
-        Some(last) if !rest.is_empty() => characters.look(*last),
-        Some(_) => {}
-        None => {
-            let mut block = [b'/'; 16];
-            block[..bytes.len()].copy_from_slice(bytes);
-            characters.look(block);
-        }
-    }
+    blocks(bytes, |block| characters.look(block));
     characters.seen(bytes)
 }
 
