@@ -111,7 +111,10 @@ fn show_rule(text: &mut Page, file: &RuleFile, site: &SiteRules, rule: &Rule) {
         0 => writeln!(text, "  rests on a prior or on one page: one URL of another cluster withdraws it"),
         n => writeln!(text, "  {n} more URLs of other clusters withdraw it when it is learned again"),
     };
-    let _ = writeln!(text, "  would be stopped by: {}", stops(rule).join("; "));
+    let stops = stops(rule);
+    if !stops.is_empty() {
+        let _ = writeln!(text, "  would be stopped by: {}", stops.join("; "));
+    }
     let pages = site.exceptions.iter().filter(|e| e[1] == rule.id || e[1] == "*").count();
     if pages > 0 {
         let _ = writeln!(text, "  passed over on {pages} pages known to differ");
