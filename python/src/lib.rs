@@ -1,22 +1,25 @@
 //! The Python module `undust._undust`: a rule set, opened once and shared by all threads.
 //!
 //! A call costs what applying costs, and the making of one string; a batch lets go of the interpreter while it works.
-//! Rules are replaced while they are in use ([`SharedRules`]): a batch is made with one rule set, never with a mixture.
+//! Rules are replaced while they are in use ([`opened::Opened`]): a batch is made with one rule set, never with a mixture.
 
+mod opened;
+
+use opened::Opened;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use undust::io::rules::{LeanFile, OpenError, open_seen};
+use undust::io::rules::{OpenError, open_seen};
 use undust::model::hash64;
 use undust::model::shown::brief;
 use undust::rules::filter::SeenFilter;
-use undust::rules::{Flight, RuleSet as Rules, Scratch, SharedRules};
+use undust::rules::{Flight, RuleSet as Rules, Scratch};
 
 create_exception!(undust, RulesError, PyException, "Rules that cannot be opened; the message says what to do.");
 
@@ -29,6 +32,9 @@ fn refused(error: OpenError) -> PyErr {
     // A traceback is shown to people.
     RulesError::new_err(brief(&error.to_string()).into_owned())
 }
+
+/// What `__reduce__` returns: a callable and the arguments that make the object again.
+type Reduced<'py, Arguments> = (Bound<'py, PyAny>, Arguments);
 
 /// What became of one URL.
 #[pyclass(frozen, get_all, eq, module = "undust")]
@@ -46,6 +52,18 @@ struct Canonical {
 
 #[pymethods]
 impl Canonical {
+    #[new]
+    #[pyo3(signature = (url, site = None, rules = Vec::new(), invalid = false))]
+    fn new(url: String, site: Option<String>, rules: Vec<String>, invalid: bool) -> Canonical {
+        Canonical { url, site, rules, invalid }
+    }
+
+    /// Pickles by value: needs no rules where it is loaded.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (&str, Option<&str>, &[String], bool)> {
+        let fields = (self.url.as_str(), self.site.as_deref(), self.rules.as_slice(), self.invalid);
+        (py.get_type::<Canonical>().into_any(), fields)
+    }
+
     fn __repr__(&self) -> String {
         let Canonical { url, site, rules, invalid } = self;
         let site = site.as_ref().map_or("None".to_owned(), |site| format!("{site:?}"));
@@ -56,11 +74,7 @@ impl Canonical {
 
 /// Learned rules, ready to apply. Any number of threads may share one.
 #[pyclass(frozen, module = "undust")]
-struct RuleSet {
-    rules: SharedRules,
-    path: PathBuf,
-    allow_partial: bool,
-}
+struct RuleSet(Opened);
 
 #[pymethods]
 impl RuleSet {
@@ -69,20 +83,41 @@ impl RuleSet {
     #[staticmethod]
     #[pyo3(signature = (path, *, allow_partial = false))]
     fn open(py: Python<'_>, path: PathBuf, allow_partial: bool) -> PyResult<RuleSet> {
-        let rules = py.detach(|| read(&path, allow_partial))?;
-        Ok(RuleSet { rules: SharedRules::new(rules), path, allow_partial })
+        py.detach(|| Opened::open(path, allow_partial)).map(RuleSet)
     }
 
     /// Opens the rules anew, from where they were opened, and puts them in the place of the current ones in one step.
     /// On failure the current ones stay.
     fn reload(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| read(&self.path, self.allow_partial).map(|rules| drop(self.rules.replace(rules))))
+        py.detach(|| self.0.reload())
+    }
+
+    /// Digest of the opened files, rules and overrides: 128-bit XXH3, 32 hexadecimal digits. Rule sets of one digest give
+    /// the same canonical URLs.
+    #[getter]
+    fn digest(&self) -> String {
+        self.0.digest()
+    }
+
+    /// Pickles the absolute path, the options and the digest. Loading opens the path again; RulesError where the files
+    /// there have another digest.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (&Path, bool, String)>> {
+        let open = py.import("undust._undust")?.getattr("_open_same")?;
+        Ok((open, (self.0.path(), self.0.allow_partial(), self.0.digest())))
+    }
+
+    fn __copy__(&self) -> RuleSet {
+        RuleSet(self.0.copy())
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> RuleSet {
+        RuleSet(self.0.copy())
     }
 
     /// The canonical URL of a URL; what is not an absolute http or https URL comes back unchanged.
     fn canonicalize<'py>(&self, url: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         let text = url.to_str()?;
-        let rules = self.rules.current();
+        let rules = self.0.current();
         SCRATCH.with_borrow_mut(|scratch| {
             let applied = rules.apply(text.as_bytes(), None, scratch);
             if applied.url == text.as_bytes() {
@@ -92,19 +127,20 @@ impl RuleSet {
         })
     }
 
-    /// The canonical URLs of many URLs, in their order. Other threads run meanwhile, and `threads` of them share the
-    /// work.
+    /// The canonical URLs of an iterable of URLs, in its order. The iterable is consumed first; then other threads run
+    /// meanwhile, and `threads` of them share the work. TypeError and UnicodeEncodeError name the index of a bad item.
     #[pyo3(signature = (urls, *, threads = 1))]
     fn canonicalize_many<'py>(
         &self,
         py: Python<'py>,
-        urls: Vec<PyBackedStr>,
+        urls: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         if threads == 0 {
             return Err(PyValueError::new_err("threads: at least 1"));
         }
-        let rules = self.rules.current();
+        let urls = collected(urls)?;
+        let rules = self.0.current();
         let batch = Batch::new(&rules, &urls, threads);
         let mut out = Vec::with_capacity(urls.len());
         std::thread::scope(|scope| {
@@ -121,7 +157,7 @@ impl RuleSet {
 
     /// The canonical URL with the site and the rules that fired.
     fn explain(&self, url: &str) -> Canonical {
-        let current = self.rules.current();
+        let current = self.0.current();
         let canonical = current.canonicalize(url);
         let site = canonical.site().map(str::to_owned);
         let rules = canonical.rules.iter().map(|id| id.to_string()).collect();
@@ -131,17 +167,51 @@ impl RuleSet {
     /// The sites that have rules, sorted.
     #[getter]
     fn sites(&self) -> Vec<String> {
-        let rules = self.rules.current();
+        let rules = self.0.current();
         (0..rules.len() as u32).map(|site| rules.site_name(site).to_owned()).collect()
     }
 
     fn __repr__(&self) -> String {
-        format!("<undust.RuleSet of {} sites from {}>", self.rules.current().len(), self.path.display())
+        format!("<undust.RuleSet of {} sites from {}>", self.0.current().len(), self.0.path().display())
     }
 }
 
-fn read(path: &std::path::Path, allow_partial: bool) -> PyResult<Rules> {
-    LeanFile::open(path, allow_partial).and_then(LeanFile::compile).map_err(refused)
+/// Unpickles a [`RuleSet`].
+#[pyfunction]
+fn _open_same(py: Python<'_>, path: PathBuf, allow_partial: bool, digest: &str) -> PyResult<RuleSet> {
+    py.detach(|| Opened::open_same(path, allow_partial, digest)).map(RuleSet)
+}
+
+/// Items whose length an iterable announces are trusted up to this number.
+const MOST_RESERVED: usize = 1 << 20;
+
+/// The items of an iterable of strings. A single string or bytes is refused: its items are characters.
+fn collected(urls: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
+    let kind =
+        |value: &Bound<'_, PyAny>| value.get_type().qualname().map_or_else(|_| "?".into(), |name| name.to_string());
+    if urls.is_instance_of::<PyString>() || urls.is_instance_of::<PyBytes>() || urls.is_instance_of::<PyByteArray>() {
+        let kind = kind(urls);
+        return Err(PyTypeError::new_err(format!("urls: a single {kind}, not an iterable of str; put it into a list")));
+    }
+    let mut all = Vec::with_capacity(urls.len().unwrap_or(0).min(MOST_RESERVED));
+    for (at, url) in urls.try_iter()?.enumerate() {
+        let url = url?.cast_into::<PyString>().map_err(|error| {
+            let kind = kind(&error.into_inner());
+            PyTypeError::new_err(format!("urls: item {at} is of type {kind}, not str"))
+        })?;
+        all.push(PyBackedStr::try_from(url).or_else(|error| Err(at_item(urls.py(), error, at)?))?);
+    }
+    Ok(all)
+}
+
+/// Adds the index of an item to the reason of a UnicodeEncodeError.
+fn at_item(py: Python<'_>, error: PyErr, at: usize) -> PyResult<PyErr> {
+    if error.is_instance_of::<PyUnicodeEncodeError>(py) {
+        let value = error.value(py);
+        let reason: String = value.getattr("reason")?.extract()?;
+        value.setattr("reason", format!("{reason} (item {at} of urls)"))?;
+    }
+    Ok(error)
 }
 
 /// URLs a piece of a batch, at least, where several threads share it.
@@ -301,6 +371,7 @@ fn _undust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Canonical>()?;
     module.add_class::<SeenUrls>()?;
     module.add_function(wrap_pyfunction!(url_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(_open_same, module)?)?;
     module.add("RulesError", module.py().get_type::<RulesError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -47,6 +47,6 @@ def rules(learned: Path) -> RuleSet:
 def expected(binary: str, learned: Path) -> dict[str, str]:
     with gzip.open(SAMPLE, "rt") as lines:
         urls = list(dict.fromkeys(json.loads(line)["url"] for line in lines))
-    command = [binary, "normalize", "-q", "--rules", learned]
+    command: list[str | Path] = [binary, "normalize", "-q", "--rules", learned]
     done = subprocess.run(command, input="\n".join(urls) + "\n", capture_output=True, text=True, check=True)
     return dict(zip(urls, done.stdout.splitlines(), strict=True))

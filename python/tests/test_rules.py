@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,45 @@ def test_what_is_no_url_comes_back(rules: RuleSet) -> None:
         rules.canonicalize(b"http://a/")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="threads"):
         rules.canonicalize_many([], threads=0)
+
+
+def test_many_takes_any_iterable(rules: RuleSet, expected: dict[str, str]) -> None:
+    class Name(str):
+        pass
+
+    wanted = list(expected.values())
+    for urls in (tuple(expected), expected, expected.keys(), iter(expected), (url for url in expected)):
+        assert rules.canonicalize_many(urls, threads=2) == wanted
+    assert set(rules.canonicalize_many(set(expected))) == set(wanted)
+    assert rules.canonicalize_many(map(Name, expected)) == wanted
+    assert rules.canonicalize_many(iter(())) == []
+    # The iterable may use the rules.
+    assert rules.canonicalize_many(rules.canonicalize(url) for url in expected) == wanted
+
+
+def test_many_names_the_bad_item(rules: RuleSet) -> None:
+    url = "http://kb.example.com/start"
+    for bad, kind in ((None, "NoneType"), (7, "int"), (b"http://a/", "bytes"), (float("nan"), "float")):
+        with pytest.raises(TypeError, match=f"item 2 is of type {kind}, not str"):
+            rules.canonicalize_many([url, url, bad, url])  # type: ignore[list-item]
+    with pytest.raises(UnicodeEncodeError, match=r"surrogates not allowed \(item 1 of urls\)"):
+        rules.canonicalize_many(iter([url, "http://a/\ud800"]))
+    for single, kind in ((url, "str"), (url.encode(), "bytes"), (bytearray(b"a"), "bytearray")):
+        with pytest.raises(TypeError, match=f"a single {kind}, not an iterable of str"):
+            rules.canonicalize_many(single)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not iterable"):
+        rules.canonicalize_many(5)  # type: ignore[arg-type]
+
+    def broken() -> Iterator[str]:
+        yield url
+        raise KeyError("a fault of the caller")
+
+    with pytest.raises(KeyError, match="a fault of the caller"):
+        rules.canonicalize_many(broken())
+    untouched = iter([url])
+    with pytest.raises(ValueError, match="threads"):
+        rules.canonicalize_many(untouched, threads=0)
+    assert next(untouched) == url
 
 
 def test_explain_names_site_and_rules(rules: RuleSet, expected: dict[str, str]) -> None:

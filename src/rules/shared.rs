@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub struct SharedRules(ArcSwap<RuleSet>);
 
 impl SharedRules {
-    /// Starts with this set.
-    pub fn new(rules: RuleSet) -> SharedRules {
-        SharedRules(ArcSwap::from_pointee(rules))
+    /// Starts with this set, which others may hold, too.
+    pub fn new(rules: impl Into<Arc<RuleSet>>) -> SharedRules {
+        SharedRules(ArcSwap::new(rules.into()))
     }
 
     /// The current set, for one URL or one batch of them.
