@@ -194,7 +194,9 @@ fn runs_start_under_a_flood() {
             assert_eq!(end.code, Some(0), "start {start}, process {process}: {}", end.err);
         }
     }
-    assert!(flood.end() > 1_000, "a flood");
+    // The ports are open only while a run goes on, and a full queue holds a connection back for a second.
+    let made = flood.end();
+    assert!(made > 200, "a flood of {made} connections");
 }
 
 #[test]
