@@ -47,8 +47,10 @@ pub(super) fn write_host(name: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> 
 
 /// True where the two hyphens at `at` are those of a label `xn--...`.
 fn is_punycode(name: &[u8], at: usize) -> bool {
-    let label = name[..at].rsplit(|&b| b == b'.').next().unwrap_or_default();
-    label.eq_ignore_ascii_case(b"xn")
+    // Of the bytes before it three are enough: a host of hyphens alone would else take quadratic time.
+    let before = &name[at.saturating_sub(3)..at];
+    let (dot, label) = before.split_at(before.len().saturating_sub(2));
+    label.eq_ignore_ascii_case(b"xn") && matches!(dot, b"" | b".")
 }
 
 /// The name without its escapes. A malformed one keeps its `%`, which no host may hold.
@@ -99,4 +101,25 @@ pub(super) fn write_address(inside: &[u8], out: &mut Vec<u8>) -> Result<(), Inva
     let address: Ipv6Addr = text.parse().map_err(|_| Invalid::Host)?;
     write!(out, "[{address}]").expect("writing into memory cannot fail");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str) -> Option<String> {
+        let mut out = Vec::new();
+        write_host(name.as_bytes(), &mut out).ok().map(|()| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn punycode_is_known_by_the_beginning_of_a_label() {
+        for name in ["xn--", "XN--a", "a.xn--a", "a.b--c.xn--"] {
+            assert_eq!(host(name), None, "{name}: malformed");
+        }
+        for name in ["axn--a", "a--b", "x--", "n--a", "a.axn--a", "xn-a", "xn.--"] {
+            assert_eq!(host(name).as_deref(), Some(name));
+        }
+        assert_eq!(host("a.XN--bcher-KVA").as_deref(), Some("a.xn--bcher-kva"));
+    }
 }
