@@ -268,7 +268,7 @@ fn learn(
         }
         let error = LearnError::NoLabels(inputs.expected("there is nothing to learn from"));
         // Its lock goes first: the last process to remove its journal removes the folder.
-        drop(out);
+        out.into_iter().for_each(OutputDir::abandon);
         journal.into_iter().for_each(LearnedSites::remove);
         return Err(error);
     }

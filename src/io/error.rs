@@ -71,13 +71,27 @@ pub enum IoError {
     },
     /// A CSV file whose header names no column `url`.
     #[error(
-        "{path}: CSV whose first line names no column `url` (it reads: {header}); give it a header line, as url,cluster"
+        "{path}: CSV whose first line names no column `url` (it reads: {header}); give it a header line, as url,cluster, with commas"
     )]
     NoUrlColumn {
         /// The file.
         path: PathBuf,
         /// The first line, or its beginning.
         header: String,
+    },
+    /// A CSV file whose header names a column twice.
+    #[error("{path}: CSV whose first line names the column `{column}` twice; leave one of them out")]
+    TwiceColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+    },
+    /// Text in another encoding than UTF-8.
+    #[error("{path}: text in UTF-16, and undust reads UTF-8; convert it on the way: `iconv -f UTF-16 -t UTF-8 {path}`")]
+    Utf16 {
+        /// The file; `-` for standard input.
+        path: PathBuf,
     },
     /// An access log whose lines do not tell the host they are of.
     #[error("{path}: an access log, and its lines name no host; give --log-base https://HOST")]
@@ -163,6 +177,15 @@ pub enum IoError {
         path: PathBuf,
         /// The first such entry by name.
         entry: String,
+    },
+    /// The lock of a folder, or the folder, was replaced while it was held.
+    #[error(
+        "{path}: it or its lock was removed while this run wrote into it, so another run may have written there too; run \
+         again"
+    )]
+    LockLost {
+        /// The folder.
+        path: PathBuf,
     },
     /// `--resume` on a result that is whole.
     #[error("{path}: this result is complete, there is nothing to resume; give --overwrite to make it again")]

@@ -144,6 +144,9 @@ impl Journal {
         let (mut files, mut pieces, mut end) = (Vec::new(), HashMap::default(), None);
         for path in paths {
             let fail = |source| JournalError::Io { path: path.clone(), source };
+            if !fs::symlink_metadata(&path).map_err(fail)?.is_file() {
+                return Err(fail(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")));
+            }
             let mut lines =
                 BufReader::with_capacity(1 << 18, no_link(File::options().read(true)).open(&path).map_err(fail)?);
             let mut line = Vec::new();

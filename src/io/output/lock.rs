@@ -36,6 +36,10 @@ impl FolderLock {
         loop {
             let (file, created) = open(&path).map_err(IoError::write(&path))?;
             match verdict(file.try_lock(), created) {
+                // A link to another file, or no file at all: it was planted, and signing would destroy what it names.
+                Verdict::Ours if names(&path, &file) && !is_single(&file) => {
+                    return Err(IoError::Foreign { path: folder.to_owned(), entry: LOCK.to_owned() });
+                }
                 Verdict::Ours if names(&path, &file) => {
                     let name = TemporaryFile::adopt(&path).map_err(IoError::write(&path))?;
                     let lock = FolderLock { folder: folder.to_owned(), name: Some(name), file };
@@ -54,6 +58,18 @@ impl FolderLock {
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Makes sure that the lock still locks: neither its file nor the folder was removed meanwhile. To be called before a
+    /// file of the result gets its name.
+    ///
+    /// # Errors
+    /// [`IoError::LockLost`].
+    pub fn check(&self) -> Result<(), IoError> {
+        match names(&self.folder.join(LOCK), &self.file) {
+            true => Ok(()),
+            false => Err(IoError::LockLost { path: self.folder.clone() }),
+        }
     }
 
     /// Writes who has the lock.
@@ -139,6 +155,16 @@ fn names(path: &Path, file: &File) -> bool {
     }
 }
 
+/// True for a regular file with one name.
+fn is_single(file: &File) -> bool {
+    let Ok(meta) = file.metadata() else { return false };
+    #[cfg(unix)]
+    let names = std::os::unix::fs::MetadataExt::nlink(&meta);
+    #[cfg(not(unix))]
+    let names = 1;
+    meta.is_file() && names == 1
+}
+
 /// What the holder of the lock wrote of itself.
 fn holder(file: &File) -> String {
     let mut text = String::new();
@@ -193,6 +219,32 @@ mod tests {
         drop(first);
         assert!(folder.path().join(LOCK).exists());
         drop(second);
+    }
+
+    #[test]
+    fn a_lock_that_was_replaced_locks_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = FolderLock::take(folder.path()).unwrap();
+        lock.check().unwrap();
+        fs::remove_file(folder.path().join(LOCK)).unwrap();
+        assert!(matches!(lock.check(), Err(IoError::LockLost { .. })));
+        let _other = FolderLock::take(folder.path()).unwrap();
+        assert!(matches!(lock.check(), Err(IoError::LockLost { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_planted_in_its_place_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (precious, path) = (folder.path().join("precious"), folder.path().join(LOCK));
+        fs::write(&precious, "precious").unwrap();
+        fs::hard_link(&precious, &path).unwrap();
+        assert!(matches!(FolderLock::take(folder.path()), Err(IoError::Foreign { .. })));
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(matches!(FolderLock::take(folder.path()), Err(IoError::Foreign { .. })));
+        assert!(path.exists(), "it is not ours");
     }
 
     #[test]

@@ -46,6 +46,10 @@ impl Mark {
     /// [`IoError::BadMark`], or what the system refuses.
     pub fn read(folder: &Path) -> Result<Option<Mark>, IoError> {
         let path = folder.join(SUCCESS);
+        // A device, a pipe or a folder is no mark; opening a pipe would wait for its writer.
+        if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(IoError::BadMark { path, line: 1 });
+        }
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -105,6 +109,8 @@ fn parse_line(line: &[u8]) -> Option<(String, Stamp)> {
     let hex = hash.len() == 32 && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let decimal = bytes.bytes().all(|b| b.is_ascii_digit());
     let plain = !name.is_empty() && !name.contains(['/', '\\', '\0']) && name != SUCCESS && !name.starts_with('.');
+    // Line ends that another system put there, for one.
+    let plain = plain && !name.contains(char::is_control);
     if !(hex && decimal && plain) {
         return None;
     }
@@ -278,6 +284,7 @@ mod tests {
             (ONE.replace("0000", "000"), 1),
             (ONE.replace("rules.jsonl", "../rules.jsonl"), 1),
             (ONE.replace("rules.jsonl", ""), 1),
+            (ONE.replace('\n', "\r\n"), 1),
             (ONE.replace("rules.jsonl", ".lock"), 1),
             (ONE.to_owned() + ONE, 2),
             (two + ONE, 2),
@@ -286,6 +293,18 @@ mod tests {
             assert_eq!(Mark::parse(text.as_bytes()), Err(line), "{text:?}");
         }
         assert_eq!(Mark::parse(&[ONE.as_bytes(), b"\xff\n"].concat()), Err(2));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_mark_that_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(SUCCESS);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(matches!(Mark::read(folder.path()), Err(IoError::BadMark { .. })), "a pipe without a writer");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        assert!(matches!(Mark::read(folder.path()), Err(IoError::BadMark { .. })));
     }
 
     #[test]

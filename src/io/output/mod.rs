@@ -48,6 +48,8 @@ pub struct OutputDir {
     lock: FolderLock,
     /// What was written so far.
     mark: Mark,
+    /// The folder was not there before.
+    made: bool,
 }
 
 impl OutputDir {
@@ -59,11 +61,13 @@ impl OutputDir {
     /// [`IoError::NotAFolder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`], [`IoError::Complete`],
     /// or what the system refuses.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, IoError> {
+        let mut made = false;
         match fs::metadata(path) {
             Ok(meta) if !meta.is_dir() => return Err(IoError::NotAFolder { path: path.to_owned() }),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir_all(path).map_err(IoError::write(path))?;
+                made = true;
                 // The new name must outlive a crash as the files in it do.
                 sync_folder(parent(path)).map_err(IoError::write(path))?;
             }
@@ -71,7 +75,7 @@ impl OutputDir {
         }
         let lock = FolderLock::take(path)?;
         clear(path, existing)?;
-        Ok(Self { lock, mark: Mark::default() })
+        Ok(Self { lock, mark: Mark::default(), made })
     }
 
     /// The folder.
@@ -95,10 +99,21 @@ impl OutputDir {
     /// [`IoError::Write`].
     pub fn write(&mut self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), IoError> {
         let file = written(&self.path().join(name), fill)?;
+        self.lock.check()?;
         // There is none, unless the folder is on a file system without locks and another run ended meanwhile.
         remove(&self.path().join(SUCCESS))?;
         self.mark.put(name, file.commit()?);
         Ok(())
+    }
+
+    /// Gives the folder up: the lock goes, and so does the folder where it was made here and holds nothing.
+    pub fn abandon(self) {
+        let (path, made) = (self.path().to_owned(), self.made);
+        drop(self);
+        if made {
+            // Anything in it stays, and the folder with it.
+            let _ = fs::remove_dir(path);
+        }
     }
 
     /// Removes the resumable work and marks the result as whole.
@@ -106,6 +121,7 @@ impl OutputDir {
     /// # Errors
     /// [`IoError::Write`]; the result is then not marked.
     pub fn finish(self) -> Result<(), IoError> {
+        self.lock.check()?;
         remove(&self.path().join(WORK))?;
         seal(&self.lock, &self.mark)
     }
@@ -153,6 +169,7 @@ impl Amendment {
                 Some(mark_file(&folder, mark)?)
             }
         };
+        self.lock.check()?;
         // All bytes are on the disk; an interrupt waits for the three renames.
         temporary::uninterrupted(|| {
             if mark.is_some() {
@@ -170,7 +187,9 @@ impl Amendment {
 /// # Errors
 /// [`IoError::Write`]; an older mark then stays.
 pub fn seal(lock: &FolderLock, mark: &Mark) -> Result<(), IoError> {
-    mark_file(lock.folder(), mark)?.commit().map(drop)
+    let file = mark_file(lock.folder(), mark)?;
+    lock.check()?;
+    file.commit().map(drop)
 }
 
 /// A file that is complete but for its name.
@@ -300,6 +319,32 @@ mod tests {
         let file = folder.join("rules.jsonl");
         assert!(matches!(OutputDir::create(&file, Existing::Overwrite), Err(IoError::NotAFolder { .. })));
         assert!(matches!(ResultFolder::open(&scratch.path().join("no"), true), Err(IoError::NotFound { .. })));
+    }
+
+    #[test]
+    fn nothing_is_written_once_the_lock_is_gone() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("out");
+        let mut first = OutputDir::create(&folder, Existing::Refuse).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let mut second = OutputDir::create(&folder, Existing::Refuse).unwrap();
+        assert!(matches!(first.write("rules.jsonl", |w| w.write_all(b"first")), Err(IoError::LockLost { .. })));
+        second.write("rules.jsonl", |w| w.write_all(b"second")).unwrap();
+        assert!(matches!(first.finish(), Err(IoError::LockLost { .. })));
+        second.finish().unwrap();
+        assert_eq!(fs::read(folder.join("rules.jsonl")).unwrap(), b"second");
+        assert_eq!(names(&folder), [SUCCESS, "rules.jsonl"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_given_up_goes_if_it_was_made_for_the_result() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("out");
+        OutputDir::create(&folder, Existing::Refuse).unwrap().abandon();
+        assert!(!folder.exists());
+        fs::create_dir(&folder).unwrap();
+        OutputDir::create(&folder, Existing::Refuse).unwrap().abandon();
+        assert_eq!(names(&folder), [""; 0]);
     }
 
     #[test]
