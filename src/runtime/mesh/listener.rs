@@ -2,8 +2,9 @@
 //!
 //! One thread, no blocking call on a connection that has not shown that it knows the secret. A stranger costs a slot
 //! for at most [`STEP`]. When the slots are taken, every connection is read before one is evicted, and only strangers
-//! are evicted: first those of the address that holds the most slots, the oldest first. A connection whose message 1
-//! decrypted stays until it has joined, failed, or taken longer than [`STEP`]. The thread runs until the run ends, so
+//! are evicted: first those of the address that holds the most slots, the oldest first. A message 1 that decrypts may be a
+//! copy of a peer's, so such a connection goes where there is no other; one that has sealed `JOIN` stays until it has
+//! joined, failed, or taken longer than [`STEP`]. The thread runs until the run ends, so
 //! that late peers learn why they are refused.
 
 use super::STEP;
@@ -134,15 +135,16 @@ impl Slots<'_> {
     fn admit(&mut self, visitor: Visitor) {
         let network_of = |visitor: &Visitor| network(visitor.from.ip());
         loop {
-            let slots: Vec<_> = self.visitors.iter().map(|other| (network_of(other), other.is_stranger())).collect();
+            let slots: Vec<_> = self.visitors.iter().map(|other| (network_of(other), other.rank())).collect();
             let Some(at) = to_evict(&slots, network_of(&visitor)) else { break };
+            let rank = slots[at].1;
             // It may have said who it is since it was read last.
             let candidate = self.visitors.remove(at);
             let (from, before) = (candidate.from, self.visitors.len());
             if !self.read(candidate) {
                 return;
             }
-            let still = self.visitors.len() > before && self.visitors.last().is_some_and(Visitor::is_stranger);
+            let still = self.visitors.len() > before && self.visitors.last().is_some_and(|last| last.rank() <= rank);
             if still {
                 self.visitors.pop();
                 self.state.notices.refused(Kind::Silent, from, "evicted by newer connections before it said who it is");
@@ -156,10 +158,12 @@ impl Slots<'_> {
     }
 }
 
-/// Index of the stranger that makes room for a connection from `network`; `None` where there is room, or no stranger.
-/// `slots`: the network of each connection, oldest first, and whether it is a stranger.
-fn to_evict(slots: &[(IpAddr, bool)], network: IpAddr) -> Option<usize> {
-    let strangers = || slots.iter().filter(|(_, stranger)| *stranger).map(|(network, _)| *network);
+/// Index of the connection that makes room for one from `network`; `None` where there is room, or all have joined but
+/// for a word. `slots`: network and rank of each, oldest first. Of the lowest rank that is there: a first message that
+/// decrypts may be a copy, so it counts for more than none, and for less than a sealed word.
+fn to_evict(slots: &[(IpAddr, u8)], network: IpAddr) -> Option<usize> {
+    let lowest = slots.iter().map(|(_, rank)| *rank).min().filter(|&rank| rank < 2);
+    let strangers = || slots.iter().filter(|(_, rank)| Some(*rank) == lowest).map(|(network, _)| *network);
     let count_of = |network: IpAddr| strangers().filter(|&other| other == network).count();
     let crowded = if count_of(network) >= SLOTS_PER_ADDRESS {
         network
@@ -169,7 +173,7 @@ fn to_evict(slots: &[(IpAddr, bool)], network: IpAddr) -> Option<usize> {
     } else {
         return None;
     };
-    slots.iter().position(|&slot| slot == (crowded, true))
+    slots.iter().position(|&(network, rank)| network == crowded && Some(rank) == lowest)
 }
 
 /// The address, or for IPv6 its /64 network: one machine has as many addresses there as it likes.
@@ -190,19 +194,21 @@ mod tests {
     #[test]
     fn strangers_of_the_most_crowded_network_go_first() {
         let host = |n: u8| IpAddr::from([10, 0, 0, n]);
-        let many = |network: IpAddr, stranger: bool, count: usize| vec![(network, stranger); count];
+        let many = |network: IpAddr, rank: u8, count: usize| vec![(network, rank); count];
         // Room for anybody.
         assert_eq!(to_evict(&[], host(1)), None);
         // The quota of an address is its own concern.
-        let mut slots = [many(host(2), true, 1), many(host(1), true, SLOTS_PER_ADDRESS)].concat();
+        let mut slots = [many(host(2), 0, 1), many(host(1), 0, SLOTS_PER_ADDRESS)].concat();
         assert_eq!(to_evict(&slots, host(1)), Some(1), "its oldest");
         assert_eq!(to_evict(&slots, host(2)), None);
         // All slots are taken: the oldest stranger of the address with the most, never a peer in handshake.
-        slots.extend(many(host(3), false, SLOTS - slots.len()));
+        slots.extend(many(host(3), 2, SLOTS - slots.len()));
         assert_eq!(to_evict(&slots, host(9)), Some(1));
         assert_eq!(to_evict(&slots, host(2)), Some(1));
-        assert_eq!(to_evict(&many(host(1), false, SLOTS), host(1)), None, "no stranger, no eviction");
-        let even = [many(host(2), true, SLOTS / 2), many(host(1), true, SLOTS / 2)].concat();
+        assert_eq!(to_evict(&many(host(1), 2, SLOTS), host(1)), None, "no stranger, no eviction");
+        let copies = [many(host(1), 2, 1), many(host(2), 1, SLOTS - 1)].concat();
+        assert_eq!(to_evict(&copies, host(9)), Some(1), "a first message may be a copy of a peer's");
+        let even = [many(host(2), 0, SLOTS / 2), many(host(1), 0, SLOTS / 2)].concat();
         assert_eq!(to_evict(&even, host(9)), Some(SLOTS / 2), "a tie goes to the lower address");
     }
 

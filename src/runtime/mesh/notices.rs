@@ -22,17 +22,20 @@ pub enum Kind {
     Version,
     /// It has another secret.
     Secret,
-    /// It has the secret: a peer of this run or of another one.
+    /// It left behind a first message that decrypts, which may be a copy of a peer's.
+    Copy,
+    /// It has the secret, or a copy of the first message of a process that has: a peer of this run or of another one.
     Peer,
 }
 
 impl Kind {
     /// Kinds of connections that have not shown that they know the secret, each with a plural description.
-    const STRANGERS: [(Kind, &str); 4] = [
+    const STRANGERS: [(Kind, &str); 5] = [
         (Kind::Silent, "that did not say enough"),
         (Kind::Foreign, "with another protocol"),
         (Kind::Version, "of another version"),
         (Kind::Secret, "with another secret"),
+        (Kind::Copy, "that left behind their first message"),
     ];
 }
 
@@ -61,7 +64,11 @@ impl Notices {
         if let Some(at) = stranger {
             self.strangers[at].fetch_add(1, Ordering::Relaxed);
         }
-        let line = format!("refused a connection from {}: {why}", from.ip());
+        let line = match stranger {
+            Some(_) => format!("refused a connection from {}: {why}", from.ip()),
+            // Without the address: a copy of a peer's first message may come from any number of them.
+            None => format!("refused a peer: {why}"),
+        };
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let same_kind = reported.iter().filter(|(other, _)| *other == kind).count();
         if reported.iter().any(|(_, other)| *other == line) || stranger.is_some() && same_kind > REPORTED {

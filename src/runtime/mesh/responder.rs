@@ -63,9 +63,14 @@ impl Visitor {
         Some(Visitor { socket, from, since: Instant::now(), bytes: Vec::new(), stage: Stage::Offering })
     }
 
-    /// Whether it has not shown yet that it knows the secret.
-    pub fn is_stranger(&self) -> bool {
-        matches!(self.stage, Stage::Offering)
+    /// How little it has shown of knowing the secret: 0 for nothing, 1 for a message 1 that decrypts, which may be a copy
+    /// of another's, 2 for a sealed `JOIN`.
+    pub fn rank(&self) -> u8 {
+        match self.stage {
+            Stage::Offering => 0,
+            Stage::Offered(..) | Stage::Answered(..) => 1,
+            Stage::Acknowledged(..) => 2,
+        }
     }
 
     /// The index that it claims, once message 1 has decrypted.
@@ -109,6 +114,7 @@ impl Visitor {
         let left = "left during the handshake";
         match (closed, self.process()) {
             (false, _) => Progress::Waiting,
+            (true, Some(_)) if self.rank() < 2 => Progress::Refused(Kind::Copy, left.to_owned()),
             (true, Some(process)) => Progress::Refused(Kind::Peer, format!("(process {process}) {left}")),
             (true, None) if self.bytes.is_empty() => Progress::Left,
             (true, None) => Progress::Refused(Kind::Silent, left.to_owned()),
