@@ -36,7 +36,7 @@ pub enum SecretError {
         source: io::Error,
     },
     /// The file cannot be made.
-    #[error("secret file {}: cannot write: {source}; a secret never replaces a file: name another one", path.display())]
+    #[error("secret file {}: cannot write: {source}; check the folder, and name a file that is not there: a secret never replaces one", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -104,6 +104,9 @@ impl Secret {
     pub fn read(path: &Path) -> Result<Secret, SecretError> {
         let fail = |source| SecretError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(fail)?;
+        if file.metadata().map_err(fail)?.is_dir() {
+            return Err(fail(io::ErrorKind::IsADirectory.into()));
+        }
         // Of the opened file: the name may stand for another one by now.
         check_access(path, &file)?;
         let mut bytes = Vec::new();
@@ -129,6 +132,9 @@ impl Secret {
         if let Some(digits) = bytes.strip_prefix(PREFIX.as_bytes()) {
             let whole = digits.len() == 64 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
             return if whole { Ok(Secret::hash(digits)) } else { Err("is a damaged copy of a secret") };
+        }
+        if String::from_utf8_lossy(bytes).to_ascii_lowercase().contains(PREFIX) {
+            return Err("is a damaged copy of a secret");
         }
         let mut different = bytes.to_vec();
         different.sort_unstable();
@@ -273,7 +279,9 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("text"), text);
         assert_ne!(generate().expect("random"), generate().expect("random"));
         let damaged = &text.trim_end()[..text.len() - 5];
-        assert!(Secret::of(damaged.as_bytes()).is_err());
+        for damaged in [damaged.to_owned(), format!(" {}", text.trim_end()), text.trim_end().to_ascii_uppercase()] {
+            assert!(Secret::of(damaged.as_bytes()).is_err(), "{damaged:?}");
+        }
     }
 
     #[test]

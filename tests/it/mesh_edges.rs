@@ -257,7 +257,7 @@ fn secrets_are_made() {
     assert_eq!(cluster.path("mine").metadata().unwrap().permissions().mode() & 0o7777, 0o600);
     let again = cluster.undust(&["secret", "--out", "mine"]);
     assert_eq!(again.code, Some(1));
-    assert!(again.err.contains("never replaces a file"), "{}", again.err);
+    assert!(again.err.contains("never replaces one"), "{}", again.err);
     let shown = cluster.undust(&["secret"]);
     assert!(shown.code == Some(0) && shown.out.starts_with("undust-secret-1:") && shown.out.len() == 81);
     // It is good for a run, and 32 equal letters are not.
