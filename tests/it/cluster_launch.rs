@@ -51,6 +51,32 @@ fn end(child: Child, since: Instant) -> Ended {
 }
 
 #[test]
+fn a_list_of_hosts_is_no_script() {
+    let cluster = Cluster::new(2, 60);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/launch");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.arg(script).args(arguments).args(["--", "learn", "in", "--out", "out"]).current_dir(cluster.path(""));
+        command.stdin(Stdio::null()).output().ok()
+    };
+    for (name, text) in [
+        ("heredoc", "127.0.0.1:9\nUNDUST-HOSTS\ntouch made\n"),
+        ("word", "127.0.0.1:9\nUNDUST-HOSTS\n./make\n"),
+        ("command", "127.0.0.1:9;touch${IFS}made\n"),
+        ("option", "-oProxyCommand=touch\n"),
+        ("feed", "127.0.0.1:9\u{c}127.0.0.2:9\n"),
+    ] {
+        cluster.write(name, text);
+        let Some(output) = run(&["--ssh", "true", "--binary", "true", name]) else { return };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!cluster.path("made").exists(), "{name}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+    }
+    let output = run(&["--retries", "-1", "hosts"]).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn one_interrupt_ends_all_and_a_stopped_one_too() {
     let cluster = Cluster::new(2, 30_000);
     let Some(child) = launch(&cluster) else { return };
