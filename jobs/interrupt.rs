@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use undust::runtime::progress;
 use undust::temporary;
@@ -12,6 +13,10 @@ use crate::messages::say;
 
 /// What an interrupted run leaves behind that is of use.
 static LEFT: Mutex<String> = Mutex::new(String::new());
+
+/// How long the message may take.
+#[cfg_attr(not(unix), allow(dead_code, reason = "only signals call it"))]
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Paths that the message names.
 const NAMED: usize = 4;
@@ -53,7 +58,7 @@ fn text(how: &str, removed: &[PathBuf], left: &str) -> String {
 
 #[cfg(unix)]
 mod unix {
-    use super::{LEFT, PoisonError, progress, say, temporary, text};
+    use super::{LEFT, PATIENCE, PoisonError, progress, say, temporary, text};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
@@ -62,6 +67,7 @@ mod unix {
     use std::io;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::channel;
 
     pub(super) fn watch() -> io::Result<()> {
         let ignored = ignored();
@@ -86,13 +92,19 @@ mod unix {
 
     fn end(signal: c_int) -> ! {
         let removed = temporary::remove_all();
-        progress::clear();
         let how = match signal {
             SIGINT => "interrupted",
             SIGTERM => "terminated",
             _ => "ended by a hang-up",
         };
-        say(text(how, &removed, &LEFT.lock().unwrap_or_else(PoisonError::into_inner)));
+        // On a thread of its own: a reader of standard error that takes nothing must not keep the process.
+        let (told_in, told) = channel();
+        std::thread::spawn(move || {
+            progress::clear();
+            say(text(how, &removed, &LEFT.lock().unwrap_or_else(PoisonError::into_inner)));
+            let _ = told_in.send(());
+        });
+        let _ = told.recv_timeout(PATIENCE);
         // Other threads are still at work: no destructor and no exit handler may run beside them.
         exit(128 + signal)
     }

@@ -133,6 +133,20 @@ fn a_second_one_ends_it_at_once() {
     assert_eq!(said.len(), 1 << 16);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_message_that_nobody_reads_does_not_keep_the_process() {
+    let folder = corpus();
+    let (_reader, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'x'; 1 << 16]).unwrap();
+    let mut command = learn(&folder, &[]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(full).spawn().unwrap();
+    wait_for("scratch", || temporary(&folder.path("")).iter().any(|name| name.starts_with("undust-spill-")));
+    signal("INT", child.id());
+    wait_for("the end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 #[test]
 fn peers_of_an_interrupted_process_say_which_it_was() {
     let cluster = Cluster::new(2, 30_000);
