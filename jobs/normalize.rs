@@ -185,12 +185,17 @@ fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.extend(found);
         }
     }
-    for path in files.iter().filter(|path| path.is_file()) {
-        if let Some(format) = detect::records_in(path)? {
-            return Err(refusal(path, format));
-        }
-    }
+    files.iter().try_for_each(|path| refuse_records(path))?;
     Ok(files)
+}
+
+/// Refuses a file of records where one URL a line is expected.
+///
+/// # Errors
+/// A usage error with a way out, or that of reading the file.
+pub fn refuse_records(path: &Path) -> Result<(), Failure> {
+    let format = if path.is_file() { detect::records_in(path)? } else { None };
+    format.map_or(Ok(()), |format| Err(refusal(path, format)))
 }
 
 /// Why a file of records is refused, and a way out.

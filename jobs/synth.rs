@@ -23,7 +23,7 @@ pub struct SynthArgs {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Number of sites
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub sites: u64,
     /// Fewest URLs a site (published: 24147)
     #[arg(long, value_name = "N")]

@@ -12,7 +12,7 @@ use undust::model::{RecordBatch, hash64};
 use undust::rules::filter::SeenFilter;
 use undust::rules::{RuleSet, Scratch};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::messages::{Pace, say};
 use crate::options::Reading;
 use crate::rules_dir::RulesDir;
@@ -43,15 +43,23 @@ pub fn run(args: SeenArgs) -> Result<(), Failure> {
     let shards = shards::find(&args.inputs, &shards::Options::default())?;
     let mut pace = Pace::new("rules seen", "records", args.reading.quiet);
     let mut hashes = Vec::new();
-    let (mut records, mut rejects) = (0, Rejects::default());
+    let (mut records, mut labelled, mut rejects) = (0, 0, Rejects::default());
     let (mut batch, mut scratch) = (RecordBatch::default(), Scratch::default());
     for shard in &shards {
         let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
         while reader.next_batch(&mut batch, &mut rejects)? {
             records += batch.len() as u64;
+            labelled += batch.iter().filter(|record| record.cluster.is_some()).count();
             gather(&rules, &batch, &mut scratch, &mut hashes);
             pace.at(records);
         }
+    }
+    if labelled == 0 {
+        let text = format!(
+            "none of {records} records has a label, so nothing is written; name the crawl that the rules were learned from, \
+             as labelled records (`undust clusters` makes them)"
+        );
+        return Err(Failure::new(Exit::Failed, text));
     }
     let filter = SeenFilter::build(hashes)?;
     let bytes = filter.to_bytes();

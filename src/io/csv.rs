@@ -162,12 +162,21 @@ pub(super) fn is_header(line: &[u8]) -> bool {
     names.iter().any(|name| name == "url") && names.iter().all(word)
 }
 
-/// Refuses a file whose first line, if it has one, names no column `url`.
+/// Refuses a file whose first line, if it has one, names no column `url`, or a column twice: which of them counts would be
+/// a guess.
 ///
 /// # Errors
-/// [`IoError::NoUrlColumn`].
+/// [`IoError::NoUrlColumn`], [`IoError::TwiceColumn`].
 pub(super) fn check_header(line: Option<&[u8]>, name: &Path) -> Result<(), IoError> {
-    let Some(line) = line.filter(|line| names(line).iter().all(|name| name != "url")) else { return Ok(()) };
+    let Some(line) = line else { return Ok(()) };
+    let names = names(line);
+    let twice = |name: &&String| !name.is_empty() && names.iter().filter(|other| other == name).count() > 1;
+    if let Some(column) = names.iter().find(twice) {
+        return Err(IoError::TwiceColumn { path: name.to_owned(), column: column.clone() });
+    }
+    if names.iter().any(|name| name == "url") {
+        return Ok(());
+    }
     let header = String::from_utf8_lossy(line).chars().take(80).collect();
     Err(IoError::NoUrlColumn { path: name.to_owned(), header })
 }

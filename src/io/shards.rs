@@ -135,7 +135,9 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
 fn is_shard(file: &Path) -> Result<bool, IoError> {
     match detect::of_content(file, file) {
         Ok(format) => Ok(format.is_some()),
-        Err(IoError::UnreadCompression { .. }) => Ok(Format::of_name(&file.with_extension("")).is_some()),
+        Err(IoError::UnreadCompression { .. } | IoError::Utf16 { .. }) => {
+            Ok(Format::of_name(&file.with_extension("")).is_some())
+        }
         Err(error) => Err(error),
     }
 }

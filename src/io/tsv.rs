@@ -20,6 +20,10 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     let (cluster, rest) = cut(rest);
     let (site, _) = cut(rest);
     check_url(url)?;
+    // A line end of another system, for one: the rest of the file would be one label.
+    if cluster.iter().chain(site).any(u8::is_ascii_control) {
+        return Err(Reason::ControlCharacter);
+    }
     let some = |column: &'_ [u8]| !column.is_empty();
     batch.push(Record {
         url,
@@ -71,13 +75,15 @@ mod tests {
 
     #[test]
     fn bad_lines_name_their_reason() {
-        let cases: [(&[u8], Reason); 6] = [
+        let cases: [(&[u8], Reason); 8] = [
             (b"", Reason::EmptyLine),
             (b"http://a/\xff\t7", Reason::InvalidUtf8),
             (b"http://a/\t\xff", Reason::InvalidUtf8),
             (b"\t7", Reason::MissingUrl),
             (b"7\thttp://a/", Reason::NotHttp),
             (b"http://a/\r\t7", Reason::ControlCharacter),
+            (b"http://a/\t7\rhttp://b/", Reason::ControlCharacter),
+            (b"http://a/\t7\ts\r", Reason::ControlCharacter),
         ];
         for (line, expected) in cases {
             assert_eq!(one(line), Err(expected), "{line:?}");

@@ -49,11 +49,14 @@ const PACKINGS: [Packing; 12] = [
 ];
 
 /// Refuses a compression that undust does not read, by the first four bytes of a file, else by its name, unless the
-/// bytes are those of gzip or zstd.
+/// bytes are those of gzip or zstd; and text that begins as UTF-16.
 ///
 /// # Errors
-/// [`IoError::UnreadCompression`].
+/// [`IoError::UnreadCompression`], [`IoError::Utf16`].
 pub(super) fn refuse_compression(name: &Path, head: &[u8]) -> Result<(), IoError> {
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Err(IoError::Utf16 { path: name.to_owned() });
+    }
     let by_bytes = PACKINGS.iter().find(|p| p.magic.iter().any(|magic| head.starts_with(magic)));
     let named = |p: &&Packing| name.extension().is_some_and(|e| p.extensions.iter().any(|x| e.eq_ignore_ascii_case(x)));
     let by_name = || PACKINGS.iter().find(named).filter(|_| Compression::of_magic(head) == Compression::Plain);
@@ -125,6 +128,8 @@ mod tests {
             ("a.br", b"\x8b\x01\x80a", "Brotli"),
             ("a.Z", b"\x1f\x9d\x90", "gzip -dc a.Z"),
             ("-", b"BZh9", "bzip2 -dc FILE"),
+            ("a.csv", b"\xff\xfeu\0", "a.csv: text in UTF-16"),
+            ("a.txt", b"\xfe\xff\0u", "iconv -f UTF-16"),
         ] {
             let told = refused(name, head).unwrap_or_else(|| panic!("{name} passes"));
             assert!(told.contains(says), "{told}");

@@ -289,6 +289,22 @@ fn generated_urls_are_marked_and_only_seen_invents_none() {
     assert_eq!((&found["canonical"], &found["seen"]), (&"http://www.shop.example/item/999".into(), &true.into()));
     let refused = normalized(&folder, "http://www.shop.example/item/998?sid=7", &["--only-seen"]);
     assert_eq!(refused, "http://www.shop.example/item/998?sid=7");
+    // Of records without labels there is no set, and the one that is there stays.
+    folder.write("unlabelled.tsv", b"http://www.shop.example/item/999\n");
+    let before = std::fs::read(folder.path("rules/seen.bin")).unwrap();
+    assert!(run(folder_rules(&folder, "seen", &["unlabelled.tsv"])).failed(1).contains("nothing is written"));
+    assert_eq!(std::fs::read(folder.path("rules/seen.bin")).unwrap(), before);
+    // Nor are records taken for URLs.
+    for what in ["list", "diff"] {
+        let mut command = undust(&["rules", what, "--urls", "later.tsv"]);
+        command
+            .args(if what == "list" { ["--rules", "rules"] } else { ["rules", "rules"] })
+            .current_dir(folder.path(""));
+        assert!(run(command).failed(2).contains("later.tsv: records (tsv), not one URL a line"));
+    }
+    folder.write("none.txt", b"not a URL\n\n");
+    let none = run(folder_rules(&folder, "list", &["--urls", "none.txt"])).failed(2);
+    assert!(none.contains("none.txt: none of 1 lines is a URL"), "{none}");
     // A damaged set is refused, with its path.
     let mut bytes = std::fs::read(folder.path("rules/seen.bin")).unwrap();
     bytes.truncate(bytes.len() - 1);
