@@ -259,16 +259,18 @@ fn remove(path: &Path) -> Result<(), IoError> {
     }
 }
 
+/// Names in a folder, sorted.
+#[cfg(test)]
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
 
     fn fill(folder: &Path, names: &[&str]) {
         fs::create_dir_all(folder.join(WORK).join("sites")).unwrap();

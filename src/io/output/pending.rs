@@ -168,16 +168,10 @@ pub(in crate::io) fn sync_folder(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::names;
     use super::*;
     use crate::io::compression;
     use crate::model::hash128;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
 
     #[test]
     fn a_stamp_is_of_the_bytes_on_the_disk() {
