@@ -7,7 +7,8 @@
 //! # Map
 //! In reading order. Each line uses only lines above it, except where it says so.
 //!
-//! - `model`: ids and small types that all share; records in columns; hashes that never change.
+//! - `model`: ids and small types that all share; records in columns; hashes that never change; text for people without
+//!   what could drive a terminal (`shown`).
 //! - `temporary`: files and folders that are removed when the run ends, by a signal too.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
 //! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host.
@@ -19,9 +20,11 @@
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `report`: what a comparison gives as text, CSV and one self-contained page.
 //! - `synth`: synthetic sites with known truth.
-//! - `io`: formats, shards, compression, rejects, output folders; pages of a server that the user names.
+//! - `io`: formats, shards, compression, rejects; result folders with their lock and mark (`output`); digests of shards and
+//!   of the executable (`fingerprint`); pages of a server that the user names.
 //! - `spill`: batches on disk, written and read back in place: the one user of `abomonation` and of `unsafe`.
-//! - `runtime`: configuration, workers, progress, the mesh of processes: how a dataflow is started and watched.
+//! - `runtime`: configuration, workers, progress, the mesh of processes and its secret: how a dataflow is started and
+//!   watched.
 //! - `dataflow`: the jobs on many workers: learning (sample, group by site, energy walk, proof over all records), clusters
 //!   of records without labels, comparing methods, merging the documents of an index.
 //!

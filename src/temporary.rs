@@ -54,7 +54,7 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates `.NAME.XXXXXX.partial` in the folder of `path`, NAME being the last part of `path`, with the permissions
+    /// Creates `.NAME.<random>.partial` in the folder of `path`, NAME being the last part of `path`, with the permissions
     /// that the umask leaves to a new file; opened for reading and writing.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl TemporaryFile {
         TemporaryFile::create(&builder, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Creates `PREFIXXXXXXX` in `folder`, for this user alone; opened for reading and writing.
+    /// Creates `PREFIX<random>` in `folder`, for this user alone; opened for reading and writing.
     ///
     /// # Errors
     /// What the system refuses.
@@ -143,7 +143,7 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Creates `PREFIXXXXXXX` in `parent`.
+    /// Creates `PREFIX<random>` in `parent`.
     ///
     /// # Errors
     /// What the system refuses.

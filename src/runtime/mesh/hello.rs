@@ -10,8 +10,8 @@
 //! Noise transport message: HERE          ->
 //! ```
 //!
-//! Noise `NNpsk0`: a message 1 that decrypts needs the secret, and a replayed one is of no use, because its sender
-//! cannot seal [`JOIN`]. Both hellos are the prologue of the handshake, so a third party cannot change them. Before
+//! Noise `NNpsk0`: a message 1 that decrypts was made by a process with the secret, and the sender of a copy cannot seal
+//! [`JOIN`]. Both hellos are the prologue of the handshake, so a third party cannot change them. Before
 //! message 1 has been decrypted, a responder has read at most [`HELLO`] + 2 + [`MAX_MESSAGE`] bytes and has parsed only
 //! the fixed hello.
 //!

@@ -57,8 +57,9 @@ impl Notices {
         (self.tell)(line);
     }
 
-    /// Counts one refused connection, and reports it unless the same was reported before of the same address. Strangers
-    /// are reported [`REPORTED`] times a kind, so that they never use up the reports of peers.
+    /// Counts one refused connection, and reports it unless the same was reported before: of the same address for a
+    /// stranger, in the same words for a peer. Strangers are reported [`REPORTED`] times a kind, so that they never use up
+    /// the reports of peers.
     pub fn refused(&self, kind: Kind, from: SocketAddr, why: &str) {
         let stranger = Kind::STRANGERS.iter().position(|(stranger, _)| *stranger == kind);
         if let Some(at) = stranger {
