@@ -8,7 +8,6 @@
 use super::applied::{Applied, Outcome};
 use super::claims::{AMBIGUOUS, Claims};
 use super::compiled::{CompiledSite, KeptOrigin, Known, State, Templates};
-use super::explain::Step;
 use super::fired::Fired;
 use super::flight::{CACHED, CACHED_PAGES};
 use super::names::{Names, RuleId};
@@ -431,19 +430,6 @@ impl RuleSet {
         outcome
     }
 
-    /// The steps of the rules of `site` on a URL, and what they make of it before the laws are asked; `None` for a site
-    /// without rules of this method, or whose rules were not kept.
-    pub(super) fn trace_site(&self, site: Option<u32>, url: &str, steps: &mut Vec<Step>) -> Option<String> {
-        let site = site? as usize;
-        let Compiled::Undust(compiled) = &self.compiled[site].0 else { return None };
-        let mut scratch = Scratch::default();
-        let mut split = url::normalize(url.as_bytes(), &mut scratch.cells.text).ok()?;
-        if compiled.leave_out_fragment(&mut split, &mut scratch.cells.text) {
-            steps.push(Step::Fragment { url: String::from_utf8_lossy(&scratch.cells.text).into_owned() });
-        }
-        Some(compiled.trace(&split, self.sites.get(site)?, &mut scratch, steps))
-    }
-
     /// Law: the output stays on a host of the site. The text still starts with the stage-1 form of the input.
     fn keeps_site(&self, site: Option<u32>, split: &url::Split, text: &[u8], out: &[u8]) -> bool {
         let same = split.path.0 as usize;
@@ -454,9 +440,12 @@ impl RuleSet {
         if host == &text[split.host.0 as usize..split.host.1 as usize] {
             return true;
         }
-        let claim = self.claim(hash64(host), host);
-        // What two labels claim is left as it is when it comes in without a label.
-        claim.is_some_and(|claim| Some(claim) == site || claim == AMBIGUOUS)
+        site.is_some_and(|site| self.owns(site, host))
+    }
+
+    /// True for a host that the site claims, alone or beside another one.
+    pub(super) fn owns(&self, site: u32, host: &[u8]) -> bool {
+        self.claim(hash64(host), host).is_some_and(|claim| claim == site || claim == AMBIGUOUS)
     }
 
     /// The program of a site.

@@ -32,7 +32,6 @@ mod state;
 mod stays;
 mod steps;
 mod template;
-mod trace;
 
 use super::Urls;
 use super::apply::Scratch;

@@ -3,10 +3,11 @@
 //! Text for people ([`crate::model::shown`]), for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
 //! quotes; an absent key is a value of its own and is called absent.
 
+use super::interpreter::Interpreter;
 use super::stops::{bad_until_withdrawn, stops};
 use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, Test};
 use crate::model::shown::Page;
-use crate::url::normalize;
+use crate::url::{Key, NormalUrl, Pairs};
 use serde::Serialize;
 
 /// Values of a list that are written out; the rest are counted.
@@ -106,32 +107,32 @@ fn list(values: &[String], last: &str) -> String {
 
 /// What happened to one URL, step by step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Trace {
+pub struct Trace<'r> {
     /// The URL as given.
     pub url: String,
     /// What was done to it, in order; the last is [`Step::Invalid`] or [`Step::Canonical`].
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<'r>>,
 }
 
 /// One step of a [`Trace`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
-pub enum Step {
+pub enum Step<'r> {
     /// Not a URL undust works on: it comes out unchanged.
     Invalid {
         /// Why.
         reason: String,
     },
-    /// Stage 1, safe syntax.
-    Safe {
-        /// The stage-1 normal form.
+    /// Syntax-based normalization (RFC 3986, sections 6.2.2 and 6.2.3).
+    Normal {
+        /// The normal form.
         url: String,
     },
     /// Which site claims the host.
     Site {
         /// The host.
         host: String,
-        /// The site; `None` where none claims the host, or more than one does: safe syntax only.
+        /// The site; `None` where none claims the host, or more than one does: the normal form is canonical.
         site: Option<String>,
     },
     /// The fragment was left out: pages of the site do not differ by it.
@@ -149,7 +150,7 @@ pub enum Step {
         /// Its place among the rules of the site, from 0.
         index: usize,
         /// The rule.
-        rule: Box<Rule>,
+        rule: &'r Rule,
         /// What came of it.
         outcome: Outcome,
     },
@@ -174,12 +175,12 @@ pub enum Step {
         /// The member.
         to: String,
     },
-    /// A law (design, section 4.1, stage 8) does not hold for what the rules made: the stage-1 form is taken.
+    /// An invariant does not hold for what the rules made: the normal form is canonical.
     Refused {
         /// What the rules made.
         url: String,
-        /// The law.
-        law: String,
+        /// The invariant.
+        invariant: String,
     },
     /// The canonical URL.
     Canonical {
@@ -229,44 +230,65 @@ pub struct Change {
     pub after: Option<String>,
 }
 
+impl Outcome {
+    /// A rule fired: what it changed, the keys that it names first.
+    pub(super) fn fired(rule: &Rule, before: &Pairs<'_>, after: &Pairs<'_>) -> Outcome {
+        let named = rule.operations.iter().filter_map(|(key, _)| Key::parse(key));
+        let keys = named.chain(before.keys().chain(after.keys()).cloned());
+        let value =
+            |pairs: &Pairs<'_>, key: &Key| pairs.get(key).map(|value| String::from_utf8_lossy(value).into_owned());
+        let mut changes: Vec<Change> = Vec::new();
+        for key in keys.filter(|key| before.get(key) != after.get(key)) {
+            let change = Change { key: key.to_string(), before: value(before, &key), after: value(after, &key) };
+            if !changes.contains(&change) {
+                changes.push(change);
+            }
+        }
+        Outcome::Fired { changes }
+    }
+
+    /// A mirror rule fired.
+    pub(super) fn moved(before: &[u8], after: &[u8]) -> Outcome {
+        let url = |url: &[u8]| Some(String::from_utf8_lossy(url).into_owned());
+        Outcome::Fired { changes: vec![Change { key: "url".into(), before: url(before), after: url(after) }] }
+    }
+}
+
 impl RuleSet {
-    /// What happens to `url`, step by step. A set that did not keep its rules ([`Lean`](super::apply::Lean)) has no steps
-    /// for them.
-    pub fn trace(&self, url: &str) -> Trace {
+    /// What happens to `url`, step by step, by the [reference interpreter](super::interpreter). A set that did not keep its
+    /// rules ([`Lean`](super::apply::Lean)) has no steps for them.
+    pub fn trace(&self, url: &str) -> Trace<'_> {
         let mut trace = Trace { url: url.into(), steps: Vec::new() };
-        let mut safe = Vec::new();
-        let split = match normalize(url.as_bytes(), &mut safe) {
-            Ok(split) => split,
+        let normal = match NormalUrl::new(url.as_bytes()) {
+            Ok(normal) => normal,
             Err(reason) => {
                 trace.steps.push(Step::Invalid { reason: reason.to_string() });
                 return trace;
             }
         };
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        trace.steps.push(Step::Safe { url: text(&safe) });
+        trace.steps.push(Step::Normal { url: normal.as_str().to_owned() });
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
-        let host = text(&safe[split.host.0 as usize..split.host.1 as usize]);
+        let host = String::from_utf8_lossy(normal.host()).into_owned();
         trace.steps.push(Step::Site { host, site: applied.site.map(|site| self.site_name(site).to_owned()) });
-        let site = applied.site.and_then(|site| self.sites().get(site as usize));
-        let (canonical, fired) = (text(applied.url), applied.fired.clone());
-        if let Some(made) = self.trace_site(applied.site, url, &mut trace.steps) {
-            if made != canonical {
-                let law = "canonicalizing twice is once, on a host of the site".to_owned();
-                trace.steps.push(Step::Refused { url: made, law });
-            }
-        } else if let Some(site) = site {
-            for index in fired.iter().map(usize::from) {
-                let outcome = Outcome::Fired { changes: Vec::new() };
-                trace.steps.push(Step::Rule { index, rule: Box::new(site.rules[index].clone()), outcome });
+        let mut canonical = applied.url.to_vec();
+        if let Some((index, site)) = applied.site.and_then(|site| Some((site, self.sites().get(site as usize)?))) {
+            if site.tokens.published {
+                let rule = |index| (index, &site.rules[index], Outcome::Fired { changes: Vec::new() });
+                let fired = applied.fired.iter().map(usize::from).map(rule);
+                trace.steps.extend(fired.map(|(index, rule, outcome)| Step::Rule { index, rule, outcome }));
+            } else {
+                let made = Interpreter::new(site).canonicalize(&normal, |host| self.owns(index, host));
+                trace.steps.extend(made.steps);
+                canonical = made.url;
             }
         }
-        trace.steps.push(Step::Canonical { url: canonical });
+        trace.steps.push(Step::Canonical { url: String::from_utf8_lossy(&canonical).into_owned() });
         trace
     }
 }
 
-impl Trace {
+impl Trace<'_> {
     /// The trace as text, a few lines a step. With `only_fired`, rules that did not fire are left out.
     pub fn text(&self, only_fired: bool) -> Page {
         let mut text = Page::default();
@@ -292,13 +314,13 @@ fn put(text: &mut Page, label: &str, what: &str) {
     let _ = writeln!(text, "  {label:<width$}{what}", width = INDENT - 2);
 }
 
-fn render(step: &Step, text: &mut Page) {
+fn render(step: &Step<'_>, text: &mut Page) {
     match step {
         Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
-        Step::Safe { url } => put(text, "safe syntax", url),
+        Step::Normal { url } => put(text, "normal form", url),
         Step::Site { host, site: Some(site) } => put(text, "site", &format!("{site} (host {host})")),
         Step::Site { host, site: None } => {
-            put(text, "site", &format!("none, or more than one, has rules for host {host}: safe syntax only"));
+            put(text, "site", &format!("none, or more than one, has rules for host {host}: normal form only"));
         }
         Step::Fragment { url } => put(text, "no fragment", url),
         Step::Keys { keys } => {
@@ -343,7 +365,9 @@ fn render(step: &Step, text: &mut Page) {
             put(text, "seen", &format!("a URL seen stands for {from}"));
             put(text, "", &format!("-> {to}"));
         }
-        Step::Refused { url, law } => put(text, "refused", &format!("{url} breaks a law ({law}): safe syntax only")),
+        Step::Refused { url, invariant } => {
+            put(text, "refused", &format!("{url} breaks an invariant ({invariant}): normal form only"));
+        }
         Step::Canonical { url } => put(text, "canonical", url),
     }
 }

@@ -109,7 +109,7 @@ fn a_trace_reads_from_top_to_bottom() {
     let trace = Trace {
         url: "HTTP://a.example/?sid=7".into(),
         steps: vec![
-            Step::Safe { url: "http://a.example/?sid=7".into() },
+            Step::Normal { url: "http://a.example/?sid=7".into() },
             Step::Site { host: "a.example".into(), site: Some("a.example".into()) },
             Step::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
             Step::Rule {
@@ -117,19 +117,19 @@ fn a_trace_reads_from_top_to_bottom() {
                 outcome: Outcome::Fired {
                     changes: vec![Change { key: "query sid=".into(), before: Some("7".into()), after: None }],
                 },
-                rule: Box::new(fired),
+                rule: &fired,
             },
             Step::Rule {
                 index: 1,
                 outcome: Outcome::Stopped { constraint: stopped.scope[0].clone(), found: None },
-                rule: Box::new(stopped),
+                rule: &stopped,
             },
             Step::Seen { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },
             Step::Canonical { url: "http://a.example/index.php".into() },
         ],
     };
     let expected = r#"HTTP://a.example/?sid=7
-  safe syntax  http://a.example/?sid=7
+  normal form  http://a.example/?sid=7
   site         a.example (host a.example)
   keys         scheme "http"
                query sid= "7"

@@ -17,6 +17,7 @@ pub mod filter;
 mod fired;
 pub mod flight;
 pub mod functions;
+pub mod interpreter;
 pub mod lines;
 mod names;
 mod origins;

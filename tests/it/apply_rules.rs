@@ -416,7 +416,7 @@ fn a_trace_tells_what_each_rule_did() {
     let rules = RuleSet::new(vec![site]);
     let evidence = "  [good 0, bad 0, <= 0.0 %, 0 clusters]";
     let expected = r#"http://www.a.example/seen?sid=1
-  safe syntax  http://www.a.example/seen?sid=1
+  normal form  http://www.a.example/seen?sid=1
   site         a.example (host www.a.example)
   keys         scheme "http"
                host "www.a.example"

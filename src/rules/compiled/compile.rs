@@ -244,8 +244,11 @@ impl Builder {
                 return None;
             }
             program.target = append(&mut self.fills, fills);
-            let named = checks.iter().filter(|(_, check)| *check != Check::Absent).count();
-            program.named = named.try_into().unwrap_or(u16::MAX);
+            let mut named: Vec<Slot> =
+                checks.iter().filter(|(_, check)| *check != Check::Absent).map(|check| check.0).collect();
+            named.sort_unstable();
+            named.dedup();
+            program.named = named.len().try_into().unwrap_or(u16::MAX);
         } else {
             let steps: Option<Vec<Step>> = rule.operations.iter().map(|(key, o)| self.step(key, o)).collect();
             let steps = steps?;
@@ -271,7 +274,9 @@ impl Builder {
             Operation::Classes(pairs) => {
                 let mut code = |v: &Option<String>| v.as_ref().map_or(ABSENT, |v| self.code(slot, v));
                 let mut map: Vec<[u32; 2]> = pairs.iter().map(|(a, b)| [code(a), code(b)]).collect();
-                map.sort_unstable();
+                // Of two entries for one value the first counts.
+                map.sort_by_key(|m| m[0]);
+                map.dedup_by_key(|m| m[0]);
                 let (from, to) = self.words(map.into_iter().flatten());
                 Step::Map(slot, from, to)
             }
@@ -287,8 +292,8 @@ impl Builder {
             let to_sub = key == HOST_SUB;
             let slot = if to_sub { host } else { self.slot(&Key::parse(key)?)? };
             let fill = match operation {
-                Operation::Keep(value) => Fill::Constant(self.code(slot, value)),
-                Operation::Replace(from) if from == HOST_SUB => Fill::FromSub(host),
+                Operation::Keep(value) if !to_sub => Fill::Constant(self.code(slot, value)),
+                Operation::Replace(from) if from == HOST_SUB && !to_sub => Fill::FromSub(host),
                 Operation::Replace(from) => {
                     let value = self.slot(&Key::parse(from)?)?;
                     if to_sub { Fill::ToSub { value, host } } else { Fill::From(value) }

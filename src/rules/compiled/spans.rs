@@ -42,7 +42,8 @@ impl CompiledSite {
                 scratch.fired.clear();
                 self.reduce(&split, scratch, None);
                 let Some((hash, _)) = pair(scratch, slot) else { continue };
-                let [low, high] = span.range.unwrap_or([0, u64::MAX]);
+                // The largest number stands for any value.
+                let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
                 let group = span_group(scratch.state.identity, hash, seed);
                 spans.groups.entry(group).or_default().push((low, high, page));
             }

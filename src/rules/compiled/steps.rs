@@ -81,6 +81,8 @@ impl CompiledSite {
             cells.list.push(Cell { key, start: 0, end: 0 });
         } else {
             let alone = plain && whole_segment(&cells.list, usize::from(place));
+            // Parameters that the new order does not name follow in the usual one.
+            state.disordered |= cells.list[usize::from(place)].key == KeyRef::Fixed(Fixed::ORDER);
             state.reach.leave(self.template.first_row(row, state.words));
             self.rehash(place, hash, state);
             state.touched |= match cells.list[usize::from(place)].key {
@@ -178,6 +180,7 @@ impl CompiledSite {
             return self.drop(slot, cells, state);
         }
         state.touched |= touch::MOVED;
+        state.disordered |= cell.key == KeyRef::Fixed(Fixed::ORDER);
         let start = cells.text.len() as u32;
         cells.text.extend_from_slice(&state.value);
         let cell = &mut cells.list[usize::from(at)];

@@ -1,0 +1,392 @@
+//! The reference interpreter: what the rules of a site mean, in the words of the rule file.
+//!
+//! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL:
+//!
+//! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`).
+//! 2. A seen member that is its own canonical URL is canonical.
+//! 3. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. If the
+//!    result is the page of an exception, the rules act anew on the original pairs, without the rule of the exception.
+//! 4. If the result lies in a mirrored directory, it moves to the twin, and step 3 repeats there, once.
+//! 5. The result is looked up, by all its pairs and then by value ranges. A seen member that is found is canonical, else
+//!    the URL that the pairs compose is.
+//! 6. Two invariants: canonicalizing the canonical URL gives it back, and its host belongs to the site. Where one does not
+//!    hold, the normal form is canonical.
+//!
+//! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with tables. Tests compare the
+//! two on random rules and URLs. A new kind of rule is defined here first.
+
+use super::explain::{Outcome, Step};
+use super::functions::{apply, fits};
+use super::spans::{Span, number};
+use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SiteRules, Test};
+use crate::url::keys::{HOST_SUB, host_sub};
+use crate::url::pairs::Identity;
+use crate::url::{Cut, Fixed, Key, NormalUrl, Pairs};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// The rules of one site. Memory: as much as the rules.
+#[derive(Debug)]
+pub struct Interpreter<'r> {
+    rules: &'r SiteRules,
+    cut: Cut,
+    /// Id of the rule that is passed over, `*` for all, by the page of the exception.
+    exceptions: HashMap<Identity, &'r str>,
+    /// Seen member by the pairs of a URL that is the same page.
+    lookups: HashMap<Identity, &'r str>,
+    /// Value ranges in the order in which they are tried.
+    ranges: Vec<Range<'r>>,
+}
+
+/// URLs that differ in the value of one key and are one page.
+#[derive(Debug)]
+struct Range<'r> {
+    key: Key,
+    /// A URL without the key is the page, too, where any value is.
+    absent: bool,
+    /// All other pairs.
+    like: Identity,
+    span: &'r Span,
+}
+
+/// What the rules made of a URL.
+#[derive(Clone, Debug)]
+pub struct Interpreted<'r> {
+    /// The canonical URL.
+    pub url: Vec<u8>,
+    /// Indices of the rules that fired, ascending.
+    pub fired: Vec<usize>,
+    /// A seen member or a look-up decided.
+    pub looked_up: bool,
+    /// What was done, in order.
+    pub steps: Vec<Step<'r>>,
+}
+
+/// The pairs that rules left of a URL, and the rules that fired.
+struct Reduced<'r> {
+    pairs: Pairs<'r>,
+    fired: Vec<usize>,
+}
+
+impl<'r> Interpreter<'r> {
+    /// Reads the rules of a site. Cost: exceptions and look-ups are reduced by the rules, once.
+    pub fn new(rules: &'r SiteRules) -> Interpreter<'r> {
+        let (exceptions, lookups, ranges) = Default::default();
+        let mut site = Interpreter { rules, cut: rules.cut(), exceptions, lookups, ranges };
+        for [page, rule] in &rules.exceptions {
+            let is_rule = rule == "*" || rules.rules.iter().any(|of| of.id == *rule);
+            if let Some(page) = NormalUrl::new(page.as_bytes()).ok().filter(|_| is_rule) {
+                let reduced = site.run(&page, None, &mut Vec::new());
+                site.exceptions.insert(reduced.pairs.identity(), rule);
+            }
+        }
+        let seen = rules.seen.iter().map(|url| [url, url]);
+        let aliases = rules.aliases.iter().map(|[from, to]| [from.as_str(), to.as_str()]);
+        for [from, to] in seen.chain(aliases) {
+            let is_normal = |url: &NormalUrl| url.as_bytes() == from.as_bytes();
+            if let Some(url) = site.normal(from).filter(is_normal)
+                && (from == to || site.is_own(to))
+            {
+                let reduced = site.reduce(&url, &mut Vec::new());
+                site.lookups.entry(reduced.pairs.identity()).or_insert(to);
+            }
+        }
+        for local in rules.local.iter().filter(|_| !rules.seen.is_empty()) {
+            let Some(key) = Key::parse(&local.key) else { continue };
+            let mut spans: Vec<&Span> = local.pages.iter().filter(|span| site.is_own(&span.page)).collect();
+            spans.sort_by_key(|span| (span.range.unwrap_or([0, u64::MAX]), &span.page));
+            for span in spans {
+                let Ok(like) = NormalUrl::new(span.like.as_bytes()) else { continue };
+                let mut like = site.reduce(&like, &mut Vec::new()).pairs.identity();
+                if like.remove(&key).is_some() {
+                    let absent = local.absent && key.optional();
+                    site.ranges.push(Range { key: key.clone(), absent, like, span });
+                }
+            }
+        }
+        site
+    }
+
+    /// The canonical URL of a URL in normal form, and the steps to it. `owns` tells hosts of the site from others.
+    pub fn canonicalize(&self, url: &NormalUrl, owns: impl Fn(&[u8]) -> bool) -> Interpreted<'r> {
+        let normal = self.without_fragment(url.clone());
+        let mut steps = Vec::new();
+        if normal != *url {
+            steps.push(Step::Fragment { url: normal.as_str().to_owned() });
+        }
+        let made = self.steps(&normal, steps);
+        let host = |url: &[u8]| NormalUrl::new(url).map(|url| url.host().to_vec()).unwrap_or_default();
+        let invariant = if made.url == normal.as_bytes() {
+            return made;
+        } else if !self.is_fixed_point(&made.url) {
+            "canonicalizing twice is canonicalizing once"
+        } else if host(&made.url) != normal.host() && !owns(&host(&made.url)) {
+            "the host belongs to the site"
+        } else {
+            return made;
+        };
+        let mut steps = made.steps;
+        steps.push(Step::Refused { url: text(&made.url), invariant: invariant.to_owned() });
+        Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
+    }
+
+    /// Steps 2 to 5.
+    fn steps(&self, normal: &NormalUrl, mut steps: Vec<Step<'r>>) -> Interpreted<'r> {
+        let url = normal.as_str();
+        if self.rules.seen.iter().any(|seen| seen == url) && self.is_own(url) {
+            steps.push(Step::Seen { from: url.to_owned(), to: url.to_owned() });
+            return Interpreted { url: url.into(), fired: Vec::new(), looked_up: true, steps };
+        }
+        let keys = Pairs::cut(normal, self.cut, &self.rules.tokens.query_order);
+        let keys = keys.iter().map(|(key, value)| (key.to_string(), text(value))).collect();
+        steps.push(Step::Keys { keys });
+        let Reduced { pairs, fired } = self.reduce(normal, &mut steps);
+        let (url, to) = (pairs.compose(), self.look_up(&pairs));
+        if let Some(to) = to {
+            let (from, to) = (text(&url), to.to_owned());
+            let is_own = self
+                .normal(&to)
+                .is_some_and(|to| self.reduce(&to, &mut Vec::new()).pairs.identity() == pairs.identity());
+            steps.push(if is_own { Step::Seen { from, to } } else { Step::Alias { from, to } });
+        }
+        let url = match to {
+            Some(to) => to.into(),
+            None if fired.is_empty() => normal.as_bytes().to_vec(),
+            None => url,
+        };
+        Interpreted { url, fired, looked_up: to.is_some(), steps }
+    }
+
+    /// Steps 3 and 4.
+    fn reduce(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
+        let here = self.run_with_exceptions(url, steps);
+        let Some((index, twin)) = self.twin(&here.pairs.compose()) else { return here };
+        let rule = &self.rules.rules[index];
+        steps.push(Step::Rule { index, rule, outcome: Outcome::moved(&here.pairs.compose(), twin.as_bytes()) });
+        let Reduced { pairs, mut fired } = self.run_with_exceptions(&twin, steps);
+        fired.extend(here.fired.iter().chain([&index]));
+        fired.sort_unstable();
+        fired.dedup();
+        Reduced { pairs, fired }
+    }
+
+    /// The twin of a URL in the longest mirrored directory that holds it, and the rule that names the two.
+    fn twin(&self, url: &[u8]) -> Option<(usize, NormalUrl)> {
+        let below = |(index, rule): (usize, &'r Rule)| {
+            let (source, target) = rule.mirror()?;
+            let rest = url.strip_prefix(source.as_bytes())?;
+            (rest.is_empty() || rest.starts_with(b"/")).then(|| (index, source, [target.as_bytes(), rest].concat()))
+        };
+        let mirrors = self.rules.rules.iter().enumerate().filter_map(below);
+        let (index, _, twin) = mirrors.min_by_key(|(_, source, _)| Reverse(source.len()))?;
+        Some((index, NormalUrl::new(&twin).ok()?))
+    }
+
+    /// Step 3.
+    fn run_with_exceptions(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
+        let mut tried = Vec::new();
+        let reduced = self.run(url, None, &mut tried);
+        let exception = self.exceptions.get(&reduced.pairs.identity()).filter(|_| !reduced.fired.is_empty());
+        let Some(&rule) = exception else {
+            steps.append(&mut tried);
+            return reduced;
+        };
+        steps.push(Step::Exception { page: text(&reduced.pairs.compose()), rule: rule.to_owned() });
+        self.run(url, Some(rule), steps)
+    }
+
+    /// The rules in their order but for one, or but for all (`*`).
+    fn run(&self, url: &NormalUrl, without: Option<&str>, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
+        let mut pairs = Pairs::cut(url, self.cut, &self.rules.tokens.query_order);
+        let mut fired = Vec::new();
+        for (index, rule) in self.rules.rules.iter().enumerate() {
+            if without.is_some_and(|id| id == "*" || id == rule.id) || rule.mirror().is_some() {
+                continue;
+            }
+            let before = pairs.clone();
+            let outcome = rule.apply(&mut pairs).err().unwrap_or_else(|| {
+                fired.push(index);
+                Outcome::fired(rule, &before, &pairs)
+            });
+            steps.push(Step::Rule { index, rule, outcome });
+        }
+        Reduced { pairs, fired }
+    }
+
+    /// Step 5.
+    fn look_up(&self, pairs: &Pairs<'_>) -> Option<&'r str> {
+        let within = |range: &Range<'r>| {
+            let mut like = pairs.identity();
+            let value = like.remove(&range.key);
+            let number = value.as_deref().and_then(number);
+            let holds = range.span.range.is_none_or(|[low, high]| number.is_some_and(|n| (low..=high).contains(&n)));
+            (value.is_some() || range.absent) && like == range.like && holds
+        };
+        let in_range = || self.ranges.iter().find(|range| within(range)).map(|range| range.span.page.as_str());
+        self.lookups.get(&pairs.identity()).copied().or_else(in_range)
+    }
+
+    /// Step 1.
+    fn without_fragment(&self, url: NormalUrl) -> NormalUrl {
+        let SiteRules { rules, seen, exceptions, .. } = self.rules;
+        let acts = self.cut.learned || !(rules.is_empty() && seen.is_empty() && exceptions.is_empty());
+        if acts { url.without_fragment(self.cut) } else { url }
+    }
+
+    /// A URL of the rule file; `None` where it is not in normal form or has a fragment that goes.
+    fn normal(&self, url: &str) -> Option<NormalUrl> {
+        let normal = self.without_fragment(NormalUrl::new(url.as_bytes()).ok()?);
+        (normal.as_str() == url).then_some(normal)
+    }
+
+    /// True for a seen member that is its own canonical URL.
+    fn is_own(&self, url: &str) -> bool {
+        let reduced = self.normal(url).map(|url| self.reduce(&url, &mut Vec::new()));
+        reduced.is_some_and(|reduced| self.lookups.get(&reduced.pairs.identity()) == Some(&url))
+    }
+
+    /// Step 6: true for a URL in normal form that canonicalizes to itself.
+    fn is_fixed_point(&self, url: &[u8]) -> bool {
+        let Some(normal) = std::str::from_utf8(url).ok().and_then(|url| self.normal(url)) else { return false };
+        let pairs = self.reduce(&normal, &mut Vec::new()).pairs;
+        self.look_up(&pairs).map_or(pairs.compose() == url, |to| to.as_bytes() == url)
+    }
+}
+
+impl Rule {
+    /// The directories of a mirror rule; it acts on composed URLs, behind all other rules.
+    fn mirror(&self) -> Option<(&str, &str)> {
+        match (&self.scope[..], &self.operations[..]) {
+            ([Constraint { key: of, test: Test::Equals(source) }], [(key, Operation::Keep(target))])
+                if of == PREFIX && key == PREFIX =>
+            {
+                Some((source, target))
+            }
+            _ => None,
+        }
+    }
+
+    /// Changes the pairs, or says why it does not.
+    fn apply(&self, pairs: &mut Pairs<'_>) -> Result<(), Outcome> {
+        let unfit = |reason: &str| Outcome::Unfit { reason: reason.to_owned() };
+        if !self.is_valid() {
+            return Err(unfit("the rule names a key that is none, or an operation that has no meaning there"));
+        }
+        for constraint in &self.scope {
+            let value = Key::parse(&constraint.key).and_then(|key| pairs.get(&key));
+            if !constraint.test.holds(value) {
+                return Err(Outcome::Stopped { constraint: constraint.clone(), found: value.map(text) });
+            }
+        }
+        if self.closed {
+            let keys: Vec<_> =
+                self.scope.iter().filter(|c| c.test != Test::Absent).map(|c| Key::parse(&c.key)).collect();
+            if let Some(key) = pairs.keys().find(|key| !keys.contains(&Some((*key).clone()))) {
+                return Err(Outcome::OtherKey { key: key.to_string() });
+            }
+            let mut target = pairs.without_pairs();
+            for (key, operation) in &self.operations {
+                let value = moved(key, operation, pairs);
+                let value = value.ok_or_else(|| unfit("a value cannot stand where the rule would put it"))?;
+                target.set(target_key(key).expect("a valid rule"), Some(value));
+            }
+            *pairs = target;
+            return Ok(());
+        }
+        let mut changed = false;
+        for (key, operation) in &self.operations {
+            let key = Key::parse(key).expect("a valid rule");
+            let (old, new) = (pairs.get(&key), operation.value(pairs.get(&key)));
+            changed |= old != new.as_deref();
+            pairs.set(key, new);
+        }
+        if changed { Ok(()) } else { Err(Outcome::NoChange) }
+    }
+
+    /// False for a rule that never fires.
+    fn is_valid(&self) -> bool {
+        let is_key = |key: &str| Key::parse(key).is_some();
+        let is_valid = |(key, operation): &(String, Operation)| match operation {
+            Operation::Keep(_) => is_key(key),
+            Operation::Replace(from) if key == HOST_SUB => self.closed && is_key(from),
+            Operation::Replace(from) => self.closed && is_key(key) && (is_key(from) || from == HOST_SUB),
+            Operation::Ignore(_) | Operation::Classes(_) | Operation::Apply(_) => !self.closed && is_key(key),
+        };
+        let mut targets: Vec<_> = self.operations.iter().map(|(key, _)| target_key(key)).collect();
+        targets.sort_unstable();
+        self.scope.iter().all(|constraint| is_key(&constraint.key))
+            && self.operations.iter().all(is_valid)
+            && !(self.closed && (targets.is_empty() || targets.windows(2).any(|two| two[0] == two[1])))
+    }
+}
+
+impl Test {
+    /// What it says of a value; `None` is the absent key.
+    fn holds(&self, value: Option<&[u8]>) -> bool {
+        let within = |values: &[String]| values.iter().any(|of| Some(of.as_bytes()) == value);
+        match self {
+            Test::Equals(of) => value == Some(of.as_bytes()),
+            Test::OneOf(values) => within(values),
+            Test::NoneOf(values) => value.is_some() && !within(values),
+            Test::Present => value.is_some(),
+            Test::Absent => value.is_none(),
+        }
+    }
+}
+
+impl Operation {
+    /// What it makes of a value of a rule that is not closed; `None` is the absent key.
+    fn value(&self, value: Option<&[u8]>) -> Option<Vec<u8>> {
+        let bytes = |text: &String| text.clone().into_bytes();
+        match self {
+            Operation::Ignore(Representative::LeftOut) => None,
+            Operation::Ignore(Representative::WherePresent(to)) => value.map(|_| bytes(to)),
+            Operation::Ignore(Representative::Everywhere(to)) | Operation::Keep(to) => Some(bytes(to)),
+            Operation::Classes(pairs) => {
+                let class = pairs.iter().find(|(from, _)| from.as_ref().map(String::as_bytes) == value);
+                class.map_or(value.map(<[u8]>::to_vec), |(_, to)| to.as_ref().map(bytes))
+            }
+            Operation::Apply(function) => {
+                let (old, mut new) = (value?, Vec::new());
+                let changed = apply(*function, old, &mut new);
+                match (changed, function) {
+                    (true, Function::DropEmpty) => None,
+                    (true, _) => Some(new),
+                    (false, _) => Some(old.to_vec()),
+                }
+            }
+            Operation::Replace(_) => value.map(<[u8]>::to_vec),
+        }
+    }
+}
+
+/// The key that an operation writes.
+fn target_key(key: &str) -> Option<Key> {
+    if key == HOST_SUB { Some(Key::Fixed(Fixed::HOST)) } else { Key::parse(key) }
+}
+
+/// The value that a closed rule gives to a key; `None` where it cannot stand there.
+fn moved(key: &str, operation: &Operation, source: &Pairs<'_>) -> Option<Vec<u8>> {
+    let from = match operation {
+        Operation::Keep(value) => return Some(value.clone().into_bytes()),
+        Operation::Replace(from) => from.as_str(),
+        Operation::Ignore(_) | Operation::Classes(_) | Operation::Apply(_) => return None,
+    };
+    let (to, host) = (target_key(key)?, source.get(&Key::Fixed(Fixed::HOST)));
+    if from == HOST_SUB {
+        // The labels below the registrable domain.
+        let labels = host.map(|host| &host[..host_sub(host)])?;
+        return (!labels.is_empty() && fits(labels, &to)).then(|| labels.to_vec());
+    }
+    let value = source.get(&Key::parse(from)?)?;
+    if key == HOST_SUB {
+        let host = host.filter(|host| !host.contains(&b'@'))?;
+        let domain = if host_sub(host) == 0 { host } else { &host[host_sub(host) + 1..] };
+        return fits(value, &to).then(|| [value, b".", domain].concat());
+    }
+    (Key::parse(from).as_ref() == Some(&to) || fits(value, &to)).then(|| value.to_vec())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
