@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use undust::io::{compression, jsonl};
 use undust::model::RecordBatch;
-use undust::rules::{Compiler, Lean, LeanSite, Params, RuleSet, Scratch, SiteRules, file};
+use undust::rules::{Compiler, LoadedSite, Loader, Params, RuleSet, Scratch, SiteRules, file};
 use undust::site::{Training, learn};
 
 #[path = "many/sites.rs"]
@@ -63,8 +63,8 @@ fn records(path: &Path) -> RecordBatch {
 fn among_many(sites: &[SiteRules]) -> RuleSet {
     let mut all: Vec<SiteRules> = (0..100_000).map(|n| sites::site(n, 1000)).chain(sites.iter().cloned()).collect();
     all.sort_by(|a, b| a.site.cmp(&b.site));
-    let (mut rules, mut compiler) = (Lean::default(), Compiler::default());
-    all.into_iter().for_each(|site| rules.push(LeanSite::new(site, &mut compiler)));
+    let (mut rules, mut compiler) = (Loader::default(), Compiler::default());
+    all.into_iter().for_each(|site| rules.push(LoadedSite::new(site, &mut compiler)));
     rules.finish()
 }
 

@@ -13,10 +13,10 @@ use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
-use undust::io::rules::LeanFile;
+use undust::io::rules::OpenedRules;
 use undust::rules::file::{self, Header, InputCounts};
 use undust::rules::lines::{LineFormat, LineOptions, canonicalize_lines};
-use undust::rules::{Flight, Params, RuleSet, Scratch, SiteRules};
+use undust::rules::{Batch, Params, RuleSet, Scratch, SiteRules};
 
 #[path = "many/sites.rs"]
 mod sites;
@@ -37,7 +37,7 @@ fn main() {
         write(&path, sites, templates);
         let packed = folder.path().join("rules.compiled");
         let start = Instant::now();
-        LeanFile::open(&path, true).and_then(|file| file.pack(&packed)).expect("compiled rules");
+        OpenedRules::open(&path, true).and_then(|file| file.pack(&packed)).expect("compiled rules");
         let took = start.elapsed().as_secs_f64();
         println!("{sites} sites x {RULES} rules, {templates} kinds of sites, compiled in {took:.2} s");
         // Each in a process of its own: what one leaves behind would be room for the other.
@@ -98,10 +98,10 @@ fn apply(rules: &RuleSet, sites: usize, templates: usize) {
     let each = |time: f64| time * 1e9 / urls.len() as f64;
     println!("  apply   {:>6.0} ns a URL, Url::parse {:.0} ns: {:.2} x", each(best), each(parse), best / parse);
     let (lines, options) = (urls.join("\n").into_bytes(), LineOptions::new(LineFormat::Url));
-    let (mut flight, mut output, mut best) = (Flight::default(), Vec::new(), f64::MAX);
+    let (mut batch, mut output, mut best) = (Batch::default(), Vec::new(), f64::MAX);
     for _ in 0..rounds {
         let start = Instant::now();
-        let counts = canonicalize_lines(rules, &options, black_box(&lines), &mut flight, &mut output);
+        let counts = canonicalize_lines(rules, &options, black_box(&lines), &mut batch, &mut output);
         best = best.min(start.elapsed().as_secs_f64());
         assert_eq!(counts.changed as usize, urls.len());
     }

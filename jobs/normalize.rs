@@ -13,7 +13,7 @@ use undust::io::detect;
 use undust::io::output::PendingFile;
 use undust::io::shards::{self, Format};
 use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canonicalize_lines};
-use undust::rules::{Flight, RuleSet};
+use undust::rules::{Batch, RuleSet};
 
 use crate::failure::Failure;
 use crate::messages::{Pace, data};
@@ -160,10 +160,10 @@ fn canonicalize(
         seen: filter.as_ref(),
         only_seen: args.only_seen,
     };
-    let work = |block: &mut Block, flight: &mut Flight| {
-        block.counts = canonicalize_lines(rules, &options, &block.input, flight, &mut block.output);
+    let work = |block: &mut Block, batch: &mut Batch| {
+        block.counts = canonicalize_lines(rules, &options, &block.input, batch, &mut block.output);
     };
-    in_order(workers, source, Flight::default, work, sink)
+    in_order(workers, source, Batch::default, work, sink)
 }
 
 /// The files that the inputs name, in order; those of folders by their names. A pipe is opened when its turn comes.

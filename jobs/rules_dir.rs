@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use undust::io::rules::{LeanFile, RuleFile, open_seen, read_overrides};
+use undust::io::rules::{OpenedRules, RuleFile, open_seen, read_overrides};
 use undust::model::hash128;
 use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
@@ -60,11 +60,11 @@ impl RulesDir {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn digest(&self) -> Result<String, Failure> {
-        if LeanFile::open(&self.rules, self.allow_partial)?.is_compiled() {
+        if OpenedRules::open(&self.rules, self.allow_partial)?.is_compiled() {
             let unread = |error| Failure::new(Exit::Failed, format!("{}: {error}", self.rules.display()));
             let bytes = std::fs::read(&self.rules).map_err(unread)?;
-            let lean = self.lean()?.map(|file| (file.header, format!("{:?}", file.overrides)));
-            return Ok(digest_of(&(lean, hash128(&bytes).to_string())));
+            let opened = self.opened()?.map(|file| (file.header, format!("{:?}", file.overrides)));
+            return Ok(digest_of(&(opened, hash128(&bytes).to_string())));
         }
         let file = self.read()?;
         Ok(digest_of(&(&file.header, &file.sites, format!("{:?}", file.overrides))))
@@ -72,12 +72,12 @@ impl RulesDir {
 
     /// Opens them for applying, less what is disabled or too old.
     pub fn open(&self) -> Result<RuleSet, Failure> {
-        Ok(self.lean()?.map(LeanFile::compile).transpose()?.unwrap_or_default())
+        Ok(self.opened()?.map(OpenedRules::compile).transpose()?.unwrap_or_default())
     }
 
     /// As [`open`](Self::open); the sites are not read yet. `None` where the rules are too old.
-    pub fn lean(&self) -> Result<Option<LeanFile>, Failure> {
-        let mut file = LeanFile::open(&self.rules, self.allow_partial)?;
+    pub fn opened(&self) -> Result<Option<OpenedRules>, Failure> {
+        let mut file = OpenedRules::open(&self.rules, self.allow_partial)?;
         if let Some(overrides) = self.overrides()? {
             file.overrides = overrides;
         }

@@ -12,7 +12,8 @@
 //! - `temporary`: files and folders that are removed when the run ends, by a signal too.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
 //! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host.
-//! - `rules`: the one rule type, its file format, the compiled applier and its file, explanations.
+//! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them; the compiled applier,
+//!   which equals it; the file formats of both.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates are merged.
 //! - `site`: learning one site, a pure function: operations, tree, forms, evidence, candidates, energy, laws; and the
 //!   method as published.

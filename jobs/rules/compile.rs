@@ -36,7 +36,7 @@ pub fn run(args: CompileArgs) -> Result<(), Failure> {
         let text = format!("{}: there already; name another file, or give --overwrite to replace it", out.display());
         return Err(Failure::new(Exit::Failed, text));
     }
-    let Some(file) = args.rules.lean()? else {
+    let Some(file) = args.rules.opened()? else {
         return Err(Failure::usage("the rules are older than --max-age allows: nothing to compile"));
     };
     let sites = file.pack(out)?;

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use undust::io::error::IoError;
-use undust::io::rules::{LeanFile, OpenError, RULES_FILE, overrides_file};
+use undust::io::rules::{OpenedRules, OpenError, RULES_FILE, overrides_file};
 use undust::rules::{RuleSet, SharedRules};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -102,7 +102,7 @@ impl Opened {
 
 /// The rules at `path` and the digest of the files that they were read from: the same before and after reading.
 fn read(path: &Path, allow_partial: bool) -> PyResult<(RuleSet, String)> {
-    let open = || LeanFile::open(path, allow_partial).and_then(LeanFile::compile).map_err(refused);
+    let open = || OpenedRules::open(path, allow_partial).and_then(OpenedRules::compile).map_err(refused);
     if path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return Err(RulesError::new_err(format!(
             "{}: neither a file nor a folder, and rules are read more than once; save them to a file and open that",

@@ -124,7 +124,7 @@ impl Canonicalizer {
         if !self.table.counted[site as usize] {
             return None;
         }
-        let split = self.scratch.normalize(record.url).ok()?;
+        self.scratch.normalize(record.url).ok()?;
         self.records[site as usize] += 1;
         if let Some(aside) = self.aside.as_mut().filter(|_| self.table.aside[site as usize]) {
             aside.lay(site, record);
@@ -132,7 +132,7 @@ impl Canonicalizer {
 
         let lot = self.lots.draw(self.scratch.normal(), record.cluster);
         let trained = lot.candidate && self.table.cuts[site as usize].is_none_or(|cut| cut.admits(&lot));
-        let applied = self.table.rules.apply_normal(&split, Some(site), &mut self.scratch);
+        let applied = self.table.rules.apply_normal(Some(site), &mut self.scratch);
         let canonical = hash128(applied.url);
         self.key.clear();
         self.key.extend_from_slice(&site.to_le_bytes());

@@ -1,8 +1,9 @@
 //! The rule sets of a pass, shared by all workers of a process.
 use super::sample::Cut;
 use super::types::LearnedSite;
-use crate::rules::apply::{Compiled, Compiler, RuleSet};
+use crate::rules::set::Compiled;
 use crate::rules::types::SiteRules;
+use crate::rules::{Compiler, RuleSet};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -13,7 +13,7 @@ use crate::rules::overrides::{Overrides, OverridesError};
 use crate::rules::packed::{PackedError, is_packed};
 use crate::rules::{RuleSet, SharedRules, SiteRules};
 
-pub use super::lean::LeanFile;
+pub use super::opened::OpenedRules;
 
 /// Name of the rule file in the folder of a result.
 pub const RULES_FILE: &str = "rules.jsonl";
@@ -142,12 +142,12 @@ impl RuleFile {
 impl RuleSet {
     /// Opens the rules in the folder `path`, which must hold `_SUCCESS` and be as that says, or in the rule file `path`
     /// itself, for applying
-    /// ([`LeanFile`]; for explaining open a [`RuleFile`]), or compiled rules. What the overrides file beside them disables is left out.
+    /// ([`OpenedRules`]; for explaining open a [`RuleFile`]), or compiled rules. What the overrides file beside them disables is left out.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
     pub fn open(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
-        LeanFile::open(path.as_ref(), false)?.compile()
+        OpenedRules::open(path.as_ref(), false)?.compile()
     }
 
     /// [`open`](Self::open) for the result of a run that failed or is still going.
@@ -155,7 +155,7 @@ impl RuleSet {
     /// # Errors
     /// As there, but for what concerns `_SUCCESS`.
     pub fn open_partial(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
-        LeanFile::open(path.as_ref(), true)?.compile()
+        OpenedRules::open(path.as_ref(), true)?.compile()
     }
 }
 

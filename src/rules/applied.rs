@@ -1,4 +1,4 @@
-//! What became of one URL, and where that stands.
+//! What became of one URL.
 
 use super::fired::Fired;
 
@@ -9,7 +9,7 @@ pub struct Applied<'s> {
     pub url: &'s [u8],
     /// Index of the site in [`RuleSet::sites`](super::RuleSet::sites), where one claims the host.
     pub site: Option<u32>,
-    /// The rules that fired, as indices into the site's `rules`; none for a seen member that stands for itself.
+    /// Indices into the site's `rules` of those that fired, ascending; none for a seen member that is its own canonical URL.
     pub fired: &'s Fired,
     /// A seen member or a look-up decided the canonical URL.
     pub looked_up: bool,
@@ -17,23 +17,16 @@ pub struct Applied<'s> {
     pub invalid: bool,
 }
 
-/// Where the canonical URL of a URL is.
+/// Where the canonical URL of a URL stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The URL is none; it stands in `out` of the scratch.
+    /// In `out` of the lane: the input, which is no URL.
     Invalid,
-    /// What rules made of it, in `out` of the scratch.
+    /// In `out` of the lane: what rules made of it.
     #[default]
     Made,
-    /// A seen member that is its own canonical URL, in `out` of the scratch.
+    /// In `out` of the lane: a seen member that is its own canonical URL.
     Itself,
-    /// A seen member of the site stands for it.
+    /// A seen member of the site, by its number.
     Member(u32),
-}
-
-impl Outcome {
-    /// A seen member or a look-up decided.
-    pub(super) fn is_looked_up(self) -> bool {
-        matches!(self, Outcome::Itself | Outcome::Member(_))
-    }
 }

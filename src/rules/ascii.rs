@@ -1,7 +1,7 @@
 //! Rules that were learned before URLs in normal form were ASCII: they hold keys, values and hosts in UTF-8, which no
 //! URL has any more. They are compiled with the escapes and the ASCII names that URLs have instead.
 
-use super::types::{Operation, Representative, Rule, SiteRules, Test};
+use super::types::{Constraint, Operation, Rule, SiteRules, Test};
 use crate::url::{normalize, push_escape};
 
 impl SiteRules {
@@ -16,37 +16,19 @@ impl SiteRules {
 }
 
 fn rule(rule: &mut Rule) {
-    for constraint in &mut rule.scope {
-        let to = writer(&constraint.key);
-        escape(&mut constraint.key);
-        match &mut constraint.test {
-            Test::Equals(value) => to(value),
-            Test::OneOf(values) | Test::NoneOf(values) => {
-                values.iter_mut().for_each(to);
-                values.sort_unstable();
-            }
-            Test::Present | Test::Absent => {}
+    rule.for_each_value(|key, value| if key == "host" { host(value) } else { escape(value) });
+    for Constraint { key, test } in &mut rule.scope {
+        escape(key);
+        if let Test::OneOf(values) | Test::NoneOf(values) = test {
+            values.sort_unstable();
         }
     }
     for (key, operation) in &mut rule.operations {
-        let to = writer(key);
         escape(key);
-        match operation {
-            Operation::Keep(value)
-            | Operation::Ignore(Representative::WherePresent(value) | Representative::Everywhere(value)) => to(value),
-            Operation::Replace(from) => escape(from),
-            Operation::Classes(pairs) => {
-                pairs.iter_mut().flat_map(|(from, into)| [from, into]).flatten().for_each(to);
-                pairs.sort_unstable();
-            }
-            Operation::Ignore(Representative::LeftOut) | Operation::Apply(_) => {}
+        if let Operation::Replace(from) = operation {
+            escape(from);
         }
     }
-}
-
-/// How values of a key become ASCII.
-fn writer(key: &str) -> fn(&mut String) {
-    if key == "host" { host } else { escape }
 }
 
 /// Bytes above 0x7F become escapes.

@@ -1,7 +1,7 @@
 //! What changed from one rule file to another: rules gained, lost and changed, site by site.
 
-use super::apply::{RuleSet, Scratch};
 use super::types::{Rule, SiteRules};
+use super::{RuleSet, Scratch};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -256,7 +256,7 @@ impl Outcome {
 
 impl RuleSet {
     /// What happens to `url`, step by step, by the [reference interpreter](super::interpreter). A set that did not keep its
-    /// rules ([`Lean`](super::apply::Lean)) has no steps for them.
+    /// rules ([`Loader`](super::set::Loader)) has no steps for them.
     pub fn trace(&self, url: &str) -> Trace<'_> {
         let mut trace = Trace { url: url.into(), steps: Vec::new() };
         let normal = match NormalUrl::new(url.as_bytes()) {
@@ -275,7 +275,7 @@ impl RuleSet {
         if let Some((index, site)) = applied.site.and_then(|site| Some((site, self.sites().get(site as usize)?))) {
             if site.tokens.published {
                 let rule = |index| (index, &site.rules[index], Outcome::Fired { changes: Vec::new() });
-                let fired = applied.fired.iter().map(usize::from).map(rule);
+                let fired = applied.fired.iter().map(|index| rule(usize::from(index)));
                 trace.steps.extend(fired.map(|(index, rule, outcome)| Step::Rule { index, rule, outcome }));
             } else {
                 let made = Interpreter::new(site).canonicalize(&normal, |host| self.owns(index, host));

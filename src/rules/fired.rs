@@ -1,26 +1,13 @@
 //! Which rules of a site fired on a URL.
 
-use std::fmt;
-
-/// Rules that fired on one URL, as indices into the rules of its site: each once, ascending. The first 64, which is all that
-/// most sites have, are bits of a word: nobody has to put them in order, nor to ask for memory for them.
-#[derive(Default, PartialEq, Eq)]
+/// Rules that fired on one URL, as indices into the rules of its site: each once, ascending. The first 64, all that most
+/// sites have, are bits of a word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fired {
     first: u64,
-    /// Ascending.
+    /// Ascending, each once.
     others: Vec<u16>,
 }
-
-/// Without a call where all of them are bits.
-impl Clone for Fired {
-    #[inline]
-    fn clone(&self) -> Fired {
-        Fired { first: self.first, others: if self.others.is_empty() { Vec::new() } else { self.others.clone() } }
-    }
-}
-
-/// Rules that are bits.
-const FIRST: u16 = u64::BITS as u16;
 
 impl Fired {
     /// No rule.
@@ -32,14 +19,9 @@ impl Fired {
         self.first == 0 && self.others.is_empty()
     }
 
-    /// Number of rules.
-    pub fn len(&self) -> usize {
-        self.first.count_ones() as usize + self.others.len()
-    }
-
     /// The rules, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u16> {
-        bits(self.first).chain(self.others.iter().copied())
+        bits(self.first).map(|at| at as u16).chain(self.others.iter().copied())
     }
 
     /// Takes all out.
@@ -49,43 +31,31 @@ impl Fired {
         self.others.clear();
     }
 
-    /// Adds a rule.
-    pub(super) fn add(&mut self, rule: u16) {
-        if rule < FIRST {
-            self.first |= 1 << rule;
-        } else if let Err(at) = self.others.binary_search(&rule) {
-            self.others.insert(at, rule);
-        }
-    }
-
-    /// Adds rules that are bits of a word of 64.
+    /// Adds rules, as bits of a word of 64.
     #[inline(always)]
-    pub(super) fn add_word(&mut self, word: usize, rules: u64) {
-        match word {
-            0 => self.first |= rules,
-            _ => bits(rules).for_each(|at| self.add(word as u16 * FIRST + at)),
+    pub(super) fn add(&mut self, word: usize, rules: u64) {
+        if word == 0 {
+            self.first |= rules;
+        } else if rules != 0 {
+            self.others.extend(bits(rules).map(|at| (word * 64 + at) as u16));
+            self.others.sort_unstable();
+            self.others.dedup();
         }
     }
 
     /// Adds those of another one.
     pub(super) fn add_all(&mut self, others: &Fired) {
         self.first |= others.first;
-        others.others.iter().for_each(|&rule| self.add(rule));
+        others.others.iter().map(|&rule| usize::from(rule)).for_each(|rule| self.add(rule / 64, 1 << (rule % 64)));
     }
 }
 
-impl fmt::Debug for Fired {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// The places of the bits of a word.
-fn bits(mut word: u64) -> impl Iterator<Item = u16> {
+/// The places of the bits of a word, ascending.
+pub(super) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let at = word.trailing_zeros() as u16;
+        let at = word.trailing_zeros() as usize;
         word &= word.wrapping_sub(1);
-        (at < FIRST).then_some(at)
+        (at < 64).then_some(at)
     })
 }
 
@@ -98,15 +68,15 @@ mod tests {
         let (mut fired, mut other) = (Fired::default(), Fired::default());
         assert!(fired.is_empty() && Fired::NONE == &fired);
         for rule in [200, 63, 64, 0, 65_000, 64, 63] {
-            fired.add(rule);
+            fired.add(rule / 64, 1 << (rule % 64));
         }
-        other.add_word(0, 1 << 63 | 2);
-        other.add_word(1, 3);
-        other.add_word(3, 1 << 8);
-        assert_eq!(format!("{other:?}"), "[1, 63, 64, 65, 200]");
-        assert_eq!((fired.iter().collect::<Vec<_>>(), fired.len()), (vec![0, 63, 64, 200, 65_000], 5));
+        for (word, rules) in [(0, 1 << 63 | 2), (1, 3), (3, 1 << 8)] {
+            other.add(word, rules);
+        }
+        assert_eq!(other.iter().collect::<Vec<_>>(), [1, 63, 64, 65, 200]);
+        assert_eq!(fired.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 65_000]);
         fired.add_all(&other);
-        assert_eq!(format!("{fired:?}"), "[0, 1, 63, 64, 65, 200, 65000]");
+        assert_eq!(fired.iter().collect::<Vec<_>>(), [0, 1, 63, 64, 65, 200, 65_000]);
         fired.clear();
         assert!(fired.is_empty() && fired.iter().next().is_none());
     }

@@ -5,7 +5,7 @@
 
 use super::types::Function;
 use crate::url::scan::has_capital;
-use crate::url::{CAPITAL, Fixed, Key, PERCENT, PLUS};
+use crate::url::{CAPITAL, Fixed, KeyKind, PERCENT, PLUS};
 
 /// An empty value, beside what [`Split::letters`](crate::url::Split::letters) tells of a URL.
 pub(super) const EMPTY: u8 = 8;
@@ -82,19 +82,19 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 /// True for a value that can be copied to `key` as it is: it holds no delimiter that has a meaning there.
-pub fn fits(value: &[u8], key: &Key) -> bool {
+pub fn fits(value: &[u8], key: KeyKind) -> bool {
     let free_of = |bytes: &[u8]| !value.iter().any(|b| bytes.contains(b));
     match key {
-        Key::Query(_) => free_of(b"&#+"),
-        Key::Param(_) => !value.is_empty() && free_of(b"/?#;"),
-        Key::Fixed(Fixed::HOST) => {
+        KeyKind::Query => free_of(b"&#+"),
+        KeyKind::Param => !value.is_empty() && free_of(b"/?#;"),
+        KeyKind::Fixed(Fixed::HOST) => {
             let is_label = |label: &[u8]| {
                 let is_plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
                 label.first().is_some_and(|&first| first != b'-') && label.iter().all(is_plain)
             };
             value.split(|&b| b == b'.').all(is_label)
         }
-        Key::Fixed(_) => !value.is_empty() && value != b"." && value != b".." && free_of(b"/?#;&+"),
+        KeyKind::Fixed(_) => !value.is_empty() && value != b"." && value != b".." && free_of(b"/?#;&+"),
     }
 }
 

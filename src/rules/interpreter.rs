@@ -255,7 +255,7 @@ impl<'r> Interpreter<'r> {
 
 impl Rule {
     /// The directories of a mirror rule; it acts on composed URLs, behind all other rules.
-    fn mirror(&self) -> Option<(&str, &str)> {
+    pub(super) fn mirror(&self) -> Option<(&str, &str)> {
         match (&self.scope[..], &self.operations[..]) {
             ([Constraint { key: of, test: Test::Equals(source) }], [(key, Operation::Keep(target))])
                 if of == PREFIX && key == PREFIX =>
@@ -376,15 +376,15 @@ fn moved(key: &str, operation: &Operation, source: &Pairs<'_>) -> Option<Vec<u8>
     if from == HOST_SUB {
         // The labels below the registrable domain.
         let labels = host.map(|host| &host[..host_sub(host)])?;
-        return (!labels.is_empty() && fits(labels, &to)).then(|| labels.to_vec());
+        return (!labels.is_empty() && fits(labels, to.kind())).then(|| labels.to_vec());
     }
     let value = source.get(&Key::parse(from)?)?;
     if key == HOST_SUB {
         let host = host.filter(|host| !host.contains(&b'@'))?;
         let domain = if host_sub(host) == 0 { host } else { &host[host_sub(host) + 1..] };
-        return fits(value, &to).then(|| [value, b".", domain].concat());
+        return fits(value, to.kind()).then(|| [value, b".", domain].concat());
     }
-    (Key::parse(from).as_ref() == Some(&to) || fits(value, &to)).then(|| value.to_vec())
+    (Key::parse(from).as_ref() == Some(&to) || fits(value, to.kind())).then(|| value.to_vec())
 }
 
 fn text(bytes: &[u8]) -> String {

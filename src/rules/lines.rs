@@ -6,7 +6,7 @@
 
 use super::filter::SeenFilter;
 use super::fired::Fired;
-use super::{Applied, Flight, RuleSet};
+use super::{Applied, Batch, RuleSet};
 use crate::url;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::ops::AddAssign;
@@ -83,13 +83,13 @@ impl LineOptions<'_> {
 /// A canonical URL counts as seen where no rule had to change the URL, where it is a member that learning saw, or where
 /// the filter holds it.
 ///
-/// No allocation in the steady state: `flight` and `output` grow to the largest line and block seen (jsonl output of
+/// No allocation in the steady state: `batch` and `output` grow to the largest line and block seen (jsonl output of
 /// invalid UTF-8 apart, and with `only_seen` a line a block).
 pub fn canonicalize_lines(
     rules: &RuleSet,
     options: &LineOptions<'_>,
     input: &[u8],
-    flight: &mut Flight,
+    batch: &mut Batch,
     output: &mut Vec<u8>,
 ) -> LineCounts {
     output.clear();
@@ -101,7 +101,7 @@ pub fn canonicalize_lines(
     let body = input.strip_suffix(b"\n").unwrap_or(input);
     let lines = Lines { rest: Some(body), max_line: options.max_line, all_utf8 };
     let mut writer = Writer { rules, options, output, counts: LineCounts::default(), stays: Vec::new() };
-    flight.apply(rules, lines, |line, applied| writer.put(line, &applied));
+    batch.apply(rules, lines, |line, applied| writer.put(line, &applied));
     writer.counts
 }
 
@@ -237,7 +237,7 @@ mod tests {
     fn run(format: LineFormat, input: &[u8]) -> (LineCounts, String) {
         let mut output = b"left over".to_vec();
         let options = LineOptions { max_line: 50, ..LineOptions::new(format) };
-        let counts = canonicalize_lines(&RuleSet::default(), &options, input, &mut Flight::default(), &mut output);
+        let counts = canonicalize_lines(&RuleSet::default(), &options, input, &mut Batch::default(), &mut output);
         (counts, String::from_utf8_lossy(&output).into_owned())
     }
 
@@ -275,7 +275,7 @@ mod tests {
             &RuleSet::default(),
             &LineOptions::new(LineFormat::Url),
             b"http://a.example/\xff\xfe\n",
-            &mut Flight::default(),
+            &mut Batch::default(),
             &mut output,
         );
         assert_eq!((counts.invalid, output.as_slice()), (1, &b"http://a.example/\xff\xfe\n"[..]));

@@ -8,7 +8,6 @@
 //! A disabled rule stays in the rule file with its evidence; it is taken out when the rules are compiled for applying.
 
 use super::types::SiteRules;
-use super::urls::Urls;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -149,7 +148,7 @@ impl Overrides {
             done.rules += (before - site.rules.len()) as u64;
             if whole || look_ups {
                 done.look_ups += u64::from(!site.seen.is_empty() || !site.aliases.is_empty() || !site.local.is_empty());
-                (site.seen, site.aliases, site.local) = (Urls::default(), Vec::new(), Vec::new());
+                (site.seen, site.aliases, site.local) = (super::Urls::default(), Vec::new(), Vec::new());
             }
         }
         done.unmatched = (self.0.len() - matched) as u64;

@@ -11,12 +11,12 @@
 //! it, and a program reads the layout of its own version only ([`LAYOUT`]). The checks tell damage, not malice: open what
 //! you would run.
 
-use super::apply::LeanSite;
 use super::compiled::{CompiledSite, Own, Template};
 use super::file::{Format, Header};
 use super::names::Names;
 use super::overrides::{Overrides, OverridesError};
 use super::seal::{self, Seal};
+use super::set::LoadedSite;
 use crate::model::hash64_seeded;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 /// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
-pub const LAYOUT: Format = Format { major: 1, minor: 7 };
+pub const LAYOUT: Format = Format { major: 1, minor: 8 };
 /// Sites a block.
 const SITES: u32 = 256;
 /// Longest first line: what is disabled stands there.
@@ -153,7 +153,7 @@ impl<W: Write> Packer<W> {
     ///
     /// # Errors
     /// [`PackedError::Write`], [`PackedError::Published`]. What the writer then holds must not be used.
-    pub fn push(&mut self, site: &LeanSite) -> Result<(), PackedError> {
+    pub fn push(&mut self, site: &LoadedSite) -> Result<(), PackedError> {
         let Some((names, hosts, compiled)) = site.parts() else {
             return Err(PackedError::Published { site: site.name().to_owned() });
         };
@@ -233,7 +233,7 @@ impl Block {
     ///
     /// # Errors
     /// [`PackedError::Damaged`].
-    pub fn unpack(&self) -> Result<Vec<LeanSite>, PackedError> {
+    pub fn unpack(&self) -> Result<Vec<LoadedSite>, PackedError> {
         let damaged = || PackedError::Damaged { block: self.number };
         if check(&self.bytes, self.number, self.sites) != self.check {
             return Err(damaged());
@@ -248,7 +248,7 @@ impl Block {
         for _ in 0..self.sites {
             let (names, hosts, number, own): (Names, Vec<String>, u32, Own) = next(&mut rest).ok_or_else(damaged)?;
             let template = shared.get(number as usize).ok_or_else(damaged)?;
-            sites.push(LeanSite::of(names, hosts, CompiledSite::new(Arc::clone(template), own)));
+            sites.push(LoadedSite::of(names, hosts, CompiledSite::new(Arc::clone(template), own)));
         }
         if rest.is_empty() { Ok(sites) } else { Err(damaged()) }
     }

@@ -4,9 +4,9 @@
 //! Rules overlap: a URL that two rules move is saved once. So neither the sum of the good observations of rules is what
 //! they save together, nor is a rule's share what would be lost without it. Here both are counted by applying.
 
-use super::apply::{RuleSet, Scratch};
 use super::overrides::Overrides;
 use super::types::SiteRules;
+use super::{RuleSet, Scratch};
 use crate::model::hash64;
 use foldhash::fast::FixedState;
 use std::collections::HashSet;

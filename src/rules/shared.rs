@@ -4,7 +4,7 @@
 //! take no lock, so that a reload never holds up a thread that applies). Who holds a set keeps it until it lets go:
 //! what one batch is made with is one set, never a mixture. The old set is freed with its last holder.
 
-use super::apply::RuleSet;
+use super::RuleSet;
 use arc_swap::ArcSwap;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
 use super::spans::Local;
-use super::urls::Urls;
 use crate::url::{Cut, DELIMITERS};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What a constraint asks of the value of one key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -147,6 +147,32 @@ pub struct Rule {
     pub departures: Vec<String>,
 }
 
+impl Rule {
+    /// Calls `change` with the key of each value that the rule names, in the order of the rule, and the value.
+    pub(super) fn for_each_value(&mut self, mut change: impl FnMut(&str, &mut String)) {
+        for Constraint { key, test } in &mut self.scope {
+            match test {
+                Test::Equals(value) => change(key, value),
+                Test::OneOf(values) | Test::NoneOf(values) => values.iter_mut().for_each(|value| change(key, value)),
+                Test::Present | Test::Absent => {}
+            }
+        }
+        for (key, operation) in &mut self.operations {
+            match operation {
+                Operation::Keep(value)
+                | Operation::Ignore(Representative::WherePresent(value) | Representative::Everywhere(value)) => {
+                    change(key, value);
+                }
+                Operation::Classes(pairs) => {
+                    let values = pairs.iter_mut().flat_map(|(from, to)| [from, to]).flatten();
+                    values.for_each(|value| change(key, value));
+                }
+                Operation::Ignore(Representative::LeftOut) | Operation::Apply(_) | Operation::Replace(_) => {}
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 impl Rule {
     /// A rule without evidence, not between forms.
@@ -204,6 +230,49 @@ impl Tokens {
     }
 }
 
+/// A list of URLs; clones share it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Urls(Arc<[Box<str>]>);
+
+impl Urls {
+    /// Number of URLs.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True without any URL.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The URL at `index`, where there is one.
+    pub fn get(&self, index: usize) -> Option<&str> {
+        self.0.get(index).map(AsRef::as_ref)
+    }
+
+    /// The URLs in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        self.0.iter().map(AsRef::as_ref)
+    }
+
+    /// Bytes of memory behind all clones together.
+    pub fn memory(&self) -> usize {
+        self.iter().map(|url| url.len() + size_of::<Box<str>>()).sum()
+    }
+}
+
+impl<S: Into<Box<str>>> FromIterator<S> for Urls {
+    fn from_iter<I: IntoIterator<Item = S>>(urls: I) -> Urls {
+        Urls(urls.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<S: Into<Box<str>>> From<Vec<S>> for Urls {
+    fn from(urls: Vec<S>) -> Urls {
+        urls.into_iter().collect()
+    }
+}
+
 /// All that was learned of one site; one line of `rules.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SiteRules {
@@ -234,6 +303,25 @@ pub struct SiteRules {
     /// Keys whose values are known page by page, best proven first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub local: Vec<Local>,
+}
+
+impl SiteRules {
+    /// How its URLs are cut into keys. In rules without [`Tokens::fragments`] (older ones, or made by hand) fragments are
+    /// keys where a rule does more with a fragment than to leave it out everywhere.
+    pub fn cut(&self) -> Cut {
+        const KEY: &str = "fragment";
+        let left_out = Operation::Ignore(Representative::LeftOut);
+        let taken = Operation::Replace(KEY.to_owned());
+        let names = self.rules.iter().any(|rule| {
+            let everywhere = rule.scope.is_empty() && !rule.closed;
+            rule.scope.iter().any(|constraint| constraint.key == KEY && constraint.test != Test::Absent)
+                || rule.operations.iter().any(|(key, operation)| {
+                    *operation == taken || key == KEY && !(everywhere && *operation == left_out)
+                })
+        });
+        let cut = self.tokens.cut();
+        Cut { fragments: cut.fragments || self.tokens.fragments.is_none() && names, ..cut }
+    }
 }
 
 fn is_zero(number: &u32) -> bool {

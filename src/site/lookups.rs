@@ -121,8 +121,8 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
         let mut fired: Vec<u16> = Vec::new();
         for &row in &identity.rows {
             // Rules fire on seen members, too: those that joined them are what is looked for.
-            if let Ok(split) = scratch.normalize(training.url(row as usize)) {
-                fired.extend(plain.apply_normal(&split, Some(0), &mut scratch).fired.iter());
+            if scratch.normalize(training.url(row as usize)).is_ok() {
+                fired.extend(plain.apply_normal(Some(0), &mut scratch).fired.iter());
             }
         }
         fired.sort_unstable();

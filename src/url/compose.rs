@@ -153,7 +153,7 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
 
 /// A URL that is put together from pieces of a text. What stands in the text as it will stand in the URL is copied at
 /// once: most of a URL that lost a parameter is one run.
-pub(crate) struct Pieces<'t> {
+struct Pieces<'t> {
     text: &'t [u8],
     out: &'t mut Vec<u8>,
     /// The run that is not copied yet.
@@ -163,30 +163,17 @@ pub(crate) struct Pieces<'t> {
 
 impl<'t> Pieces<'t> {
     /// Of this text, to be added to `out`.
-    pub(crate) fn new(text: &'t [u8], out: &'t mut Vec<u8>) -> Pieces<'t> {
+    fn new(text: &'t [u8], out: &'t mut Vec<u8>) -> Pieces<'t> {
         Pieces { text, out, from: 0, end: 0 }
     }
 
-    /// What stands in the text from where the last piece ended.
-    pub(crate) fn up_to(&mut self, end: usize) {
-        self.end = end;
-    }
-
-    /// The same, up to a value, and another one in its place.
-    pub(crate) fn instead(&mut self, cell: &Cell, value: &[u8]) {
-        self.up_to(cell.start as usize);
-        self.flush();
-        self.out.extend_from_slice(value);
-        (self.from, self.end) = (cell.end as usize, cell.end as usize);
-    }
-
     /// The value of a cell.
-    pub(crate) fn piece(&mut self, cell: &Cell) {
+    fn piece(&mut self, cell: &Cell) {
         self.range(cell.start, cell.end);
     }
 
     /// A range of the text.
-    pub(crate) fn range(&mut self, start: u32, end: u32) {
+    fn range(&mut self, start: u32, end: u32) {
         if start as usize != self.end {
             self.flush();
             self.from = start as usize;
@@ -196,7 +183,7 @@ impl<'t> Pieces<'t> {
 
     /// Bytes that may stand in the text behind the last piece.
     #[inline(always)]
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    fn bytes(&mut self, bytes: &[u8]) {
         if self.text[self.end..].starts_with(bytes) {
             self.end += bytes.len();
         } else {
@@ -207,7 +194,7 @@ impl<'t> Pieces<'t> {
     }
 
     /// Copies what was not copied yet.
-    pub(crate) fn flush(&mut self) {
+    fn flush(&mut self) {
         self.out.extend_from_slice(&self.text[self.from..self.end]);
     }
 

@@ -10,6 +10,7 @@
 //! [`Cells`](super::Cells) holds the pairs of one URL.
 
 use crate::model::hash64_seeded;
+use serde::{Deserialize, Serialize};
 
 /// Path segments that become keys; what follows stays in the head of the last one.
 pub const MAX_SEGMENTS: usize = 24;
@@ -17,7 +18,7 @@ pub const MAX_SEGMENTS: usize = 24;
 pub const MAX_PARAMETERS: usize = 64;
 
 /// A key that every site has, or a part of a path segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fixed(pub u8);
 
 impl Fixed {
@@ -101,6 +102,17 @@ pub enum KeyRef {
     Param(u32, u32),
 }
 
+/// What a key is, without its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum KeyKind {
+    /// A key without a name of its own.
+    Fixed(Fixed),
+    /// A path parameter.
+    Param,
+    /// A query key.
+    Query,
+}
+
 /// A key, owned; orders fixed keys first, then path parameters, then query keys by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Key {
@@ -113,6 +125,15 @@ pub enum Key {
 }
 
 impl Key {
+    /// What the key is, without its name.
+    pub fn kind(&self) -> KeyKind {
+        match self {
+            Key::Fixed(fixed) => KeyKind::Fixed(*fixed),
+            Key::Param(_) => KeyKind::Param,
+            Key::Query(_) => KeyKind::Query,
+        }
+    }
+
     /// A key that a URL may or may not have without changing its shape: query keys and path parameters.
     pub fn optional(&self) -> bool {
         !matches!(self, Key::Fixed(_))

@@ -97,7 +97,7 @@ fn check(case: &Case) -> Vec<String> {
             wrong.push(format!("{url}\n  once  {}\n  twice {}", found.url, again.url));
         }
         let reused = set.apply(url.as_bytes(), None, &mut scratch);
-        if reused.url != found.url.as_bytes() || reused.fired.len() != found.rules.len() {
+        if reused.url != found.url.as_bytes() || reused.fired.iter().count() != found.rules.len() {
             wrong.push(format!("{url}\n  fresh  {}\n  reused {}", found.url, reused.url.escape_ascii()));
         }
         if set.apply(url.as_bytes(), Some(0), &mut scratch).url != found.url.as_bytes() {

@@ -7,8 +7,8 @@ use crate::fuzz_replay::{Random, mutate};
 use crate::jobs_run::sites;
 use laws::{Became, learned, records};
 use std::path::Path;
-use undust::rules::flight::TOGETHER;
-use undust::rules::{Flight, RuleSet, Scratch, SiteRules};
+use undust::rules::batch::LANES;
+use undust::rules::{Batch, RuleSet, Scratch, SiteRules};
 
 /// Shares of the work, a thread each; every one has a seed of its own, so that the URLs are the same on every machine.
 const SHARES: usize = 8;
@@ -82,24 +82,24 @@ fn random_and_mutated_urls_keep_the_laws() {
     }
     let share = |number: usize| {
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (number as u64 + 1) << 32);
-        let (mut scratch, mut flight, mut met) = (Scratch::default(), Flight::default(), [0u64; 3]);
-        for _ in 0..count.div_ceil(SHARES as u64 * TOGETHER as u64) {
-            let urls: [_; TOGETHER] = std::array::from_fn(|_| next(&seeds, &mut random));
+        let (mut scratch, mut batch, mut met) = (Scratch::default(), Batch::default(), [0u64; 3]);
+        for _ in 0..count.div_ceil(SHARES as u64 * LANES as u64) {
+            let urls: [_; LANES] = std::array::from_fn(|_| next(&seeds, &mut random));
             let mut taken = 0;
-            flight.apply(&many, urls.iter(), |url, flown| {
+            batch.apply(&many, urls.iter(), |url, together| {
                 let became = laws::laws(&rules, url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
                 met[became as usize] += 1;
                 taken += 1;
                 let alone = rules.apply(url, None, &mut scratch);
-                let site = [(&rules, alone.site), (&many, flown.site)].map(|(set, site)| Some(set.site_name(site?)));
+                let site = [(&rules, alone.site), (&many, together.site)].map(|(set, site)| Some(set.site_name(site?)));
                 assert!(
                     (alone.url, alone.fired, alone.looked_up, alone.invalid, site[0])
-                        == (flown.url, flown.fired, flown.looked_up, flown.invalid, site[1]),
+                        == (together.url, together.fired, together.looked_up, together.invalid, site[1]),
                     "in company it is the same: {}",
                     url.escape_ascii()
                 );
             });
-            assert_eq!(taken, TOGETHER);
+            assert_eq!(taken, LANES);
         }
         met
     };

@@ -3,6 +3,8 @@
 //! Names file and line of each breach. The reading of the source is in `house/source.rs`; what it finds is shown at the
 //! end on snippets that break each rule.
 
+#[path = "house/applier.rs"]
+mod applier;
 #[path = "house/source.rs"]
 mod source;
 

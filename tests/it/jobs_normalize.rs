@@ -6,7 +6,7 @@ use flate2::write::GzEncoder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 use undust::rules::lines::{LineFormat, LineOptions, canonicalize_lines};
-use undust::rules::{Flight, Scratch};
+use undust::rules::{Batch, Scratch};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -82,9 +82,9 @@ fn order_is_kept_by_any_number_of_workers() {
     let input = urls(200_000);
     folder.write("urls.txt", input.as_bytes());
     let mut expected = Vec::new();
-    let (rules, mut flight) = (rule_set(), Flight::default());
+    let (rules, mut batch) = (rule_set(), Batch::default());
     let options = LineOptions::new(LineFormat::Tsv);
-    let counts = canonicalize_lines(&rules, &options, input.as_bytes(), &mut flight, &mut expected);
+    let counts = canonicalize_lines(&rules, &options, input.as_bytes(), &mut batch, &mut expected);
     assert_eq!((counts.lines, counts.changed, counts.invalid), (200_000, 120_000, 40_000));
     for workers in ["1", "2", "3", "4"] {
         let out = run(folder.job("normalize", &["-w", workers, "--output", "tsv", "urls.txt"])).done();
@@ -218,10 +218,10 @@ fn nothing_is_allocated_a_url() {
     assert_eq!(count.count_total, 0, "RuleSet::apply allocates");
 
     for format in [LineFormat::Url, LineFormat::Tsv, LineFormat::Jsonl] {
-        let (mut flight, mut output) = (Flight::default(), Vec::new());
+        let (mut batch, mut output) = (Batch::default(), Vec::new());
         let mut block = || {
             let options = LineOptions::new(format);
-            canonicalize_lines(&rules, &options, input.as_bytes(), &mut flight, &mut output).changed
+            canonicalize_lines(&rules, &options, input.as_bytes(), &mut batch, &mut output).changed
         };
         assert_eq!(block(), 1_200);
         let count = allocation_counter::measure(|| assert_eq!(block(), 1_200));

@@ -1,305 +1,231 @@
-//! Values into codes: what a URL pays for each of its pairs.
+//! Coding: the pairs of a URL get slots, codes and hashes.
 
 use super::index::{PARAM_SEED, QUERY_SEED, fixed_seed};
 use super::{
-    ABSENT, Class, Column, CompiledSite, Constant, EVER, GONE, LISTED, Mark, NO_FIXED, NO_PROGRAM, NO_RANK, NO_SLOT,
-    OTHER, Reach, Slot, SlotState, State, Template, bit, touch,
+    ABSENT, CompiledSite, EVER, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER, PairState, REMOVED, Slot, SlotState, State,
+    Template, bit, bits, touch,
 };
-use crate::rules::functions::EMPTY;
-use crate::url::hash::hash_in;
-use crate::url::{self, Cell, Cells, Fixed, KeyRef};
+use crate::rules::functions::{ANY, EMPTY};
+use crate::url::hash::{hash, hash_in};
+use crate::url::{self, Cell, Cells, Fixed, KeyRef, Split};
 
-/// Cells up to which a rule may leave them out at once.
-const MOST_GONE: usize = 63;
+/// Pairs of a URL that inlined programs may remove, the first ones.
+const MOST_REMOVED: u16 = 63;
+
+/// Bytes of an origin, as inlined programs write it, up to which it is kept.
+const ORIGIN: usize = 56;
+
+/// A place for what became of an origin: `None` within the place until it is known.
+pub type KeptOrigin<'o> = Option<&'o mut Option<CodedOrigin>>;
+
+/// The first two pairs of a URL, scheme and host, coded: the same for all URLs of the origin.
+#[derive(Clone, Copy, Debug)]
+pub struct CodedOrigin {
+    pairs: [PairState; 2],
+    slots: [SlotState; 2],
+    /// Scheme and host as inlined programs wrote them, with `://` between and zeros behind; their lengths, 0 where none
+    /// did.
+    text: [u8; ORIGIN],
+    lengths: [u8; 2],
+    fired: u64,
+    present: u64,
+    identity: u64,
+    /// Sums over the rows of both.
+    rows: [u64; 2],
+    touched: u8,
+}
 
 impl CompiledSite {
-    /// Hashes, slots and codes of the cells, and the key for an unusual order of parameters; gives the programs of the
-    /// first word that may act, and those whose work was done here, [at once](super::at_once).
-    ///
-    /// `origin` is for the scheme and the host, where others had the same.
-    pub(super) fn code_cells(
+    /// Cuts the URL at `split` and codes its pairs; adds the key for an unusual order of parameters. `origin` keeps what
+    /// scheme and host are coded to, or gives it. With `inline`, runs the inlined programs. Gives those that fired, and the
+    /// candidates among the first 64.
+    pub(super) fn code(
         &self,
+        split: &Split,
         cells: &mut Cells,
         state: &mut State,
-        at_once: bool,
+        inline: bool,
         origin: KeptOrigin<'_>,
-    ) -> (u64, u64) {
+    ) -> [u64; 2] {
         let template = &*self.template;
+        cells.cut(split, template.cut);
         state.clear(usize::from(template.slots));
-        let State { slots, marks, .. } = state;
-        let mut coding = Coding::new(template, slots, at_once);
-        if let Some(Some(known)) = &origin {
-            marks.extend_from_slice(&known.marks);
-            coding.resume(known);
-        } else {
-            let scheme = coding.fixed(Fixed::SCHEME.0, 0, Value::of(&cells.list[0], cells));
-            let host = coding.host(self, 1, Value::of(&cells.list[1], cells));
-            if let Some(origin) = origin {
-                *origin = Some(coding.origin([scheme, host]));
+        state.holds = split.letters | ANY;
+        let made;
+        let known: &CodedOrigin = match origin {
+            Some(Some(known)) => {
+                resume(known, cells, state);
+                known
             }
-            marks.extend_from_slice(&[scheme, host]);
-        }
-        // One loop for all kinds of keys: what it does is 9 kB of code less than a loop for each.
+            origin => {
+                made = self.code_origin(cells, state, inline);
+                let kept = origin.filter(|_| made.lengths != [0, 0] || made.fired == 0);
+                kept.map_or(&made, |place| place.insert(made))
+            }
+        };
+        let State { slots, pairs, .. } = state;
+        let CodedOrigin { present, identity, fired, touched, rows, .. } = *known;
+        let mut coding = Coding {
+            template,
+            slots,
+            present,
+            identity,
+            rows,
+            words: template.words(),
+            inline,
+            removed: 0,
+            fired,
+            empty: false,
+        };
+        let (mut unnamed, mut fell, mut last) = (false, false, (0, (0, 0)));
         for (cell, at) in cells.list[2..].iter().zip(2u16..) {
-            let value = Value::of(cell, cells);
-            let (key, depth) = match cell.key {
-                KeyRef::Fixed(Fixed(number)) => (coding.fixed_key(number), number == Fixed::DEPTH.0),
-                KeyRef::Param(a, b) => (coding.named(hash_in(&cells.text, a, b, PARAM_SEED)), false),
-                KeyRef::Query(a, b) => {
-                    let key = coding.named(hash_in(&cells.text, a, b, QUERY_SEED));
-                    coding.follow(key.rank, (a, b), cells);
-                    (key, false)
+            let key = match cell.key {
+                KeyRef::Fixed(fixed) => coding.fixed(fixed),
+                KeyRef::Param(start, end) => coding.named(hash_in(&cells.text, start, end, PARAM_SEED)),
+                KeyRef::Query(start, end) => {
+                    let key = coding.named(hash_in(&cells.text, start, end, QUERY_SEED));
+                    unnamed |= start == end;
+                    // Ranks count from 1 here: nothing precedes the first parameter.
+                    let rank = u32::from(key.rank) + 1;
+                    let (before, (from, to)) = last;
+                    fell |= before > rank || before == rank && cells.bytes(from, to) >= cells.bytes(start, end);
+                    last = (rank, (start, end));
+                    key
                 }
             };
-            let code = if depth { coding.code_of_depth(&key, value) } else { None };
-            marks.push(match code {
-                Some(code) => coding.pair_of_depth(&key, at, code),
-                None => coding.pair(key, at, value),
-            });
+            pairs.push(coding.pair(key, at, cell, &cells.text));
         }
         let repeats = cells.list.len() - cells.query_from != cells.names.len();
         let unusual = match repeats {
-            true => !url::is_usual_order(cells, |_, at| u32::from(marks[at].rank)),
-            false => template.ordered && coding.fell,
+            true => !url::is_usual_order(cells, |_, at| u32::from(pairs[at].rank)),
+            false => fell && template.ordered,
         };
-        let disordered = unusual && coding.leaves_order_out();
-        if unusual && !disordered {
+        let order = template.columns.get(usize::from(template.fixed_slot(Fixed::ORDER.0)));
+        let order = order.map_or(NO_PROGRAM, |column| column.inlined);
+        let disordered = unusual && inline && order != NO_PROGRAM;
+        if disordered {
+            coding.fired |= 1 << order;
+        } else if unusual {
             url::write_order(cells);
-            // The new cell stands before those of the query.
+            // The new pair stands before those of the query.
             let at = cells.query_from - 1;
-            if at < MOST_GONE {
-                let behind = coding.gone >> at << at;
-                coding.gone += behind;
+            if at < usize::from(MOST_REMOVED) {
+                coding.removed += coding.removed >> at << at;
             }
-            for mark in &marks[at..] {
-                if mark.slot != NO_SLOT {
-                    coding.slots[usize::from(mark.slot)].cell += 1;
-                }
+            for pair in pairs[at..].iter().filter(|pair| pair.slot != NO_SLOT) {
+                coding.slots[usize::from(pair.slot)].pair += 1;
             }
-            let mark = coding.fixed(Fixed::ORDER.0, at as u16, Value::of(&cells.list[at], cells));
-            marks.insert(at, mark);
+            let pair = coding.pair(coding.fixed(Fixed::ORDER), at as u16, &cells.list[at], &cells.text);
+            pairs.insert(at, pair);
         }
-        state.holds |= if coding.empty { EMPTY } else { 0 };
-        state.present = coding.present;
-        state.identity = coding.identity;
-        state.touched = coding.touched;
-        state.disordered = disordered;
-        state.ordered = unusual & !disordered;
-        state.unnamed = coding.unnamed;
-        state.gone = 0;
-        let mut gone = coding.gone;
-        while gone != 0 {
-            cells.list[gone.trailing_zeros() as usize].key = GONE;
-            state.gone += 1;
-            gone &= gone - 1;
+        let Coding { present, identity, rows: [pass, act], empty, removed, fired, .. } = coding;
+        (state.present, state.identity) = (present, identity);
+        (state.ordered, state.unnamed, state.disordered) = (unusual && !disordered, unnamed, disordered);
+        (state.ran, state.touched) = (false, touched | if disordered { touch::QUERY } else { 0 });
+        state.removed = removed.count_ones() as usize;
+        state.holds |= if empty { EMPTY } else { 0 };
+        for at in bits(removed) {
+            state.touched |= touch::removed(std::mem::replace(&mut cells.list[at].key, REMOVED));
         }
-        state.words = coding.row_words;
-        state.reach = coding.reach;
-        let [scheme, host] = coding.wrote;
-        state.owed_origin = [scheme, host];
-        state.owed.clear();
-        if let Some(host) = self.template.values.get(host as usize) {
-            state.holds |= host.holds;
+        let asleep = |&(needs, programs): &(u8, u64)| if needs & state.holds == 0 { programs } else { 0 };
+        let asleep = template.sleepers.iter().map(asleep).fold(0, |all, programs| all | programs);
+        [fired, pass & act & !asleep]
+    }
+
+    /// Codes scheme and host. A call of its own: those of most URLs are known from the URL before.
+    #[inline(never)]
+    fn code_origin(&self, cells: &mut Cells, state: &mut State, inline: bool) -> CodedOrigin {
+        let template = &*self.template;
+        (state.present, state.identity, state.removed, state.touched) = (EVER, 0, 0, 0);
+        for (at, fixed) in [(0, Fixed::SCHEME), (1, Fixed::HOST)] {
+            let (slot, value) = (template.fixed_slot(fixed.0), cells.value(&cells.list[at]));
+            let (code, hash) = match slot {
+                NO_SLOT => (OTHER, hash(value, fixed_seed(fixed.0))),
+                slot => self.code_of(slot, value),
+            };
+            if slot != NO_SLOT {
+                let row = template.row(slot, code);
+                state.slots[usize::from(slot)] = SlotState { code, row, pair: at as u16 };
+                state.present |= bit(slot);
+            }
+            state.identity = state.identity.wrapping_add(hash);
+            state.pairs.push(PairState { hash, rank: NO_RANK, slot });
         }
-        let may_act = coding.reach.pass & (coding.reach.act | template.adders(0, coding.present));
-        (template.awake(may_act, state.holds), coding.done)
+        let mut fired = 0;
+        for at in bits(if inline { template.origin } else { 0 }) {
+            if self.run(&template.programs[at], cells, state) {
+                fired |= 1 << at;
+            }
+        }
+        let pairs = [state.pairs[0], state.pairs[1]];
+        let slot = |pair: PairState| state.slots.get(usize::from(pair.slot)).copied().unwrap_or(SlotState::default());
+        let slots = pairs.map(slot);
+        let (mut text, mut lengths) = ([0; ORIGIN], [0, 0]);
+        let [scheme, host] = [0, 1].map(|at| cells.value(&cells.list[at]));
+        let length = scheme.len() + 3 + host.len();
+        if fired != 0 && length <= ORIGIN {
+            let parts = scheme.iter().chain(b"://").chain(host);
+            text.iter_mut().zip(parts).for_each(|(byte, part)| *byte = *part);
+            lengths = [scheme.len() as u8, length as u8];
+        }
+        let State { present, identity, touched, .. } = *state;
+        let row = |rows: [u64; 2], slot: SlotState| template.add_row(rows, slot.row, template.words());
+        let every = template.rows.first().copied().unwrap_or_default();
+        let rows = slots.into_iter().filter(|slot| slot.code != ABSENT).fold(every, row);
+        CodedOrigin { pairs, slots, text, lengths, fired, present, identity, rows, touched }
     }
 }
 
-/// A value in its text.
-#[derive(Clone, Copy)]
-struct Value<'c> {
-    text: &'c [u8],
-    start: u32,
-    end: u32,
-}
-
-impl<'c> Value<'c> {
-    #[inline(always)]
-    fn of(cell: &Cell, cells: &'c Cells) -> Value<'c> {
-        Value { text: &cells.text, start: cell.start, end: cell.end }
+/// Continues behind scheme and host.
+#[inline(always)]
+fn resume(known: &CodedOrigin, cells: &mut Cells, state: &mut State) {
+    state.pairs.extend_from_slice(&known.pairs);
+    for (pair, slot) in known.pairs.iter().zip(known.slots) {
+        if let Some(state) = state.slots.get_mut(usize::from(pair.slot)) {
+            *state = slot;
+        }
     }
-
-    #[inline(always)]
-    fn bytes(self) -> &'c [u8] {
-        &self.text[self.start as usize..self.end as usize]
-    }
-
-    #[inline(always)]
-    fn is_empty(self) -> bool {
-        self.start == self.end
-    }
-
-    #[inline(always)]
-    fn hash(self, seed: u64) -> u64 {
-        hash_in(self.text, self.start, self.end, seed)
+    if known.lengths != [0, 0] {
+        let (start, [scheme, end]) = (cells.text.len() as u32, known.lengths.map(u32::from));
+        cells.text.extend_from_slice(&known.text);
+        (cells.list[0].start, cells.list[0].end) = (start, start + scheme);
+        (cells.list[1].start, cells.list[1].end) = (start + scheme + 3, start + end);
     }
 }
 
-/// Where it is kept what became of an origin, and where that is to be kept that nobody knows yet.
-pub type KeptOrigin<'o> = Option<&'o mut Option<CodedOrigin>>;
-
-/// What became of the first two cells of a URL, scheme and host.
-#[derive(Clone, Copy, Debug)]
-pub struct CodedOrigin {
-    marks: [Mark; 2],
-    slots: [SlotState; 2],
-    present: u64,
-    identity: u64,
-    reach: Reach,
-    done: u64,
-    wrote: [u32; 2],
-    touched: u8,
-}
-
-/// The key of a cell, as rules know it.
+/// A key as rules name it.
 struct CodedKey {
-    /// [`NO_SLOT`] where none mentions it.
+    /// [`NO_SLOT`] where no rule names it.
     slot: Slot,
-    /// As [`Mark::rank`].
+    /// As [`PairState::rank`].
     rank: u16,
-    /// Of its values.
+    /// Seed of its values.
     seed: u64,
 }
 
-/// The cells of one URL while they are coded.
+/// The pairs of one URL while they are coded.
 struct Coding<'s> {
     template: &'s Template,
-    row_words: usize,
     slots: &'s mut [SlotState],
     present: u64,
     identity: u64,
+    /// Sums over the rows of the values.
+    rows: [u64; 2],
+    /// Words a row.
+    words: usize,
+    /// Inlined programs run.
+    inline: bool,
+    /// Pairs that they removed, and those that did, as bits.
+    removed: u64,
+    fired: u64,
     /// A value is empty.
     empty: bool,
-    /// The last query key, by its place in the usual order, below 0 without one, and its name.
-    last: (i32, (u32, u32)),
-    /// A query key does not stand behind the one before it in that order.
-    fell: bool,
-    /// A query key has no name.
-    unnamed: bool,
-    reach: Reach,
-    /// Rules may act while the URL is read.
-    at_once: bool,
-    /// The programs that did.
-    done: u64,
-    /// Cells that they left out, one bit each.
-    gone: u64,
-    /// Codes that they gave scheme and host.
-    wrote: [u32; 2],
-    /// As [`State::touched`].
-    touched: u8,
 }
 
-impl<'s> Coding<'s> {
-    fn new(template: &'s Template, slots: &'s mut [SlotState], at_once: bool) -> Coding<'s> {
-        // The first row is that of every URL.
-        let reach = Reach::new(template.rows.first().copied().unwrap_or_default());
-        Coding {
-            template,
-            row_words: template.row_words(),
-            slots,
-            present: EVER,
-            identity: 0,
-            empty: false,
-            last: (-1, (0, 0)),
-            fell: false,
-            unnamed: false,
-            reach,
-            at_once,
-            done: 0,
-            gone: 0,
-            wrote: [ABSENT; 2],
-            touched: 0,
-        }
-    }
-
-    /// What became of scheme and host, when they are coded and nothing else.
+impl Coding<'_> {
     #[inline(always)]
-    fn origin(&self, marks: [Mark; 2]) -> CodedOrigin {
-        let &Coding { present, identity, reach, done, wrote, touched, .. } = self;
-        let slot = |mark: Mark| self.slots.get(usize::from(mark.slot)).copied().unwrap_or(SlotState::EMPTY);
-        let slots = marks.map(slot);
-        CodedOrigin { marks, slots, present, identity, reach, done, wrote, touched }
-    }
-
-    /// Goes on behind scheme and host.
-    #[inline(always)]
-    fn resume(&mut self, known: &CodedOrigin) {
-        for (mark, state) in known.marks.iter().zip(known.slots) {
-            if let Some(slot) = self.slots.get_mut(usize::from(mark.slot)) {
-                *slot = state;
-            }
-        }
-        self.present = known.present;
-        self.identity = known.identity;
-        self.reach = known.reach;
-        self.done = known.done;
-        self.wrote = known.wrote;
-        self.touched = known.touched;
-    }
-
-    /// The next query key, by its place in the usual order and its name.
-    #[inline(always)]
-    fn follow(&mut self, rank: u16, name: (u32, u32), cells: &Cells) {
-        let rank = i32::from(rank);
-        self.fell |= self.last.0 > rank;
-        if self.last.0 == rank {
-            let text = |(start, end)| cells.bytes(start, end);
-            self.fell |= text(self.last.1) >= text(name);
-        }
-        self.unnamed |= name.0 == name.1;
-        self.last = (rank, name);
-    }
-
-    /// Leaves out the unusual order of parameters, which has no cell yet; false where no rule does at once.
-    fn leaves_order_out(&mut self) -> bool {
-        let slot = self.template.fixed().get(usize::from(Fixed::ORDER.0)).copied().unwrap_or(NO_FIXED);
-        let Some(column) = self.template.columns[..self.slots.len()].get(usize::from(slot)) else { return false };
-        if column.at_once == NO_PROGRAM || !self.at_once {
-            return false;
-        }
-        self.done |= 1 << column.at_once;
-        self.touched |= touch::QUERY;
-        true
-    }
-
-    /// Leaves out the cell at `at`.
-    #[inline(always)]
-    fn drop(&mut self, column: &Column, at: u16) -> Mark {
-        self.done |= 1 << column.at_once;
-        self.gone |= 1 << at;
-        self.touched |=
-            if let Class::Fixed(number) = column.class { touch::without(Fixed(number)) } else { touch::QUERY };
-        Mark { hash: 0, rank: column.rank, slot: NO_SLOT }
-    }
-
-    /// Gives the cell at `at`, scheme or host, the value that it has in the end; `same` where it has it already.
-    #[inline(always)]
-    fn set(&mut self, column: &Column, slot: usize, at: u16, hash: u64, same: bool) -> Mark {
-        let row = self.template.values[usize::from(column.becomes)].row;
-        if !same {
-            self.done |= 1 << (column.at_once % LISTED);
-            self.wrote[usize::from(at)] = column.becomes();
-            self.touched |= if at == 0 { touch::SCHEME } else { touch::HARMLESS };
-        }
-        self.note(slot, SlotState { code: column.becomes(), cell: at, row });
-        self.identity = self.identity.wrapping_add(hash);
-        Mark { hash, rank: column.rank, slot: slot as Slot }
-    }
-
-    /// A cell with a fixed key. A call of its own: scheme and order of parameters are seldom coded.
-    #[inline(never)]
-    fn fixed(&mut self, number: u8, at: u16, value: Value<'_>) -> Mark {
-        let key = self.fixed_key(number);
-        self.pair(key, at, value)
-    }
-
-    /// A fixed key.
-    #[inline(always)]
-    fn fixed_key(&self, number: u8) -> CodedKey {
-        let slot = self.template.fixed().get(usize::from(number)).copied().unwrap_or(NO_FIXED);
-        let slot = if slot == NO_FIXED { NO_SLOT } else { Slot::from(slot) };
-        CodedKey { slot, rank: NO_RANK, seed: fixed_seed(number) }
+    fn fixed(&self, Fixed(number): Fixed) -> CodedKey {
+        CodedKey { slot: self.template.fixed_slot(number), rank: NO_RANK, seed: fixed_seed(number) }
     }
 
     /// A key with a name, by the hash of the name.
@@ -315,98 +241,34 @@ impl<'s> Coding<'s> {
         }
     }
 
-    /// The code of a depth that rules mention.
+    /// The pair at `at`, with this key.
     #[inline(always)]
-    fn code_of_depth(&self, key: &CodedKey, value: Value<'_>) -> Option<u16> {
-        let &[digit] = value.bytes() else { return None };
-        let code = *self.template.depths.get(usize::from(digit.wrapping_sub(b'0')))?;
-        (key.slot != NO_SLOT && u32::from(code) != ABSENT).then_some(code)
-    }
-
-    /// Notes a depth that rules mention; none sets it while the URL is read.
-    #[inline(always)]
-    fn pair_of_depth(&mut self, &CodedKey { slot, rank, .. }: &CodedKey, at: u16, code: u16) -> Mark {
-        debug_assert!(self.template.columns[usize::from(slot)].at_once == NO_PROGRAM, "a rule that sets the depth");
-        let Constant { hash, row, .. } = self.template.values[usize::from(code)];
-        self.identity = self.identity.wrapping_add(hash);
-        self.note(usize::from(slot), SlotState { code: u32::from(code), cell: at, row });
-        Mark { hash, rank, slot }
-    }
-
-    /// A value of a key that no rule mentions.
-    #[inline(always)]
-    fn other(&mut self, rank: u16, value: Value<'_>, seed: u64) -> Mark {
-        self.empty |= value.is_empty();
-        let hash = if self.template.identified { value.hash(seed) } else { 0 };
-        self.identity = self.identity.wrapping_add(hash);
-        Mark { hash, rank, slot: NO_SLOT }
-    }
-
-    /// Notes the cell at `at` with this key, and its value.
-    #[inline(always)]
-    fn pair(&mut self, CodedKey { slot: number, rank, seed }: CodedKey, at: u16, value: Value<'_>) -> Mark {
-        if number == NO_SLOT {
-            return self.other(rank, value, seed);
-        }
-        let slot = usize::from(number);
-        let column = &self.template.columns[slot];
-        if column.at_once != NO_PROGRAM && self.at_once {
-            if column.becomes() != ABSENT {
-                let Constant { start, end, hash, .. } = self.template.values[usize::from(column.becomes)];
-                let same = self.template.pool[start as usize..end as usize] == *value.bytes();
-                return self.set(column, slot, at, hash, same);
-            }
-            if usize::from(at) < MOST_GONE {
-                return self.drop(column, at);
-            }
-        }
-        self.empty |= value.is_empty();
-        let hash = if column.coded | self.template.identified { value.hash(seed) } else { 0 };
-        self.identity = self.identity.wrapping_add(hash);
-        let (mut code, mut row) = (OTHER, column.row);
-        let values = &*self.template.values;
-        if column.coded
-            && let Some(found) = self.template.codes.find(hash, |code| values[code as usize].hash)
+    fn pair(&mut self, CodedKey { slot, rank, seed }: CodedKey, at: u16, cell: &Cell, text: &[u8]) -> PairState {
+        let template = self.template;
+        let column = template.columns[..self.slots.len()].get(usize::from(slot));
+        if let Some(column) = column
+            && column.inlined != NO_PROGRAM
+            && self.inline
+            && at < MOST_REMOVED
         {
-            (code, row) = (found, values[found as usize].row);
+            self.removed |= 1 << at;
+            self.fired |= 1 << column.inlined;
+            return PairState { hash: 0, rank, slot: NO_SLOT };
         }
-        self.note(slot, SlotState { code, cell: at, row });
-        Mark { hash, rank: column.rank, slot: slot as Slot }
-    }
-
-    /// The host; those that rules mention are the site's own. A call of its own: most are known from the URL before.
-    #[inline(never)]
-    fn host(&mut self, site: &CompiledSite, at: u16, value: Value<'_>) -> Mark {
-        let slot = self.template.fixed().get(usize::from(Fixed::HOST.0)).copied().unwrap_or(NO_FIXED);
-        if slot == NO_FIXED {
-            return self.other(NO_RANK, value, fixed_seed(Fixed::HOST.0));
-        }
-        let slot = usize::from(slot);
-        let column = &self.template.columns[slot];
-        let code = if column.coded { site.code_of_host(value.bytes()) } else { OTHER };
-        if self.at_once && (column.at_once < LISTED || column.at_once != NO_PROGRAM && code != OTHER) {
-            let hash = self.template.values[usize::from(column.becomes)].hash;
-            return self.set(column, slot, at, hash, code == column.becomes());
-        }
-        self.empty |= value.is_empty();
-        let (row, hash) = match code {
-            OTHER if self.template.identified => (column.row, value.hash(column.seed)),
-            OTHER => (column.row, 0),
-            code => (self.template.values[code as usize].row, self.template.values[code as usize].hash),
-        };
+        self.empty |= cell.start == cell.end;
+        let coded = column.is_some_and(|column| column.coded);
+        let hash = if coded | template.identified { hash_in(text, cell.start, cell.end, seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
-        self.note(slot, SlotState { code, cell: at, row });
-        Mark { hash, rank: column.rank, slot: slot as Slot }
-    }
-
-    /// Notes what is in a slot, and which programs that lets pass and sets to work.
-    #[inline(always)]
-    fn note(&mut self, slot: usize, state: SlotState) {
-        self.slots[slot] = state;
-        self.present |= bit(slot as Slot);
-        // A site without programs has no rows.
-        if let Some(bits) = self.template.rows.get(usize::from(state.row) * self.row_words) {
-            self.reach.enter(*bits);
+        if let Some(column) = column {
+            let values = &*template.values;
+            let (mut code, mut row) = (OTHER, column.row);
+            if coded && let Some(found) = template.codes.find(hash, |code| values[code as usize].hash) {
+                (code, row) = (found, values[found as usize].row);
+            }
+            self.slots[usize::from(slot)] = SlotState { code, row, pair: at };
+            self.present |= bit(slot);
+            self.rows = template.add_row(self.rows, row, self.words);
         }
+        PairState { hash, rank, slot }
     }
 }

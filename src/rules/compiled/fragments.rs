@@ -1,8 +1,7 @@
 //! Fragments of a site whose pages do not differ by them: they go before rules and look-ups see the URL.
 
 use super::CompiledSite;
-use crate::rules::types::{Operation, Representative, SiteRules, Test};
-use crate::url::{Cut, Split, is_route};
+use crate::url::{Split, is_route};
 
 impl CompiledSite {
     /// Takes the fragment off a URL in stage-1 form, where fragments are no keys of the site and this is no route; true
@@ -24,29 +23,10 @@ impl CompiledSite {
     }
 }
 
-impl SiteRules {
-    /// How its URLs are cut into keys. Rules that were learned before [`Fragments`](crate::rules::Fragments) was written, or written by hand, have
-    /// fragments for keys where one of them does more with a fragment than to leave it out everywhere.
-    pub fn cut(&self) -> Cut {
-        const KEY: &str = "fragment";
-        let left_out = Operation::Ignore(Representative::LeftOut);
-        let taken = Operation::Replace(KEY.to_owned());
-        let names = self.rules.iter().any(|rule| {
-            let everywhere = rule.scope.is_empty() && !rule.closed;
-            rule.scope.iter().any(|constraint| constraint.key == KEY && constraint.test != Test::Absent)
-                || rule.operations.iter().any(|(key, operation)| {
-                    *operation == taken || key == KEY && !(everywhere && *operation == left_out)
-                })
-        });
-        let cut = self.tokens.cut();
-        Cut { fragments: cut.fragments || self.tokens.fragments.is_none() && names, ..cut }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::rules::types::{Constraint, Fragments, Operation, Representative, Rule, SiteRules, Test, Tokens};
-    use crate::rules::{Flight, RuleSet};
+    use crate::rules::{Batch, RuleSet};
 
     fn site(fragments: Option<Fragments>, rules: Vec<Rule>) -> SiteRules {
         let tokens = Tokens { fragments, ..Tokens::default() };
@@ -69,11 +49,11 @@ mod tests {
         assert_eq!(set.canonicalize(&out).url, out, "twice is once: {url}");
         let many = (0..100).map(|n| SiteRules { site: format!("s{n}"), hosts: vec![format!("s{n}")], ..site.clone() });
         let many = RuleSet::new(many.chain([site.clone()]).collect());
-        Flight::default().apply(&many, [url].into_iter(), |_, applied| assert_eq!(applied.url, out.as_bytes()));
+        Batch::default().apply(&many, [url].into_iter(), |_, applied| assert_eq!(applied.url, out.as_bytes()));
         let mut scratch = crate::rules::Scratch::default();
-        if let Ok(split) = scratch.normalize(url.as_bytes()) {
+        if scratch.normalize(url.as_bytes()).is_ok() {
             let index = set.apply(url.as_bytes(), None, &mut crate::rules::Scratch::default()).site;
-            assert_eq!(set.apply_normal(&split, index, &mut scratch).url, out.as_bytes(), "{url}");
+            assert_eq!(set.apply_normal(index, &mut scratch).url, out.as_bytes(), "{url}");
         }
         let told = set.trace(url);
         assert!(!told.steps.iter().any(|step| matches!(step, crate::rules::explain::Step::Refused { .. })), "{url}");

@@ -13,14 +13,11 @@ pub(super) fn fixed_seed(key: u8) -> u64 {
     STEP.wrapping_mul(u64::from(key) + 1)
 }
 
-/// Places of items by their hashes: open addressing over four bytes a place, at most half full, a quarter where there are
-/// many. The hashes stand with the items.
+/// Places of items by their hashes: open addressing over four bytes a place, at most a third full. The hashes stand with the items.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index(Box<[u32]>);
 
 const FREE: u32 = u32::MAX;
-/// Items from which there are four places for each: a second question costs more than the first one.
-const MANY: usize = 32;
 
 impl Index {
     /// The index of the items from `from` on; of equal hashes the first one is found.
@@ -28,8 +25,7 @@ impl Index {
         if hashes.len() == 0 {
             return Index::default();
         }
-        let each = if hashes.len() < MANY { 2 } else { 4 };
-        let mut places = vec![FREE; (hashes.len() * each).next_power_of_two()].into_boxed_slice();
+        let mut places = vec![FREE; (hashes.len() * 3).next_power_of_two()].into_boxed_slice();
         let mask = places.len() - 1;
         for (hash, item) in hashes.zip(from..) {
             let mut at = hash as usize & mask;
@@ -41,15 +37,9 @@ impl Index {
         Index(places)
     }
 
-    /// Number of its places.
+    /// Loads its first cache lines; the result has no meaning.
     #[inline]
-    pub(super) fn places(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    /// Loads its first cache lines.
-    #[inline]
-    pub(super) fn fetch(&self) -> u64 {
+    pub(super) fn prefetch(&self) -> u64 {
         super::template::lines(&self.0, |&item| u64::from(item))
     }
 

@@ -1,175 +1,185 @@
-//! From a URL to its reduced pairs: cutting, coding, running the programs, tidying up.
+//! Reducing: from a URL to the pairs that the rules leave of it, and from those to the canonical URL.
 
 use super::compile::FIRST_HOST;
 use super::{
-    ALL, Class, Column, CompiledSite, Constant, GONE, KeptOrigin, NO_RULE, OTHER, Slot, State, Template, part, touch,
+    ALL, Buffers, Column, CompiledSite, Constant, KeptOrigin, NO_RULE, OTHER, Program, REMOVED, Slot, State, Template,
+    part, touch,
 };
-use crate::rules::apply::Scratch;
-use crate::rules::functions::ANY;
 use crate::url::hash::hash;
-use crate::url::{Cells, Fixed, KeyRef, Split};
+use crate::url::{self, Cells, Fixed, KeyKind, KeyRef, Split};
 
 impl CompiledSite {
-    /// Cuts the URL at `split` in `scratch.cells.text` and runs the rules on its pairs; where the result lies in a
-    /// mirrored directory, once more on its twin. `origin` as in [`code_cells`](Self::code_cells).
-    pub fn reduce(&self, split: &Split, scratch: &mut Scratch, origin: KeptOrigin<'_>) {
-        self.reduce_here(split, scratch, origin);
+    /// Cuts the URL at `split` in `buffers` and runs the rules on its pairs; where the result lies in a mirrored directory,
+    /// once more on its twin. On a site with mirrors, `buffers.out` then holds the URL of the pairs, where rules fired. `origin`
+    /// as in [`code`](Self::code).
+    pub fn reduce(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
+        self.run_with_exceptions(split, buffers, origin);
         if !self.mirrors().is_empty() {
-            self.reduce_twin(scratch);
+            self.move_to_twin(split, buffers);
         }
     }
 
-    /// As [`reduce`](Self::reduce) without mirrors; again without the rule that does not hold for what they reduce it to.
-    pub(super) fn reduce_here(&self, split: &Split, scratch: &mut Scratch, origin: KeptOrigin<'_>) {
-        debug_assert!(scratch.fired.is_empty(), "rules of another URL");
-        let length = scratch.cells.text.len();
-        self.reduce_without(split, scratch, NO_RULE, origin);
-        if scratch.fired.is_empty() {
+    /// Runs the rules; again without the rule that does not hold for the page that they lead to.
+    pub(super) fn run_with_exceptions(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
+        let length = buffers.cells.text.len();
+        self.run_without(NO_RULE, split, buffers, origin);
+        if !buffers.fired.is_empty()
+            && let Some(rule) = self.exception(buffers.state.identity)
+        {
+            buffers.cells.text.truncate(length);
+            self.run_without(rule, split, buffers, None);
+            buffers.state.touched |= touch::SHAPE;
+        }
+    }
+
+    /// One pass of the rules but for one. What they removed still stands in the list until [`tidy`](Self::tidy).
+    pub(super) fn run_without(&self, without: u16, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
+        let (Buffers { cells, state, fired, .. }, template) = (buffers, &*self.template);
+        fired.clear();
+        let [mut done, first] = self.code(split, cells, state, without == NO_RULE, origin);
+        if without == ALL {
             return;
         }
-        if let Some(rule) = self.exception(scratch) {
-            scratch.cells.text.truncate(length);
-            scratch.fired.clear();
-            self.reduce_without(split, scratch, rule, None);
-        }
-    }
-
-    /// One pass of the rules. What they left out still stands in the list, marked, until [`tidy`](Self::tidy).
-    pub(super) fn reduce_without(&self, split: &Split, scratch: &mut Scratch, without: u16, origin: KeptOrigin<'_>) {
-        let (Scratch { cells, state, fired, .. }, template) = (scratch, &*self.template);
-        cells.cut(split, template.cut);
-        state.holds = split.letters | ANY;
-        let (may_act, mut done) = self.code_cells(cells, state, without == NO_RULE, origin);
-        if without != ALL {
-            let words = state.words;
-            for (word, programs) in template.programs.chunks(64).enumerate() {
-                let mut waiting = if word == 0 { may_act } else { template.may_act(word, words, state) };
-                while waiting != 0 {
-                    let at = waiting.trailing_zeros();
-                    waiting &= waiting - 1;
-                    let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);
-                    debug_assert!(
-                        !(template.exact && program.gate.opens(state.present))
-                            || template.stopped(program, state).is_none(),
-                        "a program that is told to act is stopped"
-                    );
-                    if program.needs & state.holds != 0
-                        && program.gate.opens(state.present)
-                        && rule != without
-                        && (template.exact || template.stopped(program, state).is_none())
-                        && self.run(program, cells, state)
-                    {
-                        done |= 1 << at;
-                        // Those behind it that look at what it wrote.
-                        let woken = program.wakes & (u64::MAX << at << 1);
-                        if woken != 0 {
-                            waiting = waiting & !woken | template.chosen(word, words, woken, state) & woken;
-                        }
+        for (word, programs) in template.programs.chunks(64).enumerate() {
+            let mut candidates = if word == 0 { first } else { template.candidates(word, state) };
+            while candidates != 0 {
+                let at = candidates.trailing_zeros();
+                candidates &= candidates - 1;
+                let (program, rule) = (&programs[at as usize], word as u16 * 64 + at as u16);
+                if program.needs & state.holds != 0
+                    && template.passes(program, state)
+                    && rule != without
+                    && self.run(program, cells, state)
+                {
+                    done |= 1 << at;
+                    state.ran = true;
+                    if program.watched {
+                        // The programs behind it see what it wrote.
+                        candidates = template.candidates(word, state) & (u64::MAX << at << 1);
                     }
                 }
-                fired.add_word(word, std::mem::take(&mut done));
             }
-        }
-        if without != NO_RULE {
-            state.touched |= touch::SHAPE;
+            fired.add(word, std::mem::take(&mut done));
         }
     }
 
-    /// The row of a present value.
-    #[inline]
-    pub(super) fn row(&self, slot: Slot, code: u32) -> u16 {
-        if code == OTHER {
-            self.template.columns[usize::from(slot)].row
-        } else {
-            self.template.values[code as usize].row
-        }
-    }
-
-    /// Code and hash of a value of a column.
-    #[inline]
-    pub(super) fn code_of(&self, column: &Column, value: &[u8]) -> (u32, u64) {
-        let Template { codes, values, .. } = &*self.template;
-        if column.coded && column.class == Class::Fixed(Fixed::HOST.0) {
-            let code = self.code_of_host(value);
-            return (code, if code == OTHER { hash(value, column.seed) } else { values[code as usize].hash });
-        }
-        let hash = hash(value, column.seed);
-        let find = || codes.find(hash, |code| values[code as usize].hash);
-        (if column.coded { find().unwrap_or(OTHER) } else { OTHER }, hash)
-    }
-
-    /// The code of a host.
-    #[inline]
-    pub(super) fn code_of_host(&self, host: &[u8]) -> u32 {
-        self.own.hosts.find(host).map_or(OTHER, |index| (FIRST_HOST + index) as u32)
+    /// Code and hash of a value of a slot; hosts are the site's own.
+    pub(super) fn code_of(&self, slot: Slot, value: &[u8]) -> (u32, u64) {
+        let (values, Column { seed, kind, .. }) = (&*self.template.values, self.template.columns[usize::from(slot)]);
+        let hash = hash(value, seed);
+        let code = match kind {
+            KeyKind::Fixed(Fixed::HOST) => self.own.hosts.find(value).map(|index| (FIRST_HOST + index) as u32),
+            _ => self.template.codes.find(hash, |code| values[code as usize].hash),
+        };
+        code.map_or((OTHER, hash), |code| (code, values[code as usize].hash))
     }
 
     /// The bytes of the value of a code.
     #[inline]
     pub(super) fn text(&self, code: u32) -> &[u8] {
         let Constant { start, end, .. } = self.template.values[code as usize];
-        match code.wrapping_sub(FIRST_HOST as u32) {
-            index if index < self.template.hosts => self.own.hosts.get(index as usize),
-            _ => part(&self.template.pool, (start, end)),
+        match (code as usize).checked_sub(FIRST_HOST).and_then(|index| self.own.hosts.get(index)) {
+            Some(host) => host,
+            None => part(&self.template.pool, (start, end)),
         }
     }
 
-    /// As [`tidy`](Self::tidy), where nobody asks for the marks any more.
-    pub(super) fn tidy_cells(&self, cells: &mut Cells, state: &mut State) {
-        self.pay(cells, state);
-        if state.disordered {
-            return self.tidy(cells, state);
+    /// Writes what became of the URL in `buffers`, and gives the number of the seen member that is canonical instead.
+    #[inline]
+    pub fn conclude(&self, member: Option<u32>, buffers: &mut Buffers) -> Option<u32> {
+        if member.is_some_and(|member| (member as usize) < self.members()) {
+            return member;
         }
-        if state.gone > 0 {
-            cells.list.retain(|cell| cell.key != GONE);
-            state.gone = 0;
+        if !buffers.fired.is_empty() {
+            if self.mirrors().is_empty() {
+                compose(buffers);
+            }
+            let same = |buffers: &Buffers| buffers.out == buffers.cells.text[..buffers.length];
+            if self.template.is_fixed_point(buffers) || same(buffers) || self.is_fixed_point(buffers) {
+                return None;
+            }
         }
+        buffers.keep_normal();
+        None
     }
 
-    /// Takes out what rules left out, and puts parameters in their order where that was disturbed. Slots do not know
-    /// their cells any more.
-    pub(super) fn tidy(&self, cells: &mut Cells, state: &mut State) {
-        self.pay(cells, state);
-        state.touched |= touch::MOVED;
-        if state.gone > 0 {
-            let mut kept = 0;
-            for i in 0..cells.list.len() {
-                if cells.list[i].key != GONE {
-                    cells.list[kept] = cells.list[i];
-                    state.marks[kept] = state.marks[i];
-                    kept += 1;
+    /// True where the URL in `buffers.out` is in normal form and canonicalizes to itself: by doing so.
+    fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
+        let mut again = buffers.again.take().unwrap_or_default();
+        let is_fixed_point = match url::normalize(&buffers.out, &mut again.cells.text) {
+            Ok(split) if again.cells.text == buffers.out && !self.leaves_out_fragment(&split, &buffers.out) => {
+                self.reduce(&split, &mut again, None);
+                match self.seen_member(self.member(&again)) {
+                    Some(url) => url.as_bytes() == buffers.out,
+                    // What was cut and is not changed composes to the same bytes.
+                    None if again.fired.is_empty() && !self.template.cut.semicolons => true,
+                    None => {
+                        compose(&mut again);
+                        again.out == buffers.out
+                    }
                 }
             }
-            cells.list.truncate(kept);
-            state.marks.truncate(kept);
-            state.gone = 0;
+            _ => false,
+        };
+        buffers.again = Some(again);
+        is_fixed_point
+    }
+}
+
+impl Template {
+    /// True where all checks of a program hold; for a rule between forms, where the URL has no key that they do not name.
+    #[inline(always)]
+    pub(super) fn passes(&self, program: &Program, state: &State) -> bool {
+        state.present & program.required == program.required
+            && (!program.is_form() || state.pairs.len() - state.removed == usize::from(program.named))
+            && part(&self.checks, program.checks).iter().all(|&(slot, check)| self.holds(check, state.slot(slot).code))
+    }
+}
+
+/// Writes the URL of the pairs to `buffers.out`.
+pub(super) fn compose(buffers: &mut Buffers) {
+    tidy(&mut buffers.cells, &mut buffers.state);
+    url::compose(&buffers.cells, &mut buffers.out);
+}
+
+/// Takes out the pairs that rules removed, and sorts the others where their order was disturbed. Slots lose their pairs.
+fn tidy(cells: &mut Cells, state: &mut State) {
+    if state.removed > 0 {
+        let mut kept = 0;
+        for at in 0..cells.list.len() {
+            if cells.list[at].key != REMOVED {
+                (cells.list[kept], state.pairs[kept]) = (cells.list[at], state.pairs[at]);
+                kept += 1;
+            }
         }
-        if !state.disordered {
-            return;
-        }
-        state.disordered = false;
-        // Few cells: an insertion sort that carries the marks along.
-        for i in 1..cells.list.len() {
-            let mut j = i;
-            while j > 0 && before(cells, state, j, j - 1) {
-                cells.list.swap(j, j - 1);
-                state.marks.swap(j, j - 1);
-                j -= 1;
+        cells.list.truncate(kept);
+        state.pairs.truncate(kept);
+        state.removed = 0;
+    }
+    if std::mem::take(&mut state.disordered) {
+        // Few pairs: an insertion sort in place.
+        for end in 1..cells.list.len() {
+            let mut at = end;
+            while at > 0 && precedes(cells, state, at) {
+                cells.list.swap(at, at - 1);
+                state.pairs.swap(at, at - 1);
+                at -= 1;
             }
         }
     }
 }
 
-fn before(cells: &Cells, state: &State, a: usize, b: usize) -> bool {
-    let class = |key: KeyRef| match key {
-        KeyRef::Fixed(fixed) => (0, u32::from(fixed.0)),
+/// True where the pair at `at` belongs before the one before it. Path parameters keep their order.
+fn precedes(cells: &Cells, state: &State, at: usize) -> bool {
+    let kind = |key: KeyRef| match key {
+        KeyRef::Fixed(Fixed(number)) => (0, number),
         KeyRef::Param(..) => (1, 0),
         KeyRef::Query(..) => (2, 0),
     };
-    match (cells.list[a].key, cells.list[b].key) {
-        (KeyRef::Query(a0, a1), KeyRef::Query(b0, b1)) => {
-            (state.marks[a].rank, cells.bytes(a0, a1)) < (state.marks[b].rank, cells.bytes(b0, b1))
+    match (cells.list[at].key, cells.list[at - 1].key) {
+        (KeyRef::Query(start, end), KeyRef::Query(from, to)) => {
+            (state.pairs[at].rank, cells.bytes(start, end)) < (state.pairs[at - 1].rank, cells.bytes(from, to))
         }
-        (a, b) => class(a) < class(b),
+        (key, before) => kind(key) < kind(before),
     }
 }

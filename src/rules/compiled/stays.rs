@@ -1,7 +1,7 @@
 //! Whether rules can take a URL to a host that is not of their site, told from the rules alone: what need not be asked
 //! of every URL.
 
-use crate::rules::apply::host_of;
+use crate::rules::set::host_of;
 use crate::rules::types::{Operation, PREFIX, Representative, Rule, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashSet;

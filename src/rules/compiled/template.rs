@@ -1,11 +1,10 @@
 //! The rules of a site without its hosts: what sites of the same software have in common.
 //!
-//! Sites that run the same software have the same session ids, sort parameters and default pages, and so the same rules:
-//! of 100,000 sites most are alike but for their hosts. What they share is kept once. It takes a fraction of the memory, and
-//! what all URLs need stays in the cache.
+//! Sites that run the same software have the same session ids, sort parameters and default pages, and so the same rules.
+//! They share one template: a fraction of the memory, and what all URLs need stays in the cache.
 
 use super::index::Index;
-use super::{Check, Column, Constant, Fill, Program, Slot, Step};
+use super::{Check, Column, Constant, Fill, NO_SLOT, Program, Slot, Step};
 use crate::url::Cut;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     pub(super) cut: Cut,
-    /// Exceptions or look-ups ask for the identity of a URL.
+    /// Exceptions or look-ups need the identity of a URL.
     pub(super) identified: bool,
     /// Columns that have slots; they stand first, those of fixed keys before the others.
     pub(super) slots: Slot,
@@ -26,33 +25,28 @@ pub struct Template {
     pub(super) columns: Box<[Column]>,
     /// Columns of named keys by seed.
     pub(super) named: Index,
-    /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), say nothing of their bytes.
+    /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), have marks for bytes.
     pub(super) values: Box<[Constant]>,
     /// Codes by hash.
     pub(super) codes: Index,
-    /// Codes of the smallest depths, [`ABSENT`](super::ABSENT) for those that no rule mentions: every URL has one.
-    pub(super) depths: [u16; 8],
     pub(super) pool: Box<[u8]>,
     pub(super) programs: Box<[Program]>,
     pub(super) checks: Box<[(Slot, Check)]>,
     pub(super) steps: Box<[Step]>,
     pub(super) fills: Box<[(Slot, Fill)]>,
     pub(super) words: Box<[u32]>,
-    /// Slots that are added and the programs that do, as a range of the words. Behind it, to their end, stands what programs
-    /// of the first 64 need in the values, and which those are: three words each.
-    pub(super) adders: (u32, u32),
     /// Which programs a value lets pass and which may change it: see [`rows`](super::rows).
     pub(super) rows: Box<[[u64; 2]]>,
-    /// A program that is told to act and whose gate is open is not stopped.
-    pub(super) exact: bool,
-    /// The programs know which of them wake which.
-    pub(super) woken: bool,
-    /// Something asks for the order of parameters, or may disturb it.
+    /// Programs of the first 64 that need something in the values, as bits, by what they need.
+    pub(super) sleepers: Box<[(u8, u64)]>,
+    /// Slots of the keys with value ranges, [`NO_SLOT`] for one that is none.
+    pub(super) local: Box<[Slot]>,
+    /// Programs of the first 64 that are run when scheme and host are coded, as bits.
+    pub(super) origin: u64,
+    /// Some rule depends on the order of parameters, or may change it.
     pub(super) ordered: bool,
     /// Whatever the rules write stays on hosts of the site.
     pub(super) stays: bool,
-    /// Hosts that the rules name; their codes are the first ones behind [`OTHER`](super::OTHER).
-    pub(super) hosts: u32,
 }
 
 /// Few words tell most templates apart, and equal ones have the same; those are compared as a whole.
@@ -64,56 +58,36 @@ impl Hash for Template {
 
 /// The templates of a rule set in the making.
 #[derive(Debug, Default)]
-pub struct Templates {
-    all: HashSet<Arc<Template>, FixedState>,
-    /// One that was given last, and what was given for it: those of a compiled file come many times.
-    last: Option<[Arc<Template>; 2]>,
-}
+pub struct Templates(HashSet<Arc<Template>, FixedState>);
 
 impl Templates {
-    /// Gives a site the template that another one has, where they are equal.
+    /// Puts the equal template of another site in the place of `template`.
     pub fn share(&mut self, template: &mut Arc<Template>) {
-        if let Some([_, known]) = self.last.as_ref().filter(|[last, _]| Arc::ptr_eq(last, template)) {
-            *template = Arc::clone(known);
-            return;
-        }
-        let given = Arc::clone(template);
-        match self.all.get(template) {
+        match self.0.get(template) {
             Some(known) => *template = Arc::clone(known),
-            None => drop(self.all.insert(Arc::clone(template))),
+            None => drop(self.0.insert(Arc::clone(template))),
         }
-        self.last = Some([given, Arc::clone(template)]);
     }
 
     /// Number of templates.
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.0.len()
     }
 }
 
 impl Template {
-    /// Slot of each fixed key, up to the last one that has one.
-    #[inline]
-    pub(super) fn fixed(&self) -> &[u8] {
-        &self.pool[..usize::from(self.fixed)]
+    /// Slot of a fixed key.
+    #[inline(always)]
+    pub(super) fn fixed_slot(&self, number: u8) -> Slot {
+        let slots = &self.pool[..usize::from(self.fixed)];
+        slots.get(usize::from(number)).map_or(NO_SLOT, |&slot| if slot == u8::MAX { NO_SLOT } else { slot.into() })
     }
 
-    /// Where its lists are, so that the memory is asked for.
-    pub fn fetch_head(&self) -> u64 {
-        let lists = self.columns.len() ^ self.values.len() ^ self.rows.len() ^ self.programs.len() ^ self.words.len();
-        let lists = lists ^ self.steps.len() ^ self.checks.len() ^ self.pool.len();
-        lists as u64 ^ self.named.places() ^ self.codes.places()
-    }
-
-    /// Asks for the memory that a URL will need, all of it at once: where it is not in the cache, these loads wait for
-    /// memory together, those of the rules one after the other. Nothing but time depends on it, and what it gives says
-    /// nothing.
-    pub fn fetch(&self) -> u64 {
+    /// Loads the first cache lines of its lists, so that their cache misses overlap. The result has no meaning.
+    pub fn prefetch(&self) -> u64 {
         let slots = lines(&self.columns, |c| c.seed) ^ lines(&self.values, |v| v.hash) ^ lines(&self.rows, |r| r[0]);
-        let rules = lines(&self.programs, |p| p.wakes) ^ lines(&self.words, |&w| u64::from(w));
-        let rules = rules ^ lines(&self.steps, |s| u64::from(s.slot())) ^ lines(&self.checks, |c| u64::from(c.0));
-        let bytes = lines(&self.pool, |&b| u64::from(b));
-        slots ^ rules ^ bytes ^ self.named.fetch() ^ self.codes.fetch()
+        let rules = lines(&self.programs, |p| p.required) ^ lines(&self.words, |&w| u64::from(w));
+        slots ^ rules ^ lines(&self.pool, |&b| u64::from(b)) ^ self.named.prefetch() ^ self.codes.prefetch()
     }
 }
 
@@ -126,7 +100,7 @@ pub(super) fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CompiledSite;
+    use super::super::{CompiledSite, Known};
     use super::*;
     use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
 
@@ -142,7 +116,7 @@ mod tests {
                 vec![(key.to_owned(), Operation::Ignore(to))],
             )
         };
-        CompiledSite::compile(&SiteRules {
+        Known::default().compile(&SiteRules {
             site: host.into(),
             hosts: vec![host.into(), other.into()],
             rules: vec![

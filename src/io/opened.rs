@@ -12,7 +12,7 @@ use super::rules::{OpenError, found};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::overrides::Overrides;
 use crate::rules::packed::{Block, Blocks, PackedHeader, Packer, is_packed};
-use crate::rules::{Compiler, Lean, LeanSite, RuleSet};
+use crate::rules::{Compiler, LoadedSite, Loader, RuleSet};
 
 /// Threads that compile, at most.
 const MOST_THREADS: usize = 8;
@@ -22,7 +22,7 @@ const PIECE: usize = 1 << 20;
 /// Rules that are opened for applying: what that needs is kept, evidence stays on disk. Memory beside the set: two pieces
 /// of a mebibyte of the file, and what is read of one of them.
 #[derive(Debug)]
-pub struct LeanFile {
+pub struct OpenedRules {
     /// First line of the rule file.
     pub header: Header,
     /// What is disabled: from the file beside it, empty without one; of compiled rules without one, what was disabled when
@@ -39,13 +39,13 @@ enum Source {
     Packed(Blocks<BufReader<CheckedFile>>, Overrides),
 }
 
-impl LeanFile {
+impl OpenedRules {
     /// Opens the rules in the folder `path`, which must hold `_SUCCESS` and be as that says unless `allow_partial`, the rule
     /// file `path` or the compiled rules `path`; the sites are not read yet.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
-    pub fn open(path: &Path, allow_partial: bool) -> Result<LeanFile, OpenError> {
+    pub fn open(path: &Path, allow_partial: bool) -> Result<OpenedRules, OpenError> {
         let (file, overrides) = found(path, allow_partial)?;
         let path = file.path().to_owned();
         let mut reader = BufReader::with_capacity(256 << 10, file);
@@ -54,14 +54,14 @@ impl LeanFile {
                 Err(source) => Err(OpenError::Packed { path, source }),
                 Ok((PackedHeader { rules, overrides: packed }, blocks)) => {
                     let overrides = overrides.unwrap_or_else(|| packed.clone());
-                    Ok(LeanFile { header: rules, overrides, path, source: Source::Packed(blocks, packed) })
+                    Ok(OpenedRules { header: rules, overrides, path, source: Source::Packed(blocks, packed) })
                 }
             };
         }
         match file::Sites::open(reader) {
             Ok((header, sites)) => {
                 let overrides = overrides.unwrap_or_default();
-                Ok(LeanFile { header, overrides, path, source: Source::Lines(sites) })
+                Ok(OpenedRules { header, overrides, path, source: Source::Lines(sites) })
             }
             Err(source) => Err(OpenError::File { path, source }),
         }
@@ -78,7 +78,7 @@ impl LeanFile {
     /// [`OpenError::File`] with the line and a way out; of compiled rules [`OpenError::Packed`], and
     /// [`OpenError::OtherOverrides`] where other rules are disabled now.
     pub fn compile(self) -> Result<RuleSet, OpenError> {
-        let mut rules = Lean::default();
+        let mut rules = Loader::default();
         self.sites(&mut |site| {
             rules.push(site);
             Ok(())
@@ -104,9 +104,9 @@ impl LeanFile {
     }
 
     /// Gives all sites in their order to `sink`. After an error what it was given must not be used.
-    fn sites(self, sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
+    fn sites(self, sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let LeanFile { overrides, path, source, .. } = self;
+        let OpenedRules { overrides, path, source, .. } = self;
         match source {
             Source::Lines(mut sites) => {
                 from_lines(&mut sites, &overrides, &path, threads, sink)?;
@@ -130,7 +130,7 @@ fn from_lines(
     overrides: &Overrides,
     path: &Path,
     threads: usize,
-    sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>,
+    sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
     let faulty = |source| OpenError::File { path: path.to_owned(), source };
     let (mut lines, mut next, mut before) = (Vec::new(), Vec::new(), None::<String>);
@@ -162,7 +162,7 @@ fn from_blocks(
     input: &mut Blocks<BufReader<CheckedFile>>,
     path: &Path,
     threads: usize,
-    sink: &mut dyn FnMut(LeanSite) -> Result<(), OpenError>,
+    sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
     let faulty = |source| OpenError::Packed { path: path.to_owned(), source };
     let (mut blocks, mut next) = (Vec::new(), Vec::new());
@@ -208,7 +208,7 @@ fn compile_lines(
     range: Range<usize>,
     overrides: &Overrides,
     compiler: &mut Compiler,
-) -> Vec<Result<LeanSite, RuleFileError>> {
+) -> Vec<Result<LoadedSite, RuleFileError>> {
     let mut done = Vec::new();
     let mut from = range.start;
     for end in memchr::memchr_iter(b'\n', &lines[range.clone()]).map(|at| range.start + at) {
@@ -217,7 +217,7 @@ fn compile_lines(
         let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
         let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
             overrides.apply(std::slice::from_mut(&mut site));
-            LeanSite::new(site, compiler)
+            LoadedSite::new(site, compiler)
         });
         done.push(site);
         from = end + 1;

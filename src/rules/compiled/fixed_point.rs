@@ -1,0 +1,88 @@
+//! Whether a URL that rules changed is known to canonicalize to itself, without cutting it again.
+
+use super::{Buffers, State, Template, bits, part, touch};
+use crate::url::keys::MAX_SEGMENTS;
+use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters};
+
+impl Template {
+    /// True where the pairs of `buffers`, composed to `buffers.out` and cut again, are the same pairs, and no rule acts on them.
+    /// False says nothing: the URL is then cut again, at the cost of a second URL.
+    ///
+    /// Pairs that rules left of a URL are cut otherwise only where a removed delimiter decided how the pairs beside it were
+    /// cut. These places are checked one by one.
+    pub(super) fn is_fixed_point(&self, buffers: &Buffers) -> bool {
+        let Buffers { cells, state, out, .. } = buffers;
+        let touched = state.touched;
+        if touched & touch::SHAPE != 0 || self.cut.semicolons {
+            return false;
+        }
+        // The query without some of its parameters is cut into the others.
+        if touched & touch::QUERY != 0 && (state.ordered || state.unnamed) {
+            return false;
+        }
+        // A port may be the default port of another scheme.
+        if touched & touch::SCHEME != 0 && memchr::memchr(b':', cells.value(&cells.list[1])).is_some() {
+            return false;
+        }
+        if touched & (touch::SLASH | touch::DOUBLED) != 0 && !is_bare_path(cells) {
+            return false;
+        }
+        if !state.ran {
+            // Every program was checked on these pairs, and inlined ones act once.
+            return true;
+        }
+        // What functions may find in the URL now: a value with capitals may be gone.
+        let holds = letters(out) | state.holds & !LETTERS;
+        (0..self.words()).all(|word| {
+            bits(self.candidates(word, state)).map(|at| &self.programs[word * 64 + at]).all(|program| {
+                program.needs & holds == 0
+                    || !self.passes(program, state)
+                    || !program.is_form() && !self.changes(program.steps, state)
+            })
+        })
+    }
+
+    /// True where one of these steps may change the URL.
+    fn changes(&self, steps: (u32, u32), state: &State) -> bool {
+        part(&self.steps, steps).iter().any(|step| self.may_change(step, state.slot(step.slot()).code))
+    }
+}
+
+/// True where the path, without its trailing slash, index or doubled slashes, is cut into the same parts.
+fn is_bare_path(cells: &Cells) -> bool {
+    let (depth, mut needs_slash, mut slash, mut extension) = (depth(cells), false, false, false);
+    for cell in &cells.list {
+        match cell.key {
+            KeyRef::Fixed(Fixed::INDEX | Fixed::DOUBLE_SLASH) => needs_slash = true,
+            KeyRef::Fixed(Fixed::TRAILING_SLASH) => slash = true,
+            KeyRef::Fixed(Fixed::EXTENSION) => extension = true,
+            _ => {}
+        }
+    }
+    if depth + 1 >= MAX_SEGMENTS {
+        return false;
+    }
+    if slash {
+        // A slash that a rule added is written neither behind an empty path nor behind an extension.
+        return depth > 0 && !extension;
+    }
+    if depth == 0 {
+        return true;
+    }
+    // The last segment ends the path now: its extension, or a parameter in it, would get other keys. An index needs its
+    // slash, and doubled slashes behind the segment are gone with it.
+    !needs_slash
+        && cells.list.iter().all(|cell| match cell.key {
+            KeyRef::Fixed(fixed) => fixed.as_path().is_none_or(|(segment, part)| {
+                segment + 1 != depth || part != Part::Extension && memchr::memchr(b';', cells.value(cell)).is_none()
+            }),
+            _ => true,
+        })
+}
+
+/// Number of path segments. No rule changed it: that would change the shape.
+fn depth(cells: &Cells) -> usize {
+    let cell = cells.list.iter().find(|cell| cell.key == KeyRef::Fixed(Fixed::DEPTH));
+    let digits = cell.map_or(&b""[..], |cell| cells.value(cell));
+    digits.iter().fold(0, |depth, digit| depth * 10 + usize::from(digit - b'0'))
+}

@@ -1,0 +1,78 @@
+//! Value ranges: values of one key that are one page, found by all other pairs of the reduced URL.
+
+use super::{Buffers, CompiledSite, NO_SLOT, REMOVED, Slot, Table};
+use crate::rules::spans::{number, span_group};
+use crate::rules::types::SiteRules;
+use crate::url::{self, Key};
+use serde::{Deserialize, Serialize};
+
+/// Numbers, both ends included, and the canonical URL as an index of the seen members; sorted within a group.
+type Pages = Vec<(u64, u64, u32)>;
+
+/// The value ranges of a site.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Ranges {
+    /// Slot of each key, its seed, and whether its absence is a value, in the order in which they are tried.
+    keys: Vec<(Slot, u64, bool)>,
+    #[serde(with = "super::sorted")]
+    groups: Table<Pages>,
+}
+
+impl CompiledSite {
+    /// Keys value ranges by what the rules make of their URLs. `member_of` gives seen members that are their own canonical
+    /// URL.
+    pub(super) fn fill_ranges(
+        &mut self,
+        site: &SiteRules,
+        buffers: &mut Buffers,
+        member_of: impl Fn(&str) -> Option<u32>,
+    ) {
+        let mut ranges = Ranges::default();
+        for (local, &slot) in site.local.iter().zip(&self.template.local) {
+            let Some(key) = Key::parse(&local.key).filter(|_| slot != NO_SLOT) else { continue };
+            let seed = self.template.columns[usize::from(slot)].seed;
+            ranges.keys.push((slot, seed, local.absent && key.optional()));
+            for span in &local.pages {
+                let Some(page) = member_of(&span.page) else { continue };
+                let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
+                self.reduce(&split, buffers, None);
+                let Some((hash, _)) = pair(buffers, slot) else { continue };
+                // The largest number stands for any value.
+                let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
+                let group = span_group(buffers.state.identity, hash, seed);
+                ranges.groups.entry(group).or_default().push((low, high, page));
+            }
+        }
+        // Each group is sorted for itself: their order does not matter.
+        #[allow(clippy::iter_over_hash_type)]
+        for pages in ranges.groups.values_mut() {
+            pages.sort_unstable();
+        }
+        if !ranges.keys.is_empty() {
+            self.own.pages.get_or_insert_default().ranges = ranges;
+        }
+    }
+}
+
+impl Ranges {
+    /// The seen member that is canonical for the reduced URL in `buffers`, where the value of a key is in a range.
+    pub(super) fn find(&self, buffers: &Buffers) -> Option<u32> {
+        self.keys.iter().find_map(|&(slot, seed, absent)| {
+            let (hash, value) = match pair(buffers, slot) {
+                Some((hash, value)) => (hash, number(value)),
+                None if absent => (0, None),
+                None => return None,
+            };
+            let pages = self.groups.get(&span_group(buffers.state.identity, hash, seed))?;
+            let within = |p: &&(u64, u64, u32)| p.1 == u64::MAX || value.is_some_and(|v| p.0 <= v && v <= p.1);
+            pages.iter().find(within).map(|&(.., member)| member)
+        })
+    }
+}
+
+/// Hash and value of a slot. Slots may have lost their pairs; pairs keep their slots.
+fn pair(buffers: &Buffers, slot: Slot) -> Option<(u64, &[u8])> {
+    let (cells, pairs) = (&buffers.cells, &buffers.state.pairs);
+    let at = pairs.iter().zip(&cells.list).position(|(pair, cell)| pair.slot == slot && cell.key != REMOVED)?;
+    Some((pairs[at].hash, cells.value(&cells.list[at])))
+}

@@ -1,0 +1,241 @@
+//! Running: what a program does to the pairs of one URL.
+
+use super::{
+    ABSENT, Column, CompiledSite, Constant, EVER, Fill, PairState, Program, REMOVED, Slot, SlotState, State, Step, bit,
+    part, touch,
+};
+use crate::rules::functions::{self, fits};
+use crate::rules::types::Function;
+use crate::url::keys::host_sub;
+use crate::url::{Cell, Cells, Fixed, KeyKind, KeyRef, Part};
+
+/// A pair of a target form: key, value as a range of the text, code and hash.
+type Filled = (KeyRef, (u32, u32), (u32, u64));
+
+impl CompiledSite {
+    /// Runs a program; true when it changed something. A call of its own: most URLs run none.
+    #[inline(never)]
+    pub(super) fn run(&self, program: &Program, cells: &mut Cells, state: &mut State) -> bool {
+        if program.is_form() {
+            return self.move_to(part(&self.template.fills, program.target), cells, state);
+        }
+        let mut changed = false;
+        for step in part(&self.template.steps, program.steps) {
+            let code = state.slot(step.slot()).code;
+            changed |= match *step {
+                Step::Drop(slot) => code != ABSENT && drop(slot, cells, state),
+                Step::Apply(slot, function) => code != ABSENT && self.function(slot, function, cells, state),
+                Step::Set(slot, to, _) => self.template.may_change(step, code) && self.set(slot, to, cells, state),
+                Step::Map(slot, from, to) => match self.template.mapped(code, (from, to)) {
+                    same if same == code => false,
+                    ABSENT => drop(slot, cells, state),
+                    to => self.set(slot, to, cells, state),
+                },
+            };
+        }
+        changed
+    }
+
+    /// Gives a key a constant.
+    fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
+        let Constant { hash, plain, holds, .. } = self.template.values[code as usize];
+        let SlotState { code: now, mut pair, .. } = state.slot(slot);
+        state.holds |= holds;
+        if now == ABSENT {
+            let column = &self.template.columns[usize::from(slot)];
+            let key = self.key_ref(column, cells);
+            pair = cells.list.len() as u16;
+            state.pairs.push(PairState { hash: 0, rank: column.rank, slot });
+            state.present |= bit(slot);
+            // Only parts of the path and parameters are composed in the order of the list.
+            state.disordered |= !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
+            let is_slash = plain && key == KeyRef::Fixed(Fixed::TRAILING_SLASH);
+            state.touched |= if is_slash { touch::SLASH } else { touch::SHAPE };
+            cells.list.push(Cell { key, start: 0, end: 0 });
+        } else {
+            let at = usize::from(pair);
+            state.touched |= match cells.list[at].key {
+                KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
+                KeyRef::Fixed(Fixed::HOST) if plain => 0,
+                KeyRef::Query(..) if plain => touch::QUERY,
+                KeyRef::Fixed(_) if plain && is_whole_segment(&cells.list, at) => 0,
+                _ => touch::SHAPE,
+            };
+        }
+        let start = cells.text.len() as u32;
+        cells.text.extend_from_slice(self.text(code));
+        self.put(slot, pair, (code, hash), (start, cells.text.len() as u32), cells, state);
+        true
+    }
+
+    fn function(&self, slot: Slot, function: Function, cells: &mut Cells, state: &mut State) -> bool {
+        let pair = state.slot(slot).pair;
+        let cell = cells.list[usize::from(pair)];
+        if !functions::apply(function, cells.value(&cell), &mut state.value) {
+            return false;
+        }
+        state.holds |= functions::brings(function);
+        if function == Function::DropEmpty {
+            return drop(slot, cells, state);
+        }
+        let start = cells.text.len() as u32;
+        cells.text.extend_from_slice(&state.value);
+        let coded = self.code_of(slot, &state.value);
+        state.touched |= match (function, cell.key) {
+            // Cuts do not depend on the case of letters, and what a function writes is no delimiter.
+            (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => 0,
+            (Function::DropWww, KeyRef::Fixed(Fixed::HOST)) if state.value[0].is_ascii_alphanumeric() => 0,
+            // The value of a repeated key holds the key again.
+            (_, KeyRef::Query(..)) if memchr::memchr(b'&', &state.value).is_none() => touch::QUERY,
+            _ => touch::SHAPE,
+        };
+        self.put(slot, pair, coded, (start, cells.text.len() as u32), cells, state);
+        true
+    }
+
+    /// Notes the new value of a pair, a range of the text, with its code and its hash.
+    fn put(
+        &self,
+        slot: Slot,
+        pair: u16,
+        (code, hash): (u32, u64),
+        value: (u32, u32),
+        cells: &mut Cells,
+        state: &mut State,
+    ) {
+        let at = usize::from(pair);
+        (cells.list[at].start, cells.list[at].end) = value;
+        // Parameters that a new order does not name follow in the usual one.
+        state.disordered |= cells.list[at].key == KeyRef::Fixed(Fixed::ORDER);
+        let old = std::mem::replace(&mut state.pairs[at].hash, hash);
+        state.identity = state.identity.wrapping_sub(old).wrapping_add(hash);
+        state.slots[usize::from(slot)] = SlotState { code, row: self.template.row(slot, code), pair };
+    }
+
+    /// Rewrites the pairs to those of the target form; false, and nothing changed, where a value cannot stand in its new
+    /// place.
+    fn move_to(&self, target: &[(Slot, Fill)], cells: &mut Cells, state: &mut State) -> bool {
+        let (mut list, mut pairs, mut slots) = std::mem::take(&mut state.target);
+        list.clear();
+        pairs.clear();
+        slots.clear();
+        for (&(to, fill), at) in target.iter().zip(0u16..) {
+            let Some((key, value, (code, hash))) = self.fill(to, fill, cells, state) else { break };
+            list.push(Cell { key, start: value.0, end: value.1 });
+            pairs.push(PairState { hash, rank: self.template.columns[usize::from(to)].rank, slot: to });
+            slots.push(SlotState { code, row: self.template.row(to, code), pair: at });
+        }
+        let moves = list.len() == target.len();
+        if moves {
+            state.clear(state.slots.len());
+            std::mem::swap(&mut cells.list, &mut list);
+            std::mem::swap(&mut state.pairs, &mut pairs);
+            (state.removed, state.identity, state.present) = (0, 0, EVER);
+            for (pair, slot) in state.pairs.iter().zip(&slots) {
+                state.slots[usize::from(pair.slot)] = *slot;
+                state.present |= bit(pair.slot);
+                state.identity = state.identity.wrapping_add(pair.hash);
+            }
+            state.touched |= touch::SHAPE;
+            state.disordered = true;
+        }
+        state.target = (list, pairs, slots);
+        moves
+    }
+
+    /// The pair that a rule between forms gives to a key: key, value, code and hash. `None` where the value cannot stand
+    /// there.
+    fn fill(&self, to: Slot, fill: Fill, cells: &mut Cells, state: &mut State) -> Option<Filled> {
+        let column = &self.template.columns[usize::from(to)];
+        // A key that the scope does not name is absent: a rule file made by hand.
+        let of = |slot: Slot, cells: &Cells| {
+            let SlotState { code, pair, .. } = state.slot(slot);
+            (code != ABSENT).then(|| cells.list[usize::from(pair)])
+        };
+        let value = match fill {
+            Fill::Constant(code) => {
+                let Constant { hash, holds, .. } = self.template.values[code as usize];
+                let key = self.key_ref(column, cells);
+                let start = cells.text.len() as u32;
+                cells.text.extend_from_slice(self.text(code));
+                state.holds |= holds;
+                return Some((key, (start, cells.text.len() as u32), (code, hash)));
+            }
+            Fill::From(slot) => {
+                let cell = of(slot, cells)?;
+                if slot == to {
+                    // It keeps its name, which may stand in the URL, and its code.
+                    let SlotState { code, pair, .. } = state.slot(slot);
+                    let hash = state.pairs[usize::from(pair)].hash;
+                    return Some((cell.key, (cell.start, cell.end), (code, hash)));
+                }
+                fits(cells.value(&cell), column.kind).then_some((cell.start, cell.end))?
+            }
+            Fill::FromSub(slot) => {
+                let cell = of(slot, cells)?;
+                let labels = host_sub(cells.value(&cell));
+                let fits = labels > 0 && fits(&cells.value(&cell)[..labels], column.kind);
+                fits.then_some((cell.start, cell.start + labels as u32))?
+            }
+            Fill::ToSub { value, host } => {
+                let (value, host) = (of(value, cells)?, of(host, cells)?);
+                if !fits(cells.value(&value), column.kind) || cells.value(&host).contains(&b'@') {
+                    return None;
+                }
+                let labels = host_sub(cells.value(&host));
+                let domain = host.start as usize + labels + usize::from(labels > 0);
+                let start = cells.text.len() as u32;
+                cells.text.extend_from_within(value.start as usize..value.end as usize);
+                cells.text.push(b'.');
+                cells.text.extend_from_within(domain..host.end as usize);
+                (start, cells.text.len() as u32)
+            }
+        };
+        let coded = self.code_of(to, cells.bytes(value.0, value.1));
+        Some((self.key_ref(column, cells), value, coded))
+    }
+
+    /// The key of a column; the name of one that has one is appended to the text.
+    fn key_ref(&self, column: &Column, cells: &mut Cells) -> KeyRef {
+        let start = cells.text.len() as u32;
+        cells.text.extend_from_slice(part(&self.template.pool, column.name));
+        let end = cells.text.len() as u32;
+        match column.kind {
+            KeyKind::Fixed(fixed) => KeyRef::Fixed(fixed),
+            KeyKind::Param => KeyRef::Param(start, end),
+            KeyKind::Query => KeyRef::Query(start, end),
+        }
+    }
+}
+
+/// Removes a key that is present.
+fn drop(slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
+    let at = usize::from(state.slot(slot).pair);
+    let key = std::mem::replace(&mut cells.list[at].key, REMOVED);
+    if key == KeyRef::Fixed(Fixed::ORDER) {
+        (state.disordered, state.ordered) = (true, false);
+    }
+    state.touched |= touch::removed(key);
+    state.removed += 1;
+    state.identity = state.identity.wrapping_sub(state.pairs[at].hash);
+    state.present &= !bit(slot);
+    state.slots[usize::from(slot)] = SlotState::default();
+    true
+}
+
+/// True for a part of a path segment that stands alone in it, or behind groups: those end in their delimiter, so that the
+/// rest is cut as if it stood alone.
+fn is_whole_segment(list: &[Cell], at: usize) -> bool {
+    let place = |cell: &Cell| match cell.key {
+        KeyRef::Fixed(fixed) => fixed.as_path(),
+        _ => None,
+    };
+    let Some((own, _)) = place(&list[at]) else { return false };
+    let is_own = |cell: &Cell| place(cell).is_some_and(|(segment, _)| segment == own);
+    let is_group = |cell: &Cell| matches!(place(cell), Some((_, Part::Groups | Part::Group)));
+    // The known extension of the last segment is a key of its own and stands behind it.
+    let is_extension = |cell: &Cell| cell.key == KeyRef::Fixed(Fixed::EXTENSION);
+    let before = at.checked_sub(1).and_then(|before| list.get(before));
+    before.is_none_or(|cell| !is_extension(cell) && (!is_own(cell) || is_group(cell)))
+        && list.get(at + 1).is_none_or(|cell| !is_extension(cell) && !is_own(cell))
+}

@@ -1,0 +1,154 @@
+//! One URL on its way to its canonical URL: its buffers, and the stages that [`RuleSet::apply`] runs one after the other
+//! and [`Batch`](super::Batch) runs each for many URLs.
+
+use super::applied::Outcome;
+use super::compiled::{Buffers, CompiledSite};
+use super::origin_cache::{Hit, OriginCache};
+use super::set::{Compiled, RuleSet, host_of};
+use crate::url::{self, Split};
+
+/// One URL, and what its stages found out.
+#[derive(Clone, Debug, Default)]
+pub struct Lane {
+    pub(super) buffers: Buffers,
+    /// Where the parts of the normal form stand.
+    pub(super) split: Split,
+    pub(super) site: Option<u32>,
+    /// Number of the seen member that the look-up found.
+    member: Option<u32>,
+    pub(super) outcome: Outcome,
+    /// The canonical URL is known.
+    finished: bool,
+    /// What is known of the origin: then what the site needs is in the cache, too.
+    pub(super) hit: Option<Hit>,
+}
+
+impl Lane {
+    /// Normal form of the URL; where it is invalid, it is finished.
+    #[inline(always)]
+    pub(super) fn normalize(&mut self, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
+        if self.read(url, origins.find(url, rules.number)).is_err() {
+            self.buffers.out.clear();
+            self.buffers.out.extend_from_slice(url);
+            (self.outcome, self.finished) = (Outcome::Invalid, true);
+        }
+    }
+
+    /// Reads a URL: its normal form, and nothing of its site. `hit` is what is known of its origin.
+    #[inline(always)]
+    pub(super) fn read(&mut self, url: &[u8], hit: Option<Hit>) -> Result<(), url::Invalid> {
+        self.buffers.fired.clear();
+        (self.site, self.member, self.outcome, self.finished, self.hit) = (None, None, Outcome::Made, false, hit);
+        url::normalize_behind(hit.map(|hit| hit.origin), url, &mut self.buffers.cells.text, &mut self.split)?;
+        self.buffers.length = self.buffers.cells.text.len();
+        Ok(())
+    }
+
+    /// Loads the template of the site, so that its cache misses overlap.
+    pub(super) fn prefetch(&self, rules: &RuleSet) {
+        std::hint::black_box(self.compiled(rules).map_or(0, |site| site.template().prefetch()));
+    }
+
+    /// The site: `site`, or else the one that claims the host.
+    #[inline(always)]
+    pub(super) fn find_site(&mut self, site: Option<u32>, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
+        if self.finished {
+            return;
+        }
+        self.site = match (site, self.hit) {
+            (None, Some(hit)) => hit.site,
+            (None, None) => {
+                let site = rules.site_of_host(self.host());
+                origins.insert(url, &self.buffers.cells.text, &self.split, rules.number, site);
+                site
+            }
+            (Some(_), hit) => {
+                self.hit = hit.filter(|hit| hit.site == site);
+                site
+            }
+        };
+    }
+
+    /// The canonical URL of a URL without a site that undust learned: its normal form, or what published rules make of it.
+    pub(super) fn pass(&mut self, rules: &RuleSet) {
+        let Buffers { cells, fired, out, .. } = &mut self.buffers;
+        match self.site.map(|site| rules.compiled(site)) {
+            _ if self.finished => {}
+            Some(Compiled::Published(site)) => {
+                let rule = site.canonicalize(&cells.text, out).map(usize::from);
+                rule.into_iter().for_each(|rule| fired.add(rule / 64, 1 << (rule % 64)));
+            }
+            _ => self.buffers.keep_normal(),
+        }
+        self.finished = true;
+    }
+
+    /// Takes off a fragment that is no key of the site.
+    #[inline(always)]
+    pub(super) fn leave_out_fragment(&mut self, site: &CompiledSite) {
+        if self.split.fragment.is_some() && site.leave_out_fragment(&mut self.split, &mut self.buffers.cells.text) {
+            self.buffers.length = self.buffers.cells.text.len();
+        }
+    }
+
+    /// True where the URL, without a fragment that is no key, is its own canonical URL: a seen member, or a URL of a site
+    /// without rules.
+    #[inline(always)]
+    pub(super) fn recognize(&mut self, site: &CompiledSite) -> bool {
+        self.leave_out_fragment(site);
+        if site.is_canonical(self.split.hash) {
+            self.outcome = Outcome::Itself;
+        } else if !site.is_trivial() {
+            return false;
+        }
+        self.buffers.keep_normal();
+        self.finished = true;
+        true
+    }
+
+    /// The rules of the site.
+    #[inline(always)]
+    pub(super) fn reduce(&mut self, site: &CompiledSite, origins: &mut OriginCache) {
+        let coded = self.hit.as_ref().and_then(|hit| origins.coded(hit));
+        site.reduce(&self.split, &mut self.buffers, coded);
+    }
+
+    /// The look-ups of the site.
+    #[inline(always)]
+    pub(super) fn look_up(&mut self, site: &CompiledSite) {
+        self.member = site.member(&self.buffers);
+    }
+
+    /// The canonical URL: composed and checked.
+    #[inline(always)]
+    pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite) {
+        let member = site.conclude(self.member, &mut self.buffers);
+        self.outcome = member.map_or(Outcome::Made, Outcome::Member);
+        let acted = member.is_some() || !self.buffers.fired.is_empty();
+        if !site.stays() && acted && !self.is_at_home(rules, site) {
+            self.outcome = Outcome::Made;
+            self.buffers.keep_normal();
+        }
+    }
+
+    /// True where the canonical URL is on the host of the URL or on one that the site claims.
+    fn is_at_home(&self, rules: &RuleSet, site: &CompiledSite) -> bool {
+        let out = if self.member.is_some() { site.member_bytes(self.member) } else { &self.buffers.out };
+        let host = host_of(out);
+        host == self.host() || self.site.is_some_and(|site| rules.owns(site, host))
+    }
+
+    /// The host of the normal form.
+    pub(super) fn host(&self) -> &[u8] {
+        &self.buffers.cells.text[self.split.host.0 as usize..self.split.host.1 as usize]
+    }
+
+    /// The rules of its site, where the canonical URL is not known yet.
+    #[inline(always)]
+    pub(super) fn compiled<'r>(&self, rules: &'r RuleSet) -> Option<&'r CompiledSite> {
+        match self.site.filter(|_| !self.finished).map(|site| rules.compiled(site)) {
+            Some(Compiled::Undust(site)) => Some(site),
+            _ => None,
+        }
+    }
+}

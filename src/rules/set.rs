@@ -1,0 +1,288 @@
+//! Rule sets: the compiled rules of many sites, and the index that finds the site of a host.
+
+use super::applied::{Applied, Outcome};
+use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
+use super::lane::Lane;
+use super::names::Names;
+use super::published::PublishedSite;
+use super::types::SiteRules;
+use crate::model::hash64;
+use crate::url::site::registrable_domain;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Sites, or templates, up to which their memory is taken to be in the cache.
+pub(super) const CACHED: usize = 256;
+/// Seen members of all sites up to which their tables are: some 3 MB with the URLs.
+pub(super) const CACHED_PAGES: usize = 1 << 15;
+
+/// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
+///
+/// One made by [`new`](RuleSet::new) keeps the rules as well, which `explain` needs; one that is opened for applying
+/// ([`Loader`]) keeps their ids: evidence and examples, most of a rule file, stay on disk.
+#[derive(Debug, Default)]
+pub struct RuleSet {
+    names: Vec<Names>,
+    /// All sites, or none.
+    sites: Vec<SiteRules>,
+    compiled: Vec<CacheLine>,
+    /// Site of a host by [`hash64`] of the host; `None` where two sites claim it.
+    hosts: Table<Option<u32>>,
+    /// Site of a registrable domain of those hosts.
+    domains: Table<Option<u32>>,
+    /// Hosts that two sites claim.
+    refused_hosts: u64,
+    /// Templates of the sites, while sites are added.
+    sharing: Templates,
+    /// Number of templates, when all are added.
+    pub(super) templates: usize,
+    /// Seen members of all sites.
+    pages: usize,
+    /// No other finished set of the process has it.
+    pub(super) number: u64,
+}
+
+/// Number of sets that were finished.
+static FINISHED: AtomicU64 = AtomicU64::new(0);
+
+/// A rule set in the making, for applying alone: sites come sorted by name, and what applying does not need is dropped.
+#[derive(Debug, Default)]
+pub struct Loader(RuleSet);
+
+/// Compiles sites one after the other: buffers, and what was compiled before.
+#[derive(Debug, Default)]
+pub struct Compiler {
+    buffers: Buffers,
+    known: Known,
+}
+
+/// A site compiled for a [`Loader`], on any thread; also a site of a compiled file ([`packed`](super::packed)).
+#[derive(Debug)]
+pub struct LoadedSite {
+    names: Names,
+    hosts: Vec<String>,
+    compiled: Compiled,
+}
+
+impl LoadedSite {
+    /// Compiles a site.
+    pub fn new(site: SiteRules, compiler: &mut Compiler) -> LoadedSite {
+        let site = site.into_ascii();
+        LoadedSite { names: Names::of(&site), compiled: Compiled::new(&site, compiler), hosts: site.hosts }
+    }
+
+    /// Of a site that is compiled already.
+    pub(super) fn of(names: Names, hosts: Vec<String>, compiled: CompiledSite) -> LoadedSite {
+        LoadedSite { names, hosts, compiled: Compiled::Undust(compiled) }
+    }
+
+    /// Names, hosts and program; `None` for a site that was learned with `--method published`.
+    pub(super) fn parts(&self) -> Option<(&Names, &[String], &CompiledSite)> {
+        match &self.compiled {
+            Compiled::Undust(compiled) => Some((&self.names, &self.hosts, compiled)),
+            Compiled::Published(_) => None,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.names.site()
+    }
+}
+
+impl Loader {
+    /// Adds a site.
+    pub fn push(&mut self, site: LoadedSite) {
+        self.0.add(site.names, &site.hosts, site.compiled);
+    }
+
+    /// The set.
+    pub fn finish(mut self) -> RuleSet {
+        self.0.finish();
+        self.0
+    }
+}
+
+/// The program of one site in one cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct CacheLine(Compiled);
+
+/// The program of one site, by the method that learned it.
+#[derive(Debug)]
+pub(crate) enum Compiled {
+    Undust(CompiledSite),
+    Published(Box<PublishedSite>),
+}
+
+impl Compiled {
+    /// Compiles the rules of one site.
+    pub(crate) fn new(site: &SiteRules, Compiler { buffers, known }: &mut Compiler) -> Compiled {
+        if site.tokens.published {
+            return Compiled::Published(Box::new(PublishedSite::new(site)));
+        }
+        let mut compiled = known.compile(site);
+        compiled.compile_mirrors(site);
+        compiled.fill_lookups(site, buffers);
+        Compiled::Undust(compiled)
+    }
+}
+
+impl RuleSet {
+    /// Compiles the rules of `sites`, sorted by site. Exceptions and look-ups are reduced by the rules, once.
+    pub fn new(sites: Vec<SiteRules>) -> RuleSet {
+        let mut sites: Vec<SiteRules> = sites.into_iter().map(SiteRules::into_ascii).collect();
+        sites.sort_by(|a, b| a.site.cmp(&b.site));
+        let mut compiler = Compiler::default();
+        let compiled = sites.iter().map(|site| Compiled::new(site, &mut compiler)).collect();
+        let rules = RuleSet::of(sites.iter(), compiled);
+        RuleSet { sites, ..rules }
+    }
+
+    /// Of sites sorted by name, each compiled; the rules are not kept.
+    pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
+        let mut rules = RuleSet::default();
+        sites.zip(compiled).for_each(|(site, compiled)| rules.add(Names::of(site), &site.hosts, compiled));
+        rules.finish();
+        rules
+    }
+
+    fn finish(&mut self) {
+        self.names.shrink_to_fit();
+        self.compiled.shrink_to_fit();
+        self.templates = std::mem::take(&mut self.sharing).len();
+        self.number = FINISHED.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
+    fn add(&mut self, names: Names, hosts: &[String], mut compiled: Compiled) {
+        let index = self.names.len() as u32;
+        for host in hosts.iter().map(|host| host.as_bytes()) {
+            for (claims, name) in [(&mut self.domains, registrable_domain(host)), (&mut self.hosts, host)] {
+                let claim = claims.entry(hash64(name)).or_insert(Some(index));
+                let refused = claim.is_some_and(|site| site != index);
+                *claim = claim.filter(|_| !refused);
+                self.refused_hosts += u64::from(refused && name == host);
+            }
+        }
+        if let Compiled::Undust(compiled) = &mut compiled {
+            compiled.share(&mut self.sharing);
+            self.pages += compiled.members();
+        }
+        self.names.push(names);
+        self.compiled.push(CacheLine(compiled));
+    }
+
+    /// The rules it was made of, sorted by site; none where they were not kept.
+    pub fn sites(&self) -> &[SiteRules] {
+        &self.sites
+    }
+
+    /// Number of sites.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True without any site.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Name and ids of the site of this index.
+    pub(super) fn names(&self, site: u32) -> &Names {
+        &self.names[site as usize]
+    }
+
+    /// Name of the site of this index ([`Applied::site`]).
+    pub fn site_name(&self, site: u32) -> &str {
+        self.names[site as usize].site()
+    }
+
+    /// Id of a rule of a site ([`Applied::fired`]).
+    pub fn rule_id(&self, site: u32, rule: u16) -> &str {
+        self.names[site as usize].id(rule)
+    }
+
+    /// Index of the site of this label.
+    pub fn site_index(&self, label: &str) -> Option<u32> {
+        self.names.binary_search_by(|names| names.site().cmp(label)).ok().map(|i| i as u32)
+    }
+
+    /// Hosts that two site labels claim; their URLs get their normal form only.
+    pub fn refused_hosts(&self) -> u64 {
+        self.refused_hosts
+    }
+
+    /// True where all that the rules are made of is taken to be in the cache.
+    pub(super) fn is_cached(&self) -> bool {
+        self.len() <= CACHED && self.pages <= CACHED_PAGES
+    }
+
+    /// The program of a site.
+    #[inline]
+    pub(super) fn compiled(&self, site: u32) -> &Compiled {
+        &self.compiled[site as usize].0
+    }
+
+    /// The site that claims a host, or else its registrable domain; none where two sites claim it.
+    pub(super) fn site_of_host(&self, host: &[u8]) -> Option<u32> {
+        self.claim(host).flatten()
+    }
+
+    /// True for a host that the site claims, alone or beside another one.
+    pub(super) fn owns(&self, site: u32, host: &[u8]) -> bool {
+        self.claim(host).is_some_and(|claim| claim.is_none_or(|claim| claim == site))
+    }
+
+    fn claim(&self, host: &[u8]) -> Option<Option<u32>> {
+        self.hosts.get(&hash64(host)).or_else(|| self.domains.get(&hash64(registrable_domain(host)))).copied()
+    }
+
+    /// What became of the URL in `lane`.
+    #[inline]
+    pub(super) fn applied<'s>(&'s self, lane: &'s Lane) -> Applied<'s> {
+        let url = self.member(lane).map_or(&lane.buffers.out[..], |(site, member)| site.member_bytes(Some(member)));
+        let looked_up = matches!(lane.outcome, Outcome::Itself | Outcome::Member(_));
+        Applied {
+            url,
+            site: lane.site,
+            fired: &lane.buffers.fired,
+            looked_up,
+            invalid: lane.outcome == Outcome::Invalid,
+        }
+    }
+
+    /// The seen member that is canonical for the URL in `lane`.
+    #[inline]
+    pub(super) fn seen<'s>(&'s self, lane: &Lane) -> Option<&'s str> {
+        let (site, member) = self.member(lane)?;
+        site.seen_member(Some(member))
+    }
+
+    #[inline]
+    fn member(&self, lane: &Lane) -> Option<(&CompiledSite, u32)> {
+        match (lane.outcome, &self.compiled[lane.site? as usize].0) {
+            (Outcome::Member(member), Compiled::Undust(site)) => Some((site, member)),
+            _ => None,
+        }
+    }
+}
+
+/// The host of a URL in normal form.
+pub(super) fn host_of(url: &[u8]) -> &[u8] {
+    let rest = url.get(if url.get(4) == Some(&b's') { 8 } else { 7 }..).unwrap_or_default();
+    let authority = &rest[..memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())];
+    let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
+    match host.first() {
+        Some(b'[') => &host[..memchr::memchr(b']', host).map_or(host.len(), |at| at + 1)],
+        _ => &host[..memchr::memchr(b':', host).unwrap_or(host.len())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_one_cache_line() {
+        assert_eq!((size_of::<CacheLine>(), align_of::<CacheLine>()), (64, 64));
+    }
+}
