@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use undust::io::error::IoError;
-use undust::io::rules::{OpenedRules, OpenError, RULES_FILE, overrides_file};
+use undust::io::rules::{OpenError, OpenedRules, RULES_FILE, overrides_file};
 use undust::rules::{RuleSet, SharedRules};
 use xxhash_rust::xxh3::Xxh3;
 

@@ -10,6 +10,8 @@ pub mod batch;
 mod canonical;
 mod compiled;
 pub mod diff;
+#[cfg(test)]
+mod equality_tests;
 pub mod explain;
 pub mod export;
 pub mod file;

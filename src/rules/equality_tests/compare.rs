@@ -1,0 +1,278 @@
+//! What the interpreter and the applier make of the same URLs.
+
+use super::forms;
+use super::{RuleSet, SiteRules};
+use crate::rules::explain::Step;
+use crate::rules::interpreter::Interpreter;
+use crate::rules::{Applied, Batch, Scratch};
+use crate::url::NormalUrl;
+use crate::url::site::registrable_domain;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+/// A URL, and the index of the site that it is given to; without one the host decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Input {
+    pub(super) url: Vec<u8>,
+    pub(super) site: Option<u32>,
+}
+
+/// Which forms of a rule set are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forms {
+    /// The rule set as it was made.
+    Memory,
+    /// Also the rule set read from JSON lines and from a compiled file.
+    Files,
+}
+
+/// The public fields of [`Applied`], owned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) url: Vec<u8>,
+    pub(super) site: Option<u32>,
+    pub(super) fired: Vec<u16>,
+    pub(super) looked_up: bool,
+    pub(super) invalid: bool,
+}
+
+impl Outcome {
+    pub(super) fn of(applied: &Applied<'_>) -> Outcome {
+        let Applied { url, site, fired, looked_up, invalid } = *applied;
+        Outcome { url: url.to_vec(), site, fired: fired.iter().collect(), looked_up, invalid }
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Outcome { url, site, fired, looked_up, invalid } = self;
+        write!(f, "{} site {site:?} fired {fired:?}", url.escape_ascii())?;
+        f.write_str(if *looked_up { " looked up" } else { "" })?;
+        f.write_str(if *invalid { " invalid" } else { "" })
+    }
+}
+
+/// A URL with what the interpreter makes of it.
+#[derive(Debug)]
+pub(super) struct Pair<'r> {
+    pub(super) input: Input,
+    /// Its normal form; `None` for an invalid URL.
+    pub(super) normal: Option<NormalUrl>,
+    pub(super) outcome: Outcome,
+    pub(super) steps: Vec<Step<'r>>,
+}
+
+/// The interpreters of a rule set, and a plain search for the site of a host.
+#[derive(Debug)]
+pub(super) struct Reference<'r> {
+    pub(super) sites: &'r [SiteRules],
+    interpreters: Vec<Interpreter<'r>>,
+}
+
+/// How a host belongs to sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// One site names the host.
+    Host(u32),
+    /// Several sites name the host.
+    Hosts,
+    /// No site names the host; one names a host of the same registrable domain.
+    Domain(u32),
+    /// No site names the host; several name a host of the same registrable domain.
+    Domains,
+    /// No site names a host of the registrable domain.
+    None,
+}
+
+impl<'r> Reference<'r> {
+    pub(super) fn new(sites: &'r [SiteRules]) -> Reference<'r> {
+        Reference { sites, interpreters: sites.iter().map(Interpreter::new).collect() }
+    }
+
+    /// The sites that name a host for which `is` is true.
+    fn claims(&self, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
+        let names = |site: &SiteRules| site.hosts.iter().any(|host| is(host.as_bytes()));
+        (0u32..).zip(self.sites).filter(|(_, site)| names(site)).map(|(index, _)| index).collect()
+    }
+
+    pub(super) fn claim(&self, host: &[u8]) -> Claim {
+        match self.claims(|of| of == host)[..] {
+            [site] => Claim::Host(site),
+            [] => match self.claims(|of| registrable_domain(of) == registrable_domain(host))[..] {
+                [site] => Claim::Domain(site),
+                [] => Claim::None,
+                _ => Claim::Domains,
+            },
+            _ => Claim::Hosts,
+        }
+    }
+
+    /// True for a host of the site. A host that several sites name is a host of every site: a rule set
+    /// does not keep which sites name it.
+    pub(super) fn owns(&self, site: u32, host: &[u8]) -> bool {
+        match self.claim(host) {
+            Claim::Host(of) | Claim::Domain(of) => of == site,
+            Claim::Hosts | Claim::Domains => true,
+            Claim::None => false,
+        }
+    }
+
+    /// What the interpreter makes of a URL.
+    pub(super) fn pair(&self, input: &Input) -> Pair<'r> {
+        let mut outcome = Outcome { url: input.url.clone(), ..Outcome::default() };
+        let mut pair = Pair { input: input.clone(), normal: None, outcome: Outcome::default(), steps: Vec::new() };
+        match NormalUrl::new(&input.url) {
+            Err(_) => outcome.invalid = true,
+            Ok(normal) => {
+                outcome.url = normal.as_bytes().to_vec();
+                outcome.site = input.site.or_else(|| match self.claim(normal.host()) {
+                    Claim::Host(site) | Claim::Domain(site) => Some(site),
+                    Claim::Hosts | Claim::Domains | Claim::None => None,
+                });
+                if let Some(site) = outcome.site {
+                    let interpreter = &self.interpreters[site as usize];
+                    let made = interpreter.canonicalize(&normal, |host| self.owns(site, host));
+                    outcome.fired = made.fired.into_iter().map(|rule| rule as u16).collect();
+                    (outcome.url, outcome.looked_up, pair.steps) = (made.url, made.looked_up, made.steps);
+                }
+                pair.normal = Some(normal);
+            }
+        }
+        Pair { outcome, ..pair }
+    }
+}
+
+/// Buffers that are reused from URL to URL and from rule set to rule set.
+#[derive(Debug, Default)]
+pub(super) struct Applier {
+    scratch: Scratch,
+    batch: Batch,
+}
+
+/// A URL with which the applier differs from the interpreter.
+#[derive(Debug)]
+pub(super) struct Difference {
+    /// How the applier was called.
+    pub(super) how: String,
+    pub(super) input: Input,
+    pub(super) expected: Outcome,
+    /// What the applier gave, or the text of its panic.
+    pub(super) given: String,
+}
+
+/// Compiles `sites` and compares every input; `see` gets the pairs where all of them are equal.
+pub(super) fn check(
+    sites: Vec<SiteRules>,
+    inputs: &[Input],
+    forms: Forms,
+    applier: &mut Applier,
+    see: impl FnOnce(&Reference<'_>, &[Pair<'_>]),
+) -> Result<(), Box<Difference>> {
+    let panicked = |what: &str, panic| {
+        let given = format!("panic: {}", panic_text(panic));
+        let input = inputs.first().cloned().unwrap_or(Input { url: Vec::new(), site: None });
+        Box::new(Difference { how: what.to_owned(), input, expected: Outcome::default(), given })
+    };
+    let set = caught(|| RuleSet::new(sites)).map_err(|panic| panicked("compiling", panic))?;
+    let reference = Reference::new(set.sites());
+    let pairs: Vec<Pair<'_>> = inputs.iter().map(|input| reference.pair(input)).collect();
+    fresh(&set, &pairs)?;
+    compare(&set, "the rule set", &pairs, applier)?;
+    if forms == Forms::Files {
+        for (name, set) in forms::read_again(set.sites()) {
+            compare(&set, name, &pairs, applier)?;
+        }
+    }
+    see(&reference, &pairs);
+    Ok(())
+}
+
+/// Compares what `how` gives for the URL of a pair.
+fn equal<'p>(how: &str, pair: &'p Pair<'_>, given: impl FnOnce(&'p Input) -> Outcome) -> Result<(), Box<Difference>> {
+    let given = match caught(|| given(&pair.input)) {
+        Ok(given) if given == pair.outcome => return Ok(()),
+        Ok(given) => given.to_string(),
+        Err(panic) => format!("panic: {}", panic_text(panic)),
+    };
+    let Pair { input, outcome, .. } = pair;
+    Err(Box::new(Difference { how: how.to_owned(), input: input.clone(), expected: outcome.clone(), given }))
+}
+
+/// One URL at a time, each with a new scratch; and the convenience form.
+fn fresh(set: &RuleSet, pairs: &[Pair<'_>]) -> Result<(), Box<Difference>> {
+    for pair in pairs {
+        equal("new scratch", pair, |input| Outcome::of(&set.apply(&input.url, input.site, &mut Scratch::default())))?;
+        if pair.input.site.is_none()
+            && let Ok(text) = std::str::from_utf8(&pair.input.url)
+        {
+            equal("canonicalize", pair, |_| {
+                let canonical = set.canonicalize(text);
+                let site = canonical.site().and_then(|site| set.site_index(site));
+                let id = |id: String| set.sites()[site.expect("fired") as usize].rules.iter().position(|r| r.id == id);
+                let fired =
+                    canonical.rules.iter().filter_map(|rule| id(rule.to_string())).map(|at| at as u16).collect();
+                let (url, invalid) = (canonical.url.as_bytes().to_vec(), canonical.invalid);
+                // `Canonical` has no such field.
+                Outcome { url, site, fired, invalid, looked_up: pair.outcome.looked_up }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// One URL at a time with a reused scratch, then all in one batch.
+pub(super) fn compare(
+    set: &RuleSet,
+    name: &str,
+    pairs: &[Pair<'_>],
+    applier: &mut Applier,
+) -> Result<(), Box<Difference>> {
+    let Applier { scratch, batch } = applier;
+    for pair in pairs {
+        equal(&format!("{name}, reused scratch"), pair, |input| {
+            Outcome::of(&set.apply(&input.url, input.site, scratch))
+        })?;
+    }
+    let alone: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.input.site.is_none()).collect();
+    let mut outcomes = Vec::new();
+    let urls = alone.iter().map(|pair| &pair.input.url);
+    let applied = caught(|| batch.apply(set, urls, |_, applied| outcomes.push(Outcome::of(&applied))));
+    let how = format!("{name}, batch");
+    for (pair, outcome) in alone.iter().zip(&outcomes) {
+        equal(&how, pair, |_| outcome.clone())?;
+    }
+    match alone.get(outcomes.len()) {
+        Some(pair) => equal(&how, pair, |_| match applied {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => Outcome::default(),
+        }),
+        None => Ok(()),
+    }
+}
+
+thread_local! {
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Catches a panic and keeps its message out of the output; the report of the difference has it.
+pub(super) fn caught<T>(run: impl FnOnce() -> T) -> std::thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !CAUGHT.get() {
+                others(panic);
+            }
+        }));
+    });
+    CAUGHT.set(true);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    CAUGHT.set(false);
+    result
+}
+
+fn panic_text(panic: Box<dyn std::any::Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}

@@ -1,0 +1,477 @@
+//! Counts kinds of rules, sites and URLs on the pairs for which they matter.
+//!
+//! An operation counts where it changed a value, a test where it decided, a kind of URL where rules or
+//! look-ups changed or decided its canonical URL. A token setting or a list of pages counts where the
+//! interpreter gives another result without it (on every second rule set). Steps count one by one, so
+//! that a pair may count several times for a rule kind; also where an invariant refuses the result.
+
+use super::SiteRules;
+use super::compare::{Claim, Forms, Pair, Reference};
+use super::rules::mirror_source;
+use crate::rules::explain::{Change, Outcome, Step};
+use crate::rules::interpreter::Interpreter;
+use crate::rules::spans::number;
+use crate::rules::{Fragments, Function, Operation, Representative, Rule, Test};
+use crate::url::keys::{HOST_SUB, Key};
+use crate::url::{NormalUrl, Pairs, is_route};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Kinds, and the least number of pairs of each in a run of 100,000 pairs or more.
+const KINDS: &[(&str, u64)] = &[
+    ("URL: %2F", 3_000),
+    ("URL: +", 2_000),
+    ("URL: 24 segments", 40),
+    ("URL: 64 KiB", 20),
+    ("URL: ; in the query", 1_000),
+    ("URL: IPv6 address", 100),
+    ("URL: byte above 0x7F", 400),
+    ("URL: capital", 10_000),
+    ("URL: doubled slash", 500),
+    ("URL: empty value", 1_000),
+    ("URL: escape", 8_000),
+    ("URL: escape in lower case", 700),
+    ("URL: extension", 700),
+    ("URL: fragment", 1_000),
+    ("URL: group of a segment", 2_000),
+    ("URL: index file", 7_000),
+    ("URL: invalid", 2_000),
+    ("URL: key without =", 4_000),
+    ("URL: lone ?", 500),
+    ("URL: malformed escape", 400),
+    ("URL: more than 64 parameters in one", 30),
+    ("URL: not in normal form", 2_000),
+    ("URL: number in a segment", 6_000),
+    ("URL: path parameter", 2_000),
+    ("URL: port", 100),
+    ("URL: query", 10_000),
+    ("URL: repeated key", 4_000),
+    ("URL: route", 700),
+    ("URL: space", 800),
+    ("URL: trailing slash", 10_000),
+    ("URL: unusual order", 6_000),
+    ("URL: user", 600),
+    ("acted: rules of more than 63 keys", 600),
+    ("acted: rules or look-ups", 20_000),
+    ("alias: hits", 700),
+    ("closed: a value moves to the host", 60),
+    ("closed: another key", 3_000),
+    ("closed: fires", 600),
+    ("closed: host.sub does not fit", 100),
+    ("closed: labels of the host move to a key", 200),
+    ("closed: value does not fit", 200),
+    ("exception: all rules", 100),
+    ("exception: before and behind a mirror", 10),
+    ("exception: one rule", 400),
+    ("exception: two for a page", 40),
+    ("form: batch of a large rule set", 1_000),
+    ("form: read from JSON lines and from a compiled file", 2_000),
+    ("fragment: left out", 2_000),
+    ("function: decode slash", 300),
+    ("function: decode sub-delimiters", 100),
+    ("function: drop empty", 400),
+    ("function: drop www", 2_000),
+    ("function: lower case", 1_000),
+    ("function: plus is space", 200),
+    ("look-up: another page than the seen member's", 2_000),
+    ("mirror: moves", 3_000),
+    ("mirror: nested directories", 300),
+    ("mirror: twin below a mirrored directory", 1_000),
+    ("operation: adds a key", 20_000),
+    ("operation: classes", 2_000),
+    ("operation: classes, absent after", 1_000),
+    ("operation: classes, absent before", 5_000),
+    ("operation: ignore, everywhere", 4_000),
+    ("operation: ignore, everywhere, absent before", 10_000),
+    ("operation: ignore, left out", 10_000),
+    ("operation: ignore, where present", 8_000),
+    ("operation: keep", 10_000),
+    ("operation: keep, closed", 2_000),
+    ("operation: replace by another key", 500),
+    ("operation: replace by the same key", 1_000),
+    ("pairs", 100_000),
+    ("range: a number outside", 100),
+    ("range: an absent key hits", 10),
+    ("range: any value hits", 200),
+    ("range: hits", 100),
+    ("range: misses", 400),
+    ("range: no number", 200),
+    ("range: no value", 10),
+    ("refused: foreign host", 90),
+    ("refused: twice is not once", 7_000),
+    ("rule: no change", 200_000),
+    ("rule: one behind the first 64 fires", 10_000),
+    ("rule: without meaning", 10_000),
+    ("seen: by what the rules make of a URL", 3_000),
+    ("seen: decides", 3_000),
+    ("seen: its own canonical URL", 4_000),
+    ("seen: not its own canonical URL", 100),
+    ("site: by host", 40_000),
+    ("site: by registrable domain", 4_000),
+    ("site: given", 4_000),
+    ("site: none", 800),
+    ("site: none, domain of two sites", 300),
+    ("site: none, host of two sites", 4_000),
+    ("test: absent, does not hold", 10_000),
+    ("test: absent, holds", 3_000),
+    ("test: equals, does not hold", 70_000),
+    ("test: equals, holds", 3_000),
+    ("test: none of, does not hold", 40_000),
+    ("test: none of, holds", 3_000),
+    ("test: one of, does not hold", 40_000),
+    ("test: one of, holds", 3_000),
+    ("test: present, does not hold", 70_000),
+    ("test: present, holds", 10_000),
+    ("tokens: delimiter !", 70),
+    ("tokens: delimiter ,", 100),
+    ("tokens: delimiter :", 100),
+    ("tokens: delimiter =", 60),
+    ("tokens: fragments, keys", 300),
+    ("tokens: fragments, left out", 300),
+    ("tokens: fragments, none", 1_000),
+    ("tokens: order of the query", 100),
+    ("tokens: semicolons", 100),
+];
+
+/// Pairs of each kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts(BTreeMap<&'static str, u64>);
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Counts(counts) = self;
+        let least = |kind: &str| KINDS.iter().find(|of| of.0 == kind).map_or(0, |of| of.1);
+        counts.iter().try_for_each(|(kind, count)| writeln!(f, "{count:>12}  (at least {:>6})  {kind}", least(kind)))
+    }
+}
+
+impl Counts {
+    pub(super) fn pairs(&self) -> u64 {
+        self.0.get("pairs").copied().unwrap_or_default()
+    }
+
+    pub(super) fn merge(&mut self, other: &Counts) {
+        other.0.iter().for_each(|(kind, count)| *self.0.entry(kind).or_default() += count);
+    }
+
+    /// Kinds with fewer pairs than they should have, with their number.
+    pub(super) fn too_few(&self) -> Vec<(&'static str, u64)> {
+        let counted = |&(kind, least): &(&'static str, u64)| {
+            let count = self.0.get(kind).copied().unwrap_or_default();
+            (count < least).then_some((kind, count))
+        };
+        KINDS.iter().filter_map(counted).collect()
+    }
+
+    fn add(&mut self, kind: &'static str) {
+        *self.0.entry(kind).or_default() += 1;
+    }
+
+    fn add_if(&mut self, kind: &'static str, is: bool) {
+        if is {
+            self.add(kind);
+        }
+    }
+
+    /// Counts the pairs of a rule set; `variants` tells whether also those that need another interpreter.
+    pub(super) fn add_all(&mut self, reference: &Reference<'_>, pairs: &[Pair<'_>], variants: bool, forms: Forms) {
+        let large = reference.sites.len() > 256;
+        let many: Vec<bool> = reference.sites.iter().map(|site| keys(site) > 63).collect();
+        for pair in pairs {
+            self.add("pairs");
+            self.add_if("form: batch of a large rule set", large && pair.input.site.is_none());
+            self.add_if("form: read from JSON lines and from a compiled file", forms == Forms::Files);
+            self.add_site(reference, pair);
+            let site = pair.outcome.site.map(|site| &reference.sites[site as usize]);
+            if let (Some(site), Some(normal)) = (site, &pair.normal) {
+                self.add_steps(site, pair);
+                self.add_pages(site, normal, pair);
+                if !pair.outcome.fired.is_empty() || pair.outcome.looked_up {
+                    self.add("acted: rules or look-ups");
+                    self.add_if(
+                        "acted: rules of more than 63 keys",
+                        pair.outcome.site.is_some_and(|at| many[at as usize]),
+                    );
+                    self.add_url(&pair.input.url, normal, site);
+                }
+            }
+        }
+        if variants {
+            let counted =
+                (0u32..).zip(reference.sites).filter(|(_, site)| !site.rules.is_empty() || !site.seen.is_empty());
+            for (index, site) in counted.take(3) {
+                let pairs = || pairs.iter().filter(|pair| pair.outcome.site == Some(index));
+                for (kind, other) in others(site) {
+                    self.add_other(kind, &other, reference, index, pairs());
+                }
+            }
+        }
+    }
+
+    fn add_site(&mut self, reference: &Reference<'_>, pair: &Pair<'_>) {
+        let Some(normal) = &pair.normal else { return self.add("URL: invalid") };
+        if pair.input.site.is_some() {
+            return self.add("site: given");
+        }
+        self.add(match reference.claim(normal.host()) {
+            Claim::Host(_) => "site: by host",
+            Claim::Hosts => "site: none, host of two sites",
+            Claim::Domain(_) => "site: by registrable domain",
+            Claim::Domains => "site: none, domain of two sites",
+            Claim::None => "site: none",
+        });
+    }
+
+    fn add_steps(&mut self, site: &SiteRules, pair: &Pair<'_>) {
+        let mut exceptions = 0;
+        for step in &pair.steps {
+            match step {
+                Step::Fragment { .. } => self.add("fragment: left out"),
+                Step::Rule { rule, outcome: Outcome::Fired { changes }, index } => {
+                    self.add_if("rule: one behind the first 64 fires", *index >= 64);
+                    match &changes[..] {
+                        [Change { key, before, after }] if key == "url" => {
+                            self.add_mirror(site, before.as_deref(), after.as_deref());
+                        }
+                        _ => self.add_fired(rule, changes),
+                    }
+                }
+                Step::Rule { outcome: Outcome::Stopped { constraint, .. }, .. } => self.add(match constraint.test {
+                    Test::Equals(_) => "test: equals, does not hold",
+                    Test::OneOf(_) => "test: one of, does not hold",
+                    Test::NoneOf(_) => "test: none of, does not hold",
+                    Test::Present => "test: present, does not hold",
+                    Test::Absent => "test: absent, does not hold",
+                }),
+                Step::Rule { outcome: Outcome::OtherKey { .. }, .. } => self.add("closed: another key"),
+                Step::Rule { outcome: Outcome::NoChange, .. } => self.add("rule: no change"),
+                Step::Rule { rule, outcome: Outcome::Unfit { reason }, .. } => {
+                    let value = reason.starts_with("a value");
+                    self.add(if value { "closed: value does not fit" } else { "rule: without meaning" });
+                    let moves = |(key, of): &(String, Operation)| {
+                        key == HOST_SUB || *of == Operation::Replace(HOST_SUB.to_owned())
+                    };
+                    self.add_if("closed: host.sub does not fit", value && rule.operations.iter().any(moves));
+                }
+                Step::Exception { page, rule } => {
+                    exceptions += 1;
+                    self.add(if rule == "*" { "exception: all rules" } else { "exception: one rule" });
+                    let same = site.exceptions.iter().filter(|[of, _]| of == page).count();
+                    self.add_if("exception: two for a page", same > 1);
+                }
+                Step::Refused { invariant, .. } if invariant.starts_with("canonicalizing") => {
+                    self.add("refused: twice is not once");
+                }
+                Step::Refused { .. } => self.add("refused: foreign host"),
+                Step::Alias { .. } => self.add("look-up: another page than the seen member's"),
+                Step::Invalid { .. }
+                | Step::Normal { .. }
+                | Step::Site { .. }
+                | Step::Keys { .. }
+                | Step::Seen { .. }
+                | Step::Canonical { .. } => {}
+            }
+        }
+        self.add_if("exception: before and behind a mirror", exceptions > 1);
+    }
+
+    fn add_mirror(&mut self, site: &SiteRules, before: Option<&str>, after: Option<&str>) {
+        let below = |url: Option<&str>, source: &str| {
+            url.and_then(|url| url.strip_prefix(source)).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let sources = |url| site.rules.iter().filter_map(mirror_source).filter(|source| below(url, source)).count();
+        self.add("mirror: moves");
+        self.add_if("mirror: nested directories", sources(before) > 1);
+        self.add_if("mirror: twin below a mirrored directory", sources(after) > 0);
+    }
+
+    fn add_fired(&mut self, rule: &Rule, changes: &[Change]) {
+        for constraint in &rule.scope {
+            self.add(match constraint.test {
+                Test::Equals(_) => "test: equals, holds",
+                Test::OneOf(_) => "test: one of, holds",
+                Test::NoneOf(_) => "test: none of, holds",
+                Test::Present => "test: present, holds",
+                Test::Absent => "test: absent, holds",
+            });
+        }
+        if rule.closed {
+            self.add("closed: fires");
+            for (key, operation) in &rule.operations {
+                match operation {
+                    Operation::Replace(from) if from == HOST_SUB => {
+                        self.add("closed: labels of the host move to a key")
+                    }
+                    Operation::Replace(_) if key == HOST_SUB => self.add("closed: a value moves to the host"),
+                    Operation::Replace(from) if from != key => self.add("operation: replace by another key"),
+                    Operation::Replace(_) => self.add("operation: replace by the same key"),
+                    _ => self.add("operation: keep, closed"),
+                }
+            }
+            return;
+        }
+        for (key, operation) in &rule.operations {
+            let Some(Change { before, after, .. }) = changes.iter().find(|change| change.key == *key) else { continue };
+            self.add_if("operation: adds a key", before.is_none());
+            self.add(match operation {
+                Operation::Keep(_) => "operation: keep",
+                Operation::Ignore(Representative::LeftOut) => "operation: ignore, left out",
+                Operation::Ignore(Representative::WherePresent(_)) => "operation: ignore, where present",
+                Operation::Ignore(Representative::Everywhere(_)) if before.is_none() => {
+                    "operation: ignore, everywhere, absent before"
+                }
+                Operation::Ignore(Representative::Everywhere(_)) => "operation: ignore, everywhere",
+                Operation::Classes(_) if before.is_none() => "operation: classes, absent before",
+                Operation::Classes(_) if after.is_none() => "operation: classes, absent after",
+                Operation::Classes(_) => "operation: classes",
+                Operation::Apply(Function::DropWww) => "function: drop www",
+                Operation::Apply(Function::DecodeSubDelimiters) => "function: decode sub-delimiters",
+                Operation::Apply(Function::DecodeSlash) => "function: decode slash",
+                Operation::Apply(Function::PlusIsSpace) => "function: plus is space",
+                Operation::Apply(Function::DropEmpty) => "function: drop empty",
+                Operation::Apply(Function::LowerCase) => "function: lower case",
+                Operation::Replace(_) => "operation: replace, not closed",
+            });
+        }
+    }
+
+    fn add_pages(&mut self, site: &SiteRules, normal: &NormalUrl, pair: &Pair<'_>) {
+        let is_seen = site.seen.iter().any(|seen| seen == normal.as_str());
+        let own = matches!(pair.steps.first(), Some(Step::Seen { .. }));
+        self.add_if("seen: its own canonical URL", is_seen && own);
+        self.add_if("seen: not its own canonical URL", is_seen && !own);
+        self.add_if("seen: by what the rules make of a URL", !own && pair.outcome.looked_up);
+    }
+
+    fn add_url(&mut self, url: &[u8], normal: &NormalUrl, site: &SiteRules) {
+        let (text, pairs) = (normal.as_str(), Pairs::cut(normal, site.cut(), &site.tokens.query_order));
+        let has = |key: &str| Key::parse(key).is_some_and(|key| pairs.get(&key).is_some());
+        let raw = |bytes: &[u8]| memchr::memmem::find(url, bytes).is_some();
+        let split = normal.split();
+        let query = split.query.map(|(start, end)| &text[start as usize..end as usize]);
+        let parameters = query.map_or(0, |query| query.split('&').count());
+        for (kind, is) in [
+            ("URL: query", query.is_some_and(|query| !query.is_empty())),
+            ("URL: lone ?", has("empty query")),
+            ("URL: ; in the query", query.is_some_and(|query| query.contains(';'))),
+            ("URL: key without =", query.is_some_and(|query| query.split('&').any(|p| !p.contains('=')))),
+            ("URL: empty value", query.is_some_and(|query| query.split('&').any(|p| p.ends_with('=')))),
+            ("URL: path parameter", pairs.keys().any(|key| matches!(key, Key::Param(_)))),
+            ("URL: repeated key", pairs.keys().filter(|key| matches!(key, Key::Query(_))).count() < parameters),
+            ("URL: unusual order", has("order")),
+            ("URL: doubled slash", has("double slash")),
+            ("URL: trailing slash", has("trailing slash")),
+            ("URL: index file", has("index")),
+            ("URL: extension", has("ext")),
+            ("URL: more than 64 parameters in one", has("whole query")),
+            ("URL: 24 segments", has("path23")),
+            ("URL: number in a segment", pairs.keys().any(|key| key.to_string().ends_with(".number"))),
+            ("URL: group of a segment", pairs.keys().any(|key| key.to_string().ends_with(".group"))),
+            ("URL: escape", text.contains('%')),
+            ("URL: %2F", text.contains("%2F")),
+            ("URL: escape in lower case", raw(b"%2f") || raw(b"%7e")),
+            ("URL: malformed escape", raw(b"%zz") || raw(b"%4%") || url.ends_with(b"%")),
+            ("URL: capital", text.bytes().any(|b| b.is_ascii_uppercase())),
+            ("URL: +", text.contains('+')),
+            ("URL: space", raw(b" ")),
+            ("URL: byte above 0x7F", !url.is_ascii()),
+            ("URL: port", text[split.host.1 as usize..split.authority.1 as usize].starts_with(':')),
+            ("URL: user", split.authority.0 != split.host.0),
+            ("URL: IPv6 address", normal.host().starts_with(b"[")),
+            ("URL: 64 KiB", url.len() >= 1 << 16),
+            ("URL: not in normal form", url != normal.as_bytes()),
+        ] {
+            self.add_if(kind, is);
+        }
+        let fragment = split.fragment.map(|(start, end)| &text.as_bytes()[start as usize..end as usize]);
+        self.add_if("URL: route", fragment.is_some_and(is_route));
+        self.add_if("URL: fragment", fragment.is_some_and(|fragment| !is_route(fragment)));
+    }
+
+    /// Counts the pairs of which the interpreter makes something else with other rules.
+    fn add_other<'p, 'r: 'p>(
+        &mut self,
+        kind: &'static str,
+        other: &SiteRules,
+        reference: &Reference<'_>,
+        index: u32,
+        pairs: impl Iterator<Item = &'p Pair<'r>>,
+    ) {
+        let interpreter = Interpreter::new(other);
+        for pair in pairs {
+            let Some(normal) = &pair.normal else { continue };
+            let made = interpreter.canonicalize(normal, |host| reference.owns(index, host));
+            let fired = made.fired.iter().copied().eq(pair.outcome.fired.iter().copied().map(usize::from));
+            if made.url == pair.outcome.url && fired && made.looked_up == pair.outcome.looked_up {
+                continue;
+            }
+            self.add(kind);
+            if kind == "range: misses" {
+                // The values of the keys of ranges: what missed them.
+                let pairs = Pairs::cut(normal, other.cut(), &[]);
+                let values = other.local.iter().map(|local| Key::parse(&local.key).and_then(|key| pairs.get(&key)));
+                self.add(match values.flatten().last() {
+                    Some(value) if number(value).is_some() => "range: a number outside",
+                    Some(_) => "range: no number",
+                    None => "range: no value",
+                });
+            }
+        }
+    }
+}
+
+/// Rules that differ from those of a site in one setting or one list, by the kind that they count.
+fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
+    let mut all = Vec::new();
+    let mut other = |kind, is: bool, change: &dyn Fn(&mut SiteRules)| {
+        if is {
+            let mut rules = site.clone();
+            change(&mut rules);
+            all.push((kind, rules));
+        }
+    };
+    for (kind, delimiter) in [
+        ("tokens: delimiter :", ':'),
+        ("tokens: delimiter ,", ','),
+        ("tokens: delimiter =", '='),
+        ("tokens: delimiter !", '!'),
+    ] {
+        other(kind, site.tokens.delimiters.contains(delimiter), &|rules| {
+            rules.tokens.delimiters.retain(|of| of != delimiter);
+        });
+    }
+    other("tokens: semicolons", site.tokens.semicolons, &|rules| rules.tokens.semicolons = false);
+    other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());
+    let fragments = |rules: &mut SiteRules| {
+        rules.tokens.fragments = match rules.tokens.fragments {
+            Some(Fragments::Keys { .. }) => Some(Fragments::LeftOut),
+            _ => Some(Fragments::Keys { clusters: 3 }),
+        };
+    };
+    let kind = match site.tokens.fragments {
+        None => "tokens: fragments, none",
+        Some(Fragments::LeftOut) => "tokens: fragments, left out",
+        Some(Fragments::Keys { .. }) => "tokens: fragments, keys",
+    };
+    other(kind, true, &fragments);
+    other("alias: hits", !site.aliases.is_empty(), &|rules| rules.aliases.clear());
+    let local = !site.local.is_empty();
+    let ranges = |rules: &mut SiteRules, to: Option<[u64; 2]>, is: &dyn Fn(Option<[u64; 2]>) -> bool| {
+        let spans = rules.local.iter_mut().flat_map(|local| &mut local.pages);
+        spans.filter(|span| is(span.range)).for_each(|span| span.range = to);
+    };
+    other("range: hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_some()));
+    other("range: any value hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_none()));
+    other("range: misses", local, &|rules| ranges(rules, None, &|range| range.is_some()));
+    other("range: an absent key hits", local, &|rules| rules.local.iter_mut().for_each(|local| local.absent = false));
+    other("seen: decides", !site.seen.is_empty(), &|rules| rules.seen = Vec::<String>::new().into());
+    all
+}
+
+/// Number of keys that the rules of a site name.
+fn keys(site: &SiteRules) -> usize {
+    let named = |rule: &Rule| {
+        let scope = rule.scope.iter().map(|constraint| constraint.key.clone());
+        scope.chain(rule.operations.iter().map(|(key, _)| key.clone())).collect::<Vec<_>>()
+    };
+    site.rules.iter().flat_map(named).collect::<BTreeSet<_>>().len()
+}

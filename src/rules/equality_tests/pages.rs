@@ -1,0 +1,136 @@
+//! Random pages of a site: seen members, exceptions, aliases and value ranges.
+
+use super::Random;
+use super::generate::Maker;
+use super::rules::mirror_source;
+use super::urls::Draft;
+use crate::rules::SiteRules;
+use crate::rules::interpreter::Interpreter;
+use crate::rules::spans::{Local, Span, number};
+use crate::url::{Key, NormalUrl, Pairs};
+
+/// URLs that a site names, a list for each field that names them, and URLs near its value ranges and
+/// mirrors.
+pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>> {
+    let first = |pairs: &[[String; 2]]| pairs.iter().map(|[url, _]| url.clone()).collect();
+    let mut near = Vec::new();
+    for local in &site.local {
+        let Some(key) = Key::parse(&local.key) else { continue };
+        for Span { like, range, .. } in &local.pages {
+            let Ok(url) = NormalUrl::new(like.as_bytes()) else { continue };
+            let [low, high] = range.unwrap_or([0, 9]);
+            let numbers = [low, high, high + 1, low.saturating_sub(1)].map(|number| Some(number.to_string()));
+            let others = [None, Some(random.pick(&["", "x", "007", "1000000000000000"]).to_string())];
+            // An absent key is in a range only where any value is.
+            let absent = vec![None; if range.is_none() { 4 } else { 0 }];
+            for value in numbers.into_iter().chain(others).chain(absent) {
+                let mut pairs = Pairs::cut(&url, site.cut(), &site.tokens.query_order);
+                pairs.set(key.clone(), value.map(String::into_bytes));
+                near.extend(String::from_utf8(pairs.compose()));
+            }
+        }
+    }
+    let mirrors = site.rules.iter().filter_map(mirror_source);
+    let below =
+        mirrors.map(|source| format!("{source}{}", random.pick(&["", "/", "/x", "/x/y?a=1", "/index.php", "x"])));
+    let below = below.collect();
+    let mut all =
+        vec![site.seen.iter().map(str::to_owned).collect(), first(&site.exceptions), first(&site.aliases), near, below];
+    all.retain(|list: &Vec<String>| !list.is_empty());
+    all
+}
+
+impl Maker<'_> {
+    /// The canonical URL of a draft by the rules of the site alone, and the rules that fired.
+    fn canonical(&mut self, rules: &Interpreter<'_>) -> Option<(String, Vec<usize>)> {
+        let mut draft = self.random.pick(&self.drafts).clone();
+        for _ in 0..*self.random.pick(&[0, 0, 1]) {
+            draft.edit(self.random, &self.words);
+        }
+        let normal = NormalUrl::new(draft.text().as_bytes()).ok()?;
+        match self.random.below(10) {
+            // The URL as it is; the rules may rewrite it.
+            0..=2 => Some((normal.as_str().to_owned(), Vec::new())),
+            // Possibly not in normal form.
+            3 if self.random.chance(20) => Some((draft.text(), Vec::new())),
+            _ => {
+                let made = rules.canonicalize(&normal, |_| true);
+                Some((String::from_utf8(made.url).ok()?, made.fired))
+            }
+        }
+    }
+
+    /// Seen members, exceptions, aliases and value ranges.
+    pub(super) fn pages(&mut self, site: &mut SiteRules) {
+        let rules = SiteRules { seen: Vec::<String>::new().into(), ..site.clone() };
+        let rules = Interpreter::new(&rules);
+        let mut seen: Vec<String> = Vec::new();
+        if self.random.chance(85) {
+            seen.extend((0..1 + self.random.below(10)).filter_map(|_| self.canonical(&rules)).map(|made| made.0));
+        }
+        seen.sort();
+        seen.dedup();
+        if self.random.chance(50) {
+            for _ in 0..1 + self.random.below(4) {
+                let Some((page, fired)) = self.canonical(&rules) else { continue };
+                let any = site.rules.get(self.random.below(site.rules.len() + 1)).map(|rule| rule.id.clone());
+                let fired = fired.first().map(|&at| site.rules[at].id.clone());
+                let rule = match self.random.below(4) {
+                    0 => "*".to_owned(),
+                    1 => any.unwrap_or_else(|| "0".repeat(16)),
+                    _ => fired.or(any).unwrap_or_else(|| "*".to_owned()),
+                };
+                site.exceptions.push([page.clone(), rule]);
+                if self.random.chance(20) {
+                    site.exceptions.push([page, "*".to_owned()]);
+                }
+            }
+            site.exceptions.sort();
+        }
+        for _ in 0..self.random.below(4) {
+            let to = if seen.is_empty() { continue } else { self.random.pick(&seen).clone() };
+            let Some((from, _)) = self.canonical(&rules) else { continue };
+            site.aliases.push([from, to]);
+        }
+        site.aliases.sort();
+        if !seen.is_empty() && self.random.chance(50) {
+            for _ in 0..*self.random.pick(&[1, 1, 2]) {
+                self.local(site, &seen, &rules);
+            }
+        }
+        site.seen = seen.into();
+    }
+
+    /// Adds value ranges of one more key.
+    fn local(&mut self, site: &mut SiteRules, seen: &[String], rules: &Interpreter<'_>) {
+        let is_number = |values: &Vec<String>| values.iter().any(|value| number(value.as_bytes()).is_some());
+        let named = self.values.iter().filter(|(key, values)| is_number(values) && *key != "depth");
+        let named: Vec<String> = named.map(|(key, _)| key.clone()).collect();
+        let optional = |key: &String| key.starts_with("query ") || key.starts_with("param ");
+        let queries: Vec<String> = named.iter().filter(|key| optional(key)).cloned().collect();
+        let named = if queries.is_empty() || self.random.chance(30) { named } else { queries };
+        let other = self.pair().0;
+        let key = if named.is_empty() || self.random.chance(15) { other } else { self.random.pick(&named).clone() };
+        if site.local.iter().any(|local| local.key == key) {
+            return;
+        }
+        let (mut pages, any) = (Vec::new(), self.random.chance(40));
+        let having = self.drafts.iter().zip(&self.pairs).filter(|(_, pairs)| pairs.iter().any(|pair| pair.0 == key));
+        let having: Vec<Draft> = having.map(|(draft, _)| draft.clone()).collect();
+        for draft in having.iter().take(4) {
+            let Ok(normal) = NormalUrl::new(draft.text().as_bytes()) else { continue };
+            let made = rules.canonicalize(&normal, |_| true).url;
+            let Ok(like) = String::from_utf8(made) else { continue };
+            for _ in 0..1 + self.random.below(3) {
+                let low = self.random.below(25) as u64;
+                let high = low + *self.random.pick(&[0, 1, 3, 10, 1 << 50]);
+                let range = if any && self.random.chance(60) { None } else { Some([low, high]) };
+                pages.push(Span { like: like.clone(), range, page: self.random.pick(seen).clone() });
+            }
+        }
+        pages.sort();
+        if !pages.is_empty() {
+            site.local.push(Local { key, absent: self.random.chance(60), pages, ..Local::default() });
+        }
+    }
+}
