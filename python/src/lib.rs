@@ -19,7 +19,7 @@ use undust::io::rules::{OpenError, open_seen};
 use undust::model::hash64;
 use undust::model::shown::brief;
 use undust::rules::filter::SeenFilter;
-use undust::rules::{Batch, RuleSet as Rules, Scratch};
+use undust::rules::{Batch as Lanes, RuleSet as Rules, Scratch};
 
 create_exception!(undust, RulesError, PyException, "Rules that cannot be opened; the message says what to do.");
 
@@ -309,7 +309,7 @@ impl Part {
         // Nearly always all of it: canonical URLs are shorter.
         let (bytes, mut ends) = (urls.iter().map(|url| url.len()).sum(), Vec::with_capacity(urls.len()));
         let mut text = Vec::with_capacity(bytes);
-        Batch::default().apply(rules, urls.iter().map(|url| url.as_bytes()), |url, applied| {
+        Lanes::default().apply(rules, urls.iter().map(|url| url.as_bytes()), |url, applied| {
             if applied.url == url {
                 ends.push(None);
             } else {
