@@ -2,13 +2,15 @@
 //!
 //! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL:
 //!
-//! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`).
+//! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`). On a site without
+//!    rules and seen members it stays unless learning found that fragments are no keys.
 //! 2. A seen member that is its own canonical URL is canonical.
 //! 3. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. If the
 //!    result is the page of an exception, the rules act anew on the original pairs, without the rule of the exception.
+//!    Exceptions do not hold for mirror rules.
 //! 4. If the result lies in a mirrored directory, it moves to the twin, and step 3 repeats there, once.
 //! 5. The result is looked up, by all its pairs and then by value ranges. A seen member that is found is canonical, else
-//!    the URL that the pairs compose is.
+//!    the URL that the pairs compose, and where no rule fired the normal form.
 //! 6. Two invariants: canonicalizing the canonical URL gives it back, and its host belongs to the site. Where one does not
 //!    hold, the normal form is canonical.
 //!

@@ -227,7 +227,7 @@ impl RuleSet {
         self.claim(host).flatten()
     }
 
-    /// True for a host that the site claims, alone or beside another one.
+    /// True for a host that the site claims, and for one that several sites claim: those are not told apart.
     pub(super) fn owns(&self, site: u32, host: &[u8]) -> bool {
         self.claim(host).is_some_and(|claim| claim.is_none_or(|claim| claim == site))
     }
