@@ -73,11 +73,20 @@ fn of_two_runs_into_one_folder_one_is_refused() {
     run(learn("fine", fine)).done();
     run(learn("coarse", coarse)).done();
 
-    let mut first = quiet(learn("both", fine));
     let lock = folder.path("both").join(LOCK);
-    wait_for("the lock", || lock.exists() || first.try_wait().unwrap().is_some());
-    // In the middle of its work, while another runs from its begin to its end.
-    signal("STOP", first.id());
+    // In the middle of its work, while another runs from its begin to its end. On a busy machine a run may end before it
+    // is stopped: then another one is.
+    let first = loop {
+        let mut first = quiet(learn("both", fine));
+        wait_for("the lock", || lock.exists() || first.try_wait().unwrap().is_some());
+        signal("STOP", first.id());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        if lock.exists() {
+            break first;
+        }
+        signal("CONT", first.id());
+        Ran::of(first.wait_with_output().unwrap()).done();
+    };
     let second = run(learn("both", coarse));
     signal("CONT", first.id());
     let first = Ran::of(first.wait_with_output().unwrap());
