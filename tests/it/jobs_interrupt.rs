@@ -156,7 +156,8 @@ fn peers_of_an_interrupted_process_say_which_it_was() {
     let (zero, one) = (zero.end(11), one.end(5));
     assert_eq!((zero.code, one.code), (Some(3), Some(130)), "{zero:?} {one:?}");
     assert!(zero.err.contains("process 1 (127.0.0.1:") && zero.err.lines().count() == 1, "{}", zero.err);
-    assert!(one.err.contains("interrupted; removed ") && one.err.contains("--resume"), "{}", one.err);
+    // Whether there was a temporary file to remove depends on the moment.
+    assert!(one.err.contains("interrupted; ") && one.err.contains("--resume"), "{}", one.err);
     let left = cluster.names("");
     assert!(!left.iter().any(|name| name.starts_with("undust-")), "{left:?}");
     assert_eq!(cluster.names("out"), [".work"]);
