@@ -74,14 +74,15 @@ fn of_two_runs_into_one_folder_one_is_refused() {
     run(learn("coarse", coarse)).done();
 
     let lock = folder.path("both").join(LOCK);
-    // In the middle of its work, while another runs from its begin to its end. On a busy machine a run may end before it
-    // is stopped: then another one is.
+    // In the middle of its work, while another runs from its begin to its end. The file is there before it is locked, and
+    // signed after; on a busy machine a run may also end before it is stopped: then another one is.
+    let signed = || std::fs::read(&lock).is_ok_and(|text| text.ends_with(b"\n"));
     let first = loop {
         let mut first = quiet(learn("both", fine));
-        wait_for("the lock", || lock.exists() || first.try_wait().unwrap().is_some());
+        wait_for("the lock", || signed() || first.try_wait().unwrap().is_some());
         signal("STOP", first.id());
         std::thread::sleep(std::time::Duration::from_millis(50));
-        if lock.exists() {
+        if signed() {
             break first;
         }
         signal("CONT", first.id());
