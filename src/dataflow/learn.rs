@@ -167,7 +167,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                     match shared.deal.next(own, workers) {
                         Ok(Next::Site(site)) => {
                             let (training, cut) = site.training();
-                            bytes += training.bytes.len() + training.len() * 9 + 256;
+                            bytes += training.memory() + 256;
                             in_hand.set(in_hand.get() + 1);
                             session.give((training, cut));
                         }

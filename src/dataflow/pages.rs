@@ -11,6 +11,7 @@ use super::sample::Lots;
 use super::table::Table;
 use crate::model::{Record, hash64, hash128};
 use crate::rules::apply::Scratch;
+use crate::url::NormalUrl;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,6 +75,7 @@ pub struct Canonicalizer {
     table: Arc<Table>,
     finder: Finder,
     lots: Lots,
+    normal: NormalUrl,
     scratch: Scratch,
     key: Vec<u8>,
     known: HashMap<u64, (), foldhash::fast::FixedState>,
@@ -97,6 +99,7 @@ impl Canonicalizer {
             table,
             finder: Finder::new(locator),
             lots,
+            normal: NormalUrl::default(),
             scratch: Scratch::default(),
             key: Vec::new(),
             known: HashMap::default(),
@@ -124,15 +127,15 @@ impl Canonicalizer {
         if !self.table.counted[site as usize] {
             return None;
         }
-        self.scratch.normalize(record.url).ok()?;
+        self.normal.read(record.url).ok()?;
         self.records[site as usize] += 1;
         if let Some(aside) = self.aside.as_mut().filter(|_| self.table.aside[site as usize]) {
             aside.lay(site, record);
         }
 
-        let lot = self.lots.draw(self.scratch.normal(), record.cluster);
+        let lot = self.lots.draw(self.normal.as_bytes(), record.cluster);
         let trained = lot.candidate && self.table.cuts[site as usize].is_none_or(|cut| cut.admits(&lot));
-        let applied = self.table.rules.apply_normal(Some(site), &mut self.scratch);
+        let applied = self.table.rules.apply_normal(self.normal.by_ref(), Some(site), &mut self.scratch);
         let canonical = hash128(applied.url);
         self.key.clear();
         self.key.extend_from_slice(&site.to_le_bytes());

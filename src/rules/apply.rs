@@ -12,28 +12,13 @@ use super::applied::Applied;
 use super::lane::Lane;
 use super::origin_cache::OriginCache;
 use super::set::{CACHED, RuleSet};
-use crate::url;
+use crate::url::NormalRef;
 
 /// Buffers of one thread, reused from URL to URL: some kilobytes, a few times the longest URL, and the last origins.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     pub(super) lane: Lane,
     pub(super) origins: OriginCache,
-}
-
-impl Scratch {
-    /// Reads a URL, for [`RuleSet::apply_normal`]: its normal form.
-    ///
-    /// # Errors
-    /// As [`url::normalize`].
-    pub fn normalize(&mut self, url: &[u8]) -> Result<(), url::Invalid> {
-        self.lane.read(url, None)
-    }
-
-    /// The URL in normal form, after [`normalize`](Self::normalize).
-    pub fn normal(&self) -> &[u8] {
-        &self.lane.buffers.cells.text
-    }
 }
 
 impl RuleSet {
@@ -60,11 +45,11 @@ impl RuleSet {
         self.applied(lane)
     }
 
-    /// As [`apply`](Self::apply) for the URL that [`Scratch::normalize`] read. Rules fire on a seen member that is its own
-    /// canonical URL, too, before it is looked up.
-    pub fn apply_normal<'s>(&'s self, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
+    /// As [`apply`](Self::apply) for a URL in normal form, on the site of this index; without a site nothing is changed.
+    /// Rules fire on a seen member that is its own canonical URL, too, before it is looked up.
+    pub fn apply_normal<'s>(&'s self, url: NormalRef<'_>, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
-        lane.site = site;
+        lane.load(url, site);
         match lane.compiled(self) {
             Some(site) => {
                 lane.leave_out_fragment(site);

@@ -5,7 +5,7 @@ use super::applied::Outcome;
 use super::compiled::{Buffers, CompiledSite};
 use super::origin_cache::{Hit, OriginCache};
 use super::set::{Compiled, RuleSet, host_of};
-use crate::url::{self, Split};
+use crate::url::{self, NormalRef, Split};
 
 /// One URL, and what its stages found out.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +36,26 @@ impl Lane {
 
     /// Reads a URL: its normal form, and nothing of its site. `hit` is what is known of its origin.
     #[inline(always)]
-    pub(super) fn read(&mut self, url: &[u8], hit: Option<Hit>) -> Result<(), url::Invalid> {
-        self.buffers.fired.clear();
-        (self.site, self.member, self.outcome, self.finished, self.hit) = (None, None, Outcome::Made, false, hit);
+    fn read(&mut self, url: &[u8], hit: Option<Hit>) -> Result<(), url::Invalid> {
+        self.clear(None, hit);
         url::normalize_behind(hit.map(|hit| hit.origin), url, &mut self.buffers.cells.text, &mut self.split)?;
         self.buffers.length = self.buffers.cells.text.len();
         Ok(())
+    }
+
+    /// Takes a URL in normal form, of this site.
+    pub(super) fn load(&mut self, url: NormalRef<'_>, site: Option<u32>) {
+        self.clear(site, None);
+        self.split = *url.split();
+        self.buffers.cells.text.clear();
+        self.buffers.cells.text.extend_from_slice(url.as_bytes());
+        self.buffers.length = url.as_bytes().len();
+    }
+
+    #[inline(always)]
+    fn clear(&mut self, site: Option<u32>, hit: Option<Hit>) {
+        self.buffers.fired.clear();
+        (self.site, self.member, self.outcome, self.finished, self.hit) = (site, None, Outcome::Made, false, hit);
     }
 
     /// Loads the template of the site, so that its cache misses overlap.

@@ -12,7 +12,7 @@
 use super::Training;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
-use crate::url::{Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
+use crate::url::{Cells, Cut, Fixed, Key, KeyRef, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -89,8 +89,8 @@ impl Columns {
             if label == u32::MAX {
                 continue;
             }
-            let Ok(split) = normalize(training.url(row), &mut cells.text) else { continue };
-            cells.cut(&split, cut);
+            let Some(url) = training.normal(row) else { continue };
+            url.cut(cut, &mut cells);
             set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
             builder.row(&cells, label, row as u32);
         }
@@ -104,8 +104,8 @@ impl Columns {
     fn learn_order(&mut self, training: &Training, cut: Cut, cells: &mut Cells) {
         let mut places: HashMap<u64, (String, u64, u64), FixedState> = HashMap::default();
         for row in 0..training.len().min(ORDER_SAMPLE) {
-            let Ok(split) = normalize(training.url(row), &mut cells.text) else { continue };
-            cells.cut(&split, cut);
+            let Some(url) = training.normal(row) else { continue };
+            url.cut(cut, cells);
             if cells.list.len() < cells.query_from + 2 {
                 continue;
             }

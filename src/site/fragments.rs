@@ -7,19 +7,19 @@
 use super::Training;
 use crate::model::hash64;
 use crate::rules::Fragments;
-use crate::url::{is_route, normalize};
+use crate::url::is_route;
 use foldhash::fast::FixedState;
 use std::collections::HashSet;
 
 /// What the labelled records of a site say of its fragments; `None` where they have none but routes (`#!`, `#/`), which
 /// are keys on every site. `least` is the number of clusters from which on fragments are keys.
 pub fn decide(training: &Training, least: u32) -> Option<Fragments> {
-    let mut normal = Vec::new();
     // Hashes of the URL up to the fragment, and of the fragment; 0 for none.
-    let mut parts = |row: usize| {
-        let split = normalize(training.url(row), &mut normal).ok()?;
-        let (start, end) = split.fragment.map_or((normal.len() + 1, normal.len()), |(a, b)| (a as usize, b as usize));
-        let fragment = split.fragment.map(|_| &normal[start..end]);
+    let parts = |row: usize| {
+        let url = training.normal(row)?;
+        let (normal, place) = (url.as_bytes(), url.split().fragment);
+        let (start, end) = place.map_or((normal.len() + 1, normal.len()), |(a, b)| (a as usize, b as usize));
+        let fragment = place.map(|_| &normal[start..end]);
         (!fragment.is_some_and(is_route)).then(|| (hash64(&normal[..start - 1]), fragment.map_or(0, hash64)))
     };
     let labelled = || (0..training.len()).filter(|&row| training.clusters[row] != u32::MAX);

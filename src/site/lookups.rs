@@ -10,7 +10,6 @@
 use super::mirrors::Reduced;
 use super::{Training, spans};
 use crate::rules::{RuleSet, Scratch, SiteRules, Urls};
-use crate::url::{is_route, normalize};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -35,15 +34,12 @@ pub struct Identity {
 /// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups).
 pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> (u64, u64) {
     let noisy = too_noisy(&identities, training);
-    let (mut normal, cut) = (Vec::new(), rules.cut());
+    let cut = rules.cut();
     for identity in &mut identities {
         // A member in normal form, without a fragment that is no key: who fetches one fetches the other.
-        let mut own_form = |row: u32| {
-            let url = training.url(row as usize);
-            let split = normalize(url, &mut normal).ok().filter(|_| normal == url)?;
-            let key = |(start, end): (u32, u32)| cut.fragments || is_route(&url[start as usize..end as usize]);
-            let end = split.fragment.filter(|&fragment| !key(fragment)).map_or(url.len(), |(at, _)| at as usize - 1);
-            Some(&url[..end])
+        let own_form = |row: u32| {
+            let normal = training.normal(row as usize)?;
+            (normal.as_bytes() == training.url(row as usize)).then(|| normal.without_fragment(cut))
         };
         identity.canonical = identity
             .rows
@@ -51,7 +47,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
             .copied()
             .filter(|&r| training.clusters[r as usize] == identity.majority)
             .filter(|&r| !training.elsewhere[r as usize])
-            .filter_map(&mut own_form)
+            .filter_map(own_form)
             .min_by_key(|url| (url.len(), *url))
             .map(<[u8]>::to_vec);
     }
@@ -121,8 +117,8 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
         let mut fired: Vec<u16> = Vec::new();
         for &row in &identity.rows {
             // Rules fire on seen members, too: those that joined them are what is looked for.
-            if scratch.normalize(training.url(row as usize)).is_ok() {
-                fired.extend(plain.apply_normal(Some(0), &mut scratch).fired.iter());
+            if let Some(url) = training.normal(row as usize) {
+                fired.extend(plain.apply_normal(url, Some(0), &mut scratch).fired.iter());
             }
         }
         fired.sort_unstable();
@@ -137,9 +133,9 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
             let mut parts: Vec<(u64, u32)> = identity
                 .rows
                 .iter()
-                .map(|&row| {
-                    let applied = set.apply(training.url(row as usize), Some(0), &mut scratch);
-                    (crate::model::hash64(applied.url), training.clusters[row as usize])
+                .filter_map(|&row| {
+                    let applied = set.apply_normal(training.normal(row as usize)?, Some(0), &mut scratch);
+                    Some((crate::model::hash64(applied.url), training.clusters[row as usize]))
                 })
                 .collect();
             parts.sort_unstable();
@@ -180,10 +176,8 @@ pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
         if training.clusters[row] == u32::MAX {
             continue;
         }
-        let applied = set.apply(training.url(row), Some(0), &mut scratch);
-        if applied.invalid {
-            continue;
-        }
+        let Some(url) = training.normal(row) else { continue };
+        let applied = set.apply_normal(url, Some(0), &mut scratch);
         let at = *index.entry(crate::model::hash64(applied.url)).or_insert_with(|| {
             out.push(Identity {
                 composed: applied.url.to_vec(),

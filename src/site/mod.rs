@@ -27,10 +27,11 @@ pub mod tree;
 use crate::rules::Tokens;
 use crate::rules::types::SiteRules;
 pub use crate::rules::{Method, Params, Stage, Without};
+use crate::url::{NormalRef, NormalUrls};
 use columns::Columns;
 use covering::Covering;
 use foldhash::fast::FixedState;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,7 @@ pub struct Training {
     pub elsewhere: Vec<bool>,
     /// URLs that came with two labels: the larger cluster won, ties by label bytes.
     pub conflicts: u64,
+    normal: NormalUrls,
 }
 
 impl Training {
@@ -99,6 +101,7 @@ impl Training {
             let size = |r: &Row| sizes[r.2 as usize];
             let label = labelled.max_by(|a, b| size(a).cmp(&size(b)).then_with(|| b.1.cmp(&a.1)));
             out.bytes.extend_from_slice(rows[group[0] as usize].0);
+            out.normal.push(rows[group[0] as usize].0);
             out.ends.push(out.bytes.len() as u32);
             out.clusters.push(label.map_or(u32::MAX, |r| {
                 let id = &mut dense[r.2 as usize];
@@ -119,6 +122,7 @@ impl Training {
         let mut dense: std::collections::HashMap<u32, u32, FixedState> = Default::default();
         for row in (0..self.len()).filter(|&row| keeps(row)) {
             out.bytes.extend_from_slice(self.url(row));
+            out.normal.push_from(&self.normal, row);
             out.ends.push(out.bytes.len() as u32);
             let next = dense.len() as u32;
             out.clusters.push(match self.clusters[row] {
@@ -144,6 +148,16 @@ impl Training {
     pub fn url(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.bytes[start..self.ends[row] as usize]
+    }
+
+    /// Normal form of the URL of a row; `None` where it is invalid.
+    pub fn normal(&self, row: usize) -> Option<NormalRef<'_>> {
+        self.normal.get(row)
+    }
+
+    /// Bytes of memory that it takes, without spare room.
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + self.len() * 9 + self.normal.memory()
     }
 }
 
@@ -211,7 +225,7 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared
     covering.without = without;
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
-    let mut rules = SiteRules {
+    let rules = SiteRules {
         site: training.site.clone(),
         hosts: hosts(&training),
         tokens: covering.columns.tokens.clone(),
@@ -224,7 +238,6 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared
     if without.has(Stage::Forms) {
         forms.candidates.clear();
     }
-    rules.hosts.dedup();
     let count = |n: usize| n as u64;
     counts.extend([
         ("tree nodes".to_owned(), count(tree.nodes.len())),
@@ -239,18 +252,8 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared
 
 /// The hosts of a training set, sorted.
 fn hosts(training: &Training) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut seen: std::collections::HashSet<u64, FixedState> = Default::default();
-    let mut text = Vec::new();
-    for row in 0..training.len() {
-        let Ok(split) = crate::url::normalize(training.url(row), &mut text) else { continue };
-        let host = &text[split.host.0 as usize..split.host.1 as usize];
-        if seen.insert(crate::model::hash64(host)) {
-            out.push(String::from_utf8_lossy(host).into_owned());
-        }
-    }
-    out.sort_unstable();
-    out
+    let hosts: BTreeSet<&[u8]> = (0..training.len()).filter_map(|row| Some(training.normal(row)?.host())).collect();
+    hosts.into_iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect()
 }
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).

@@ -9,7 +9,7 @@
 use super::{Outcome, Training, Without, learn_cut};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
-use crate::url::{DELIMITERS, normalize};
+use crate::url::DELIMITERS;
 
 /// Rows of the clusters that the choice is made on, about.
 const SAMPLE: usize = 5_000;
@@ -74,7 +74,6 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<char> 
     let mut semicolons = 0;
     let mut seen = [0usize; DELIMITERS.len()];
     let mut total = 0;
-    let mut text = Vec::new();
     for row in (0..training.len()).filter(|&row| sample(row)) {
         total += 1;
         let url = training.url(row);
@@ -83,7 +82,8 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<char> 
         {
             continue;
         }
-        let Ok(split) = normalize(url, &mut text) else { continue };
+        let Some(normal) = training.normal(row) else { continue };
+        let (text, split) = (normal.as_bytes(), normal.split());
         let path = &text[split.path.0 as usize..split.path.1 as usize];
         for (count, delimiter) in seen.iter_mut().zip(DELIMITERS) {
             let cuts = |w: &[u8]| w[1] == delimiter && w[0].is_ascii_alphanumeric() && w[2].is_ascii_alphanumeric();
@@ -106,7 +106,8 @@ fn judge(outcome: &Outcome, records: &Training) -> (u64, u64) {
     let set = RuleSet::new(vec![outcome.rules.clone()]);
     let mut scratch = Scratch::default();
     let mut pages: Vec<(u64, u32)> = (0..records.len())
-        .map(|row| (hash64(set.apply(records.url(row), Some(0), &mut scratch).url), records.clusters[row]))
+        .filter_map(|row| Some((records.normal(row)?, records.clusters[row])))
+        .map(|(url, cluster)| (hash64(set.apply_normal(url, Some(0), &mut scratch).url), cluster))
         .collect();
     pages.sort_unstable();
     let (mut good, mut bad) = (0, 0);

@@ -19,7 +19,7 @@ pub use cells::{Cell, Cells, Cut};
 pub use characters::{CAPITAL, LETTERS, PERCENT, PLUS, letters};
 pub use compose::{compose, is_usual_order, set_order, write_order};
 pub use keys::{Fixed, Key, KeyKind, KeyRef, Part};
-pub use normal::NormalUrl;
+pub use normal::{NormalRef, NormalUrl, NormalUrls};
 pub(crate) use origin::{Origin, origin};
 pub use pairs::Pairs;
 pub use safe::{Invalid, Split, is_route, normalize};

@@ -1,7 +1,7 @@
 //! URLs that are known to be in normal form.
 
-use super::Cut;
 use super::safe::{Invalid, Split, is_route, normalize};
+use super::{Cells, Cut};
 
 /// An http or https URL in normal form: the result of [`normalize`], with the places of its parts. Memory: its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,8 +16,22 @@ impl NormalUrl {
     /// # Errors
     /// [`Invalid`] where `url` is not an absolute http or https URL with a host.
     pub fn new(url: &[u8]) -> Result<NormalUrl, Invalid> {
-        let mut bytes = Vec::with_capacity(url.len());
-        normalize(url, &mut bytes).map(|split| NormalUrl { bytes, split })
+        let mut normal = NormalUrl { bytes: Vec::with_capacity(url.len()), ..NormalUrl::default() };
+        normal.read(url).map(|()| normal)
+    }
+
+    /// Replaces the URL by the normal form of `url`, in the same memory. After an error it is empty.
+    ///
+    /// # Errors
+    /// As [`NormalUrl::new`].
+    pub fn read(&mut self, url: &[u8]) -> Result<(), Invalid> {
+        self.split = normalize(url, &mut self.bytes).inspect_err(|_| self.bytes.clear())?;
+        Ok(())
+    }
+
+    /// The URL, borrowed.
+    pub fn by_ref(&self) -> NormalRef<'_> {
+        NormalRef { bytes: &self.bytes, split: &self.split }
     }
 
     /// Its bytes, all ASCII.
@@ -37,7 +51,7 @@ impl NormalUrl {
 
     /// The host, without user information and port.
     pub fn host(&self) -> &[u8] {
-        &self.bytes[self.split.host.0 as usize..self.split.host.1 as usize]
+        part(&self.bytes, self.split.host)
     }
 
     /// Without its fragment, where that is no key: [`Cut::fragments`] is off and it is no [route](is_route).
@@ -50,4 +64,89 @@ impl NormalUrl {
         }
         self
     }
+}
+
+/// A borrowed URL in normal form: a [`NormalUrl`], or one of [`NormalUrls`].
+#[derive(Clone, Copy, Debug)]
+pub struct NormalRef<'u> {
+    bytes: &'u [u8],
+    split: &'u Split,
+}
+
+impl<'u> NormalRef<'u> {
+    /// Its bytes, all ASCII.
+    pub fn as_bytes(self) -> &'u [u8] {
+        self.bytes
+    }
+
+    /// Where its parts stand.
+    pub fn split(self) -> &'u Split {
+        self.split
+    }
+
+    /// The host, without user information and port.
+    pub fn host(self) -> &'u [u8] {
+        part(self.bytes, self.split.host)
+    }
+
+    /// Tokenizes the URL into `cells`, whose former content goes.
+    pub fn cut(self, cut: Cut, cells: &mut Cells) {
+        cells.text.clear();
+        cells.text.extend_from_slice(self.bytes);
+        cells.cut(self.split, cut);
+    }
+
+    /// Its bytes without a fragment that is no key: [`Cut::fragments`] is off and it is no [route](is_route).
+    pub fn without_fragment(self, cut: Cut) -> &'u [u8] {
+        match self.split.fragment {
+            Some(at) if !cut.fragments && !is_route(part(self.bytes, at)) => &self.bytes[..at.0 as usize - 1],
+            _ => self.bytes,
+        }
+    }
+}
+
+/// Normal forms of a list of URLs, end to end, in its order. Memory: their bytes and some 150 bytes each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NormalUrls {
+    bytes: Vec<u8>,
+    /// End in `bytes` and parts of each URL; `None` for invalid ones, which have no bytes.
+    places: Vec<(u32, Option<Split>)>,
+    /// The normal form of the URL that is added.
+    scratch: Vec<u8>,
+}
+
+impl NormalUrls {
+    /// Adds the normal form of `url`, or a place without one where it is [`Invalid`].
+    pub fn push(&mut self, url: &[u8]) {
+        let split = normalize(url, &mut self.scratch).ok();
+        if split.is_some() {
+            self.bytes.extend_from_slice(&self.scratch);
+        }
+        self.places.push((self.bytes.len() as u32, split));
+    }
+
+    /// Adds what another list has at `at`.
+    pub fn push_from(&mut self, other: &NormalUrls, at: usize) {
+        let split = other.get(at).map(|url| {
+            self.bytes.extend_from_slice(url.bytes);
+            *url.split
+        });
+        self.places.push((self.bytes.len() as u32, split));
+    }
+
+    /// The normal form of the URL at `at`, `None` where it is invalid.
+    pub fn get(&self, at: usize) -> Option<NormalRef<'_>> {
+        let start = at.checked_sub(1).map_or(0, |before| self.places[before].0);
+        let (end, split) = &self.places[at];
+        Some(NormalRef { split: split.as_ref()?, bytes: part(&self.bytes, (start, *end)) })
+    }
+
+    /// Bytes of memory that it takes, without spare room.
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + self.places.len() * size_of::<(u32, Option<Split>)>()
+    }
+}
+
+fn part(bytes: &[u8], (start, end): (u32, u32)) -> &[u8] {
+    &bytes[start as usize..end as usize]
 }

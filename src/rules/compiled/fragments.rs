@@ -51,9 +51,9 @@ mod tests {
         let many = RuleSet::new(many.chain([site.clone()]).collect());
         Batch::default().apply(&many, [url].into_iter(), |_, applied| assert_eq!(applied.url, out.as_bytes()));
         let mut scratch = crate::rules::Scratch::default();
-        if scratch.normalize(url.as_bytes()).is_ok() {
-            let index = set.apply(url.as_bytes(), None, &mut crate::rules::Scratch::default()).site;
-            assert_eq!(set.apply_normal(index, &mut scratch).url, out.as_bytes(), "{url}");
+        if let Ok(normal) = crate::url::NormalUrl::new(url.as_bytes()) {
+            let index = set.apply(url.as_bytes(), None, &mut scratch).site;
+            assert_eq!(set.apply_normal(normal.by_ref(), index, &mut scratch).url, out.as_bytes(), "{url}");
         }
         let told = set.trace(url);
         assert!(!told.steps.iter().any(|step| matches!(step, crate::rules::explain::Step::Refused { .. })), "{url}");

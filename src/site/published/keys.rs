@@ -12,7 +12,6 @@
 use crate::rules::published::MAX_KEYS;
 use crate::rules::published::keys::{Key, KeyTable, Numbers, Place, parts};
 use crate::site::Training;
-use crate::url::Split;
 use std::collections::{BTreeSet, HashMap};
 
 /// The id of an absent key.
@@ -104,17 +103,16 @@ impl Columns {
         let mut rows: Vec<(u32, u32)> = Vec::new();
         let mut hosts = BTreeSet::new();
         let mut sizes: Vec<u32> = Vec::new();
-        let mut scratch = Vec::new();
         for row in 0..training.len() {
-            let Ok(split) = crate::url::normalize(training.url(row), &mut scratch) else { continue };
-            let host = host(&split, &scratch);
+            let Some(url) = training.normal(row) else { continue };
+            let host = url.host();
             if !hosts.contains(host) {
                 hosts.insert(host.to_vec());
             }
             let cluster = training.clusters[row];
             if cluster != u32::MAX {
                 rows.push((normal.ends.len() as u32, cluster));
-                normal.push(&scratch);
+                normal.push(url.as_bytes());
                 sizes.resize(sizes.len().max(cluster as usize + 1), 0);
                 sizes[cluster as usize] += 1;
             }
@@ -186,10 +184,6 @@ impl Columns {
         self.cluster_count = dense.len() as u32;
         self.values.iter_mut().for_each(|column| column.resize(self.clusters.len(), ABSENT));
     }
-}
-
-fn host<'u>(split: &Split, url: &'u [u8]) -> &'u [u8] {
-    &url[split.host.0 as usize..split.host.1 as usize]
 }
 
 /// The keys of the site: all but query keys of one row, the most frequent [`MAX_KEYS`] of them, sorted.
