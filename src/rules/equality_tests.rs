@@ -11,6 +11,7 @@
 mod compare;
 mod corpora;
 mod counts;
+mod exports;
 mod forms;
 mod generate;
 mod pages;

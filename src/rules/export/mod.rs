@@ -104,7 +104,14 @@ struct Site<'a, T> {
 }
 
 /// Writes the rules of `sites` (sorted by site, as a rule file is) for `target`. Pure; the same rules give the same text.
+///
+/// Keys and values are written as URLs in normal form have them, but for the table, which shows what the rule file has.
 pub fn export(sites: &[SiteRules], target: Target) -> Export {
+    if target == Target::Csv {
+        return csv::export(sites);
+    }
+    let sites: Vec<SiteRules> = sites.iter().cloned().map(SiteRules::into_ascii).collect();
+    let sites = &sites[..];
     match target {
         Target::Nutch => rewrites(sites, nutch::of, nutch::text),
         Target::Heritrix => rewrites(sites, nutch::of, heritrix::text),
@@ -112,7 +119,7 @@ pub fn export(sites: &[SiteRules], target: Target) -> Export {
         Target::Pywb => rewrites(sites, pywb::of, pywb::text),
         Target::ClearUrls => rewrites(sites, clearurls::of, clearurls::text),
         Target::YandexCleanParam => rewrites(sites, yandex::of, yandex::text),
-        Target::Csv => csv::export(sites),
+        Target::Csv => unreachable!("handled above"),
     }
 }
 
@@ -157,6 +164,14 @@ fn rewrites<'a, T>(
     }
     out.text = all(&written);
     out
+}
+
+/// The rewrites that Nutch, StormCrawler and Heritrix get for a rule that is alone on its site; none where it is left out.
+#[cfg(test)]
+pub(super) fn rewrites_alone(site: &SiteRules) -> Vec<Rewrite> {
+    let context = Context { site, hosts: site.hosts.iter().map(String::as_str).collect() };
+    let written = site.rules.iter().filter(|rule| context.refuses(rule).is_none());
+    written.flat_map(|rule| nutch::of(&context, rule).unwrap_or_default()).collect()
 }
 
 /// How many sites claim each host: what two claim, undust leaves alone.

@@ -48,7 +48,7 @@ impl Space {
         }
     }
 
-    /// What stands before the path, on these hosts.
+    /// What stands before the path, on these hosts, without user information and port.
     pub fn front_of(self, hosts: &[&str]) -> String {
         let hosts: Vec<String> = match self {
             Space::Url => hosts.iter().map(|host| literal(host)).collect(),
@@ -64,8 +64,8 @@ impl Space {
             _ => format!("(?:{})", hosts.join("|")),
         };
         match self {
-            Space::Url => format!(r"https?://(?:[^/?#]*@)?{hosts}(?::[0-9]+)?"),
-            Space::Surt => format!(r"{hosts}(?::[0-9]+)?\)"),
+            Space::Url => format!("https?://{hosts}(?=/)"),
+            Space::Surt => format!(r"{hosts}\)"),
         }
     }
 
@@ -171,8 +171,9 @@ pub fn scope(space: Space, scope: &[Constraint], delimiters: bool) -> Result<Str
         let key = Key::parse(&constraint.key).ok_or_else(|| no_constraint(constraint))?;
         query |= matches!(key, Key::Query(_));
         path |= key.as_path().is_some() || matches!(&key, Key::Fixed(f) if IN_PATH.contains(f));
-        if delimiters && key.as_path().is_some() {
-            return Err("path segments of this site are cut at delimiters".to_owned());
+        let is_cut = key.as_path().is_some() || matches!(&key, Key::Fixed(Fixed::EXTENSION));
+        if delimiters && is_cut {
+            return Err(super::rewrite::CUT.to_owned());
         }
         out.push_str(&one(space, &key, &constraint.test).ok_or_else(|| no_constraint(constraint))?);
     }
@@ -269,14 +270,19 @@ fn equals(space: Space, key: &Key, value: &str) -> Option<String> {
             Fixed::HOST => ahead(format!(r"{}\)", literal(&surt_host(value)))),
             Fixed::DEPTH => ahead(depth(space, value.parse().ok().filter(|n| *n < 22)?)),
             Fixed::TRAILING_SLASH if value == "/" => ahead(present(space, key)?),
-            Fixed::INDEX => ahead(format!("{front}(?:/+{SEG}+)*/+{text}{END}")),
-            Fixed::EXTENSION => ahead(format!("{}{SEG}+{text}{END}", last(space))),
+            Fixed::INDEX if !value.is_empty() => ahead(format!("{front}(?:/+{SEG}+)*/+{text}{END}")),
+            Fixed::EXTENSION if is_extension(value) => ahead(format!("{}{SEG}+{text}{END}", last(space))),
             fixed => match fixed.as_path()? {
                 (segment, Part::Head) => ahead(format!("{}{text}{}{SEG_END}", at(space, segment), behind_head(value)?)),
                 _ => None,
             },
         },
     }
+}
+
+/// True for a text that can be the extension of a path segment.
+pub fn is_extension(text: &str) -> bool {
+    text.strip_prefix('.').is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// From the front to the start of path segment `segment`, which is no directory index.

@@ -1,8 +1,8 @@
 //! Operations of an open rule as rewrites of the URL.
 
 use super::pattern::{
-    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, behind_head, parameter,
-    plain_path, scope, single,
+    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, behind_head,
+    is_extension, parameter, plain_path, scope, single,
 };
 use super::{Context, closed};
 use crate::rules::explain::operation_text;
@@ -55,6 +55,9 @@ impl Rewrite {
     }
 }
 
+/// Why rules on parts of a path segment are left out.
+pub(super) const CUT: &str = "path segments of this site are cut at delimiters";
+
 /// The rewrites of a rule over URLs.
 ///
 /// # Errors
@@ -79,7 +82,9 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
         space,
         hosts: &context.hosts,
         front: space.front_of(&context.hosts),
-        ahead: scope(space, &rule.scope, !tokens.delimiters.is_empty())?,
+        // A URL whose parameters are separated by semicolons gets other separators where a rule fires.
+        ahead: if tokens.semicolons { r"(?![^?#]*\?[^#]*;)" } else { "" }.to_owned()
+            + &scope(space, &rule.scope, !tokens.delimiters.is_empty())?,
         delimiters: !tokens.delimiters.is_empty(),
         semicolons: tokens.semicolons,
     };
@@ -88,10 +93,20 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
     if query && tokens.semicolons {
         return Err("parameters of this site are separated by semicolons too".to_owned());
     }
-    let mut out = Vec::new();
-    for (key, operation) in &rule.operations {
-        out.extend(writer.operation(key, operation)?);
+    let mut drafts = Vec::new();
+    // An index goes before the slash in front of it.
+    let (index, others): (Vec<_>, Vec<_>) = rule.operations.iter().partition(|(key, _)| key == "index");
+    for (key, operation) in index.into_iter().chain(others) {
+        drafts.extend(writer.operation(key, operation)?);
     }
+    // All steps of a rule act on the same URLs: the rule as a whole, or nothing of it.
+    let mut guards: Vec<&str> = drafts.iter().map(|draft| draft.guard.as_str()).collect();
+    guards.sort_unstable();
+    guards.dedup();
+    let front = format!("^{}{}", writer.ahead, guards.concat());
+    let rewrite =
+        |Draft { body, pieces, .. }: &Draft| Rewrite { pattern: format!("{front}{body}$"), pieces: pieces.clone() };
+    let out: Vec<Rewrite> = drafts.iter().map(rewrite).collect();
     // Look-aheads are asked again before each rewrite: what one changes, the scope must not ask.
     let asked =
         |key: &str| rule.scope.iter().any(|c| c.key == key && !(c.test == Test::Present && rule.operations.len() == 1));
@@ -121,13 +136,22 @@ struct Writer<'a> {
     semicolons: bool,
 }
 
+/// One step of a rule.
+#[derive(Clone)]
+struct Draft {
+    /// Look-aheads: the URLs that this step can express. No step makes one of them false.
+    guard: String,
+    body: String,
+    pieces: Vec<Piece>,
+}
+
 impl Writer<'_> {
-    /// `^`, the scope, `guard`, then `body`, to the end.
-    fn rewrite(&self, guard: &str, body: &str, pieces: Vec<Piece>) -> Rewrite {
-        Rewrite { pattern: format!("^{}{guard}{body}$", self.ahead), pieces }
+    /// A step that acts where `guard` holds and `body` matches the whole URL.
+    fn rewrite(&self, guard: &str, body: &str, pieces: Vec<Piece>) -> Draft {
+        Draft { guard: guard.to_owned(), body: body.to_owned(), pieces }
     }
 
-    fn operation(&self, key: &str, operation: &Operation) -> Result<Vec<Rewrite>, String> {
+    fn operation(&self, key: &str, operation: &Operation) -> Result<Vec<Draft>, String> {
         let refused = || format!("it does more than a pattern can: {}", operation_text(key, operation));
         let key = Key::parse(key).ok_or_else(refused)?;
         match &key {
@@ -137,7 +161,7 @@ impl Writer<'_> {
         }
     }
 
-    fn query(&self, name: &str, operation: &Operation) -> Option<Vec<Rewrite>> {
+    fn query(&self, name: &str, operation: &Operation) -> Option<Vec<Draft>> {
         debug_assert!(!self.semicolons, "refused before");
         let parameter = parameter(self.space, name)?;
         let bare = !name.ends_with('=');
@@ -176,7 +200,7 @@ impl Writer<'_> {
     }
 
     /// Takes away a parameter with a value that matches `value`, up to `times` times.
-    fn leave_out(&self, parameter: &str, value: &str, guard: &str, times: usize) -> Vec<Rewrite> {
+    fn leave_out(&self, parameter: &str, value: &str, guard: &str, times: usize) -> Vec<Draft> {
         let guard = format!("{FEW_PARAMETERS}{guard}");
         let front = &self.front;
         // One that others follow goes with the separator behind it, the last one with the separator before it.
@@ -196,13 +220,13 @@ impl Writer<'_> {
     }
 
     /// Gives a parameter that comes once another value.
-    fn set(&self, parameter: &str, value: &str, name: &str, to: &str) -> Rewrite {
+    fn set(&self, parameter: &str, value: &str, name: &str, to: &str) -> Draft {
         let guard = format!("{FEW_PARAMETERS}{}", single(parameter));
         let body = format!(r"({}[^?#]*\?(?:[^#]*&)?){parameter}{value}((?:&[^#]*)?(?:#{REST})?)", self.front);
         self.rewrite(&guard, &body, vec![Piece::Group(1), Piece::Text(format!("{name}{to}")), Piece::Group(2)])
     }
 
-    fn fixed(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Rewrite>, String>> {
+    fn fixed(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Draft>, String>> {
         use Representative::{Everywhere, LeftOut, WherePresent};
         let front = &self.front;
         let url = self.space == Space::Url;
@@ -257,7 +281,7 @@ impl Writer<'_> {
                 if hosts.is_empty() {
                     return Some(Ok(Vec::new()));
                 }
-                let rest = self.space.front_of(&hosts).replacen(r"https?://(?:[^/?#]*@)?", "", 1);
+                let rest = &self.space.front_of(&hosts)["https?://".len()..];
                 self.rewrite("", &format!(r"(https?://)www\.({rest}/{REST})"), both())
             }
             (Fixed::HOST, Operation::Apply(Function::DropWww)) => return Some(Ok(Vec::new())),
@@ -280,6 +304,7 @@ impl Writer<'_> {
                 // `/a.html/` is a key without an extension, and its key in SURT form that of `/a.html`.
                 return Some(Err("keys in SURT form have lost the slash that tells a page from a folder".to_owned()));
             }
+            (Fixed::EXTENSION, _) if self.delimiters => return Some(Err(CUT.to_owned())),
             (Fixed::INDEX, Operation::Ignore(LeftOut)) => {
                 self.rewrite(&path, &format!("({front}{segments}*/+){}{END}({tail})", *INDEX), both())
             }
@@ -289,12 +314,16 @@ impl Writer<'_> {
             }
             (Fixed::EXTENSION, Operation::Classes(pairs)) => {
                 let last = format!("(?!{}{END}){SEG}+?", *INDEX);
+                let pairs = unchained(pairs)?;
+                if pairs.iter().any(|(from, _)| !is_extension(from)) {
+                    return None;
+                }
                 let one = |(from, to): (&str, &str)| {
                     let from = self.space.literal(from);
                     let body = format!("({front}{segments}*/+{last}){from}{END}({tail})");
                     self.rewrite(&path, &body, vec![Piece::Group(1), Piece::Text(to.to_owned()), Piece::Group(2)])
                 };
-                return Some(Ok(unchained(pairs)?.into_iter().map(one).collect()));
+                return Some(Ok(pairs.into_iter().map(one).collect()));
             }
             (Fixed::DOUBLE_SLASH, Operation::Ignore(LeftOut)) if url => {
                 let runs = format!("(?!{}(?:[^?#]*?//+(?!/)){{{}}})", self.space.front(), REPEATS + 1);
@@ -307,7 +336,7 @@ impl Writer<'_> {
     }
 
     /// The whole authority of these hosts becomes another one.
-    fn host(&self, value: &str, hosts: &[&str]) -> Result<Vec<Rewrite>, String> {
+    fn host(&self, value: &str, hosts: &[&str]) -> Result<Vec<Draft>, String> {
         let domain = |host: &str| registrable_domain(host.as_bytes()).to_vec();
         let own = self.hosts.contains(&value) || self.hosts.iter().any(|host| domain(host) == domain(value));
         if !own {
@@ -329,10 +358,10 @@ impl Writer<'_> {
     }
 
     /// The head of a path segment becomes another one.
-    fn head(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Rewrite>, String>> {
+    fn head(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Draft>, String>> {
         let (segment, Part::Head) = key.as_path()? else { return None };
         if self.delimiters {
-            return Some(Err("path segments of this site are cut at delimiters".to_owned()));
+            return Some(Err(CUT.to_owned()));
         }
         let before = format!("({}(?:/+{SEG}+){{{segment}}}/+)(?!{}{END})", self.front, *INDEX);
         let guard = plain_path(self.space);
