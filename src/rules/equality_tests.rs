@@ -6,8 +6,10 @@
 //! [`RuleSet::canonicalize`], batches, and rule sets that were written and read again.
 //!
 //! `UNDUST_EQUALITY_PAIRS` sets the number of pairs, `UNDUST_EQUALITY_SEED` the seed. The same seed
-//! gives the same pairs on every machine. [`corpora`] holds the test on recorded URLs.
+//! gives the same pairs on every machine. [`corpora`] holds the test on recorded URLs, [`cases`] those
+//! on rule sets made by hand.
 
+mod cases;
 mod compare;
 mod corpora;
 mod counts;

@@ -37,7 +37,10 @@ mod tests {
 
     #[test]
     fn ids_come_back_as_they_were() {
-        for ids in [&["59ffc32d160110b6", "0000000000000000"][..], &["mine", "", "+9ffc32d160110b6"], &[]] {
+        // More rules than a byte counts.
+        let many: Vec<String> = (0..300).map(|n| format!("{n:016x}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for ids in [&["59ffc32d160110b6", "0000000000000000"][..], &["mine", "", "+9ffc32d160110b6"], &[], &many] {
             let rules = ids.iter().map(|id| Rule::of(id, Vec::new(), Vec::new())).collect();
             let names = Names::of(&SiteRules { site: "a.example".into(), rules, ..SiteRules::default() });
             assert_eq!(names.site(), "a.example");

@@ -285,4 +285,10 @@ mod tests {
     fn a_site_is_one_cache_line() {
         assert_eq!((size_of::<CacheLine>(), align_of::<CacheLine>()), (64, 64));
     }
+
+    #[test]
+    fn a_set_without_sites_is_empty() {
+        assert!(RuleSet::default().is_empty());
+        assert!(!RuleSet::new(vec![SiteRules::default()]).is_empty());
+    }
 }

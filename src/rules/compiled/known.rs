@@ -113,6 +113,8 @@ mod tests {
         let set = |to: &str| Operation::Ignore(Representative::WherePresent(to.to_owned()));
         let class = |from: &str, to: Option<&str>| Operation::Classes(vec![(Some(from.into()), to.map(str::to_owned))]);
         let out = || ("query a=", Operation::Ignore(Representative::LeftOut));
+        let form =
+            || [("depth", keep("1")), ("host", keep("a.example")), ("path0", keep("a")), ("scheme", keep("http"))];
         let mut sites = vec![
             site(&[], &[out()], false),
             site(&[], &[("query b=", out().1)], false),
@@ -136,6 +138,8 @@ mod tests {
             site(&[], &[("path0", Operation::Apply(Function::DropEmpty))], false),
             site(&[("host", Test::Present)], &[("path0", keep("a"))], true),
             site(&[("path1", Test::Present)], &[("path0", Operation::Replace("path1".into()))], true),
+            site(&[("host", Test::Present)], &form(), true),
+            site(&[("host", Test::Present)], &form(), false),
         ];
         sites.push(SiteRules { seen: vec!["http://a.example/"].into(), ..sites[0].clone() });
         sites.push(sites[0].clone());

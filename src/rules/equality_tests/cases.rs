@@ -1,0 +1,160 @@
+//! Rule sets made by hand, for mistakes that random rule sets show seldom or never.
+
+use super::SiteRules;
+use super::compare::{Applier, Forms, Input, check};
+use crate::rules::spans::{Local, Span};
+use crate::rules::{Constraint, Function, Operation, Representative, Rule, Test};
+
+fn left_out(key: &str) -> (String, Operation) {
+    (key.to_owned(), Operation::Ignore(Representative::LeftOut))
+}
+
+fn function(key: &str, function: Function) -> (String, Operation) {
+    (key.to_owned(), Operation::Apply(function))
+}
+
+fn classes(key: &str, pairs: &[(&str, &str)]) -> (String, Operation) {
+    let pairs = pairs.iter().map(|(from, to)| (Some((*from).to_owned()), Some((*to).to_owned())));
+    (key.to_owned(), Operation::Classes(pairs.collect()))
+}
+
+/// A site with one rule an operation.
+fn site(operations: Vec<(String, Operation)>) -> SiteRules {
+    let rule = |(number, operation)| Rule::of(&format!("{number:016x}"), Vec::new(), vec![operation]);
+    let hosts = ["a.example", "m.a.example", "www.a.example"].map(str::to_owned).into();
+    let rules = (0..).zip(operations).map(rule).collect();
+    SiteRules { site: "a.example".to_owned(), hosts, rules, ..SiteRules::default() }
+}
+
+/// Compares URLs, and what becomes of them with what is expected.
+fn equal(site: SiteRules, cases: &[(&str, &str)]) {
+    let inputs: Vec<Input> = cases.iter().map(|case| Input { url: case.0.into(), site: None }).collect();
+    let found = check(vec![site], &inputs, Forms::Files, &mut Applier::default(), |_, pairs| {
+        for (pair, (url, expected)) in pairs.iter().zip(cases) {
+            assert_eq!(String::from_utf8_lossy(&pair.outcome.url), *expected, "{url}");
+        }
+    });
+    assert!(found.is_ok(), "{found:?}");
+}
+
+#[test]
+fn a_path_that_lost_its_parameter_may_have_another_normal_form() {
+    let cases = [
+        ("http://a.example/x/y;v", "http://a.example/x/y"),
+        ("http://a.example/x/..;v", "http://a.example/x/..;v"),
+        ("http://a.example/x/.;v", "http://a.example/x/.;v"),
+    ];
+    equal(site(vec![left_out("param v")]), &cases);
+}
+
+#[test]
+fn of_two_classes_of_one_value_the_first_counts() {
+    let pairs = [("1", "3"), ("1", "2"), ("4", "5")];
+    let cases = [
+        ("http://a.example/?a=1", "http://a.example/?a=3"),
+        ("http://a.example/?a=4", "http://a.example/?a=5"),
+        ("http://a.example/?a=2", "http://a.example/?a=2"),
+    ];
+    equal(site(vec![classes("query a=", &pairs)]), &cases);
+}
+
+#[test]
+fn a_host_that_would_move_on_stays() {
+    let pairs = [("www.a.example", "a.example"), ("a.example", "m.a.example")];
+    let cases = [
+        ("http://www.a.example/", "http://www.a.example/"),
+        ("http://a.example/", "http://m.a.example/"),
+        ("http://m.a.example/", "http://m.a.example/"),
+    ];
+    equal(site(vec![classes("host", &pairs)]), &cases);
+}
+
+#[test]
+fn functions_act_on_a_host_that_a_rule_wrote() {
+    let host = Operation::Ignore(Representative::WherePresent("M.A.example".to_owned()));
+    let rules = vec![("host".to_owned(), host), function("host", Function::LowerCase)];
+    equal(site(rules), &[("http://www.a.example/", "http://m.a.example/")]);
+}
+
+#[test]
+fn names_that_repeat_are_part_of_the_value() {
+    let mut site = site(vec![function("query A=", Function::LowerCase), left_out("query a=")]);
+    let test = Test::OneOf(["X", "X&A=Y"].map(str::to_owned).into());
+    site.rules[0].scope = vec![Constraint { key: "query A=".to_owned(), test }];
+    let cases = [
+        ("http://a.example/?A=X", "http://a.example/?A=x"),
+        // In lower case the second name would be another key, and go.
+        ("http://a.example/?A=X&A=Y", "http://a.example/?A=X&A=Y"),
+    ];
+    equal(site, &cases);
+}
+
+#[test]
+fn a_slash_that_was_decoded_ends_a_segment() {
+    let cases = [
+        ("http://a.example/x%2Fy", "http://a.example/x/y"),
+        // Another segment would be there then, and be another one.
+        ("http://a.example/x%2Fb", "http://a.example/x%2Fb"),
+        ("http://a.example/x/b", "http://a.example/x/c"),
+    ];
+    equal(site(vec![classes("path1", &[("b", "c")]), function("path0", Function::DecodeSlash)]), &cases);
+}
+
+#[test]
+fn a_parameter_without_a_name_alone_is_an_empty_query() {
+    let cases = [
+        ("http://a.example/?b=1&sid=1", "http://a.example/?b=1"),
+        ("http://a.example/?&sid=1", "http://a.example/?&sid=1"),
+        ("http://a.example/?", "http://a.example/"),
+    ];
+    equal(site(vec![left_out("query sid="), left_out("empty query")]), &cases);
+}
+
+#[test]
+fn a_range_without_an_end_holds_numbers_alone() {
+    let [like, page] = ["http://a.example/?id=1", "http://a.example/page"].map(str::to_owned);
+    let span = Span { like, range: Some([5, u64::MAX]), page: page.clone() };
+    let local = Local { key: "query id=".to_owned(), pages: vec![span], ..Local::default() };
+    let site = SiteRules { seen: vec![page].into(), local: vec![local], ..site(Vec::new()) };
+    let cases = [
+        ("http://a.example/?id=4", "http://a.example/?id=4"),
+        ("http://a.example/?id=5", "http://a.example/page"),
+        ("http://a.example/?id=x", "http://a.example/?id=x"),
+        ("http://a.example/?id=", "http://a.example/?id="),
+    ];
+    equal(site, &cases);
+}
+
+#[test]
+fn rules_behind_the_first_64_remove_keys_and_move_hosts() {
+    let keys = |count: usize| (0..count).map(|n| left_out(&format!("query k{n}="))).collect::<Vec<_>>();
+    let cases = [
+        ("http://a.example/?b=2&k0=1&k63=1&k64=1&k65=1", "http://a.example/?b=2"),
+        ("http://a.example/?b=2&k64=1", "http://a.example/?b=2"),
+        ("http://a.example/?b=2&k65=1", "http://a.example/?b=2"),
+    ];
+    equal(site(keys(66)), &cases);
+    let host = ("host".to_owned(), Operation::Ignore(Representative::WherePresent("a.example".to_owned())));
+    let rules = [keys(64), vec![host]].concat();
+    equal(site(rules), &[("http://www.a.example/?b=2&k0=1&k63=1", "http://a.example/?b=2")]);
+}
+
+#[test]
+fn a_site_with_too_many_rules_and_values_for_rows_is_a_site_as_others() {
+    let (values, rules) = (8_400, 8_300);
+    let value = |n: u32| format!("v{n}v");
+    let values: Vec<String> = (0..values).map(value).collect();
+    let mut many = site((0..rules).map(|n| left_out(&format!("query k{}=", n % 50))).collect());
+    for (rule, n) in many.rules.iter_mut().zip(0..) {
+        let test = if n == 0 { Test::OneOf(values.clone()) } else { Test::Equals(value(n)) };
+        rule.scope = vec![Constraint { key: "path0".to_owned(), test }];
+    }
+    let cases = [
+        ("http://a.example/v0v?k0=1&k1=2", "http://a.example/v0v?k1=2"),
+        ("http://a.example/v51v?k0=1&k1=2", "http://a.example/v51v"),
+        ("http://a.example/v8299v?k0=1&k49=2", "http://a.example/v8299v"),
+        ("http://a.example/v8301v?k0=1&k1=2", "http://a.example/v8301v?k1=2"),
+        ("http://a.example/x?k0=1", "http://a.example/x?k0=1"),
+    ];
+    equal(many, &cases);
+}
