@@ -117,10 +117,8 @@ mod touch {
 
     /// Something that changes how the rest of the URL is cut.
     pub(super) const SHAPE: u8 = 1;
-    /// The trailing slash or the index was removed, or a trailing slash was added.
+    /// The trailing slash, the index or the doubled slashes were removed, or a trailing slash was added.
     pub(super) const SLASH: u8 = 2;
-    /// The doubled slashes were removed.
-    pub(super) const DOUBLED: u8 = 4;
     pub(super) const QUERY: u8 = 8;
     pub(super) const SCHEME: u8 = 16;
 
@@ -137,8 +135,7 @@ mod touch {
     pub(super) fn without(key: Fixed) -> u8 {
         match key {
             Fixed::FRAGMENT | Fixed::EMPTY_QUERY | Fixed::WHOLE_QUERY => 0,
-            Fixed::TRAILING_SLASH | Fixed::INDEX => SLASH,
-            Fixed::DOUBLE_SLASH => DOUBLED,
+            Fixed::TRAILING_SLASH | Fixed::INDEX | Fixed::DOUBLE_SLASH => SLASH,
             Fixed::ORDER => QUERY,
             _ => SHAPE,
         }

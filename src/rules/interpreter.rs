@@ -96,7 +96,9 @@ impl<'r> Interpreter<'r> {
         for local in rules.local.iter().filter(|_| !rules.seen.is_empty()) {
             let Some(key) = Key::parse(&local.key) else { continue };
             let mut spans: Vec<&Span> = local.pages.iter().filter(|span| site.is_own(&span.page)).collect();
-            spans.sort_by_key(|span| (span.range.unwrap_or([0, u64::MAX]), &span.page));
+            // A range of any value follows the largest one of numbers.
+            let numbers = |span: &Span| span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
+            spans.sort_by_key(|span| (numbers(span), &span.page));
             for span in spans {
                 let Ok(like) = NormalUrl::new(span.like.as_bytes()) else { continue };
                 let mut like = site.reduce(&like, &mut Vec::new()).pairs.identity();

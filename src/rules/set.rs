@@ -29,8 +29,6 @@ pub struct RuleSet {
     hosts: Table<Option<u32>>,
     /// Site of a registrable domain of those hosts.
     domains: Table<Option<u32>>,
-    /// Hosts that two sites claim.
-    refused_hosts: u64,
     /// Templates of the sites, while sites are added.
     sharing: Templates,
     /// Number of templates, when all are added.
@@ -160,7 +158,6 @@ impl RuleSet {
                 let claim = claims.entry(hash64(name)).or_insert(Some(index));
                 let refused = claim.is_some_and(|site| site != index);
                 *claim = claim.filter(|_| !refused);
-                self.refused_hosts += u64::from(refused && name == host);
             }
         }
         if let Compiled::Undust(compiled) = &mut compiled {
@@ -204,11 +201,6 @@ impl RuleSet {
     /// Index of the site of this label.
     pub fn site_index(&self, label: &str) -> Option<u32> {
         self.names.binary_search_by(|names| names.site().cmp(label)).ok().map(|i| i as u32)
-    }
-
-    /// Hosts that two site labels claim; their URLs get their normal form only.
-    pub fn refused_hosts(&self) -> u64 {
-        self.refused_hosts
     }
 
     /// True where all that the rules are made of is taken to be in the cache.

@@ -24,7 +24,7 @@ impl Template {
         if touched & touch::SCHEME != 0 && memchr::memchr(b':', cells.value(&cells.list[1])).is_some() {
             return false;
         }
-        if touched & (touch::SLASH | touch::DOUBLED) != 0 && !is_bare_path(cells) {
+        if touched & touch::SLASH != 0 && !is_bare_path(cells) {
             return false;
         }
         if !state.ran {

@@ -126,6 +126,16 @@ fn a_range_without_an_end_holds_numbers_alone() {
 }
 
 #[test]
+fn a_range_of_all_numbers_precedes_one_of_any_value() {
+    let [like, any, numbers] = ["?id=1", "any", "numbers"].map(|end| format!("http://a.example/{end}"));
+    let span = |range, page: &String| Span { like: like.clone(), range, page: page.clone() };
+    let pages = vec![span(None, &any), span(Some([0, u64::MAX]), &numbers)];
+    let local = Local { key: "query id=".to_owned(), pages, ..Local::default() };
+    let site = SiteRules { seen: vec![any.clone(), numbers.clone()].into(), local: vec![local], ..site(Vec::new()) };
+    equal(site, &[("http://a.example/?id=7", numbers.as_str()), ("http://a.example/?id=x", any.as_str())]);
+}
+
+#[test]
 fn rules_behind_the_first_64_remove_keys_and_move_hosts() {
     let keys = |count: usize| (0..count).map(|n| left_out(&format!("query k{n}="))).collect::<Vec<_>>();
     let cases = [
