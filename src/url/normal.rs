@@ -56,10 +56,7 @@ impl NormalUrl {
 
     /// Without its fragment, where that is no key: [`Cut::fragments`] is off and it is no [route](is_route).
     pub fn without_fragment(mut self, cut: Cut) -> NormalUrl {
-        if let Some((start, end)) = self.split.fragment
-            && !cut.fragments
-            && !is_route(&self.bytes[start as usize..end as usize])
-        {
+        if self.by_ref().without_fragment(cut).len() < self.bytes.len() {
             self.split.leave_out_fragment(&mut self.bytes);
         }
         self

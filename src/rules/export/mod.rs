@@ -107,19 +107,15 @@ struct Site<'a, T> {
 ///
 /// Keys and values are written as URLs in normal form have them, but for the table, which shows what the rule file has.
 pub fn export(sites: &[SiteRules], target: Target) -> Export {
-    if target == Target::Csv {
-        return csv::export(sites);
-    }
-    let sites: Vec<SiteRules> = sites.iter().cloned().map(SiteRules::into_ascii).collect();
-    let sites = &sites[..];
+    let ascii: Vec<SiteRules> = sites.iter().cloned().map(SiteRules::into_ascii).collect();
     match target {
-        Target::Nutch => rewrites(sites, nutch::of, nutch::text),
-        Target::Heritrix => rewrites(sites, nutch::of, heritrix::text),
-        Target::Nginx => rewrites(sites, nginx::of, nginx::text),
-        Target::Pywb => rewrites(sites, pywb::of, pywb::text),
-        Target::ClearUrls => rewrites(sites, clearurls::of, clearurls::text),
-        Target::YandexCleanParam => rewrites(sites, yandex::of, yandex::text),
-        Target::Csv => unreachable!("handled above"),
+        Target::Nutch => rewrites(&ascii, nutch::of, nutch::text),
+        Target::Heritrix => rewrites(&ascii, nutch::of, heritrix::text),
+        Target::Nginx => rewrites(&ascii, nginx::of, nginx::text),
+        Target::Pywb => rewrites(&ascii, pywb::of, pywb::text),
+        Target::ClearUrls => rewrites(&ascii, clearurls::of, clearurls::text),
+        Target::YandexCleanParam => rewrites(&ascii, yandex::of, yandex::text),
+        Target::Csv => csv::export(sites),
     }
 }
 
