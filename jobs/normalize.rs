@@ -42,8 +42,8 @@ pub struct NormalizeArgs {
     /// What is written for a URL.
     #[arg(long, value_enum, default_value_t)]
     output: Output,
-    /// Invents no URL: where the rules compose one that is not known to have been seen, the URL stays as it is, in safe
-    /// syntax. Known are the members that learning saw, and what seen.bin beside the rules holds (`undust rules seen`).
+    /// Invents no URL: where the rules compose one that seen.bin beside the rules does not hold (`undust rules seen`), the
+    /// URL stays as it is, in safe syntax.
     #[arg(long)]
     only_seen: bool,
     /// Writes to this file (by another name until it is complete) instead of standard output.
@@ -70,8 +70,8 @@ enum Output {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with url, canonical, site, rules (ids of those that fired; none for a canonical URL that was seen),
-    /// changed, invalid, seen (false for a URL that the rules composed and that neither learning nor seen.bin met).
+    /// An object with url, canonical, site, rules (ids of those that fired), changed, invalid, seen
+    /// (false for a URL that the rules composed and that seen.bin, where it is, does not hold).
     Jsonl,
 }
 
@@ -154,6 +154,13 @@ fn canonicalize(
     };
     let asked = args.only_seen || matches!(args.output, Output::Jsonl);
     let filter = if asked { args.rules.seen()? } else { None };
+    if args.only_seen && filter.is_none() {
+        let rules = args.rules.path().display();
+        return Err(Failure::usage(format!(
+            "--only-seen: no seen.bin beside the rules; `undust rules seen --rules {rules} CRAWL` makes it of the records of a \
+             crawl"
+        )));
+    }
     let options = LineOptions {
         format: args.output.into(),
         max_line: args.line_limit,

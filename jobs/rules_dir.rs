@@ -8,7 +8,7 @@ use undust::io::rules::{OpenedRules, RuleFile, open_seen, read_overrides};
 use undust::model::hash128;
 use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
-use undust::rules::file::Header;
+use undust::rules::file::{FORMAT, Header};
 use undust::rules::filter::SeenFilter;
 use undust::rules::overrides::Overrides;
 
@@ -98,7 +98,15 @@ impl RulesDir {
         Ok(Some(read_overrides(path)?))
     }
 
+    /// Whether the rules are too old to be applied; also warns of an older format.
     fn too_old(&self, header: &Header) -> Result<bool, Failure> {
+        if header.format.major < FORMAT.major {
+            say(format!(
+                "{}: rules of format {}: seen members are left out of account, and canonical URLs may differ; learn again",
+                self.rules.display(),
+                header.format.major
+            ));
+        }
         let Some(most) = self.max_age else { return Ok(false) };
         let Some(learned) = &header.learned else {
             return Err(Failure::usage(format!(

@@ -141,10 +141,10 @@ fn site_line(page: &mut Page, file: &RuleFile, site: &SiteRules, saved: Option<u
     let noun = if site.hosts.len() == 1 { "host" } else { "hosts" };
     let saved = saved.map_or(String::new(), |saved| format!("{saved} saved, "));
     let _ = write!(text, "{}: {saved}{} rules, {} {noun}", site.site, site.rules.len(), site.hosts.len());
-    let (seen, aliases) = (site.seen.len(), site.aliases.len());
-    let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
-    if seen + aliases + spans > 0 {
-        let _ = write!(text, ", {seen} seen members, {aliases} look-ups, {spans} spans");
+    let aliases = site.aliases.len();
+    let ranges: usize = site.local.iter().map(|local| local.pages.len()).sum();
+    if aliases + ranges > 0 {
+        let _ = write!(text, ", {aliases} look-ups, {ranges} value ranges");
     }
     if let Some(reason) = file.overrides.reason(&site.site, WHOLE_SITE) {
         let _ = write!(text, ", DISABLED: {reason}");

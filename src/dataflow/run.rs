@@ -12,7 +12,6 @@ use super::table::Table;
 use super::tally::SiteCounts;
 use super::types::{Batches, Epoch, LearnedSite, Plan, RunError, Shared, Source, SourceError};
 use super::verdict::{Reason, Verdict, judge, overwrite};
-use crate::rules::Urls;
 use crate::rules::types::{Rule, SiteRules};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
@@ -33,7 +32,7 @@ pub struct ProvenSite {
     pub counts: SiteCounts,
     /// Rules that the proof withdrew, in the order in which they went.
     pub withdrawn: Vec<Withdrawn>,
-    /// The proof withdrew the look-ups and seen members.
+    /// The proof withdrew the look-ups and value ranges.
     pub without_lookups: bool,
     /// The site fell back to stage 1.
     pub fell_back: bool,
@@ -68,9 +67,9 @@ impl ProvenSite {
     }
 
     fn withdraw_lookups(&mut self) {
-        self.without_lookups |= !self.rules.aliases.is_empty() || !self.rules.seen.is_empty();
+        self.without_lookups |= !self.rules.aliases.is_empty() || !self.rules.local.is_empty();
         self.rules.aliases.clear();
-        self.rules.seen = Urls::default();
+        self.rules.local.clear();
     }
 }
 

@@ -59,7 +59,7 @@ impl Table {
         Table { rules: compile(&sites, threads), memory, cuts, counted, aside, laid, trained, room: self.room, index }
     }
 
-    /// Bytes that seen members and look-ups take, which are nearly all that rules take: an estimate from above.
+    /// Bytes that look-ups and value ranges take, which are nearly all that rules take: an estimate from above.
     pub fn memory(&self) -> usize {
         self.memory
     }
@@ -98,10 +98,11 @@ fn memory(site: &SiteRules) -> usize {
     const LOOK_UP: usize = 34;
     const PAIR: usize = 2 * size_of::<String>() + 32;
     let aliases: usize = site.aliases.iter().map(|[a, b]| a.len() + b.len() + PAIR + LOOK_UP).sum();
-    site.seen.memory() + site.seen.len() * LOOK_UP + aliases
+    let ranges = site.local.iter().flat_map(|local| &local.pages);
+    aliases + ranges.map(|span| span.like.len() + span.page.len() + PAIR + LOOK_UP).sum::<usize>()
 }
 
-/// Compiles the rules of sites sorted by name: seen members and look-ups are reduced by the rules, which takes its time.
+/// Compiles the rules of sites sorted by name: look-ups are reduced by the rules, which takes its time.
 fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {

@@ -47,7 +47,7 @@ pub enum Verdict {
     Holds,
     /// These rules (indices, ascending) are withdrawn, and the site is counted again.
     Withdraw(Vec<(usize, Reason)>),
-    /// No rule is to blame, but the look-ups and seen members may be: they are withdrawn, and the site is counted again.
+    /// No rule is to blame, but the look-ups may be: they are withdrawn, and the site is counted again.
     WithdrawLookups,
     /// Everything goes; the site is counted again for its figures.
     FallBack,
@@ -65,7 +65,7 @@ pub enum Verdict {
 /// rules fail their bound: on a university's site (43,087 URLs, a fifth trained on) they took 25,000 of 60,000 pairs with
 /// them twice, and what was left condemned "ignore fragment" (1,372 good, 25 bad): saved share .634 -> .202.
 pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize) -> Verdict {
-    if site.rules.is_empty() && site.aliases.is_empty() && site.seen.is_empty() {
+    if site.rules.is_empty() && site.aliases.is_empty() && site.local.is_empty() {
         return Verdict::Holds;
     }
     let of = |index: usize| counts.rules.get(index).copied().unwrap_or_default();
@@ -119,7 +119,7 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
         withdrawn.sort_unstable();
         return Verdict::Withdraw(withdrawn);
     }
-    if site.aliases.is_empty() && site.seen.is_empty() { Verdict::FallBack } else { Verdict::WithdrawLookups }
+    if site.aliases.is_empty() && site.local.is_empty() { Verdict::FallBack } else { Verdict::WithdrawLookups }
 }
 
 /// Whether a rule fails on what was counted.
@@ -212,8 +212,9 @@ mod tests {
         // Nobody to blame.
         let nobody = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
         assert_eq!(judge(&site, &nobody, 10_000, 0), Verdict::FallBack);
-        let seen = SiteRules { seen: vec!["http://a/"].into(), ..site.clone() };
-        assert_eq!(judge(&seen, &nobody, 10_000, 0), Verdict::WithdrawLookups);
+        let look_up = ["http://a/b", "http://a/"].map(str::to_owned);
+        let site = SiteRules { aliases: vec![look_up], ..site.clone() };
+        assert_eq!(judge(&site, &nobody, 10_000, 0), Verdict::WithdrawLookups);
         assert_eq!(judge(&SiteRules::default(), &nobody, 10_000, 0), Verdict::Holds);
     }
 }

@@ -9,9 +9,9 @@ pub struct Applied<'s> {
     pub url: &'s [u8],
     /// Index of the site in [`RuleSet::sites`](super::RuleSet::sites), where one claims the host.
     pub site: Option<u32>,
-    /// Indices into the site's `rules` of those that fired, ascending; none for a seen member that is its own canonical URL.
+    /// Indices into the site's `rules` of those that fired, ascending.
     pub fired: &'s Fired,
-    /// A seen member or a look-up decided the canonical URL.
+    /// A look-up or a value range decided the canonical URL.
     pub looked_up: bool,
     /// Not an absolute http or https URL: it came out unchanged.
     pub invalid: bool,
@@ -25,8 +25,6 @@ pub(super) enum Outcome {
     /// In `out` of the lane: what rules made of it.
     #[default]
     Made,
-    /// In `out` of the lane: a seen member that is its own canonical URL.
-    Itself,
-    /// A seen member of the site, by its number.
+    /// A page of the site that look-ups lead to, by its number.
     Member(u32),
 }

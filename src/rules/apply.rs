@@ -46,7 +46,6 @@ impl RuleSet {
     }
 
     /// As [`apply`](Self::apply) for a URL in normal form, on the site of this index; without a site nothing is changed.
-    /// Rules fire on a seen member that is its own canonical URL, too, before it is looked up.
     pub fn apply_normal<'s>(&'s self, url: NormalRef<'_>, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
         lane.load(url, site);

@@ -96,24 +96,18 @@ mod tests {
     use crate::rules::{Operation, Representative, Rule, SiteRules};
     use std::cell::Cell;
 
-    /// A site with rules, and for each third one pages that were seen and one that is another.
+    /// A site with rules, and for each third one look-ups, two of them to themselves.
     fn site(n: usize) -> SiteRules {
         let left_out = |key: String| (key, Operation::Ignore(Representative::LeftOut));
         let rule = Rule::of("", Vec::new(), vec![left_out("query a=".into()), left_out(format!("query k{n}="))]);
         let site = format!("s{n:03}.example");
         let page = |path: &str| format!("http://{site}/{path}");
-        let (seen, aliases) = match n % 3 {
-            0 => (vec![page("x"), page("y?b=2")], vec![[page("z"), page("x")]]),
-            _ => (vec![], vec![]),
+        let itself = |url: String| [url.clone(), url];
+        let aliases = match n % 3 {
+            0 => vec![itself(page("x")), itself(page("y?b=2")), [page("z"), page("x")]],
+            _ => vec![],
         };
-        SiteRules {
-            hosts: vec![site.clone()],
-            rules: vec![rule],
-            seen: seen.into(),
-            aliases,
-            site,
-            ..Default::default()
-        }
+        SiteRules { hosts: vec![site.clone()], rules: vec![rule], aliases, site, ..Default::default() }
     }
 
     #[test]
@@ -142,7 +136,7 @@ mod tests {
             taken += 1;
         });
         assert_eq!(taken, urls.len());
-        // Seen members, aliases, and URLs that the rules lead to a seen member.
+        // Also URLs that the rules lead to a page.
         assert_eq!(looked_up, 30);
     }
 
@@ -186,11 +180,12 @@ mod tests {
     #[test]
     fn few_sites_and_few_pages_take_their_urls_one_at_a_time() {
         let large = |pages: usize| {
-            let pages = (0..pages).map(|n| format!("http://p.example/{n}")).collect();
+            let page = |n: usize| format!("http://p.example/{n}");
+            let aliases = (0..pages).map(|n| [page(n), page(n)]).collect();
             RuleSet::new(vec![SiteRules {
                 site: "p.example".into(),
                 hosts: vec!["p.example".into()],
-                seen: pages,
+                aliases,
                 ..site(1)
             }])
         };

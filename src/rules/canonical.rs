@@ -8,7 +8,7 @@ use super::set::RuleSet;
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-/// What became of one URL. A URL that did not change is borrowed from the input, a seen member, the site and the rules from
+/// What became of one URL. A URL that did not change is borrowed from the input, the page of a look-up, the site and the rules from
 /// the rule set: only a URL that rules made is allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical<'a> {
@@ -85,8 +85,8 @@ mod tests {
         };
         let rules = vec![left_out("one", "query a="), left_out("two", "query b=")];
         let hosts = vec!["a.example".to_owned()];
-        let seen = vec!["http://a.example/seen"].into();
-        let site = SiteRules { site: "a.example".into(), hosts, rules, seen, ..SiteRules::default() };
+        let aliases = vec![["http://a.example/seen"; 2].map(str::to_owned)];
+        let site = SiteRules { site: "a.example".into(), hosts, rules, aliases, ..SiteRules::default() };
         let set = RuleSet::new(vec![site]);
         let made = |url: &'static str| {
             let canonical = set.canonicalize(url);

@@ -4,7 +4,7 @@
 //! - [`coding`]: each pair of the URL gets the slot of its key, the code of its value, and a hash.
 //! - [`rows`]: the values select the programs that may act.
 //! - [`run`]: those run in order and change the pairs.
-//! - [`lookups`], [`ranges`]: the sum of the hashes of the pairs, the *identity*, finds the seen member that is canonical.
+//! - [`lookups`], [`ranges`]: the sum of the hashes of the pairs, the *identity*, finds the page that is canonical.
 //! - [`fixed_point`]: the pairs are composed, and the URL is checked to be its own canonical URL.
 //!
 //! Values are ranges of one text; a value that a rule gives is appended to it. What sites of the same software have in
@@ -245,14 +245,11 @@ struct Pages {
     /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
     #[serde(with = "sorted")]
     exceptions: Table<u16>,
-    /// Canonical URL (index of a seen member) by the identity of the reduced URL.
+    /// Number of a page by the identity of the reduced URL.
     #[serde(with = "sorted")]
     lookups: Table<u32>,
-    /// Seen members, in the memory that they have in the rule set.
-    seen: Urls,
-    /// Those that are their own canonical URL, by the hash of their bytes.
-    #[serde(with = "sorted")]
-    own: Table<()>,
+    /// Pages that look-ups and value ranges lead to, sorted: each its own canonical URL, or led to by none.
+    targets: Urls,
     ranges: ranges::Ranges,
     /// Longest first.
     mirrors: Box<[mirrors::Mirror]>,

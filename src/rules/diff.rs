@@ -118,8 +118,7 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
         ("hosts", count(old.hosts.iter(), new.hosts.iter())),
         ("exceptions", count(old.exceptions.iter(), new.exceptions.iter())),
         ("look-ups", count(old.aliases.iter(), new.aliases.iter())),
-        ("seen members", count(old.seen.iter(), new.seen.iter())),
-        ("spans", count(spans(old), spans(new))),
+        ("value ranges", count(spans(old), spans(new))),
     ];
     counts.into_iter().filter(|(_, counts)| *counts != [0, 0]).collect()
 }

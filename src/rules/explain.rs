@@ -165,14 +165,7 @@ pub enum Step<'r> {
     Alias {
         /// The reduced URL.
         from: String,
-        /// The seen member it is the same page as.
-        to: String,
-    },
-    /// A member actually seen stands for the reduced form.
-    Seen {
-        /// The reduced URL.
-        from: String,
-        /// The member.
+        /// The page.
         to: String,
     },
     /// An invariant does not hold for what the rules made: the normal form is canonical.
@@ -358,11 +351,7 @@ fn render(step: &Step<'_>, text: &mut Page) {
             put(text, "exception", &format!("{rule} does not hold for {page}: passed over below"));
         }
         Step::Alias { from, to } => {
-            put(text, "look-up", &format!("{from} is the same page as a URL seen"));
-            put(text, "", &format!("-> {to}"));
-        }
-        Step::Seen { from, to } => {
-            put(text, "seen", &format!("a URL seen stands for {from}"));
+            put(text, "look-up", &format!("{from} is the same page as"));
             put(text, "", &format!("-> {to}"));
         }
         Step::Refused { url, invariant } => {

@@ -124,7 +124,7 @@ fn a_trace_reads_from_top_to_bottom() {
                 outcome: Outcome::Stopped { constraint: stopped.scope[0].clone(), found: None },
                 rule: &stopped,
             },
-            Step::Seen { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },
+            Step::Alias { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },
             Step::Canonical { url: "http://a.example/index.php".into() },
         ],
     };
@@ -140,7 +140,7 @@ fn a_trace_reads_from_top_to_bottom() {
                seen as one page: http://a.example/?sid=1
                             and: http://a.example/?sid=2
 "#;
-    let rest = r#"  seen         a URL seen stands for http://a.example/
+    let rest = r#"  look-up      http://a.example/ is the same page as
                -> http://a.example/index.php
   canonical    http://a.example/index.php
 "#;

@@ -23,7 +23,6 @@ mod error;
 use super::seal::{self, Seal};
 use crate::model::hash64;
 use crate::rules::Params;
-use crate::rules::Urls;
 use crate::rules::spans::Local;
 use crate::rules::types::{Constraint, Kind, Operation, Rule, SiteRules, Tokens};
 pub use error::RuleFileError;
@@ -40,7 +39,10 @@ pub struct Format {
 }
 
 /// The format this program writes.
-pub const FORMAT: Format = Format { major: 1, minor: 2 };
+pub const FORMAT: Format = Format { major: 2, minor: 0 };
+
+/// The oldest major version that is read. Format 1 had seen members, which are left out of account.
+const OLDEST: u32 = 1;
 
 /// First line of a rule file. No times, machine names, worker counts or paths: the same input and parameters give the
 /// same bytes.
@@ -210,8 +212,6 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         label_noise_permille: u32,
         rules: Vec<BareRule>,
         #[serde(default)]
-        seen: Urls,
-        #[serde(default)]
         exceptions: Vec<[String; 2]>,
         #[serde(default)]
         aliases: Vec<[String; 2]>,
@@ -231,14 +231,14 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     }
     intact(line, text)?;
     let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
-    let Bare { site, hosts, tokens, label_noise_permille, rules, seen, exceptions, aliases, local } = bare;
+    let Bare { site, hosts, tokens, label_noise_permille, rules, exceptions, aliases, local } = bare;
     let rule = |rule: BareRule| {
         let BareRule { id, kind, scope, operations, closed, .. } = rule;
         let (evidence, departures) = Default::default();
         Rule { id, kind, scope, operations, closed, evidence, departures }
     };
     let rules = rules.into_iter().map(rule).collect();
-    let site = SiteRules { site, hosts, tokens, label_noise_permille, rules, seen, exceptions, aliases, local };
+    let site = SiteRules { site, hosts, tokens, label_noise_permille, rules, exceptions, aliases, local };
     check(line, None, &site)?;
     Ok(site)
 }
@@ -331,7 +331,7 @@ fn read_header(text: &[u8]) -> Result<Header, RuleFileError> {
     if stamp.program != "undust" {
         return Err(RuleFileError::Header { why: format!("program is {:?}, not \"undust\"", stamp.program) });
     }
-    if stamp.format.major != FORMAT.major {
+    if !(OLDEST..=FORMAT.major).contains(&stamp.format.major) {
         return Err(RuleFileError::Version { found: stamp.format, writer: format!("undust {}", stamp.version) });
     }
     serde_json::from_slice(text).map_err(why)

@@ -3,15 +3,15 @@
 //! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL:
 //!
 //! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`). On a site without
-//!    rules and seen members it stays unless learning found that fragments are no keys.
-//! 2. A seen member that is its own canonical URL is canonical.
-//! 3. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. If the
+//!    rules and look-ups it stays unless learning found that fragments are no keys.
+//! 2. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. If the
 //!    result is the page of an exception, the rules act anew on the original pairs, without the rule of the exception.
 //!    Exceptions do not hold for mirror rules.
-//! 4. If the result lies in a mirrored directory, it moves to the twin, and step 3 repeats there, once.
-//! 5. The result is looked up, by all its pairs and then by value ranges. A seen member that is found is canonical, else
-//!    the URL that the pairs compose, and where no rule fired the normal form.
-//! 6. Two invariants: canonicalizing the canonical URL gives it back, and its host belongs to the site. Where one does not
+//! 3. If the result lies in a mirrored directory, it moves to the twin, and step 2 repeats there, once.
+//! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is canonical, else the
+//!    URL that the pairs compose, and where no rule fired the normal form. Look-ups and ranges count only if their page is
+//!    its own canonical URL.
+//! 5. Two invariants: canonicalizing the canonical URL gives it back, and its host belongs to the site. Where one does not
 //!    hold, the normal form is canonical.
 //!
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with tables. Tests compare the
@@ -25,7 +25,7 @@ use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
 use crate::url::{Cut, Fixed, Key, NormalUrl, Pairs};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The rules of one site. Memory: as much as the rules.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Interpreter<'r> {
     cut: Cut,
     /// Id of the rule that is passed over, `*` for all, by the page of the exception.
     exceptions: HashMap<Identity, &'r str>,
-    /// Seen member by the pairs of a URL that is the same page.
+    /// Page by the pairs of a URL that is the same page.
     lookups: HashMap<Identity, &'r str>,
     /// Value ranges in the order in which they are tried.
     ranges: Vec<Range<'r>>,
@@ -58,7 +58,7 @@ pub struct Interpreted<'r> {
     pub url: Vec<u8>,
     /// Indices of the rules that fired, ascending.
     pub fired: Vec<usize>,
-    /// A seen member or a look-up decided.
+    /// A look-up or a value range decided.
     pub looked_up: bool,
     /// What was done, in order.
     pub steps: Vec<Step<'r>>,
@@ -82,20 +82,15 @@ impl<'r> Interpreter<'r> {
                 site.exceptions.insert(reduced.pairs.identity(), rule);
             }
         }
-        let seen = rules.seen.iter().map(|url| [url, url]);
-        let aliases = rules.aliases.iter().map(|[from, to]| [from.as_str(), to.as_str()]);
-        for [from, to] in seen.chain(aliases) {
-            let is_normal = |url: &NormalUrl| url.as_bytes() == from.as_bytes();
-            if let Some(url) = site.normal(from).filter(is_normal)
-                && (from == to || site.is_own(to))
-            {
+        for [from, to] in &rules.aliases {
+            if let Some(url) = site.normal(from) {
                 let reduced = site.reduce(&url, &mut Vec::new());
                 site.lookups.entry(reduced.pairs.identity()).or_insert(to);
             }
         }
-        for local in rules.local.iter().filter(|_| !rules.seen.is_empty()) {
+        for local in &rules.local {
             let Some(key) = Key::parse(&local.key) else { continue };
-            let mut spans: Vec<&Span> = local.pages.iter().filter(|span| site.is_own(&span.page)).collect();
+            let mut spans: Vec<&Span> = local.pages.iter().collect();
             // A range of any value follows the largest one of numbers.
             let numbers = |span: &Span| span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
             spans.sort_by_key(|span| (numbers(span), &span.page));
@@ -108,6 +103,10 @@ impl<'r> Interpreter<'r> {
                 }
             }
         }
+        let pages = site.lookups.values().copied().chain(site.ranges.iter().map(|range| range.span.page.as_str()));
+        let own: HashSet<&str> = pages.filter(|page| site.is_fixed_point(page.as_bytes())).collect();
+        site.lookups.retain(|_, page| own.contains(page));
+        site.ranges.retain(|range| own.contains(range.span.page.as_str()));
         site
     }
 
@@ -134,24 +133,15 @@ impl<'r> Interpreter<'r> {
         Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
     }
 
-    /// Steps 2 to 5.
+    /// Steps 2 to 4.
     fn steps(&self, normal: &NormalUrl, mut steps: Vec<Step<'r>>) -> Interpreted<'r> {
-        let url = normal.as_str();
-        if self.rules.seen.iter().any(|seen| seen == url) && self.is_own(url) {
-            steps.push(Step::Seen { from: url.to_owned(), to: url.to_owned() });
-            return Interpreted { url: url.into(), fired: Vec::new(), looked_up: true, steps };
-        }
         let keys = Pairs::cut(normal, self.cut, &self.rules.tokens.query_order);
         let keys = keys.iter().map(|(key, value)| (key.to_string(), text(value))).collect();
         steps.push(Step::Keys { keys });
         let Reduced { pairs, fired } = self.reduce(normal, &mut steps);
         let (url, to) = (pairs.compose(), self.look_up(&pairs));
         if let Some(to) = to {
-            let (from, to) = (text(&url), to.to_owned());
-            let is_own = self
-                .normal(&to)
-                .is_some_and(|to| self.reduce(&to, &mut Vec::new()).pairs.identity() == pairs.identity());
-            steps.push(if is_own { Step::Seen { from, to } } else { Step::Alias { from, to } });
+            steps.push(Step::Alias { from: text(&url), to: to.to_owned() });
         }
         let url = match to {
             Some(to) => to.into(),
@@ -161,7 +151,7 @@ impl<'r> Interpreter<'r> {
         Interpreted { url, fired, looked_up: to.is_some(), steps }
     }
 
-    /// Steps 3 and 4.
+    /// Steps 2 and 3.
     fn reduce(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
         let here = self.run_with_exceptions(url, steps);
         let Some((index, twin)) = self.twin(&here.pairs.compose()) else { return here };
@@ -186,7 +176,7 @@ impl<'r> Interpreter<'r> {
         Some((index, NormalUrl::new(&twin).ok()?))
     }
 
-    /// Step 3.
+    /// Step 2.
     fn run_with_exceptions(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
         let mut tried = Vec::new();
         let reduced = self.run(url, None, &mut tried);
@@ -217,7 +207,7 @@ impl<'r> Interpreter<'r> {
         Reduced { pairs, fired }
     }
 
-    /// Step 5.
+    /// Step 4.
     fn look_up(&self, pairs: &Pairs<'_>) -> Option<&'r str> {
         let within = |range: &Range<'r>| {
             let mut like = pairs.identity();
@@ -232,8 +222,9 @@ impl<'r> Interpreter<'r> {
 
     /// Step 1.
     fn without_fragment(&self, url: NormalUrl) -> NormalUrl {
-        let SiteRules { rules, seen, exceptions, .. } = self.rules;
-        let acts = self.cut.learned || !(rules.is_empty() && seen.is_empty() && exceptions.is_empty());
+        let SiteRules { rules, exceptions, aliases, local, .. } = self.rules;
+        let nothing = rules.is_empty() && exceptions.is_empty() && aliases.is_empty() && local.is_empty();
+        let acts = self.cut.learned || !nothing;
         if acts { url.without_fragment(self.cut) } else { url }
     }
 
@@ -243,13 +234,7 @@ impl<'r> Interpreter<'r> {
         (normal.as_str() == url).then_some(normal)
     }
 
-    /// True for a seen member that is its own canonical URL.
-    fn is_own(&self, url: &str) -> bool {
-        let reduced = self.normal(url).map(|url| self.reduce(&url, &mut Vec::new()));
-        reduced.is_some_and(|reduced| self.lookups.get(&reduced.pairs.identity()) == Some(&url))
-    }
-
-    /// Step 6: true for a URL in normal form that canonicalizes to itself.
+    /// Step 5: true for a URL in normal form that canonicalizes to itself.
     fn is_fixed_point(&self, url: &[u8]) -> bool {
         let Some(normal) = std::str::from_utf8(url).ok().and_then(|url| self.normal(url)) else { return false };
         let pairs = self.reduce(&normal, &mut Vec::new()).pairs;

@@ -14,7 +14,7 @@ pub struct Lane {
     /// Where the parts of the normal form stand.
     pub(super) split: Split,
     pub(super) site: Option<u32>,
-    /// Number of the seen member that the look-up found.
+    /// Number of the page that the look-up found.
     member: Option<u32>,
     pub(super) outcome: Outcome,
     /// The canonical URL is known.
@@ -105,14 +105,11 @@ impl Lane {
         }
     }
 
-    /// True where the URL, without a fragment that is no key, is its own canonical URL: a seen member, or a URL of a site
-    /// without rules.
+    /// True where the URL, without a fragment that is no key, is canonical: on a site without rules.
     #[inline(always)]
     pub(super) fn recognize(&mut self, site: &CompiledSite) -> bool {
         self.leave_out_fragment(site);
-        if site.is_canonical(self.split.hash) {
-            self.outcome = Outcome::Itself;
-        } else if !site.is_trivial() {
+        if !site.is_trivial() {
             return false;
         }
         self.buffers.keep_normal();

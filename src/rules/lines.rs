@@ -64,7 +64,7 @@ pub struct LineOptions<'a> {
     pub format: LineFormat,
     /// Bytes of a line up to which it is taken for a URL.
     pub max_line: usize,
-    /// Canonical URLs that a crawl met, beside those that the rules themselves know.
+    /// Canonical URLs that a crawl met.
     pub seen: Option<&'a SeenFilter>,
     /// A canonical URL that rules composed and that is not known to have been seen gives way to the URL itself, in safe
     /// syntax.
@@ -80,8 +80,7 @@ impl LineOptions<'_> {
 
 /// Writes the canonical URL of every line of `input` into `output` (cleared first), in order, each ended by LF.
 ///
-/// A canonical URL counts as seen where no rule had to change the URL, where it is a member that learning saw, or where
-/// the filter holds it.
+/// A canonical URL counts as seen where no rule had to change the URL, or where the filter holds it.
 ///
 /// No allocation in the steady state: `batch` and `output` grow to the largest line and block seen (jsonl output of
 /// invalid UTF-8 apart, and with `only_seen` a line a block).
@@ -119,7 +118,7 @@ impl Writer<'_> {
     #[inline]
     fn put(&mut self, line: Line<'_>, applied: &Applied<'_>) {
         let Line { bytes: line, sound } = line;
-        let &Applied { url: mut canonical, site, mut fired, invalid, looked_up } = applied;
+        let &Applied { url: mut canonical, site, mut fired, invalid, .. } = applied;
         self.counts.lines += 1;
         if !sound {
             self.counts.empty += u64::from(line.is_empty());
@@ -127,8 +126,7 @@ impl Writer<'_> {
         }
         let LineOptions { seen: filter, only_seen, .. } = *self.options;
         let mut changed = canonical != line;
-        let mut seen =
-            looked_up || fired.is_empty() || !changed || filter.is_some_and(|filter| filter.contains(canonical));
+        let mut seen = fired.is_empty() || !changed || filter.is_some_and(|filter| filter.contains(canonical));
         self.counts.invalid += u64::from(invalid && !line.is_empty());
         self.counts.with_site += u64::from(site.is_some());
         self.counts.unseen += u64::from(!seen);

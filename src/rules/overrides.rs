@@ -147,8 +147,8 @@ impl Overrides {
             site.rules = rules;
             done.rules += (before - site.rules.len()) as u64;
             if whole || look_ups {
-                done.look_ups += u64::from(!site.seen.is_empty() || !site.aliases.is_empty() || !site.local.is_empty());
-                (site.seen, site.aliases, site.local) = (super::Urls::default(), Vec::new(), Vec::new());
+                done.look_ups += u64::from(!site.aliases.is_empty() || !site.local.is_empty());
+                (site.aliases, site.local) = (Vec::new(), Vec::new());
             }
         }
         done.unmatched = (self.0.len() - matched) as u64;

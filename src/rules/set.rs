@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sites, or templates, up to which their memory is taken to be in the cache.
 pub(super) const CACHED: usize = 256;
-/// Seen members of all sites up to which their tables are: some 3 MB with the URLs.
+/// Pages of the look-ups of all sites up to which their tables are: some 3 MB with the URLs.
 pub(super) const CACHED_PAGES: usize = 1 << 15;
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
@@ -33,7 +33,7 @@ pub struct RuleSet {
     sharing: Templates,
     /// Number of templates, when all are added.
     pub(super) templates: usize,
-    /// Seen members of all sites.
+    /// Pages that the look-ups of all sites lead to.
     pages: usize,
     /// No other finished set of the process has it.
     pub(super) number: u64,
@@ -232,7 +232,7 @@ impl RuleSet {
     #[inline]
     pub(super) fn applied<'s>(&'s self, lane: &'s Lane) -> Applied<'s> {
         let url = self.member(lane).map_or(&lane.buffers.out[..], |(site, member)| site.member_bytes(Some(member)));
-        let looked_up = matches!(lane.outcome, Outcome::Itself | Outcome::Member(_));
+        let looked_up = matches!(lane.outcome, Outcome::Member(_));
         Applied {
             url,
             site: lane.site,
@@ -242,7 +242,7 @@ impl RuleSet {
         }
     }
 
-    /// The seen member that is canonical for the URL in `lane`.
+    /// The page that a look-up found for the URL in `lane`.
     #[inline]
     pub(super) fn seen<'s>(&'s self, lane: &Lane) -> Option<&'s str> {
         let (site, member) = self.member(lane)?;

@@ -289,15 +289,12 @@ pub struct SiteRules {
     pub label_noise_permille: u32,
     /// Rules in the order in which they fire, each at most once.
     pub rules: Vec<Rule>,
-    /// Members actually seen that serve as the canonical URL of their reduced form, sorted. A URL that the rules reduce
-    /// to the same keys becomes this URL.
-    #[serde(default, skip_serializing_if = "Urls::is_empty")]
-    pub seen: Urls,
     /// Pages for which a rule does not hold: a URL that the rules reduce to the page (first) and the id of the rule that
     /// is passed over for all URLs that they reduce to it, or `*` for all rules (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exceptions: Vec<[String; 2]>,
-    /// Learned look-ups: a reduced URL (first) that is the same page as a seen member (second); sorted.
+    /// Learned look-ups: a URL that the rules reduce (first) to what is the same page as another URL, which is its own
+    /// canonical URL (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,
     /// Keys whose values are known page by page, best proven first.

@@ -1,20 +1,24 @@
-//! Canonical URLs actually seen, and look-ups (design, section 2 "canonical URL", section 4.6).
+//! Look-ups (design, section 4.6; second design, section 3).
 //!
-//! The rules reduce each training URL to an identity. Where the URL that the rules compose for an identity is not one
-//! of its members, the best member (shortest, then by bytes; not one that redirects or declares another canonical) is
-//! kept as its canonical URL. Identities that hold one and the same cluster become look-ups to one of them: a session
-//! form and an article form of one page that no rule joins. A look-up acts only on URLs whose identity was seen, but it
-//! trusts single labels, so there are none where more than [`MAX_IMPURE_PERMILLE`] of the URLs contradict their
-//! identity's majority.
+//! The rules reduce each training URL to an identity and compose one URL for it. Identities that hold one and the same
+//! cluster become look-ups to one of them: a session form and an article form of one page that no rule joins. A look-up
+//! acts only on URLs whose identity was seen, but it trusts single labels, so there are none where more than
+//! [`MAX_IMPURE_PERMILLE`] of the URLs contradict their identity's majority. It decides on path and query only: both
+//! URLs lie on one origin. And it never adds or changes a number: one label does not prove that a topic is its page 2.
 
 use super::mirrors::Reduced;
 use super::{Training, spans};
-use crate::rules::{RuleSet, Scratch, SiteRules, Urls};
+use crate::rules::{RuleSet, Scratch, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 /// Share of URLs outside the majority of their identity above which labels are too noisy to trust one by one.
 pub const MAX_IMPURE_PERMILLE: u64 = 10;
+
+/// Identities of a cluster from which on one that was met as it is stands for them: of a login page under a hundred forms
+/// each sample meets some. Of few, which ones were met is chance, and would move the canonical URL with each sample
+/// (crawl-lists: 11 % of them, 0.6 % without).
+const MANY: usize = 9;
 
 /// Training URLs that the rules reduce to one identity.
 #[derive(Debug)]
@@ -27,76 +31,111 @@ pub struct Identity {
     pub(super) majority: u32,
     /// All members are of one cluster.
     pub(super) pure: bool,
-    /// The canonical URL: a member, else what the rules compose.
-    canonical: Option<Vec<u8>>,
+    /// A member neither redirects nor declares another canonical URL, nor does `page`.
+    fetchable: bool,
+    /// Such a member has path and query of `page`.
+    listed: bool,
+    /// The page that stands for it: path and query of a member, or `composed`.
+    page: Vec<u8>,
 }
 
-/// Adds seen members and look-ups to `rules`, found on the URLs of `training`. Returns (seen, look-ups).
-pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> (u64, u64) {
-    let noisy = too_noisy(&identities, training);
+/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`. Returns the number of look-ups.
+pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> u64 {
+    if too_noisy(&identities, training) {
+        return 0;
+    }
     let cut = rules.cut();
     for identity in &mut identities {
-        // A member in normal form, without a fragment that is no key: who fetches one fetches the other.
-        let own_form = |row: u32| {
-            let normal = training.normal(row as usize)?;
-            (normal.as_bytes() == training.url(row as usize)).then(|| normal.without_fragment(cut))
+        let own = |&row: &u32| {
+            let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
+            cluster == identity.majority && !elsewhere
         };
-        identity.canonical = identity
-            .rows
-            .iter()
-            .copied()
-            .filter(|&r| training.clusters[r as usize] == identity.majority)
-            .filter(|&r| !training.elsewhere[r as usize])
-            .filter_map(own_form)
-            .min_by_key(|url| (url.len(), *url))
-            .map(<[u8]>::to_vec);
+        let composed = behind_origin(&identity.composed);
+        let names = names(composed);
+        // Path and query of the members, without a fragment that is no key: who fetches one fetches the other.
+        let tail = |&row: &u32| {
+            let normal = training.normal(row as usize)?;
+            let tail = behind_origin(normal.without_fragment(cut));
+            (normal.as_bytes() == training.url(row as usize)).then_some(tail)
+        };
+        let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
+        let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
+        // A page has no parameter that rules leave out.
+        let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.contains(name));
+        let page = tails.filter(keeps).min_by_key(|&tail| (tail != composed, tail.len(), tail));
+        identity.listed = page.is_some();
+        identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
+        let page = page.filter(|_| leads_away);
+        identity.page = [origin(&identity.composed), page.unwrap_or(composed)].concat();
     }
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut seen: Vec<String> = Vec::new();
+    let mut reader = spans::Reader::new(&rules.tokens);
     let mut look_ups = Vec::new();
-    let mut target_of: Vec<Option<usize>> = vec![None; identities.len()];
-    if !noisy {
-        let mut by_cluster: Vec<(u32, usize)> =
-            identities.iter().enumerate().filter(|(_, i)| i.pure).map(|(n, i)| (i.majority, n)).collect();
-        by_cluster.sort_unstable();
-        for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
-            let rank = |n: usize| {
-                let identity = &identities[n];
-                let url = identity.canonical.as_deref().unwrap_or(&identity.composed);
-                (identity.canonical.is_none(), url.len(), std::cmp::Reverse(identity.rows.len()), url)
-            };
-            let best = cluster.iter().map(|c| c.1).min_by(|&a, &b| rank(a).cmp(&rank(b))).expect("two identities");
-            if identities[best].canonical.is_some() {
-                cluster.iter().filter(|c| c.1 != best).for_each(|c| target_of[c.1] = Some(best));
-                target_of[best] = Some(best);
-            }
+    let mut target_of: Vec<usize> = (0..identities.len()).collect();
+    let mut by_cluster: Vec<(u32, &[u8], usize)> = identities
+        .iter()
+        .enumerate()
+        .filter(|(_, identity)| identity.pure)
+        .map(|(n, identity)| (identity.majority, origin(&identity.composed), n))
+        .collect();
+    by_cluster.sort_unstable();
+    for cluster in by_cluster.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|c| c.len() > 1) {
+        let numbers: Vec<Vec<Vec<u8>>> = cluster.iter().map(|c| reader.numbers(&identities[c.2].page)).collect();
+        let rank = |&at: &usize| {
+            let identity = &identities[cluster[at].2];
+            let url = &identity.page;
+            // The URL with the fewest numbers: the others may lead to it.
+            (numbers[at].len(), cluster.len() >= MANY && !identity.listed, url.len(), url)
+        };
+        let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);
+        let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };
+        for at in (0..cluster.len()).filter(|&at| at != best && holds(&numbers[at], &numbers[best])) {
+            let text = |at: usize| String::from_utf8_lossy(&identities[cluster[at].2].page).into_owned();
+            look_ups.push([text(at), text(best)]);
+            target_of[cluster[at].2] = cluster[best].2;
         }
     }
+    let page = |n: usize| {
+        let target = &identities[target_of[n]];
+        target.fetchable.then(|| String::from_utf8_lossy(&target.page).into_owned())
+    };
     for (n, identity) in identities.iter().enumerate() {
-        match (&identity.canonical, target_of[n]) {
-            (canonical, Some(best)) if best != n => {
-                // Members that all lead elsewhere are no page to go to, but they may be looked up.
-                let from = canonical.as_deref().unwrap_or_else(|| training.url(identity.rows[0] as usize));
-                let to = identities[best].canonical.as_deref().expect("a target has a canonical URL");
-                look_ups.push([text(from), text(to)]);
-            }
-            (Some(canonical), Some(_)) => seen.push(text(canonical)),
-            (Some(canonical), None) if *canonical != identity.composed => seen.push(text(canonical)),
-            _ => {}
+        if target_of[n] == n && identity.page != identity.composed {
+            let page = String::from_utf8_lossy(&identity.page).into_owned();
+            look_ups.push([page.clone(), page]);
         }
     }
-    if !noisy {
-        let page = |n: usize| identities[target_of[n].unwrap_or(n)].canonical.as_deref().map(text);
-        rules.local = spans::learn(&identities, &rules.tokens, page);
-        seen.extend(rules.local.iter().flat_map(|local| local.pages.iter().map(|span| span.page.clone())));
-    }
-    seen.sort_unstable();
-    seen.dedup();
+    rules.local = spans::learn(&identities, &mut reader, page);
     look_ups.sort_unstable();
-    let counts = (seen.len() as u64, look_ups.len() as u64);
-    rules.seen = seen.into();
     rules.aliases = look_ups;
-    counts
+    rules.aliases.len() as u64
+}
+
+/// True where the sorted list `all` holds each of the sorted list `some`, repeats counted.
+fn holds(all: &[Vec<u8>], some: &[Vec<u8>]) -> bool {
+    let mut all = all.iter();
+    some.iter().all(|value| all.any(|other| other == value))
+}
+
+/// Names of the parameters of a path and query, sorted.
+fn names(tail: &[u8]) -> Vec<&[u8]> {
+    let query = memchr::memchr(b'?', tail).map_or(&[][..], |at| &tail[at + 1..]);
+    let query = &query[..memchr::memchr(b'#', query).unwrap_or(query.len())];
+    let name = |pair: &'_ [u8]| memchr::memchr(b'=', pair).map_or(pair.len(), |at| at + 1);
+    let pairs = query.split(|&b| b == b'&' || b == b';').filter(|pair| !pair.is_empty());
+    let mut names: Vec<&[u8]> = pairs.map(|pair| &pair[..name(pair)]).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Scheme and authority of a URL in normal form.
+fn origin(url: &[u8]) -> &[u8] {
+    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
+    &url[..memchr::memchr(b'/', &url[start..]).map_or(url.len(), |at| start + at)]
+}
+
+/// Path, query and fragment of a URL in normal form.
+fn behind_origin(url: &[u8]) -> &[u8] {
+    &url[origin(url).len()..]
 }
 
 /// Pages in training whose URLs are of different clusters give back the one rule that joined them: the rule without
@@ -116,7 +155,7 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
     for identity in mixed {
         let mut fired: Vec<u16> = Vec::new();
         for &row in &identity.rows {
-            // Rules fire on seen members, too: those that joined them are what is looked for.
+            // The rules that joined the members are what is looked for.
             if let Some(url) = training.normal(row as usize) {
                 fired.extend(plain.apply_normal(url, Some(0), &mut scratch).fired.iter());
             }
@@ -168,7 +207,7 @@ pub fn reduced(identities: &[Identity]) -> Vec<Reduced> {
 
 /// Groups the labelled training URLs by identity, in the order of their first rows.
 pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
-    let set = RuleSet::new(vec![SiteRules { seen: Urls::default(), aliases: Vec::new(), ..rules.clone() }]);
+    let set = RuleSet::new(vec![SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }]);
     let mut scratch = Scratch::default();
     let mut index: HashMap<u64, usize, FixedState> = HashMap::default();
     let mut out: Vec<Identity> = Vec::new();
@@ -184,7 +223,9 @@ pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
                 rows: Vec::new(),
                 majority: 0,
                 pure: true,
-                canonical: None,
+                fetchable: false,
+                listed: false,
+                page: Vec::new(),
             });
             out.len() - 1
         });

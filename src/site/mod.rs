@@ -293,7 +293,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     if exceptions > 0 {
         found = lookups::identities(&rules, &training);
     }
-    let (seen, mut aliases) = lookups::learn(&mut rules, &training, found);
+    let mut aliases = lookups::learn(&mut rules, &training, found);
     if without.has(Stage::LookUps) {
         rules.aliases.clear();
         aliases = 0;
@@ -301,7 +301,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     if without.has(Stage::Spans) {
         rules.local.clear();
     }
-    counts.extend([("exceptions".to_owned(), exceptions), ("seen".to_owned(), seen), ("look-ups".to_owned(), aliases)]);
+    counts.extend([("exceptions".to_owned(), exceptions), ("look-ups".to_owned(), aliases)]);
     Outcome { rules, counts }
 }
 

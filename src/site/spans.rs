@@ -14,7 +14,7 @@ use super::lookups::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
 use crate::rules::spans::{Local, Span, number, span_group};
-use crate::url::{Cells, Cut, Fixed, Key, normalize, set_order};
+use crate::url::{Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -100,8 +100,7 @@ struct Belief {
 
 /// Finds the keys that say something on single pages. `page` is the identity whose canonical URL stands for the cluster
 /// of an identity; it is asked for the identities that spans lead to.
-pub fn learn(identities: &[Identity], tokens: &Tokens, page: impl Fn(usize) -> Option<String>) -> Vec<Local> {
-    let reader = Reader { cut: tokens.cut(), ranks: Ranks::new(tokens) };
+pub fn learn(identities: &[Identity], reader: &mut Reader, page: impl Fn(usize) -> Option<String>) -> Vec<Local> {
     let keys = reader.repeating(identities);
     if keys.is_empty() {
         return Vec::new();
@@ -130,12 +129,34 @@ pub fn learn(identities: &[Identity], tokens: &Tokens, page: impl Fn(usize) -> O
 }
 
 /// Cuts reduced URLs.
-struct Reader {
+pub struct Reader {
     cut: Cut,
     ranks: Ranks,
+    cells: Cells,
 }
 
 impl Reader {
+    /// For URLs of a site whose URLs are cut so.
+    pub fn new(tokens: &Tokens) -> Reader {
+        Reader { cut: tokens.cut(), ranks: Ranks::new(tokens), cells: Cells::default() }
+    }
+
+    /// The values of parameters, and those of parts of the path, that are numbers; sorted.
+    pub fn numbers(&mut self, url: &[u8]) -> Vec<Vec<u8>> {
+        let mut cells = std::mem::take(&mut self.cells);
+        let mut out = Vec::new();
+        if self.read(url, &mut cells) {
+            let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
+            let values = cells.list.iter().filter(|cell| counts(cell.key)).map(|cell| cells.value(cell));
+            out.extend(
+                values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
+            );
+            out.sort_unstable();
+        }
+        self.cells = cells;
+        out
+    }
+
     fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
         let Ok(split) = normalize(url, &mut cells.text) else { return false };
         cells.cut(&split, self.cut);

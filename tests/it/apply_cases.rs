@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 use std::path::Path;
-use undust::rules::{Constraint, Evidence, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens, Urls};
+use undust::rules::{Constraint, Evidence, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,8 +17,6 @@ struct Case {
     #[serde(default)]
     tokens: Tokens,
     rules: Vec<CaseRule>,
-    #[serde(default)]
-    seen: Urls,
     #[serde(default)]
     exceptions: Vec<[String; 2]>,
     #[serde(default)]
@@ -71,7 +69,6 @@ impl Case {
             hosts,
             tokens: self.tokens.clone(),
             rules: self.rules.iter().map(rule).collect(),
-            seen: self.seen.clone(),
             exceptions: self.exceptions.clone(),
             aliases: self.aliases.clone(),
             ..SiteRules::default()

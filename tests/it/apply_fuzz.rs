@@ -113,5 +113,5 @@ fn random_and_mutated_urls_keep_the_laws() {
     let total = invalid + same + changed;
     println!("{total} inputs: {invalid} no URLs, {same} unchanged by rules, {changed} changed; every law held");
     // Inputs that are all rubbish, or all untouched, would test nothing.
-    assert!(invalid * 50 > total && same * 5 > total && changed * 20 > total, "{met:?}");
+    assert!(invalid * 50 > total && same * 8 > total && changed * 20 > total, "{met:?}");
 }

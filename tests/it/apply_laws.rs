@@ -202,17 +202,16 @@ pub fn site() -> impl Strategy<Value = SiteRules> {
     let tokens =
         (order, fragments).prop_map(|(query_order, fragments)| Tokens { query_order, fragments, ..Tokens::default() });
     (rules, prop::collection::vec(url(), 0..3), pairs(), prop::collection::vec((url(), 0usize..4), 0..2), tokens)
-        .prop_map(|(mut rules, mut seen, mut aliases, exceptions, tokens)| {
+        .prop_map(|(mut rules, seen, mut aliases, exceptions, tokens)| {
             rules.iter_mut().enumerate().for_each(|(i, rule)| rule.id = i.to_string());
-            // Half of the look-ups lead to a seen member.
+            // Half of the look-ups lead to the page of another one.
             aliases.iter_mut().zip(&seen).for_each(|(alias, seen)| alias[1].clone_from(seen));
-            seen.sort();
+            aliases.extend(seen.into_iter().map(|url| [url.clone(), url]));
             SiteRules {
                 site: "example.com".to_owned(),
                 hosts: vec!["example.com".to_owned()],
                 tokens,
                 rules,
-                seen: Urls::from(seen),
                 exceptions: exceptions
                     .into_iter()
                     .map(|(url, rule)| [url, if rule == 3 { "*".to_owned() } else { rule.to_string() }])

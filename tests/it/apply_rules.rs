@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use undust::rules::{
     Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test, Tokens,
-    Urls,
 };
 use undust::url::normalize;
 use undust::url::site::registrable_domain;
@@ -194,6 +193,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
             rules.iter_mut().enumerate().for_each(|(i, rule)| rule.id = i.to_string());
             let mut aliases: Vec<[String; 2]> = aliases.into_iter().map(|(a, b)| [a, b]).collect();
             aliases.extend(seen.windows(2).map(|w| [w[0].clone(), w[1].clone()]));
+            aliases.extend(seen.into_iter().map(|url| [url.clone(), url]));
             SiteRules {
                 site: hosts[0].to_owned(),
                 hosts: hosts.into_iter().map(str::to_owned).collect(),
@@ -204,7 +204,6 @@ fn site() -> impl Strategy<Value = SiteRules> {
                     ..Tokens::default()
                 },
                 rules,
-                seen: Urls::from(seen),
                 exceptions: exceptions.into_iter().map(|(url, rule)| [url, rule.to_owned()]).collect(),
                 aliases,
                 ..SiteRules::default()
@@ -250,7 +249,7 @@ proptest! {
 
     #[test]
     fn any_rules_keep_the_laws(sites in vec(site(), 1..3), urls in vec(url(), 1..8)) {
-        let urls: Vec<String> = urls.into_iter().chain(sites.iter().flat_map(|s| s.seen.iter().map(str::to_owned))).collect();
+        let urls: Vec<String> = urls.into_iter().chain(sites.iter().flat_map(|s| s.aliases.iter().map(|[_, to]| to.clone()))).collect();
         let rules = RuleSet::new(sites);
         let mut scratch = Scratch::default();
         for url in &urls {
@@ -375,9 +374,11 @@ fn every_kind() -> SiteRules {
         site: "a.example".into(),
         hosts: vec!["a.example".into(), "b.a.example".into(), "www.a.example".into()],
         rules,
-        seen: vec!["https://a.example/Seen/", "https://a.example/target"].into(),
         exceptions: vec![["https://a.example/kept".into(), "rule0".into()]],
-        aliases: vec![["https://a.example/other".into(), "https://a.example/target".into()]],
+        aliases: vec![
+            ["https://a.example/Seen/".into(), "https://a.example/Seen/".into()],
+            ["https://a.example/other".into(), "https://a.example/target".into()],
+        ],
         ..SiteRules::default()
     }
 }
@@ -445,10 +446,7 @@ fn a_trace_tells_what_each_rule_did() {
     let rules = RuleSet::new(vec![every_kind()]);
     let ends = |url: &str| rules.trace(url).text(true).as_str().to_owned();
     assert!(ends("http://a.example/other?sid=3").ends_with(
-        "  look-up      https://a.example/other is the same page as a URL seen\n               -> https://a.example/target\n  canonical    https://a.example/target\n"
-    ));
-    assert!(ends("http://a.example/seen").ends_with(
-        "  seen         a URL seen stands for https://a.example/seen\n               -> https://a.example/Seen/\n  canonical    https://a.example/Seen/\n"
+        "  look-up      https://a.example/other is the same page as\n               -> https://a.example/target\n  canonical    https://a.example/target\n"
     ));
     assert!(
         ends("http://a.example/kept?sid=4")

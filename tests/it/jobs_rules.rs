@@ -267,7 +267,7 @@ fn rules_age_by_the_dates_of_their_data() {
 #[test]
 fn generated_urls_are_marked_and_only_seen_invents_none() {
     let folder = empty();
-    let records = records(60, 0..0) + &format!("{PLAIN}?sid=1\tsingle\n");
+    let records = records(60, 0..0) + "http://www.shop.example/item/3\tpage 3\n" + &format!("{PLAIN}?sid=1\tsingle\n");
     learn(&folder, &records, &[]);
     let line = |url: &str, more: &[&str]| -> serde_json::Value {
         let more = [&["--output", "jsonl"], more].concat();
@@ -275,13 +275,18 @@ fn generated_urls_are_marked_and_only_seen_invents_none() {
     };
     let made = line("http://www.shop.example/item/999?sid=7", &[]);
     assert!(made["changed"] == true && made["seen"] == false, "{made}");
+    let refused = folder.job("normalize", &["--only-seen"]);
+    assert!(run_with(refused, b"").failed(2).contains("undust rules seen --rules"), "nothing says what was seen");
+    // With what learning saw, beside the rules.
+    folder.write("crawl.tsv", records.as_bytes());
+    run(folder_rules(&folder, "seen", &["crawl.tsv"])).done();
     let kept = line("http://www.shop.example/item/999?sid=7", &["--only-seen"]);
     assert!(kept["changed"] == false && kept["seen"] == true && kept["rules"] == serde_json::json!([]), "{kept}");
     // A member that learning saw.
     let member = line("http://www.shop.example/item/3?sid=fresh", &["--only-seen"]);
     assert!(member["changed"] == true && member["seen"] == true, "{member}");
     assert!(records.contains(&format!("{}\t", member["canonical"].as_str().unwrap())), "{member}");
-    // With what a later crawl met, beside the rules.
+    // With what a later crawl met.
     folder.write("later.tsv", b"http://www.shop.example/item/999\tx\nhttp://www.shop.example/item/998?sid=1\ty\n");
     let told = run(folder_rules(&folder, "seen", &["later.tsv"]));
     assert!(told.err.contains("1 seen canonical URLs of 2 records"), "{}", told.err);

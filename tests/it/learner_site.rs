@@ -195,7 +195,6 @@ pub fn in_words(outcome: &Outcome) -> String {
         if list.is_empty() { String::new() } else { format!("    {} {name}: {}\n", list.len(), head.join(" , ")) }
     };
     let pairs = |list: &[[String; 2]]| list.iter().map(|p| p.join(" -> ")).collect();
-    out += &show("seen", outcome.rules.seen.iter().map(str::to_owned).collect());
     out += &show("aliases", pairs(&outcome.rules.aliases));
     out + &show("exceptions", pairs(&outcome.rules.exceptions))
 }

@@ -117,15 +117,14 @@ fn site() -> impl Strategy<Value = SiteRules> {
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
     let tokens = (hostile(), any::<bool>(), strings(), any::<bool>(), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
-    (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), strings(), (pairs(), pairs())).prop_map(
-        |(site, hosts, tokens, rules, seen, (exceptions, aliases))| {
+    (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
+        |(site, hosts, tokens, rules, (exceptions, aliases))| {
             let (delimiters, semicolons, query_order, published, fragments) = tokens;
             SiteRules {
                 site,
                 hosts,
                 tokens: Tokens { delimiters, semicolons, query_order, published, fragments },
                 rules,
-                seen: Urls::from(seen),
                 exceptions,
                 aliases,
                 ..SiteRules::default()
@@ -254,7 +253,9 @@ fn the_fixture_of_format_1_0_opens() {
     };
     let written = String::from_utf8(written(&header, &sites)).unwrap();
     let lines: Vec<String> = written.lines().skip(1).filter_map(unsealed).collect();
-    assert_eq!(lines, FIXTURE.lines().skip(1).collect::<Vec<_>>());
+    let seen = r#","seen":["http://example.com/shop?id=1"]"#;
+    let expected: Vec<String> = FIXTURE.lines().skip(1).map(|line| line.replace(seen, "")).collect();
+    assert_eq!(lines, expected, "what it says of seen members is left out");
 }
 
 /// The fixture with something replaced in it, which must be there.
@@ -272,18 +273,21 @@ fn told(result: Result<(Header, Vec<SiteRules>), RuleFileError>) -> String {
 fn versions() {
     let (header, sites) = changed(r#""minor":0}"#, r#""minor":7},"later":{"a":[1]}"#).expect("a newer minor");
     assert_eq!(header.format.minor, 7);
-    assert!(written(&header, &sites).starts_with(br#"{"format":{"major":1,"minor":2}"#), "what is lost is not claimed");
+    assert!(written(&header, &sites).starts_with(br#"{"format":{"major":2,"minor":0}"#), "what is lost is not claimed");
     changed(r#""closed":true"#, r#""closed":true,"later":null"#).expect("an unknown field in a rule");
 
-    let newer = told(changed(r#""major":1"#, r#""major":2"#));
+    let newer = told(changed(r#""major":1"#, r#""major":3"#));
     assert!(
-        newer.contains("2.0 (written by undust 0.1.0)") && newer.contains("an undust that reads format 2"),
+        newer.contains("3.0 (written by undust 0.1.0)") && newer.contains("an undust that reads format 3"),
         "{newer}"
     );
     // The rest of a header of another major version may look different.
-    let other = read_bytes(b"{\"format\":{\"major\":3,\"minor\":1},\"program\":\"undust\"}\n");
-    assert!(matches!(other, Err(RuleFileError::Version { found: Format { major: 3, minor: 1 }, .. })));
-    assert_eq!(FORMAT.major, 1, "keep the fixtures of format 1 readable, or say in the error how to convert them");
+    let other = read_bytes(b"{\"format\":{\"major\":4,\"minor\":1},\"program\":\"undust\"}\n");
+    assert!(matches!(other, Err(RuleFileError::Version { found: Format { major: 4, minor: 1 }, .. })));
+    assert_eq!(
+        FORMAT.major, 2,
+        "keep the fixtures of formats 1 and 2 readable, or say in the error how to convert them"
+    );
 }
 
 #[test]

@@ -83,7 +83,8 @@ impl Learned for Candidate {
                 rules
             }
         };
-        let look_ups = [rules.seen.len(), rules.aliases.len(), rules.exceptions.len()];
+        let ranges = rules.local.iter().map(|local| local.pages.len()).sum();
+        let look_ups = [rules.aliases.len(), ranges, rules.exceptions.len()];
         let selected = SiteRuleSet::selected(rules, learned);
         Selected { rules: Box::new(WithLookUps { look_ups, rules: selected.rules }), ..selected }
     }
@@ -102,9 +103,9 @@ impl Canonicalizer for WithLookUps {
 
     fn report(&self) -> Vec<RuleReport> {
         let mut rules = self.rules.report();
-        let [seen, aliases, exceptions] = self.look_ups;
-        if seen + aliases + exceptions > 0 {
-            let text = format!("look-ups: {seen} seen members, {aliases} aliases, {exceptions} exceptions");
+        let [aliases, ranges, exceptions] = self.look_ups;
+        if aliases + ranges + exceptions > 0 {
+            let text = format!("{aliases} look-ups, {ranges} value ranges, {exceptions} exceptions");
             rules.push(RuleReport { text, evidence: None });
         }
         rules

@@ -30,10 +30,11 @@ mod tests {
 
     fn site(fragments: Option<Fragments>, rules: Vec<Rule>) -> SiteRules {
         let tokens = Tokens { fragments, ..Tokens::default() };
-        let seen = if rules.is_empty() { vec![] } else { vec!["http://a.example/seen#x", "http://a.example/page"] };
-        let aliases = if rules.is_empty() { vec![] } else { vec![["http://a.example/alias".into(), seen[1].into()]] };
+        let look_ups = [["http://a.example/seen#x"; 2], ["http://a.example/alias", "http://a.example/page"]];
+        let look_ups = if rules.is_empty() { vec![] } else { look_ups.to_vec() };
+        let aliases = look_ups.into_iter().map(|pair| pair.map(str::to_owned)).collect();
         let hosts = vec!["a.example".into()];
-        SiteRules { site: "a.example".into(), hosts, tokens, rules, seen: seen.into(), aliases, ..SiteRules::default() }
+        SiteRules { site: "a.example".into(), hosts, tokens, rules, aliases, ..SiteRules::default() }
     }
 
     fn left_out(key: &str, scope: &str) -> Rule {

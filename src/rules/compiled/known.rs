@@ -64,7 +64,7 @@ impl<'s> Generic<'s> {
         let rules = site.rules.iter().map(generic).collect();
         let generic = Generic {
             cut: site.cut(),
-            identified: !site.exceptions.is_empty() || !site.seen.is_empty(),
+            identified: !(site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty()),
             stays: stays::stays(site),
             query_order: &site.tokens.query_order,
             local: site.local.iter().map(|local| local.key.as_str()).collect(),
@@ -141,7 +141,7 @@ mod tests {
             site(&[("host", Test::Present)], &form(), true),
             site(&[("host", Test::Present)], &form(), false),
         ];
-        sites.push(SiteRules { seen: vec!["http://a.example/"].into(), ..sites[0].clone() });
+        sites.push(SiteRules { aliases: vec![["http://a.example/"; 2].map(str::to_owned)], ..sites[0].clone() });
         sites.push(sites[0].clone());
         sites.last_mut().expect("one").tokens.query_order = text(&["a=", "b="]);
         let mut known = Known::default();

@@ -6,7 +6,7 @@ use crate::rules::types::SiteRules;
 use crate::url::{self, Key};
 use serde::{Deserialize, Serialize};
 
-/// Numbers, both ends included, and the canonical URL as an index of the seen members; sorted within a group.
+/// Numbers, both ends included, and the number of the page; sorted within a group.
 type Pages = Vec<(u64, u64, u32)>;
 
 /// The value ranges of a site.
@@ -19,28 +19,21 @@ pub(super) struct Ranges {
 }
 
 impl CompiledSite {
-    /// Keys value ranges by what the rules make of their URLs. `member_of` gives seen members that are their own canonical
-    /// URL.
-    pub(super) fn fill_ranges(
-        &mut self,
-        site: &SiteRules,
-        buffers: &mut Buffers,
-        member_of: impl Fn(&str) -> Option<u32>,
-    ) {
+    /// Keys value ranges by what the rules make of their URLs. `number` gives the number of a page.
+    pub(super) fn ranges(&self, site: &SiteRules, buffers: &mut Buffers, number: impl Fn(&str) -> u32) -> Ranges {
         let mut ranges = Ranges::default();
         for (local, &slot) in site.local.iter().zip(&self.template.local) {
             let Some(key) = Key::parse(&local.key).filter(|_| slot != NO_SLOT) else { continue };
             let seed = self.template.columns[usize::from(slot)].seed;
             ranges.keys.push((slot, seed, local.absent && key.optional()));
             for span in &local.pages {
-                let Some(page) = member_of(&span.page) else { continue };
                 let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
                 self.reduce(&split, buffers, None);
                 let Some((hash, _)) = pair(buffers, slot) else { continue };
                 // The largest number stands for any value.
                 let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
                 let group = span_group(buffers.state.identity, hash, seed);
-                ranges.groups.entry(group).or_default().push((low, high, page));
+                ranges.groups.entry(group).or_default().push((low, high, number(&span.page)));
             }
         }
         // Each group is sorted for itself: their order does not matter.
@@ -48,14 +41,20 @@ impl CompiledSite {
         for pages in ranges.groups.values_mut() {
             pages.sort_unstable();
         }
-        if !ranges.keys.is_empty() {
-            self.own.pages.get_or_insert_default().ranges = ranges;
-        }
+        ranges
     }
 }
 
 impl Ranges {
-    /// The seen member that is canonical for the reduced URL in `buffers`, where the value of a key is in a range.
+    /// Keeps the ranges whose page `holds`.
+    pub(super) fn retain(&mut self, holds: impl Fn(u32) -> bool) {
+        self.groups.retain(|_, pages| {
+            pages.retain(|&(.., page)| holds(page));
+            !pages.is_empty()
+        });
+    }
+
+    /// The page that is canonical for the reduced URL in `buffers`, where the value of a key is in a range.
     pub(super) fn find(&self, buffers: &Buffers) -> Option<u32> {
         self.keys.iter().find_map(|&(slot, seed, absent)| {
             let (hash, value) = match pair(buffers, slot) {

@@ -84,7 +84,7 @@ impl CompiledSite {
         }
     }
 
-    /// Writes what became of the URL in `buffers`, and gives the number of the seen member that is canonical instead.
+    /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead.
     #[inline]
     pub fn conclude(&self, member: Option<u32>, buffers: &mut Buffers) -> Option<u32> {
         if member.is_some_and(|member| (member as usize) < self.members()) {
@@ -104,7 +104,7 @@ impl CompiledSite {
     }
 
     /// True where the URL in `buffers.out` is in normal form and canonicalizes to itself: by doing so.
-    fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
+    pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
         let mut again = buffers.again.take().unwrap_or_default();
         let is_fixed_point = match url::normalize(&buffers.out, &mut again.cells.text) {
             Ok(split) if again.cells.text == buffers.out && !self.leaves_out_fragment(&split, &buffers.out) => {

@@ -11,7 +11,7 @@ const FEW: usize = 8;
 
 /// True when whatever the rules make of a URL stays on a host of the site. False says nothing: the URL is then asked.
 ///
-/// A host comes from a rule, a mirrored directory or a seen member; and it ends where the path begins, so that a URL
+/// A host comes from a rule, a mirrored directory, a look-up or a value range; and it ends where the path begins, so that a URL
 /// must keep its scheme and the first slash of its path.
 pub(super) fn stays(site: &SiteRules) -> bool {
     let many: Option<HashSet<&[u8], FixedState>> =
@@ -39,7 +39,9 @@ pub(super) fn stays(site: &SiteRules) -> bool {
                 _ => true,
             })
     };
-    site.rules.iter().all(keeps) && site.seen.iter().all(|url| own(host_of(url.as_bytes())))
+    let pages = site.local.iter().flat_map(|local| &local.pages).map(|span| &span.page);
+    let pages = site.aliases.iter().map(|[_, to]| to).chain(pages);
+    site.rules.iter().all(keeps) && pages.map(String::as_bytes).all(|url| own(host_of(url)))
 }
 
 /// True when an operation leaves a key as it is or gives it one of the values that `may` stand there.
@@ -93,7 +95,7 @@ mod tests {
         assert!(stays(&site(true, &form[..3])));
         assert!(!stays(&site(true, &form)), "the extension stands at the host");
         assert!(!stays(&site(true, &form[1..3])), "no scheme");
-        let seen = |url: &str| SiteRules { seen: vec![url].into(), ..site(false, &[]) };
-        assert!(stays(&seen("http://a.example/")) && !stays(&seen("http://c.example/")));
+        let leads = |url: &str| SiteRules { aliases: vec![[String::new(), url.to_owned()]], ..site(false, &[]) };
+        assert!(stays(&leads("http://a.example/")) && !stays(&leads("http://c.example/")));
     }
 }

@@ -72,7 +72,11 @@ const KINDS: &[(&str, u64)] = &[
     ("function: drop www", 2_000),
     ("function: lower case", 1_000),
     ("function: plus is space", 200),
-    ("look-up: another page than the seen member's", 2_000),
+    ("look-up: a page that is its own canonical URL", 1_000),
+    ("look-up: a page that is not its own canonical URL", 50),
+    ("look-up: by what the rules make of a URL", 1_000),
+    ("look-up: hits", 500),
+    ("look-up: to itself", 500),
     ("mirror: moves", 3_000),
     ("mirror: nested directories", 300),
     ("mirror: twin below a mirrored directory", 1_000),
@@ -101,10 +105,6 @@ const KINDS: &[(&str, u64)] = &[
     ("rule: no change", 200_000),
     ("rule: one behind the first 64 fires", 10_000),
     ("rule: without meaning", 10_000),
-    ("seen: by what the rules make of a URL", 3_000),
-    ("seen: decides", 3_000),
-    ("seen: its own canonical URL", 4_000),
-    ("seen: not its own canonical URL", 100),
     ("site: by host", 40_000),
     ("site: by registrable domain", 4_000),
     ("site: given", 4_000),
@@ -197,7 +197,7 @@ impl Counts {
         }
         if variants {
             let counted =
-                (0u32..).zip(reference.sites).filter(|(_, site)| !site.rules.is_empty() || !site.seen.is_empty());
+                (0u32..).zip(reference.sites).filter(|(_, site)| !site.rules.is_empty() || !site.aliases.is_empty());
             for (index, site) in counted.take(3) {
                 let pairs = || pairs.iter().filter(|pair| pair.outcome.site == Some(index));
                 for (kind, other) in others(site) {
@@ -262,12 +262,11 @@ impl Counts {
                     self.add("refused: twice is not once");
                 }
                 Step::Refused { .. } => self.add("refused: foreign host"),
-                Step::Alias { .. } => self.add("look-up: another page than the seen member's"),
+                Step::Alias { from, to } => self.add(if from == to { "look-up: to itself" } else { "look-up: hits" }),
                 Step::Invalid { .. }
                 | Step::Normal { .. }
                 | Step::Site { .. }
                 | Step::Keys { .. }
-                | Step::Seen { .. }
                 | Step::Canonical { .. } => {}
             }
         }
@@ -335,11 +334,11 @@ impl Counts {
     }
 
     fn add_pages(&mut self, site: &SiteRules, normal: &NormalUrl, pair: &Pair<'_>) {
-        let is_seen = site.seen.iter().any(|seen| seen == normal.as_str());
-        let own = matches!(pair.steps.first(), Some(Step::Seen { .. }));
-        self.add_if("seen: its own canonical URL", is_seen && own);
-        self.add_if("seen: not its own canonical URL", is_seen && !own);
-        self.add_if("seen: by what the rules make of a URL", !own && pair.outcome.looked_up);
+        let is_page = site.aliases.iter().any(|[_, to]| to == normal.as_str());
+        let own = pair.outcome.url == normal.as_bytes();
+        self.add_if("look-up: a page that is its own canonical URL", is_page && own);
+        self.add_if("look-up: a page that is not its own canonical URL", is_page && !own);
+        self.add_if("look-up: by what the rules make of a URL", !is_page && pair.outcome.looked_up);
     }
 
     fn add_url(&mut self, url: &[u8], normal: &NormalUrl, site: &SiteRules) {
@@ -463,7 +462,6 @@ fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     other("range: any value hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_none()));
     other("range: misses", local, &|rules| ranges(rules, None, &|range| range.is_some()));
     other("range: an absent key hits", local, &|rules| rules.local.iter_mut().for_each(|local| local.absent = false));
-    other("seen: decides", !site.seen.is_empty(), &|rules| rules.seen = Vec::<String>::new().into());
     all
 }
 

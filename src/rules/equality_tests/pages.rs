@@ -1,4 +1,4 @@
-//! Random pages of a site: seen members, exceptions, aliases and value ranges.
+//! Random pages of a site: exceptions, look-ups and value ranges.
 
 use super::Random;
 use super::generate::Maker;
@@ -34,8 +34,7 @@ pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>
     let below =
         mirrors.map(|source| format!("{source}{}", random.pick(&["", "/", "/x", "/x/y?a=1", "/index.php", "x"])));
     let below = below.collect();
-    let mut all =
-        vec![site.seen.iter().map(str::to_owned).collect(), first(&site.exceptions), first(&site.aliases), near, below];
+    let mut all = vec![first(&site.exceptions), first(&site.aliases), near, below];
     all.retain(|list: &Vec<String>| !list.is_empty());
     all
 }
@@ -60,9 +59,9 @@ impl Maker<'_> {
         }
     }
 
-    /// Seen members, exceptions, aliases and value ranges.
+    /// Exceptions, look-ups (some to themselves) and value ranges.
     pub(super) fn pages(&mut self, site: &mut SiteRules) {
-        let rules = SiteRules { seen: Vec::<String>::new().into(), ..site.clone() };
+        let rules = site.clone();
         let rules = Interpreter::new(&rules);
         let mut seen: Vec<String> = Vec::new();
         if self.random.chance(85) {
@@ -92,13 +91,13 @@ impl Maker<'_> {
             let Some((from, _)) = self.canonical(&rules) else { continue };
             site.aliases.push([from, to]);
         }
+        site.aliases.extend(seen.iter().filter(|_| self.random.chance(70)).map(|page| [page.clone(), page.clone()]));
         site.aliases.sort();
         if !seen.is_empty() && self.random.chance(50) {
             for _ in 0..*self.random.pick(&[1, 1, 2]) {
                 self.local(site, &seen, &rules);
             }
         }
-        site.seen = seen.into();
     }
 
     /// Adds value ranges of one more key.

@@ -143,13 +143,13 @@ fn rewrites<'a, T>(
                 }),
             }
         }
-        if !site.seen.is_empty() || !site.aliases.is_empty() || !site.local.is_empty() {
-            let (seen, aliases) = (site.seen.len(), site.aliases.len());
+        if !site.aliases.is_empty() || !site.local.is_empty() {
+            let aliases = site.aliases.len();
             let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
             out.left_out.push(LeftOut {
                 site: site.site.clone(),
                 rule: LOOK_UPS.to_owned(),
-                text: format!("{seen} seen members, {aliases} look-ups and {spans} spans"),
+                text: format!("{aliases} look-ups and {spans} value ranges"),
                 reason: "tables of single URLs, not rules".to_owned(),
             });
         }
