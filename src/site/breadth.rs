@@ -47,7 +47,7 @@ const LISTED: usize = 64;
 /// prove that none matters, `None`. A departure: the design knows ignored keys and classes only.
 pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> Option<Map> {
     let name = &columns.keys[*key];
-    let Map::To { code, .. } = *map else { return None };
+    let Map::To { code, everywhere } = *map else { return None };
     if !(name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST)) {
         return None;
     }
@@ -58,7 +58,11 @@ pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), row
     if values > LISTED || Values::of(columns, groups, *key, codes).links >= LINKS {
         return None;
     }
-    Some(Map::Table((0..codes as u32).map(|value| if is_listed(value) { code } else { value }).collect()))
+    Some(Map::Table(
+        (0..codes as u32)
+            .map(|value| if is_listed(value) || value == 0 && everywhere && code != 0 { code } else { value })
+            .collect(),
+    ))
 }
 
 /// Fewest rows of a context that are expected to meet their cluster before it counts that hardly any does.

@@ -142,6 +142,13 @@ fn find(
         }
         // Absent where it is among them, else the most frequent: `top` is sorted by that.
         let named = members.iter().copied().filter(|&code| code != 0 || name.is(Fixed::TRAILING_SLASH));
+        if name.is(Fixed::EXTENSION) && members.contains(&0) {
+            // Which extension a page has that is written without one is known where there is one only.
+            if let [code, 0] = members[..] {
+                table_of[0] = code;
+            }
+            continue;
+        }
         let absent = members.contains(&0) && !name.is(Fixed::TRAILING_SLASH);
         let none_live = members.iter().all(|&code| !live[code as usize]);
         let to = match absent && (live[0] || none_live) {

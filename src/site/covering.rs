@@ -315,11 +315,11 @@ impl Covering {
                 .iter()
                 .map(|&k| {
                     if whole {
-                        let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k]);
+                        let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k], &self.counts[k]);
                         return (k, self.ignores[k].get_or_insert_with(ignore).clone());
                     }
                     let counts = operations::frequencies(&self.columns, k, rows.iter().copied());
-                    (k, operations::ignore(&self.columns, k, rows, &counts))
+                    (k, operations::ignore(&self.columns, k, rows, &counts, &self.counts[k]))
                 })
                 .collect(),
             Action::Function(family) => keys

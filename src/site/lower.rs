@@ -6,6 +6,7 @@ use super::covering::{Action, Adopted, Covering};
 use super::evidence::upper_bound_ppm;
 use super::operations::Map;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, Test};
+use crate::url::{Fixed, Key};
 
 /// The rule of one adopted operation; its id is still empty.
 pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
@@ -22,7 +23,7 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
     Rule {
         id: String::new(),
         kind,
-        scope: scope(covering, &adopted.scope),
+        scope: of_files(covering, adopted, scope(covering, &adopted.scope)),
         operations,
         closed: false,
         evidence: evidence(
@@ -34,6 +35,22 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
         ),
         departures: Vec::new(),
     }
+}
+
+/// The scope of a rule that gives an extension to URLs that have none holds files alone: `/` and `/a/` stay directories.
+fn of_files(covering: &Covering, adopted: &Adopted, mut scope: Vec<Constraint>) -> Vec<Constraint> {
+    let gives = |(k, map): &(usize, Map)| covering.columns.keys[*k].is(Fixed::EXTENSION) && map.get(0) != 0;
+    if adopted.maps.iter().any(gives) {
+        let is_root = Test::NoneOf(vec!["0".to_owned()]);
+        for (key, test) in [(Fixed::DEPTH, is_root), (Fixed::TRAILING_SLASH, Test::Absent)] {
+            let key = Key::Fixed(key).to_string();
+            if !scope.iter().any(|constraint| constraint.key == key) {
+                scope.push(Constraint { key, test });
+            }
+        }
+        scope.sort();
+    }
+    scope
 }
 
 /// Evidence in the form of a rule file.
