@@ -19,7 +19,7 @@ pub struct Applied<'s> {
 
 /// Where the canonical URL of a URL stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum UrlOutcome {
     /// In `out` of the lane: the input, which is no URL.
     Invalid,
     /// In `out` of the lane: what rules made of it.

@@ -1,6 +1,6 @@
 //! One URL at a time, with buffers of the thread.
 
-use super::applied::Outcome;
+use super::applied::UrlOutcome;
 use super::apply::Scratch;
 use super::fired::Fired;
 use super::names::Names;
@@ -68,7 +68,7 @@ impl RuleSet {
                 None if lane.buffers.out == url.as_bytes() => Cow::Borrowed(url),
                 None => Cow::Owned(String::from_utf8_lossy(&lane.buffers.out).into_owned()),
             };
-            Canonical { url, rules, invalid: lane.outcome == Outcome::Invalid }
+            Canonical { url, rules, invalid: lane.outcome == UrlOutcome::Invalid }
         })
     }
 }

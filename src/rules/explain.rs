@@ -152,7 +152,7 @@ pub enum Step<'r> {
         /// The rule.
         rule: &'r Rule,
         /// What came of it.
-        outcome: Outcome,
+        outcome: RuleOutcome,
     },
     /// A rule does not hold for what the rules make of this URL: it is passed over in what follows.
     Exception {
@@ -185,7 +185,7 @@ pub enum Step<'r> {
 /// What came of trying a rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
-pub enum Outcome {
+pub enum RuleOutcome {
     /// It fired.
     Fired {
         /// The keys whose value changed, in the order of the operations.
@@ -223,9 +223,9 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-impl Outcome {
+impl RuleOutcome {
     /// A rule fired: what it changed, the keys that it names first.
-    pub(super) fn fired(rule: &Rule, before: &Pairs<'_>, after: &Pairs<'_>) -> Outcome {
+    pub(super) fn fired(rule: &Rule, before: &Pairs<'_>, after: &Pairs<'_>) -> RuleOutcome {
         let named = rule.operations.iter().filter_map(|(key, _)| Key::parse(key));
         let keys = named.chain(before.keys().chain(after.keys()).cloned());
         let value =
@@ -237,13 +237,13 @@ impl Outcome {
                 changes.push(change);
             }
         }
-        Outcome::Fired { changes }
+        RuleOutcome::Fired { changes }
     }
 
     /// A mirror rule fired.
-    pub(super) fn moved(before: &[u8], after: &[u8]) -> Outcome {
+    pub(super) fn moved(before: &[u8], after: &[u8]) -> RuleOutcome {
         let url = |url: &[u8]| Some(String::from_utf8_lossy(url).into_owned());
-        Outcome::Fired { changes: vec![Change { key: "url".into(), before: url(before), after: url(after) }] }
+        RuleOutcome::Fired { changes: vec![Change { key: "url".into(), before: url(before), after: url(after) }] }
     }
 }
 
@@ -267,7 +267,7 @@ impl RuleSet {
         let mut canonical = applied.url.to_vec();
         if let Some((index, site)) = applied.site.and_then(|site| Some((site, self.sites().get(site as usize)?))) {
             if site.tokens.published {
-                let rule = |index| (index, &site.rules[index], Outcome::Fired { changes: Vec::new() });
+                let rule = |index| (index, &site.rules[index], RuleOutcome::Fired { changes: Vec::new() });
                 let fired = applied.fired.iter().map(|index| rule(usize::from(index)));
                 trace.steps.extend(fired.map(|(index, rule, outcome)| Step::Rule { index, rule, outcome }));
             } else {
@@ -289,7 +289,7 @@ impl Trace<'_> {
         for step in &self.steps {
             if only_fired
                 && let Step::Rule { outcome, .. } = step
-                && !matches!(outcome, Outcome::Fired { .. })
+                && !matches!(outcome, RuleOutcome::Fired { .. })
             {
                 continue;
             }
@@ -324,7 +324,7 @@ fn render(step: &Step<'_>, text: &mut Page) {
         Step::Rule { index, rule, outcome } => {
             put(text, &format!("rule {}", index + 1), &format!("{} {}", rule.id, rule_text(rule)));
             outcome_lines(outcome).iter().for_each(|line| put(text, "", line));
-            if matches!(outcome, Outcome::Fired { .. }) {
+            if matches!(outcome, RuleOutcome::Fired { .. }) {
                 let stops = stops(rule);
                 if !stops.is_empty() {
                     put(text, "", &format!("would be stopped by: {}", stops.join("; ")));
@@ -361,26 +361,26 @@ fn render(step: &Step<'_>, text: &mut Page) {
     }
 }
 
-fn outcome_lines(outcome: &Outcome) -> Vec<String> {
+fn outcome_lines(outcome: &RuleOutcome) -> Vec<String> {
     match outcome {
-        Outcome::Fired { changes } if changes.is_empty() => vec!["fired".into()],
-        Outcome::Fired { changes } => changes
+        RuleOutcome::Fired { changes } if changes.is_empty() => vec!["fired".into()],
+        RuleOutcome::Fired { changes } => changes
             .iter()
             .map(|Change { key, before, after }| {
                 format!("fired: {key} {} -> {}", value_text(before.as_deref()), value_text(after.as_deref()))
             })
             .collect(),
-        Outcome::Stopped { constraint, found } => vec![format!(
+        RuleOutcome::Stopped { constraint, found } => vec![format!(
             "stopped: {} is {}, the rule asks that {}",
             constraint.key,
             value_text(found.as_deref()),
             constraint_text(constraint)
         )],
-        Outcome::OtherKey { key } => {
+        RuleOutcome::OtherKey { key } => {
             vec![format!("stopped: {key} is there, which the source of the rule does not have")]
         }
-        Outcome::NoChange => vec!["holds, and changes nothing here".into()],
-        Outcome::Unfit { reason } => vec![format!("stopped: {reason}")],
+        RuleOutcome::NoChange => vec!["holds, and changes nothing here".into()],
+        RuleOutcome::Unfit { reason } => vec![format!("stopped: {reason}")],
     }
 }
 

@@ -114,14 +114,14 @@ fn a_trace_reads_from_top_to_bottom() {
             Step::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
             Step::Rule {
                 index: 0,
-                outcome: Outcome::Fired {
+                outcome: RuleOutcome::Fired {
                     changes: vec![Change { key: "query sid=".into(), before: Some("7".into()), after: None }],
                 },
                 rule: &fired,
             },
             Step::Rule {
                 index: 1,
-                outcome: Outcome::Stopped { constraint: stopped.scope[0].clone(), found: None },
+                outcome: RuleOutcome::Stopped { constraint: stopped.scope[0].clone(), found: None },
                 rule: &stopped,
             },
             Step::Alias { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },

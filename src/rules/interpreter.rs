@@ -17,7 +17,7 @@
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with tables. Tests compare the
 //! two on random rules and URLs. A new kind of rule is defined here first.
 
-use super::explain::{Outcome, Step};
+use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
 use super::spans::{Span, number};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SiteRules, Test};
@@ -156,7 +156,7 @@ impl<'r> Interpreter<'r> {
         let here = self.run_with_exceptions(url, steps);
         let Some((index, twin)) = self.twin(&here.pairs.compose()) else { return here };
         let rule = &self.rules.rules[index];
-        steps.push(Step::Rule { index, rule, outcome: Outcome::moved(&here.pairs.compose(), twin.as_bytes()) });
+        steps.push(Step::Rule { index, rule, outcome: RuleOutcome::moved(&here.pairs.compose(), twin.as_bytes()) });
         let Reduced { pairs, mut fired } = self.run_with_exceptions(&twin, steps);
         fired.extend(here.fired.iter().chain([&index]));
         fired.sort_unstable();
@@ -200,7 +200,7 @@ impl<'r> Interpreter<'r> {
             let before = pairs.clone();
             let outcome = rule.apply(&mut pairs).err().unwrap_or_else(|| {
                 fired.push(index);
-                Outcome::fired(rule, &before, &pairs)
+                RuleOutcome::fired(rule, &before, &pairs)
             });
             steps.push(Step::Rule { index, rule, outcome });
         }
@@ -256,22 +256,22 @@ impl Rule {
     }
 
     /// Changes the pairs, or says why it does not.
-    fn apply(&self, pairs: &mut Pairs<'_>) -> Result<(), Outcome> {
-        let unfit = |reason: &str| Outcome::Unfit { reason: reason.to_owned() };
+    fn apply(&self, pairs: &mut Pairs<'_>) -> Result<(), RuleOutcome> {
+        let unfit = |reason: &str| RuleOutcome::Unfit { reason: reason.to_owned() };
         if !self.is_valid() {
             return Err(unfit("the rule names a key that is none, or an operation that has no meaning there"));
         }
         for constraint in &self.scope {
             let value = Key::parse(&constraint.key).and_then(|key| pairs.get(&key));
             if !constraint.test.holds(value) {
-                return Err(Outcome::Stopped { constraint: constraint.clone(), found: value.map(text) });
+                return Err(RuleOutcome::Stopped { constraint: constraint.clone(), found: value.map(text) });
             }
         }
         if self.closed {
             let keys: Vec<_> =
                 self.scope.iter().filter(|c| c.test != Test::Absent).map(|c| Key::parse(&c.key)).collect();
             if let Some(key) = pairs.keys().find(|key| !keys.contains(&Some((*key).clone()))) {
-                return Err(Outcome::OtherKey { key: key.to_string() });
+                return Err(RuleOutcome::OtherKey { key: key.to_string() });
             }
             let mut target = pairs.without_pairs();
             for (key, operation) in &self.operations {
@@ -289,7 +289,7 @@ impl Rule {
             changed |= old != new.as_deref();
             pairs.set(key, new);
         }
-        if changed { Ok(()) } else { Err(Outcome::NoChange) }
+        if changed { Ok(()) } else { Err(RuleOutcome::NoChange) }
     }
 
     /// False for a rule that never fires.

@@ -1,7 +1,7 @@
 //! One URL on its way to its canonical URL: its buffers, and the stages that [`RuleSet::apply`] runs one after the other
 //! and [`Batch`](super::Batch) runs each for many URLs.
 
-use super::applied::Outcome;
+use super::applied::UrlOutcome;
 use super::compiled::{Buffers, CompiledSite};
 use super::origin_cache::{Hit, OriginCache};
 use super::set::{Compiled, RuleSet, host_of};
@@ -16,7 +16,7 @@ pub struct Lane {
     pub(super) site: Option<u32>,
     /// Number of the page that the look-up found.
     member: Option<u32>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: UrlOutcome,
     /// The canonical URL is known.
     finished: bool,
     /// What is known of the origin: then what the site needs is in the cache, too.
@@ -30,7 +30,7 @@ impl Lane {
         if self.read(url, origins.find(url, rules.number)).is_err() {
             self.buffers.out.clear();
             self.buffers.out.extend_from_slice(url);
-            (self.outcome, self.finished) = (Outcome::Invalid, true);
+            (self.outcome, self.finished) = (UrlOutcome::Invalid, true);
         }
     }
 
@@ -55,7 +55,7 @@ impl Lane {
     #[inline(always)]
     fn clear(&mut self, site: Option<u32>, hit: Option<Hit>) {
         self.buffers.fired.clear();
-        (self.site, self.member, self.outcome, self.finished, self.hit) = (site, None, Outcome::Made, false, hit);
+        (self.site, self.member, self.outcome, self.finished, self.hit) = (site, None, UrlOutcome::Made, false, hit);
     }
 
     /// Loads the template of the site, so that its cache misses overlap.
@@ -134,10 +134,10 @@ impl Lane {
     #[inline(always)]
     pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite) {
         let member = site.conclude(self.member, &mut self.buffers);
-        self.outcome = member.map_or(Outcome::Made, Outcome::Member);
+        self.outcome = member.map_or(UrlOutcome::Made, UrlOutcome::Member);
         let acted = member.is_some() || !self.buffers.fired.is_empty();
         if !site.stays() && acted && !self.is_at_home(rules, site) {
-            self.outcome = Outcome::Made;
+            self.outcome = UrlOutcome::Made;
             self.buffers.keep_normal();
         }
     }

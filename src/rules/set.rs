@@ -1,6 +1,6 @@
 //! Rule sets: the compiled rules of many sites, and the index that finds the site of a host.
 
-use super::applied::{Applied, Outcome};
+use super::applied::{Applied, UrlOutcome};
 use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
 use super::lane::Lane;
 use super::names::Names;
@@ -232,13 +232,13 @@ impl RuleSet {
     #[inline]
     pub(super) fn applied<'s>(&'s self, lane: &'s Lane) -> Applied<'s> {
         let url = self.member(lane).map_or(&lane.buffers.out[..], |(site, member)| site.member_bytes(Some(member)));
-        let looked_up = matches!(lane.outcome, Outcome::Member(_));
+        let looked_up = matches!(lane.outcome, UrlOutcome::Member(_));
         Applied {
             url,
             site: lane.site,
             fired: &lane.buffers.fired,
             looked_up,
-            invalid: lane.outcome == Outcome::Invalid,
+            invalid: lane.outcome == UrlOutcome::Invalid,
         }
     }
 
@@ -252,7 +252,7 @@ impl RuleSet {
     #[inline]
     fn member(&self, lane: &Lane) -> Option<(&CompiledSite, u32)> {
         match (lane.outcome, &self.compiled[lane.site? as usize].0) {
-            (Outcome::Member(member), Compiled::Undust(site)) => Some((site, member)),
+            (UrlOutcome::Member(member), Compiled::Undust(site)) => Some((site, member)),
             _ => None,
         }
     }

@@ -29,7 +29,7 @@ pub(super) enum Forms {
 
 /// The public fields of [`Applied`], owned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct AppliedUrl {
     pub(super) url: Vec<u8>,
     pub(super) site: Option<u32>,
     pub(super) fired: Vec<u16>,
@@ -37,16 +37,16 @@ pub(super) struct Outcome {
     pub(super) invalid: bool,
 }
 
-impl Outcome {
-    pub(super) fn of(applied: &Applied<'_>) -> Outcome {
+impl AppliedUrl {
+    pub(super) fn of(applied: &Applied<'_>) -> AppliedUrl {
         let Applied { url, site, fired, looked_up, invalid } = *applied;
-        Outcome { url: url.to_vec(), site, fired: fired.iter().collect(), looked_up, invalid }
+        AppliedUrl { url: url.to_vec(), site, fired: fired.iter().collect(), looked_up, invalid }
     }
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for AppliedUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Outcome { url, site, fired, looked_up, invalid } = self;
+        let AppliedUrl { url, site, fired, looked_up, invalid } = self;
         write!(f, "{} site {site:?} fired {fired:?}", url.escape_ascii())?;
         f.write_str(if *looked_up { " looked up" } else { "" })?;
         f.write_str(if *invalid { " invalid" } else { "" })
@@ -59,7 +59,7 @@ pub(super) struct Pair<'r> {
     pub(super) input: Input,
     /// Its normal form; `None` for an invalid URL.
     pub(super) normal: Option<NormalUrl>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AppliedUrl,
     pub(super) steps: Vec<Step<'r>>,
 }
 
@@ -120,8 +120,8 @@ impl<'r> Reference<'r> {
 
     /// What the interpreter makes of a URL.
     pub(super) fn pair(&self, input: &Input) -> Pair<'r> {
-        let mut outcome = Outcome { url: input.url.clone(), ..Outcome::default() };
-        let mut pair = Pair { input: input.clone(), normal: None, outcome: Outcome::default(), steps: Vec::new() };
+        let mut outcome = AppliedUrl { url: input.url.clone(), ..AppliedUrl::default() };
+        let mut pair = Pair { input: input.clone(), normal: None, outcome: AppliedUrl::default(), steps: Vec::new() };
         match NormalUrl::new(&input.url) {
             Err(_) => outcome.invalid = true,
             Ok(normal) => {
@@ -156,7 +156,7 @@ pub(super) struct Difference {
     /// How the applier was called.
     pub(super) how: String,
     pub(super) input: Input,
-    pub(super) expected: Outcome,
+    pub(super) expected: AppliedUrl,
     /// What the applier gave, or the text of its panic.
     pub(super) given: String,
 }
@@ -172,7 +172,7 @@ pub(super) fn check(
     let panicked = |what: &str, panic| {
         let given = format!("panic: {}", panic_text(panic));
         let input = inputs.first().cloned().unwrap_or(Input { url: Vec::new(), site: None });
-        Box::new(Difference { how: what.to_owned(), input, expected: Outcome::default(), given })
+        Box::new(Difference { how: what.to_owned(), input, expected: AppliedUrl::default(), given })
     };
     let set = caught(|| RuleSet::new(sites)).map_err(|panic| panicked("compiling", panic))?;
     let reference = Reference::new(set.sites());
@@ -189,7 +189,11 @@ pub(super) fn check(
 }
 
 /// Compares what `how` gives for the URL of a pair.
-fn equal<'p>(how: &str, pair: &'p Pair<'_>, given: impl FnOnce(&'p Input) -> Outcome) -> Result<(), Box<Difference>> {
+fn equal<'p>(
+    how: &str,
+    pair: &'p Pair<'_>,
+    given: impl FnOnce(&'p Input) -> AppliedUrl,
+) -> Result<(), Box<Difference>> {
     let given = match caught(|| given(&pair.input)) {
         Ok(given) if given == pair.outcome => return Ok(()),
         Ok(given) => given.to_string(),
@@ -202,7 +206,9 @@ fn equal<'p>(how: &str, pair: &'p Pair<'_>, given: impl FnOnce(&'p Input) -> Out
 /// One URL at a time, each with a new scratch; and the convenience form.
 fn fresh(set: &RuleSet, pairs: &[Pair<'_>]) -> Result<(), Box<Difference>> {
     for pair in pairs {
-        equal("new scratch", pair, |input| Outcome::of(&set.apply(&input.url, input.site, &mut Scratch::default())))?;
+        equal("new scratch", pair, |input| {
+            AppliedUrl::of(&set.apply(&input.url, input.site, &mut Scratch::default()))
+        })?;
         if pair.input.site.is_none()
             && let Ok(text) = std::str::from_utf8(&pair.input.url)
         {
@@ -214,7 +220,7 @@ fn fresh(set: &RuleSet, pairs: &[Pair<'_>]) -> Result<(), Box<Difference>> {
                     canonical.rules.iter().filter_map(|rule| id(rule.to_string())).map(|at| at as u16).collect();
                 let (url, invalid) = (canonical.url.as_bytes().to_vec(), canonical.invalid);
                 // `Canonical` has no such field.
-                Outcome { url, site, fired, invalid, looked_up: pair.outcome.looked_up }
+                AppliedUrl { url, site, fired, invalid, looked_up: pair.outcome.looked_up }
             })?;
         }
     }
@@ -231,13 +237,13 @@ pub(super) fn compare(
     let Applier { scratch, batch } = applier;
     for pair in pairs {
         equal(&format!("{name}, reused scratch"), pair, |input| {
-            Outcome::of(&set.apply(&input.url, input.site, scratch))
+            AppliedUrl::of(&set.apply(&input.url, input.site, scratch))
         })?;
     }
     let alone: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.input.site.is_none()).collect();
     let mut outcomes = Vec::new();
     let urls = alone.iter().map(|pair| &pair.input.url);
-    let applied = caught(|| batch.apply(set, urls, |_, applied| outcomes.push(Outcome::of(&applied))));
+    let applied = caught(|| batch.apply(set, urls, |_, applied| outcomes.push(AppliedUrl::of(&applied))));
     let how = format!("{name}, batch");
     for (pair, outcome) in alone.iter().zip(&outcomes) {
         equal(&how, pair, |_| outcome.clone())?;
@@ -245,7 +251,7 @@ pub(super) fn compare(
     match alone.get(outcomes.len()) {
         Some(pair) => equal(&how, pair, |_| match applied {
             Err(panic) => std::panic::resume_unwind(panic),
-            Ok(()) => Outcome::default(),
+            Ok(()) => AppliedUrl::default(),
         }),
         None => Ok(()),
     }

@@ -8,7 +8,7 @@
 use super::SiteRules;
 use super::compare::{Claim, Forms, Pair, Reference};
 use super::rules::mirror_source;
-use crate::rules::explain::{Change, Outcome, Step};
+use crate::rules::explain::{Change, RuleOutcome, Step};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::spans::number;
 use crate::rules::{Fragments, Function, Operation, Representative, Rule, Test};
@@ -226,7 +226,7 @@ impl Counts {
         for step in &pair.steps {
             match step {
                 Step::Fragment { .. } => self.add("fragment: left out"),
-                Step::Rule { rule, outcome: Outcome::Fired { changes }, index } => {
+                Step::Rule { rule, outcome: RuleOutcome::Fired { changes }, index } => {
                     self.add_if("rule: one behind the first 64 fires", *index >= 64);
                     match &changes[..] {
                         [Change { key, before, after }] if key == "url" => {
@@ -235,16 +235,18 @@ impl Counts {
                         _ => self.add_fired(rule, changes),
                     }
                 }
-                Step::Rule { outcome: Outcome::Stopped { constraint, .. }, .. } => self.add(match constraint.test {
-                    Test::Equals(_) => "test: equals, does not hold",
-                    Test::OneOf(_) => "test: one of, does not hold",
-                    Test::NoneOf(_) => "test: none of, does not hold",
-                    Test::Present => "test: present, does not hold",
-                    Test::Absent => "test: absent, does not hold",
-                }),
-                Step::Rule { outcome: Outcome::OtherKey { .. }, .. } => self.add("closed: another key"),
-                Step::Rule { outcome: Outcome::NoChange, .. } => self.add("rule: no change"),
-                Step::Rule { rule, outcome: Outcome::Unfit { reason }, .. } => {
+                Step::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. } => {
+                    self.add(match constraint.test {
+                        Test::Equals(_) => "test: equals, does not hold",
+                        Test::OneOf(_) => "test: one of, does not hold",
+                        Test::NoneOf(_) => "test: none of, does not hold",
+                        Test::Present => "test: present, does not hold",
+                        Test::Absent => "test: absent, does not hold",
+                    })
+                }
+                Step::Rule { outcome: RuleOutcome::OtherKey { .. }, .. } => self.add("closed: another key"),
+                Step::Rule { outcome: RuleOutcome::NoChange, .. } => self.add("rule: no change"),
+                Step::Rule { rule, outcome: RuleOutcome::Unfit { reason }, .. } => {
                     let value = reason.starts_with("a value");
                     self.add(if value { "closed: value does not fit" } else { "rule: without meaning" });
                     let moves = |(key, of): &(String, Operation)| {

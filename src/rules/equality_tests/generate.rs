@@ -3,7 +3,7 @@
 use super::Random;
 use super::compare::Input;
 use super::pages::texts_of;
-use super::urls::{Draft, Words, spoil};
+use super::urls::{UrlDraft, Words, spoil};
 use crate::rules::{Fragments, Operation, Representative, Rule, SiteRules, Tokens};
 use crate::url::{NormalUrl, Pairs};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) struct Case {
 pub(super) struct Maker<'m> {
     pub(super) random: &'m mut Random,
     pub(super) words: Words,
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<UrlDraft>,
     pub(super) tokens: Tokens,
     /// Key-value pairs of the drafts.
     pub(super) pairs: Vec<Vec<(String, String)>>,
@@ -35,7 +35,7 @@ pub(super) fn case(random: &mut Random, number: u64) -> Case {
     for index in 0..*random.pick(&[1, 1, 1, 2, 3]) {
         let words = if index == 0 || random.chance(15) { words.clone() } else { Words::new(random, index, false) };
         let count = 10;
-        let made: Vec<Draft> = (0..count).map(|_| Draft::new(random, &words)).collect();
+        let made: Vec<UrlDraft> = (0..count).map(|_| UrlDraft::new(random, &words)).collect();
         let (tokens, of) = (Tokens::default(), &mut *random);
         let mut maker = Maker { random: of, words, drafts: made, tokens, pairs: Vec::new(), values: BTreeMap::new() };
         let site = maker.site(index, many && index == 0);
@@ -62,7 +62,7 @@ fn other_site(n: usize, distinct: bool) -> SiteRules {
     SiteRules { hosts: vec![site.clone()], site, rules: vec![rule], ..SiteRules::default() }
 }
 
-fn input(random: &mut Random, drafts: &[(Draft, Words)], texts: &[Vec<String>], sites: usize) -> Input {
+fn input(random: &mut Random, drafts: &[(UrlDraft, Words)], texts: &[Vec<String>], sites: usize) -> Input {
     let (draft, words) = random.pick(drafts);
     let mut draft = draft.clone();
     for _ in 0..*random.pick(&[0, 0, 1, 1, 1, 2, 2, 3]) {

@@ -3,7 +3,7 @@
 use super::Random;
 use super::generate::Maker;
 use super::rules::mirror_source;
-use super::urls::Draft;
+use super::urls::UrlDraft;
 use crate::rules::SiteRules;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::spans::{Local, Span, number};
@@ -115,7 +115,7 @@ impl Maker<'_> {
         }
         let (mut pages, any) = (Vec::new(), self.random.chance(40));
         let having = self.drafts.iter().zip(&self.pairs).filter(|(_, pairs)| pairs.iter().any(|pair| pair.0 == key));
-        let having: Vec<Draft> = having.map(|(draft, _)| draft.clone()).collect();
+        let having: Vec<UrlDraft> = having.map(|(draft, _)| draft.clone()).collect();
         for draft in having.iter().take(4) {
             let Ok(normal) = NormalUrl::new(draft.text().as_bytes()) else { continue };
             let made = rules.canonicalize(&normal, |_| true).url;

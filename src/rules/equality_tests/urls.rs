@@ -183,7 +183,7 @@ impl Words {
 
 /// A URL in parts.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct UrlDraft {
     scheme: &'static str,
     user: &'static str,
     host: String,
@@ -197,12 +197,12 @@ pub(super) struct Draft {
     fragment: Option<String>,
 }
 
-impl Draft {
-    pub(super) fn new(random: &mut Random, words: &Words) -> Draft {
+impl UrlDraft {
+    pub(super) fn new(random: &mut Random, words: &Words) -> UrlDraft {
         let depth = *random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 5]);
         let parameters = *random.pick(&[0, 0, 1, 1, 2, 2, 3, 4]);
         let query: Vec<String> = (0..parameters).map(|_| words.parameter(random)).collect();
-        Draft {
+        UrlDraft {
             scheme: if random.chance(70) { "http" } else { "https" },
             user: "",
             host: random.pick(&words.hosts).clone(),
@@ -217,7 +217,7 @@ impl Draft {
     }
 
     pub(super) fn text(&self) -> String {
-        let Draft { scheme, user, host, port, path, end, params, query, separator, fragment } = self;
+        let UrlDraft { scheme, user, host, port, path, end, params, query, separator, fragment } = self;
         let mut text = format!("{scheme}://{user}{host}{port}");
         for segment in path {
             text.push('/');

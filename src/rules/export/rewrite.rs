@@ -104,8 +104,10 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
     guards.sort_unstable();
     guards.dedup();
     let front = format!("^{}{}", writer.ahead, guards.concat());
-    let rewrite =
-        |Draft { body, pieces, .. }: &Draft| Rewrite { pattern: format!("{front}{body}$"), pieces: pieces.clone() };
+    let rewrite = |StepPattern { body, pieces, .. }: &StepPattern| Rewrite {
+        pattern: format!("{front}{body}$"),
+        pieces: pieces.clone(),
+    };
     let out: Vec<Rewrite> = drafts.iter().map(rewrite).collect();
     // Look-aheads are asked again before each rewrite: what one changes, the scope must not ask.
     let asked =
@@ -136,9 +138,9 @@ struct Writer<'a> {
     semicolons: bool,
 }
 
-/// One step of a rule.
+/// One step of a rule: a pattern and its replacement, before the scope is written in front.
 #[derive(Clone)]
-struct Draft {
+struct StepPattern {
     /// Look-aheads: the URLs that this step can express. No step makes one of them false.
     guard: String,
     body: String,
@@ -147,11 +149,11 @@ struct Draft {
 
 impl Writer<'_> {
     /// A step that acts where `guard` holds and `body` matches the whole URL.
-    fn rewrite(&self, guard: &str, body: &str, pieces: Vec<Piece>) -> Draft {
-        Draft { guard: guard.to_owned(), body: body.to_owned(), pieces }
+    fn rewrite(&self, guard: &str, body: &str, pieces: Vec<Piece>) -> StepPattern {
+        StepPattern { guard: guard.to_owned(), body: body.to_owned(), pieces }
     }
 
-    fn operation(&self, key: &str, operation: &Operation) -> Result<Vec<Draft>, String> {
+    fn operation(&self, key: &str, operation: &Operation) -> Result<Vec<StepPattern>, String> {
         let refused = || format!("it does more than a pattern can: {}", operation_text(key, operation));
         let key = Key::parse(key).ok_or_else(refused)?;
         match &key {
@@ -161,7 +163,7 @@ impl Writer<'_> {
         }
     }
 
-    fn query(&self, name: &str, operation: &Operation) -> Option<Vec<Draft>> {
+    fn query(&self, name: &str, operation: &Operation) -> Option<Vec<StepPattern>> {
         debug_assert!(!self.semicolons, "refused before");
         let parameter = parameter(self.space, name)?;
         let bare = !name.ends_with('=');
@@ -200,7 +202,7 @@ impl Writer<'_> {
     }
 
     /// Takes away a parameter with a value that matches `value`, up to `times` times.
-    fn leave_out(&self, parameter: &str, value: &str, guard: &str, times: usize) -> Vec<Draft> {
+    fn leave_out(&self, parameter: &str, value: &str, guard: &str, times: usize) -> Vec<StepPattern> {
         let guard = format!("{FEW_PARAMETERS}{guard}");
         let front = &self.front;
         // One that others follow goes with the separator behind it, the last one with the separator before it.
@@ -220,13 +222,13 @@ impl Writer<'_> {
     }
 
     /// Gives a parameter that comes once another value.
-    fn set(&self, parameter: &str, value: &str, name: &str, to: &str) -> Draft {
+    fn set(&self, parameter: &str, value: &str, name: &str, to: &str) -> StepPattern {
         let guard = format!("{FEW_PARAMETERS}{}", single(parameter));
         let body = format!(r"({}[^?#]*\?(?:[^#]*&)?){parameter}{value}((?:&[^#]*)?(?:#{REST})?)", self.front);
         self.rewrite(&guard, &body, vec![Piece::Group(1), Piece::Text(format!("{name}{to}")), Piece::Group(2)])
     }
 
-    fn fixed(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Draft>, String>> {
+    fn fixed(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<StepPattern>, String>> {
         use Representative::{Everywhere, LeftOut, WherePresent};
         let front = &self.front;
         let url = self.space == Space::Url;
@@ -336,7 +338,7 @@ impl Writer<'_> {
     }
 
     /// The whole authority of these hosts becomes another one.
-    fn host(&self, value: &str, hosts: &[&str]) -> Result<Vec<Draft>, String> {
+    fn host(&self, value: &str, hosts: &[&str]) -> Result<Vec<StepPattern>, String> {
         let domain = |host: &str| registrable_domain(host.as_bytes()).to_vec();
         let own = self.hosts.contains(&value) || self.hosts.iter().any(|host| domain(host) == domain(value));
         if !own {
@@ -358,7 +360,7 @@ impl Writer<'_> {
     }
 
     /// The head of a path segment becomes another one.
-    fn head(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<Draft>, String>> {
+    fn head(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<StepPattern>, String>> {
         let (segment, Part::Head) = key.as_path()? else { return None };
         if self.delimiters {
             return Some(Err(CUT.to_owned()));
