@@ -1,8 +1,9 @@
 //! Selection: the values of a URL tell which programs may act on it.
 //!
 //! A value has a *row*: for each program one bit that its checks of this key let the value pass, and one bit that it may
-//! change the value. The programs that every value of a URL lets pass and that some value sets to work are candidates; the
-//! others would change nothing. Values that say the same share a row.
+//! change the value. A program whose only step is on this key and leaves the value as it is lets it not pass. The programs
+//! that every value of a URL lets pass and that some value sets to work are candidates; the others would change nothing.
+//! Values that say the same share a row.
 
 use super::compile::FIRST_HOST;
 use super::{ABSENT, Check, EVER, MOST_PRESENT, OTHER, Program, Slot, State, Step, Template, bit, bits, entries, part};
@@ -77,7 +78,8 @@ impl Template {
                 let from = items.partition_point(|item| item.0 < slot);
                 for (item, &(_, code)) in (from..).zip(items[from..].iter().take_while(|item| item.0 == slot)) {
                     let row = &mut own[item * words + word];
-                    if checks.iter().any(|(of, check)| *of == slot && !self.holds(*check, code)) {
+                    let is_idle = matches!(steps, [step] if step.slot() == slot && !self.may_change(step, code));
+                    if is_idle || checks.iter().any(|(of, check)| *of == slot && !self.holds(*check, code)) {
                         row[0] &= !bit;
                     }
                     let acts = match trigger {
