@@ -37,7 +37,7 @@ impl RuleSet {
                 if !lane.recognize(site) {
                     lane.reduce(site, origins);
                     lane.look_up(site);
-                    lane.finish(self, site);
+                    lane.finish(self, site, origins);
                 }
             }
             None => lane.pass(self),
@@ -54,7 +54,7 @@ impl RuleSet {
                 lane.leave_out_fragment(site);
                 lane.reduce(site, origins);
                 lane.look_up(site);
-                lane.finish(self, site);
+                lane.finish(self, site, origins);
             }
             None => lane.pass(self),
         }

@@ -86,7 +86,7 @@ fn run<'u>(
     let compiled = |lane: &Lane| lane.compiled(rules);
     lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.reduce(site, origins)));
     lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.look_up(site)));
-    lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.finish(rules, site)));
+    lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.finish(rules, site, origins)));
 }
 
 #[cfg(test)]

@@ -132,8 +132,8 @@ impl Lane {
 
     /// The canonical URL: composed and checked.
     #[inline(always)]
-    pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite) {
-        let member = site.conclude(self.member, &mut self.buffers);
+    pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite, origins: &mut OriginCache) {
+        let member = site.conclude(self.member, &mut self.buffers, origins, (rules.number, self.site));
         self.outcome = member.map_or(UrlOutcome::Made, UrlOutcome::Member);
         let acted = member.is_some() || !self.buffers.fired.is_empty();
         if !site.stays() && acted && !self.is_at_home(rules, site) {

@@ -76,7 +76,7 @@ impl CompiledSite {
             .map(|page| {
                 buffers.out.clear();
                 buffers.out.extend_from_slice(page.as_bytes());
-                self.is_fixed_point(buffers)
+                self.is_fixed_point(buffers, None, None)
             })
             .collect();
         let pages = self.own.pages.get_or_insert_default();

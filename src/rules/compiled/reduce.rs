@@ -5,8 +5,9 @@ use super::{
     ALL, Buffers, Column, CompiledSite, Constant, KeptOrigin, NO_RULE, OTHER, Program, REMOVED, Slot, State, Template,
     part, touch,
 };
+use crate::rules::origin_cache::OriginCache;
 use crate::url::hash::hash;
-use crate::url::{self, Cells, Fixed, KeyKind, KeyRef, Split};
+use crate::url::{self, Cells, Fixed, KeyKind, KeyRef, Origin, Split};
 
 impl CompiledSite {
     /// Cuts the URL at `split` in `buffers` and runs the rules on its pairs; where the result lies in a mirrored directory,
@@ -84,9 +85,16 @@ impl CompiledSite {
         }
     }
 
-    /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead.
+    /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead. `site` is the
+    /// number of the site in the rule set of this number, whose origins are in the cache.
     #[inline]
-    pub fn conclude(&self, member: Option<u32>, buffers: &mut Buffers) -> Option<u32> {
+    pub(in crate::rules) fn conclude(
+        &self,
+        member: Option<u32>,
+        buffers: &mut Buffers,
+        origins: &mut OriginCache,
+        (rules, site): (u64, Option<u32>),
+    ) -> Option<u32> {
         if member.is_some_and(|member| (member as usize) < self.members()) {
             return member;
         }
@@ -94,8 +102,12 @@ impl CompiledSite {
             if self.mirrors().is_empty() {
                 compose(buffers);
             }
-            let same = |buffers: &Buffers| buffers.out == buffers.cells.text[..buffers.length];
-            if self.template.is_fixed_point(buffers) || same(buffers) || self.is_fixed_point(buffers) {
+            if self.template.is_fixed_point(buffers) || buffers.out == buffers.cells.text[..buffers.length] {
+                return None;
+            }
+            let hit = origins.find(&buffers.out, rules).filter(|hit| hit.site == site);
+            let coded = hit.as_ref().and_then(|hit| origins.coded(hit));
+            if self.is_fixed_point(buffers, hit.map(|hit| hit.origin), coded) {
                 return None;
             }
         }
@@ -103,12 +115,14 @@ impl CompiledSite {
         None
     }
 
-    /// True where the URL in `buffers.out` is in normal form and canonicalizes to itself: by doing so.
-    pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
+    /// True where the URL in `buffers.out` is in normal form and canonicalizes to itself: by doing so. `origin` and `coded` are
+    /// what is known of its origin, for [`normalize_behind`](url::normalize_behind) and [`code`](Self::code).
+    pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
         let mut again = buffers.again.take().unwrap_or_default();
-        let is_fixed_point = match url::normalize(&buffers.out, &mut again.cells.text) {
-            Ok(split) if again.cells.text == buffers.out && !self.leaves_out_fragment(&split, &buffers.out) => {
-                self.reduce(&split, &mut again, None);
+        let mut split = Split::default();
+        let is_fixed_point = match url::normalize_behind(origin, &buffers.out, &mut again.cells.text, &mut split) {
+            Ok(()) if again.cells.text == buffers.out && !self.leaves_out_fragment(&split, &buffers.out) => {
+                self.reduce(&split, &mut again, coded);
                 match self.seen_member(self.member(&again)) {
                     Some(url) => url.as_bytes() == buffers.out,
                     // What was cut and is not changed composes to the same bytes.
