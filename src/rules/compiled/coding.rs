@@ -151,11 +151,15 @@ impl CompiledSite {
             state.identity = state.identity.wrapping_add(hash);
             state.pairs.push(PairState { hash, rank: NO_RANK, slot });
         }
-        let mut fired = 0;
-        for at in bits(if inline { template.origin } else { 0 }) {
+        let (programs, mut fired) = (if inline { template.origin } else { 0 }, 0);
+        for at in bits(programs) {
             if self.run(&template.programs[at], cells, state) {
                 fired |= 1 << at;
             }
+        }
+        // Several programs may set the host: where one of them would act again, the URL is cut again.
+        if fired != 0 && bits(programs).any(|at| template.changes(template.programs[at].steps, cells, state)) {
+            state.touched |= touch::SHAPE;
         }
         let pairs = [state.pairs[0], state.pairs[1]];
         let slot = |pair: PairState| state.slots.get(usize::from(pair.slot)).copied().unwrap_or(SlotState::default());

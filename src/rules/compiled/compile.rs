@@ -7,7 +7,7 @@ use super::{
     bit, entries, part, touch,
 };
 use crate::rules::functions::{ANY, holds, needs};
-use crate::rules::types::{Constraint, Operation, Representative, Rule, Test};
+use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, Test};
 use crate::url::hash::hash;
 use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
 use crate::url::{Cut, Fixed, Key, KeyKind, NormalUrl, Pairs, Part};
@@ -276,7 +276,7 @@ impl Template {
 
     /// Notes which programs have others behind them that watch what they change; and which are inlined: run while a URL is
     /// coded. Those have no check, no program before them watches their keys, and they remove parameters, or set scheme and
-    /// host.
+    /// host; of the latter several may set the same key, one after the other.
     fn fill_watched(&mut self) {
         let mut last = vec![0; usize::from(self.slots)];
         for (at, program) in self.programs.iter().enumerate() {
@@ -294,6 +294,7 @@ impl Template {
                     steps.iter().for_each(|step| self.columns[usize::from(step.slot())].inlined = at as u8);
                 } else if steps.iter().all(|step| self.sets_origin(step)) {
                     self.origin |= 1 << at;
+                    continue;
                 }
             }
             self.watches(&program).for_each(|slot| seen[slot] = true);
@@ -313,7 +314,7 @@ impl Template {
             }
     }
 
-    /// True for a step that gives the scheme or the host a plain constant, where it does anything.
+    /// True for a step that gives the scheme or the host a plain constant, where it does anything, or takes `www.` off.
     fn sets_origin(&self, step: &Step) -> bool {
         let plain = |code: u32| self.values[code as usize].plain;
         let plain = match *step {
@@ -321,7 +322,8 @@ impl Template {
             Step::Map(_, from, to) => entries(&self.words, (from, to))
                 .iter()
                 .all(|&[before, after]| before != ABSENT && plain(after) && self.mapped(after, (from, to)) == after),
-            Step::Drop(_) | Step::Apply(..) => false,
+            Step::Apply(_, function) => function == Function::DropWww,
+            Step::Drop(_) => false,
         };
         plain && matches!(self.columns[usize::from(step.slot())].kind, KeyKind::Fixed(Fixed::SCHEME | Fixed::HOST))
     }

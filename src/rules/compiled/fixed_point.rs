@@ -1,6 +1,7 @@
 //! Whether a URL that rules changed is known to canonicalize to itself, without cutting it again.
 
-use super::{Buffers, State, Template, bits, part, touch};
+use super::{Buffers, State, Step, Template, bits, part, touch};
+use crate::rules::functions;
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters};
 
@@ -10,8 +11,8 @@ impl Template {
     ///
     /// Pairs that rules left of a URL are cut otherwise only where a removed delimiter decided how the pairs beside it were
     /// cut. These places are checked one by one.
-    pub(super) fn is_fixed_point(&self, buffers: &Buffers) -> bool {
-        let Buffers { cells, state, out, .. } = buffers;
+    pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
+        let Buffers { cells, state, .. } = &*buffers;
         let touched = state.touched;
         if touched & touch::SHAPE != 0 || self.cut.semicolons {
             return false;
@@ -27,24 +28,33 @@ impl Template {
         if touched & touch::SLASH != 0 && !is_bare_path(cells) {
             return false;
         }
-        if !state.ran {
-            // Every program was checked on these pairs, and inlined ones act once.
-            return true;
-        }
+        // Where no program but inlined ones ran, every program was checked on these pairs, and inlined ones act once.
+        !state.ran || self.is_idle(buffers)
+    }
+
+    /// True where no program acts on the pairs of `buffers`, which are composed to `buffers.out`.
+    pub(super) fn is_idle(&self, Buffers { cells, state, out, .. }: &mut Buffers) -> bool {
         // What functions may find in the URL now: a value with capitals may be gone.
         let holds = letters(out) | state.holds & !LETTERS;
         (0..self.words()).all(|word| {
             bits(self.candidates(word, state)).map(|at| &self.programs[word * 64 + at]).all(|program| {
                 program.needs & holds == 0
                     || !self.passes(program, state)
-                    || !program.is_form() && !self.changes(program.steps, state)
+                    || !program.is_form() && !self.changes(program.steps, cells, state)
             })
         })
     }
 
-    /// True where one of these steps may change the URL.
-    fn changes(&self, steps: (u32, u32), state: &State) -> bool {
-        part(&self.steps, steps).iter().any(|step| self.may_change(step, state.slot(step.slot()).code))
+    /// True where one of these steps would change the URL.
+    pub(super) fn changes(&self, steps: (u32, u32), cells: &Cells, state: &mut State) -> bool {
+        part(&self.steps, steps).iter().any(|step| match *step {
+            // Slots have lost their pairs, pairs have their slots.
+            Step::Apply(slot, function) => {
+                let at = state.pairs.iter().position(|pair| pair.slot == slot);
+                at.is_some_and(|at| functions::apply(function, cells.value(&cells.list[at]), &mut state.value))
+            }
+            _ => self.may_change(step, state.slot(step.slot()).code),
+        })
     }
 }
 

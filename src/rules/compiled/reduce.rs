@@ -41,8 +41,9 @@ impl CompiledSite {
         if without == ALL {
             return;
         }
+        let mut inlined = if without == NO_RULE { template.origin } else { 0 };
         for (word, programs) in template.programs.chunks(64).enumerate() {
-            let mut candidates = if word == 0 { first } else { template.candidates(word, state) };
+            let mut candidates = if word == 0 { first & !inlined } else { template.candidates(word, state) };
             while candidates != 0 {
                 let at = candidates.trailing_zeros();
                 candidates &= candidates - 1;
@@ -56,11 +57,12 @@ impl CompiledSite {
                     state.ran = true;
                     if program.watched {
                         // The programs behind it see what it wrote.
-                        candidates = template.candidates(word, state) & (u64::MAX << at << 1);
+                        candidates = template.candidates(word, state) & !inlined & (u64::MAX << at << 1);
                     }
                 }
             }
             fired.add(word, std::mem::take(&mut done));
+            inlined = 0;
         }
     }
 
