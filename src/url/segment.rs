@@ -104,6 +104,15 @@ pub fn cut(segment: &[u8], dot: usize, grouped: bool) -> Parts {
     Parts { head: body, number: body, tail: body }
 }
 
+/// True for a head that, in a segment of it and a number, is the head, whatever the number is. It holds no dot: behind one,
+/// a number may be part of a known extension (`.mp3`).
+pub fn precedes_numbers(head: &[u8]) -> bool {
+    match head {
+        [] | [b'0'..=b'9', ..] => false,
+        _ => !head.contains(&b'.') && (is_word(head) || matches!(head, [.., b'-' | b'_'])),
+    }
+}
+
 fn is_word(bytes: &[u8]) -> bool {
     bytes.len() <= MAX_WORD
         && bytes[0].is_ascii_alphabetic()
@@ -183,6 +192,19 @@ mod tests {
         ];
         for (segment, expected) in cases {
             assert_eq!(parts(segment), expected, "{segment}");
+        }
+    }
+
+    #[test]
+    fn heads_before_numbers_are_cut_whatever_the_digits() {
+        let heads = ["x", "x-", "t_", "-", "a1-", "a-long-slug-with-many-words-", "a-b", "v", "x%-"];
+        let others = ["", "1x", "a.", "mp.", "a.mp", "%", "caf%", "a%4", "a1", "a-long-slug-with-many-words"];
+        assert!(!others.iter().any(|head| precedes_numbers(head.as_bytes())));
+        for head in heads {
+            assert!(precedes_numbers(head.as_bytes()), "{head}");
+            for number in ["0", "3", "41", "2024", "00000000000000000000000"] {
+                assert_eq!(parts(&format!("{head}{number}")), [head, number, "", ""]);
+            }
         }
     }
 

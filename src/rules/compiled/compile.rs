@@ -336,17 +336,21 @@ fn append<T>(list: &mut Vec<T>, items: Vec<T>) -> (u32, u32) {
 }
 
 /// True where a value of a key, composed into a URL and cut again, is this value and nothing else: it has no delimiter and no
-/// escape with another normal form. For a head: where it is the whole segment. False for other keys.
+/// escape with another normal form. For a head: where it is the whole segment; for a group: where more of the segment is
+/// behind it. False for other keys.
 pub(super) fn is_plain(key: &Key, value: &str, cut: Cut) -> bool {
-    let head = |fixed: Fixed| fixed.as_path().is_some_and(|(at, part)| part == Part::Head && at + 2 < MAX_SEGMENTS);
-    let first = Key::Fixed(Fixed::path(0, Part::Head));
+    let is_part = |fixed: Fixed, of| fixed.as_path().is_some_and(|(at, part)| part == of && at + 2 < MAX_SEGMENTS);
+    let first = |part| Key::Fixed(Fixed::path(0, part));
     // URLs with the value, and the number of their keys.
     let (key, urls) = match key {
         Key::Fixed(Fixed::SCHEME) => return matches!(value, "http" | "https"),
         Key::Fixed(Fixed::TRAILING_SLASH) => return value == "/",
         Key::Fixed(Fixed::HOST) => (key, [(format!("http://{value}/"), 3), (format!("https://{value}/"), 3)]),
-        Key::Fixed(fixed) if head(*fixed) => {
-            (&first, [(format!("http://a/{value}"), 4), (format!("http://a/{value}/b"), 5)])
+        Key::Fixed(fixed) if is_part(*fixed, Part::Head) => {
+            (&first(Part::Head), [(format!("http://a/{value}"), 4), (format!("http://a/{value}/b"), 5)])
+        }
+        Key::Fixed(fixed) if is_part(*fixed, Part::Group) => {
+            (&first(Part::Group), [(format!("http://a/{value}b"), 5), (format!("http://a/{value}b/c"), 6)])
         }
         Key::Query(name) if !name.is_empty() => {
             (key, [(format!("http://a/?{name}{value}"), 4), (format!("http://a/?b&{name}{value}&c"), 6)])

@@ -7,7 +7,7 @@ use super::{
 use crate::rules::functions::{self, fits};
 use crate::rules::types::Function;
 use crate::url::keys::host_sub;
-use crate::url::{Cell, Cells, Fixed, KeyKind, KeyRef, Part};
+use crate::url::{Cell, Cells, Fixed, KeyKind, KeyRef, Part, segment};
 
 /// A pair of a target form: key, value as a range of the text, code and hash.
 type Filled = (KeyRef, (u32, u32), (u32, u64));
@@ -58,7 +58,7 @@ impl CompiledSite {
                 KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
                 KeyRef::Fixed(Fixed::HOST) if plain => 0,
                 KeyRef::Query(..) if plain => touch::QUERY,
-                KeyRef::Fixed(_) if plain && is_whole_segment(&cells.list, at) => 0,
+                KeyRef::Fixed(_) if plain && is_cut_alike(&cells.list, at, self.text(code)) => 0,
                 _ => touch::SHAPE,
             };
         }
@@ -223,19 +223,109 @@ fn drop(slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
     true
 }
 
-/// True for a part of a path segment that stands alone in it, or behind groups: those end in their delimiter, so that the
-/// rest is cut as if it stood alone.
-fn is_whole_segment(list: &[Cell], at: usize) -> bool {
-    let place = |cell: &Cell| match cell.key {
+/// True where a plain value in place of the pair at `at`, a part of a path segment, is cut off from the rest of the segment
+/// as the one before was. A group ends in its delimiter, whatever is behind it. A head may have groups before it, and behind
+/// it nothing, or a number that is cut off whatever its digits are.
+fn is_cut_alike(list: &[Cell], at: usize, value: &[u8]) -> bool {
+    let place = |at: usize| match list.get(at)?.key {
         KeyRef::Fixed(fixed) => fixed.as_path(),
         _ => None,
     };
-    let Some((own, _)) = place(&list[at]) else { return false };
-    let is_own = |cell: &Cell| place(cell).is_some_and(|(segment, _)| segment == own);
-    let is_group = |cell: &Cell| matches!(place(cell), Some((_, Part::Groups | Part::Group)));
+    let Some((own, part)) = place(at) else { return false };
+    let part_at = |at: usize| place(at).filter(|(segment, _)| *segment == own).map(|(_, part)| part);
     // The known extension of the last segment is a key of its own and stands behind it.
-    let is_extension = |cell: &Cell| cell.key == KeyRef::Fixed(Fixed::EXTENSION);
-    let before = at.checked_sub(1).and_then(|before| list.get(before));
-    before.is_none_or(|cell| !is_extension(cell) && (!is_own(cell) || is_group(cell)))
-        && list.get(at + 1).is_none_or(|cell| !is_extension(cell) && !is_own(cell))
+    let is_extension = |at: usize| list.get(at).is_some_and(|cell| cell.key == KeyRef::Fixed(Fixed::EXTENSION));
+    let is_end = |at: usize| !is_extension(at) && part_at(at).is_none();
+    if part == Part::Group {
+        return part_at(at + 1).is_some();
+    }
+    let is_number = part_at(at + 1) == Some(Part::Number);
+    at.checked_sub(1).is_none_or(|at| is_end(at) || matches!(part_at(at), Some(Part::Groups | Part::Group)))
+        && (is_end(at + 1) || is_number && is_end(at + 2) && segment::precedes_numbers(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::compiled::{Buffers, Known};
+    use crate::rules::interpreter::Interpreter;
+    use crate::rules::origin_cache::OriginCache;
+    use crate::rules::types::{Operation, Representative, Rule, SiteRules, Tokens};
+    use crate::url::NormalUrl;
+
+    /// A site that cuts segments at colons, with a rule for each operation.
+    fn site(operations: &[(&str, Operation)]) -> SiteRules {
+        let rule = |(key, operation): &(&str, Operation)| {
+            Rule::of(key, Vec::new(), vec![((*key).to_owned(), operation.clone())])
+        };
+        let hosts = vec!["a.example".to_owned(), "www.a.example".to_owned()];
+        let tokens = Tokens { delimiters: ":".to_owned(), ..Tokens::default() };
+        let rules = operations.iter().map(rule).collect();
+        SiteRules { site: "a.example".into(), hosts, tokens, rules, ..SiteRules::default() }
+    }
+
+    /// Whether the rules leave a URL to be cut again, after the canonical URL was compared with that of the interpreter.
+    fn is_cut_again(site: &SiteRules, url: &str) -> bool {
+        let compiled = Known::default().compile(site);
+        let (normal, mut buffers) = (NormalUrl::new(url.as_bytes()).expect("a URL"), Buffers::default());
+        buffers.cells.text.extend_from_slice(normal.as_bytes());
+        buffers.length = normal.as_bytes().len();
+        compiled.reduce(normal.by_ref().split(), &mut buffers, None);
+        let again = buffers.state.touched & touch::SHAPE != 0;
+        compiled.conclude(None, &mut buffers, &mut OriginCache::default(), (1, None));
+        let expected = Interpreter::new(site).canonicalize(&normal, |_| true);
+        assert_eq!(String::from_utf8_lossy(&buffers.out), String::from_utf8_lossy(&expected.url), "{url}");
+        again
+    }
+
+    #[test]
+    fn plain_values_in_place_of_parts_of_a_segment_are_cut_alike() {
+        let becomes = |to: &str| Operation::Ignore(Representative::WherePresent(to.into()));
+        let again = |key: &str, to: &str, path: &str| {
+            is_cut_again(&site(&[(key, becomes(to))]), &format!("http://a.example/{path}"))
+        };
+        for (key, to, path) in [
+            ("path0", "x-", "b-7"),
+            ("path0", "x-", "b-7/"),
+            ("path0", "x-", "n:b-7/c"),
+            ("path0", "start", "n:m:b"),
+            ("path0.group", "g:", "n:b"),
+            ("path0.group", "g:", "m:n:b-7.php"),
+            ("path0.group", "g:", "n:.php"),
+            ("path1.group", "a.mp:", "x/n:3/c"),
+        ] {
+            assert!(!again(key, to, path), "{key} {to} {path}");
+        }
+        for (key, to, path) in [
+            ("path0", "1x", "b-7"),
+            ("path0", "a.mp", "b3"),
+            ("path0", "%", "b-41"),
+            ("path0", "x-", "b-7.php"),
+            ("path0", "x", "b.php"),
+            ("path0.group", "g", "n:b"),
+            ("path0.group", "g:h:", "n:b"),
+            ("path0.group", "g/:", "n:b"),
+            ("path0.group", "%7E:", "n:b"),
+        ] {
+            assert!(again(key, to, path), "{key} {to} {path}");
+        }
+    }
+
+    #[test]
+    fn rules_that_set_the_host_one_after_the_other_act_once() {
+        let (www, map) = (Operation::Apply(Function::DropWww), |from: &str, to: &str| {
+            Operation::Classes(vec![(Some(from.into()), Some(to.into()))])
+        });
+        let host = |operation: &Operation| ("host", operation.clone());
+        let sites = [
+            (site(&[host(&www)]), [false, false, true]),
+            (site(&[host(&www), host(&map("a.example", "www.a.example"))]), [true, true, true]),
+            (site(&[host(&map("a.example", "www.a.example")), host(&www)]), [true, true, true]),
+            (site(&[host(&map("www.a.example", "b.example")), host(&www)]), [false, false, true]),
+        ];
+        for (site, again) in sites {
+            let hosts = ["a.example", "www.a.example", "www.www.a.example"];
+            assert_eq!(hosts.map(|host| is_cut_again(&site, &format!("http://{host}/x"))), again);
+        }
+    }
 }
