@@ -34,7 +34,7 @@ fn main() {
     let sample = records(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kb-sample.jsonl.gz")));
     let rows = sample.iter().map(|r| (r.url, r.cluster, r.elsewhere));
     let learned = learn(Training::new("kb", rows), &Params::default()).rules;
-    let stage_1 = SiteRules { site: learned.site.clone(), hosts: learned.hosts.clone(), ..SiteRules::default() };
+    let stage_1 = SiteRules { site: learned.site.clone(), origins: learned.origins.clone(), ..SiteRules::default() };
     compare("kb-sample", vec![learned], &sample);
     compare("kb-sample, stage 1 only", vec![stage_1], &sample);
     for pair in std::env::var("UNDUST_BENCH").unwrap_or_default().split(',').filter(|p| !p.is_empty()) {

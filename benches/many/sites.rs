@@ -38,7 +38,7 @@ pub fn site(n: usize, templates: usize) -> SiteRules {
     let topic = || vec![Constraint { key: "path0".into(), test: Test::Equals("topic".into()) }];
     let page = vec![Constraint { key: "query page=".into(), test: Test::Present }];
     SiteRules {
-        hosts: vec![name.clone(), format!("www.{name}")],
+        origins: undust::rules::origins::of_hosts([name.clone(), format!("www.{name}")]),
         rules: vec![
             rule(Vec::new(), "scheme", Representative::WherePresent("http".into())),
             rule(Vec::new(), "host", Representative::WherePresent(name.clone())),

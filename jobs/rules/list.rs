@@ -138,9 +138,10 @@ fn learned<'f>(args: &ListArgs, file: &'f RuleFile) -> impl Fn(&SiteRules) -> Op
 
 fn site_line(page: &mut Page, file: &RuleFile, site: &SiteRules, saved: Option<u64>) {
     let mut text = String::new();
-    let noun = if site.hosts.len() == 1 { "host" } else { "hosts" };
+    let origins = site.origins.len();
+    let noun = if origins == 1 { "origin" } else { "origins" };
     let saved = saved.map_or(String::new(), |saved| format!("{saved} saved, "));
-    let _ = write!(text, "{}: {saved}{} rules, {} {noun}", site.site, site.rules.len(), site.hosts.len());
+    let _ = write!(text, "{}: {saved}{} rules, {origins} {noun}", site.site, site.rules.len());
     let aliases = site.aliases.len();
     let ranges: usize = site.local.iter().map(|local| local.pages.len()).sum();
     if aliases + ranges > 0 {

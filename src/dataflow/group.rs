@@ -230,15 +230,23 @@ impl Site {
                     a.tie(i, b, j)
                 };
                 let cut = select(&mut keys, &self.params, tie, |at| place(at).0.record(place(at).1).0);
-                let records = keys.iter().map(|key| place(key.at)).map(|(rows, row)| rows.record(row));
-                (Training::new(&self.name, records), cut)
+                (training(&self.name, keys.iter().map(|key| place(key.at))), cut)
             }
             SiteRows::Run(rows) => {
                 let (rows, cut) = sample(&rows, &self.params);
-                (Training::new(&self.name, (0..rows.len()).map(|row| rows.record(row))), cut)
+                (training(&self.name, (0..rows.len()).map(|row| (&rows, row))), cut)
             }
         }
     }
+}
+
+/// The training set of a site from its rows, the origins among them.
+fn training<'r>(site: &str, rows: impl Iterator<Item = (&'r Rows, usize)> + Clone) -> Training {
+    let records = rows.clone().filter(|(rows, row)| !rows.is_origin(*row)).map(|(rows, row)| rows.record(row));
+    let mut training = Training::new(site, records);
+    let origins = rows.filter(|(rows, row)| rows.is_origin(*row)).map(|(rows, row)| rows.record(row).0);
+    training.origins.extend(origins.map(|origin| String::from_utf8_lossy(origin).into_owned()));
+    training
 }
 
 /// The rows of one site, cut to its budget.

@@ -1,4 +1,6 @@
 //! Training records in columns, as they travel between workers and lie in spill files.
+use super::sample::ORIGIN;
+use crate::rules::origins;
 use crate::spill::{Columns, View};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -100,6 +102,12 @@ impl Rows {
         let label = self.label_len[row];
         let label = (label != ABSENT).then(|| &self.bytes[end..end + label as usize]);
         (&self.bytes[start..end], label, self.elsewhere[row])
+    }
+
+    /// True for a row that is an origin of the site and no record.
+    pub fn is_origin(&self, row: usize) -> bool {
+        let url = self.record(row).0;
+        (self.url_hash[row], self.cluster_hash[row]) == (ORIGIN, UNLABELLED) && origins::of(url).len() == url.len()
     }
 
     /// Order of two rows of one site whose hashes are equal.

@@ -22,13 +22,20 @@
 //! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that differ only in
 //! [`elsewhere`](crate::model::Record::elsewhere) are two until [`Training`](crate::site::Training) makes them one.
 //!
+//! Besides, each origin (scheme, host and port) of a labelled record is shipped, whether the record trains or not: rules act
+//! on the origins that were read. It travels as a record that is the origin, without a path, and takes no part in share and
+//! budget; a site has at most [`ORIGINS`] of them, the first by their bytes.
+//!
 //! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all it holds; beside
-//! them it keeps 40 bytes and the name of every site it has seen.
+//! them it keeps 40 bytes and the name of every site it has seen, and the hashes of the last origins (4 MiB).
 
 use super::form::form;
 use super::rows::{Names, Rows, UNLABELLED};
 use crate::model::{hash64, hash64_seeded};
+use crate::rules::origins;
+use foldhash::fast::FixedState;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// Seed of the hash of cluster labels.
 const CLUSTER_SEED: u64 = 0x636c_7573_7465_7273;
@@ -141,9 +148,24 @@ pub fn select<'a>(
     tie: impl Fn(u64, u64) -> Ordering,
     url: impl Fn(u64) -> &'a [u8],
 ) -> Option<Cut> {
-    let max = params.max.max(1) as usize;
     keys.sort_unstable_by(|a, b| (a.cluster, a.url).cmp(&(b.cluster, b.url)).then_with(|| tie(a.at, b.at)));
     keys.dedup_by(|b, a| (a.cluster, a.url) == (b.cluster, b.url) && tie(a.at, b.at) == Ordering::Equal);
+    let from = keys.partition_point(|key| key.cluster != UNLABELLED);
+    let to = from + keys[from..].partition_point(|key| key.url == ORIGIN);
+    let origins: Vec<Key> = keys.drain(from..to).take(ORIGINS).collect();
+    let cut = within_budget(keys, params, tie, url);
+    keys.extend(origins);
+    cut
+}
+
+/// [`select`] of sorted keys that are all of URLs.
+fn within_budget<'a>(
+    keys: &mut Vec<Key>,
+    params: &SampleParams,
+    tie: impl Fn(u64, u64) -> Ordering,
+    url: impl Fn(u64) -> &'a [u8],
+) -> Option<Cut> {
+    let max = params.max.max(1) as usize;
     cap(keys, params, url);
     if keys.len() < max {
         return None;
@@ -194,6 +216,13 @@ fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a 
     keys.retain(|_| keep.next().unwrap_or(false));
 }
 
+/// Origins of a site at most; URLs of others stay in normal form.
+pub const ORIGINS: usize = 1 << 16;
+/// Origins that a worker remembers to have shipped; past it, all are forgotten and shipped again.
+const SHIPPED: usize = 1 << 18;
+/// Hash of an origin that travels as a record without a label: no URL has it but by chance.
+pub const ORIGIN: u64 = 0;
+
 /// Which worker owns a site.
 pub fn owner(site: &[u8], peers: usize) -> usize {
     (hash64(site) % peers as u64) as usize
@@ -233,6 +262,8 @@ pub struct Sampler {
     /// A site holds more candidates than its budget.
     over: bool,
     last: Option<u32>,
+    /// Hashes of origins that were shipped, with their site.
+    shipped: HashSet<u64, FixedState>,
 }
 
 impl Sampler {
@@ -250,6 +281,7 @@ impl Sampler {
             budget,
             over: false,
             last: None,
+            shipped: HashSet::default(),
         }
     }
 
@@ -264,6 +296,9 @@ impl Sampler {
             let owner = owner(site, self.batches.len()) as u32;
             self.states.push(SiteState { owner, held: 0, batch: 0, index: 0, cut: None });
             self.enter(id);
+        }
+        if label.is_some() {
+            self.offer_origin(id, origins::of(url));
         }
         let lot = self.lots.draw(url, label);
         if !lot.candidate || self.states[id as usize].cut.is_some_and(|cut| !cut.admits(&lot)) {
@@ -282,6 +317,21 @@ impl Sampler {
             self.batches[owner].push(Rows::default());
             self.stamps[owner] = self.next_stamp;
             self.next_stamp += 1;
+        }
+    }
+
+    /// Ships an origin of a site, unless that was done or it has user information.
+    fn offer_origin(&mut self, id: u32, origin: &[u8]) {
+        if self.shipped.len() >= SHIPPED {
+            self.shipped.clear();
+        }
+        let is_new = self.shipped.insert(hash64_seeded(origin, u64::from(id)));
+        if is_new && memchr::memchr(b'@', origin).is_none() {
+            self.enter(id);
+            let SiteState { owner, index, .. } = self.states[id as usize];
+            let rows = self.batches[owner as usize].last_mut().expect("one batch is always open");
+            rows.push(index, ORIGIN, UNLABELLED, origin, None, false);
+            self.held_bytes += origin.len();
         }
     }
 

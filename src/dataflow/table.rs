@@ -49,7 +49,7 @@ impl Table {
         // What is not counted is not applied either.
         let applied = |(site, &counted): (SiteRules, &bool)| match counted {
             true => site,
-            false => SiteRules { site: site.site, hosts: site.hosts, ..SiteRules::default() },
+            false => SiteRules { site: site.site, origins: site.origins, ..SiteRules::default() },
         };
         let sites: Vec<SiteRules> = sites.into_iter().zip(&counted).map(applied).collect();
         let sites: Vec<&SiteRules> = sites.iter().collect();

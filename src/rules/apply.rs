@@ -5,7 +5,7 @@
 //! written once into a reused buffer. No regular expressions; nothing is allocated a URL once the buffers have grown.
 //!
 //! Invariants, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
-//! normal form); the output is in normal form and on a host of the site. [`interpreter`](super::interpreter) defines the
+//! normal form); the output is in normal form and on an origin of the site. [`interpreter`](super::interpreter) defines the
 //! meaning.
 
 use super::applied::Applied;
@@ -22,8 +22,8 @@ pub struct Scratch {
 }
 
 impl RuleSet {
-    /// The canonical URL of `url`. `site` forces the site by its index (a record's own label); `None` lets the host decide:
-    /// the exact host, else its registrable domain where one site claims it.
+    /// The canonical URL of `url`. `site` names the site by its index (a record's own label), which acts on its own origins
+    /// alone; `None` takes the site that alone has the origin of the URL. On other origins the normal form is canonical.
     #[inline]
     pub fn apply<'s>(&'s self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
@@ -48,7 +48,7 @@ impl RuleSet {
     /// As [`apply`](Self::apply) for a URL in normal form, on the site of this index; without a site nothing is changed.
     pub fn apply_normal<'s>(&'s self, url: NormalRef<'_>, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
-        lane.load(url, site);
+        lane.load(url, site, self);
         match lane.compiled(self) {
             Some(site) => {
                 lane.leave_out_fragment(site);

@@ -1,6 +1,7 @@
 //! Rules that were learned before URLs in normal form were ASCII: they hold keys, values and hosts in UTF-8, which no
 //! URL has any more. They are compiled with the escapes and the ASCII names that URLs have instead.
 
+use super::origins::parts;
 use super::types::{Constraint, Operation, Rule, SiteRules, Test};
 use crate::url::{normalize, push_escape};
 
@@ -8,8 +9,8 @@ impl SiteRules {
     /// These rules with hosts, keys and values as URLs in normal form have them. Ids stay, so that what is disabled
     /// stays disabled; seen members and look-ups stay, and those that are no normal URLs are not compiled.
     pub(super) fn into_ascii(mut self) -> SiteRules {
-        self.hosts.iter_mut().for_each(host);
-        self.tokens.query_order.iter_mut().for_each(escape);
+        self.origins.iter_mut().for_each(origin);
+        self.tokens.query_order.iter_mut().chain(&mut self.tokens.sections).for_each(escape);
         self.rules.iter_mut().for_each(rule);
         self
     }
@@ -28,6 +29,16 @@ fn rule(rule: &mut Rule) {
         if let Operation::Replace(from) = operation {
             escape(from);
         }
+    }
+}
+
+/// The host becomes ASCII; the port stays.
+fn origin(origin: &mut String) {
+    if !origin.is_ascii() {
+        let (scheme, name) = parts(origin);
+        let mut name = name.to_owned();
+        host(&mut name);
+        *origin = format!("{scheme}://{name}");
     }
 }
 
@@ -65,8 +76,8 @@ mod tests {
             Rule::of("a", vec![scope("query é=", Test::OneOf(vec!["ö".into()]))], vec![becomes("query é=", "ü")]),
             Rule::of("b", vec![], vec![becomes("host", "bücher.example")]),
         ];
-        let hosts = vec!["bücher.example".to_owned(), "www.bücher.example".to_owned()];
-        let site = SiteRules { site: "bücher.example".into(), hosts, rules, ..SiteRules::default() };
+        let origins = super::super::origins::of_hosts(["bücher.example", "www.bücher.example"]);
+        let site = SiteRules { site: "bücher.example".into(), origins, rules, ..SiteRules::default() };
         let set = RuleSet::new(vec![site]);
         let canonical = set.canonicalize("http://www.BÜCHER.example/é?é=ö");
         assert_eq!(canonical.url, "http://xn--bcher-kva.example/%C3%A9?%C3%A9=%C3%BC");

@@ -84,9 +84,9 @@ mod tests {
             Rule::of(id, Vec::new(), vec![(key.to_owned(), Operation::Ignore(Representative::LeftOut))])
         };
         let rules = vec![left_out("one", "query a="), left_out("two", "query b=")];
-        let hosts = vec!["a.example".to_owned()];
+        let origins = crate::rules::origins::of_hosts(["a.example"]);
         let aliases = vec![["http://a.example/seen"; 2].map(str::to_owned)];
-        let site = SiteRules { site: "a.example".into(), hosts, rules, aliases, ..SiteRules::default() };
+        let site = SiteRules { site: "a.example".into(), origins, rules, aliases, ..SiteRules::default() };
         let set = RuleSet::new(vec![site]);
         let made = |url: &'static str| {
             let canonical = set.canonicalize(url);

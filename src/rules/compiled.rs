@@ -25,7 +25,6 @@ mod rows;
 mod run;
 mod sorted;
 mod state;
-mod stays;
 mod template;
 
 use super::Urls;
@@ -157,6 +156,8 @@ struct Program {
     needs: u8,
     /// A program behind it has a check or a step on a key that it changes.
     watched: bool,
+    /// It may change scheme or host.
+    moves: bool,
 }
 
 impl Program {
@@ -266,9 +267,10 @@ impl CompiledSite {
         self.template.programs.is_empty() && self.own.pages.is_none()
     }
 
-    /// True where the rules alone show that canonical URLs stay on hosts of the site.
-    pub fn stays(&self) -> bool {
-        self.template.stays
+    /// True where the site has an origin.
+    pub fn has_origin(&self, origin: &[u8]) -> bool {
+        let scheme = memchr::memchr(b':', origin).unwrap_or(0);
+        self.own.hosts.has_origin(&origin[..scheme], origin.get(scheme + 3..).unwrap_or_default())
     }
 
     /// Takes the equal template of another site, where one has it.

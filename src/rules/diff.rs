@@ -115,7 +115,7 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
         site.local.iter().flat_map(|local| local.pages.iter().map(|page| (&local.key, local.absent, page)))
     }
     let counts = [
-        ("hosts", count(old.hosts.iter(), new.hosts.iter())),
+        ("origins", count(old.origins.iter(), new.origins.iter())),
         ("exceptions", count(old.exceptions.iter(), new.exceptions.iter())),
         ("look-ups", count(old.aliases.iter(), new.aliases.iter())),
         ("value ranges", count(spans(old), spans(new))),

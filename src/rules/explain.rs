@@ -128,11 +128,11 @@ pub enum Step<'r> {
         /// The normal form.
         url: String,
     },
-    /// Which site claims the host.
+    /// Which site claims the origin.
     Site {
-        /// The host.
-        host: String,
-        /// The site; `None` where none claims the host, or more than one does: the normal form is canonical.
+        /// Scheme, host and port, with user information where there is some.
+        origin: String,
+        /// The site; `None` where none claims the origin, or more than one does: the normal form is canonical.
         site: Option<String>,
     },
     /// The fragment was left out: pages of the site do not differ by it.
@@ -262,16 +262,16 @@ impl RuleSet {
         trace.steps.push(Step::Normal { url: normal.as_str().to_owned() });
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
-        let host = String::from_utf8_lossy(normal.host()).into_owned();
-        trace.steps.push(Step::Site { host, site: applied.site.map(|site| self.site_name(site).to_owned()) });
+        let origin = normal.as_str()[..normal.split().path.0 as usize].to_owned();
+        trace.steps.push(Step::Site { origin, site: applied.site.map(|site| self.site_name(site).to_owned()) });
         let mut canonical = applied.url.to_vec();
-        if let Some((index, site)) = applied.site.and_then(|site| Some((site, self.sites().get(site as usize)?))) {
+        if let Some(site) = applied.site.and_then(|site| self.sites().get(site as usize)) {
             if site.tokens.published {
                 let rule = |index| (index, &site.rules[index], RuleOutcome::Fired { changes: Vec::new() });
                 let fired = applied.fired.iter().map(|index| rule(usize::from(index)));
                 trace.steps.extend(fired.map(|(index, rule, outcome)| Step::Rule { index, rule, outcome }));
             } else {
-                let made = Interpreter::new(site).canonicalize(&normal, |host| self.owns(index, host));
+                let made = Interpreter::new(site).canonicalize(&normal);
                 trace.steps.extend(made.steps);
                 canonical = made.url;
             }
@@ -311,9 +311,9 @@ fn render(step: &Step<'_>, text: &mut Page) {
     match step {
         Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
         Step::Normal { url } => put(text, "normal form", url),
-        Step::Site { host, site: Some(site) } => put(text, "site", &format!("{site} (host {host})")),
-        Step::Site { host, site: None } => {
-            put(text, "site", &format!("none, or more than one, has rules for host {host}: normal form only"));
+        Step::Site { origin, site: Some(site) } => put(text, "site", &format!("{site} (origin {origin})")),
+        Step::Site { origin, site: None } => {
+            put(text, "site", &format!("none, or more than one, has rules for {origin}: normal form only"));
         }
         Step::Fragment { url } => put(text, "no fragment", url),
         Step::Keys { keys } => {

@@ -110,7 +110,7 @@ fn a_trace_reads_from_top_to_bottom() {
         url: "HTTP://a.example/?sid=7".into(),
         steps: vec![
             Step::Normal { url: "http://a.example/?sid=7".into() },
-            Step::Site { host: "a.example".into(), site: Some("a.example".into()) },
+            Step::Site { origin: "http://a.example".into(), site: Some("a.example".into()) },
             Step::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
             Step::Rule {
                 index: 0,
@@ -130,7 +130,7 @@ fn a_trace_reads_from_top_to_bottom() {
     };
     let expected = r#"HTTP://a.example/?sid=7
   normal form  http://a.example/?sid=7
-  site         a.example (host a.example)
+  site         a.example (origin http://a.example)
   keys         scheme "http"
                query sid= "7"
   rule 1       0123456789abcdef everywhere: ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]

@@ -205,7 +205,8 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     #[derive(Deserialize)]
     struct Bare {
         site: String,
-        hosts: Vec<String>,
+        #[serde(alias = "hosts", deserialize_with = "super::origins::read")]
+        origins: Vec<String>,
         #[serde(default)]
         tokens: Tokens,
         #[serde(default)]
@@ -231,14 +232,14 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     }
     intact(line, text)?;
     let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
-    let Bare { site, hosts, tokens, label_noise_permille, rules, exceptions, aliases, local } = bare;
+    let Bare { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local } = bare;
     let rule = |rule: BareRule| {
         let BareRule { id, kind, scope, operations, closed, .. } = rule;
         let (evidence, departures) = Default::default();
         Rule { id, kind, scope, operations, closed, evidence, departures }
     };
     let rules = rules.into_iter().map(rule).collect();
-    let site = SiteRules { site, hosts, tokens, label_noise_permille, rules, exceptions, aliases, local };
+    let site = SiteRules { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local };
     check(line, None, &site)?;
     Ok(site)
 }

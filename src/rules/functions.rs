@@ -37,16 +37,17 @@ pub(super) fn holds(value: &[u8]) -> u8 {
         | bit(value.is_empty(), EMPTY)
 }
 
+/// A host without `www.`, where it keeps at least two labels.
+pub(super) fn without_www(host: &[u8]) -> Option<&[u8]> {
+    host.strip_prefix(b"www.").filter(|rest| rest.contains(&b'.'))
+}
+
 /// Writes the value after `function` to `out` (cleared first); false where the value does not change.
 pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
     out.clear();
     match function {
         Function::DropWww => {
-            let Some(rest) = value.strip_prefix(b"www.") else { return false };
-            // A host keeps at least two labels.
-            if !rest.contains(&b'.') {
-                return false;
-            }
+            let Some(rest) = without_www(value) else { return false };
             out.extend_from_slice(rest);
             true
         }

@@ -1,18 +1,21 @@
 //! The reference interpreter: what the rules of a site mean, in the words of the rule file.
 //!
-//! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL:
+//! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL. A URL whose origin is not among those of
+//! the site, or that has user information, is its own. For the others:
 //!
 //! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`). On a site without
 //!    rules and look-ups it stays unless learning found that fragments are no keys.
-//! 2. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. If the
-//!    result is the page of an exception, the rules act anew on the original pairs, without the rule of the exception.
-//!    Exceptions do not hold for mirror rules.
-//! 3. If the result lies in a mirrored directory, it moves to the twin, and step 2 repeats there, once.
+//! 2. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. The key
+//!    `section` of a condition is none of the pairs: it stays that of the URL as it was cut. A rule
+//!    does nothing where the result would have an origin that is not of the site. If the result is the page of an
+//!    exception, the rules act anew on the original pairs, without the rule of the exception. Exceptions do not hold for
+//!    mirror rules.
+//! 3. If the result lies in a mirrored directory, it moves to the twin, where that has an origin of the site, and step 2
+//!    repeats there, once.
 //! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is canonical, else the
-//!    URL that the pairs compose, and where no rule fired the normal form. Look-ups and ranges count only if their page is
-//!    its own canonical URL.
-//! 5. Two invariants: canonicalizing the canonical URL gives it back, and its host belongs to the site. Where one does not
-//!    hold, the normal form is canonical.
+//!    URL that the pairs compose, and where no rule fired the normal form. Look-ups and ranges count only if their page has
+//!    an origin of the site and is its own canonical URL.
+//! 5. The invariant: canonicalizing the canonical URL gives it back. Where that does not hold, the normal form is canonical.
 //!
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with tables. Tests compare the
 //! two on random rules and URLs. A new kind of rule is defined here first.
@@ -20,7 +23,7 @@
 use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
 use super::spans::{Span, number};
-use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SiteRules, Test};
+use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
 use crate::url::{Cut, Fixed, Key, NormalUrl, Pairs};
@@ -31,6 +34,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug)]
 pub struct Interpreter<'r> {
     rules: &'r SiteRules,
+    origins: HashSet<&'r str>,
     cut: Cut,
     /// Id of the rule that is passed over, `*` for all, by the page of the exception.
     exceptions: HashMap<Identity, &'r str>,
@@ -74,7 +78,8 @@ impl<'r> Interpreter<'r> {
     /// Reads the rules of a site. Cost: exceptions and look-ups are reduced by the rules, once.
     pub fn new(rules: &'r SiteRules) -> Interpreter<'r> {
         let (exceptions, lookups, ranges) = Default::default();
-        let mut site = Interpreter { rules, cut: rules.cut(), exceptions, lookups, ranges };
+        let origins = rules.origins.iter().map(String::as_str).collect();
+        let mut site = Interpreter { rules, origins, cut: rules.cut(), exceptions, lookups, ranges };
         for [page, rule] in &rules.exceptions {
             let is_rule = rule == "*" || rules.rules.iter().any(|of| of.id == *rule);
             if let Some(page) = NormalUrl::new(page.as_bytes()).ok().filter(|_| is_rule) {
@@ -110,26 +115,23 @@ impl<'r> Interpreter<'r> {
         site
     }
 
-    /// The canonical URL of a URL in normal form, and the steps to it. `owns` tells hosts of the site from others.
-    pub fn canonicalize(&self, url: &NormalUrl, owns: impl Fn(&[u8]) -> bool) -> Interpreted<'r> {
-        let normal = self.without_fragment(url.clone());
+    /// The canonical URL of a URL in normal form, and the steps to it.
+    pub fn canonicalize(&self, url: &NormalUrl) -> Interpreted<'r> {
         let mut steps = Vec::new();
+        if !self.is_of_site(url) {
+            return Interpreted { url: url.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps };
+        }
+        let normal = self.without_fragment(url.clone());
         if normal != *url {
             steps.push(Step::Fragment { url: normal.as_str().to_owned() });
         }
         let made = self.steps(&normal, steps);
-        let host = |url: &[u8]| NormalUrl::new(url).map(|url| url.host().to_vec()).unwrap_or_default();
-        let invariant = if made.url == normal.as_bytes() {
+        if made.url == normal.as_bytes() || self.is_fixed_point(&made.url) {
             return made;
-        } else if !self.is_fixed_point(&made.url) {
-            "canonicalizing twice is canonicalizing once"
-        } else if host(&made.url) != normal.host() && !owns(&host(&made.url)) {
-            "the host belongs to the site"
-        } else {
-            return made;
-        };
+        }
         let mut steps = made.steps;
-        steps.push(Step::Refused { url: text(&made.url), invariant: invariant.to_owned() });
+        let invariant = "canonicalizing twice is canonicalizing once".to_owned();
+        steps.push(Step::Refused { url: text(&made.url), invariant });
         Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
     }
 
@@ -173,7 +175,12 @@ impl<'r> Interpreter<'r> {
         };
         let mirrors = self.rules.rules.iter().enumerate().filter_map(below);
         let (index, _, twin) = mirrors.min_by_key(|(_, source, _)| Reverse(source.len()))?;
-        Some((index, NormalUrl::new(&twin).ok()?))
+        Some((index, NormalUrl::new(&twin).ok().filter(|twin| self.is_of_site(twin))?))
+    }
+
+    /// True where the origin of a URL is of the site; never with user information.
+    fn is_of_site(&self, url: &NormalUrl) -> bool {
+        self.origins.contains(&url.as_str()[..url.split().path.0 as usize])
     }
 
     /// Step 2.
@@ -192,19 +199,34 @@ impl<'r> Interpreter<'r> {
     /// The rules in their order but for one, or but for all (`*`).
     fn run(&self, url: &NormalUrl, without: Option<&str>, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
         let mut pairs = Pairs::cut(url, self.cut, &self.rules.tokens.query_order);
+        let section = self.rules.tokens.section(url.as_bytes());
         let mut fired = Vec::new();
         for (index, rule) in self.rules.rules.iter().enumerate() {
             if without.is_some_and(|id| id == "*" || id == rule.id) || rule.mirror().is_some() {
                 continue;
             }
             let before = pairs.clone();
-            let outcome = rule.apply(&mut pairs).err().unwrap_or_else(|| {
+            let outcome = self.apply(rule, section, &mut pairs).err().unwrap_or_else(|| {
                 fired.push(index);
                 RuleOutcome::fired(rule, &before, &pairs)
             });
             steps.push(Step::Rule { index, rule, outcome });
         }
         Reduced { pairs, fired }
+    }
+
+    /// One rule, on URLs of the site.
+    fn apply(&self, rule: &Rule, section: &[u8], pairs: &mut Pairs<'_>) -> Result<(), RuleOutcome> {
+        let mut changed = pairs.clone();
+        rule.apply(section, &mut changed)?;
+        let origin = |pairs: &Pairs<'_>| {
+            [Fixed::SCHEME, Fixed::HOST].map(|key| text(pairs.get(&Key::Fixed(key)).unwrap_or_default())).join("://")
+        };
+        if origin(&changed) != origin(pairs) && !self.origins.contains(origin(&changed).as_str()) {
+            return Err(RuleOutcome::Unfit { reason: format!("no record has the origin {}", origin(&changed)) });
+        }
+        *pairs = changed;
+        Ok(())
     }
 
     /// Step 4.
@@ -238,7 +260,7 @@ impl<'r> Interpreter<'r> {
     fn is_fixed_point(&self, url: &[u8]) -> bool {
         let Some(normal) = std::str::from_utf8(url).ok().and_then(|url| self.normal(url)) else { return false };
         let pairs = self.reduce(&normal, &mut Vec::new()).pairs;
-        self.look_up(&pairs).map_or(pairs.compose() == url, |to| to.as_bytes() == url)
+        self.is_of_site(&normal) && self.look_up(&pairs).map_or(pairs.compose() == url, |to| to.as_bytes() == url)
     }
 }
 
@@ -256,13 +278,16 @@ impl Rule {
     }
 
     /// Changes the pairs, or says why it does not.
-    fn apply(&self, pairs: &mut Pairs<'_>) -> Result<(), RuleOutcome> {
+    fn apply(&self, section: &[u8], pairs: &mut Pairs<'_>) -> Result<(), RuleOutcome> {
         let unfit = |reason: &str| RuleOutcome::Unfit { reason: reason.to_owned() };
         if !self.is_valid() {
             return Err(unfit("the rule names a key that is none, or an operation that has no meaning there"));
         }
         for constraint in &self.scope {
-            let value = Key::parse(&constraint.key).and_then(|key| pairs.get(&key));
+            let value = match constraint.key.as_str() {
+                SECTION => Some(section),
+                key => Key::parse(key).and_then(|key| pairs.get(&key)),
+            };
             if !constraint.test.holds(value) {
                 return Err(RuleOutcome::Stopped { constraint: constraint.clone(), found: value.map(text) });
             }
@@ -294,16 +319,19 @@ impl Rule {
 
     /// False for a rule that never fires.
     fn is_valid(&self) -> bool {
-        let is_key = |key: &str| Key::parse(key).is_some();
+        let is_key = |key: &str| Key::parse(key).is_some() && key != SECTION;
         let is_valid = |(key, operation): &(String, Operation)| match operation {
             Operation::Keep(_) => is_key(key),
             Operation::Replace(from) if key == HOST_SUB => self.closed && is_key(from),
             Operation::Replace(from) => self.closed && is_key(key) && (is_key(from) || from == HOST_SUB),
+            Operation::Apply(function) if key == "scheme" || key == "host" => {
+                !self.closed && key == "host" && *function == Function::DropWww
+            }
             Operation::Ignore(_) | Operation::Classes(_) | Operation::Apply(_) => !self.closed && is_key(key),
         };
         let mut targets: Vec<_> = self.operations.iter().map(|(key, _)| target_key(key)).collect();
         targets.sort_unstable();
-        self.scope.iter().all(|constraint| is_key(&constraint.key))
+        self.scope.iter().all(|constraint| is_key(&constraint.key) || constraint.key == SECTION)
             && self.operations.iter().all(is_valid)
             && !(self.closed && (targets.is_empty() || targets.windows(2).any(|two| two[0] == two[1])))
     }
@@ -325,7 +353,7 @@ impl Test {
 
 impl Operation {
     /// What it makes of a value of a rule that is not closed; `None` is the absent key.
-    fn value(&self, value: Option<&[u8]>) -> Option<Vec<u8>> {
+    pub(super) fn value(&self, value: Option<&[u8]>) -> Option<Vec<u8>> {
         let bytes = |text: &String| text.clone().into_bytes();
         match self {
             Operation::Ignore(Representative::LeftOut) => None,

@@ -4,7 +4,7 @@
 use super::applied::UrlOutcome;
 use super::compiled::{Buffers, CompiledSite};
 use super::origin_cache::{Hit, OriginCache};
-use super::set::{Compiled, RuleSet, host_of};
+use super::set::{Compiled, RuleSet};
 use crate::url::{self, NormalRef, Split};
 
 /// One URL, and what its stages found out.
@@ -43,13 +43,14 @@ impl Lane {
         Ok(())
     }
 
-    /// Takes a URL in normal form, of this site.
-    pub(super) fn load(&mut self, url: NormalRef<'_>, site: Option<u32>) {
-        self.clear(site, None);
+    /// Takes a URL in normal form, of this site where that has its origin.
+    pub(super) fn load(&mut self, url: NormalRef<'_>, site: Option<u32>, rules: &RuleSet) {
+        self.clear(None, None);
         self.split = *url.split();
         self.buffers.cells.text.clear();
         self.buffers.cells.text.extend_from_slice(url.as_bytes());
         self.buffers.length = url.as_bytes().len();
+        self.site = site.filter(|&site| rules.has_origin(site, self.origin()));
     }
 
     #[inline(always)]
@@ -63,7 +64,7 @@ impl Lane {
         std::hint::black_box(self.compiled(rules).map_or(0, |site| site.template().prefetch()));
     }
 
-    /// The site: `site`, or else the one that claims the host.
+    /// The site that alone has the origin, or else `site` where that has it.
     #[inline(always)]
     pub(super) fn find_site(&mut self, site: Option<u32>, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
         if self.finished {
@@ -72,13 +73,13 @@ impl Lane {
         self.site = match (site, self.hit) {
             (None, Some(hit)) => hit.site,
             (None, None) => {
-                let site = rules.site_of_host(self.host());
+                let site = rules.site_of_origin(self.origin());
                 origins.insert(url, &self.buffers.cells.text, &self.split, rules.number, site);
                 site
             }
             (Some(_), hit) => {
                 self.hit = hit.filter(|hit| hit.site == site);
-                site
+                site.filter(|&site| self.hit.is_some() || rules.has_origin(site, self.origin()))
             }
         };
     }
@@ -135,23 +136,11 @@ impl Lane {
     pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite, origins: &mut OriginCache) {
         let member = site.conclude(self.member, &mut self.buffers, origins, (rules.number, self.site));
         self.outcome = member.map_or(UrlOutcome::Made, UrlOutcome::Member);
-        let acted = member.is_some() || !self.buffers.fired.is_empty();
-        if !site.stays() && acted && !self.is_at_home(rules, site) {
-            self.outcome = UrlOutcome::Made;
-            self.buffers.keep_normal();
-        }
     }
 
-    /// True where the canonical URL is on the host of the URL or on one that the site claims.
-    fn is_at_home(&self, rules: &RuleSet, site: &CompiledSite) -> bool {
-        let out = if self.member.is_some() { site.member_bytes(self.member) } else { &self.buffers.out };
-        let host = host_of(out);
-        host == self.host() || self.site.is_some_and(|site| rules.owns(site, host))
-    }
-
-    /// The host of the normal form.
-    pub(super) fn host(&self) -> &[u8] {
-        &self.buffers.cells.text[self.split.host.0 as usize..self.split.host.1 as usize]
+    /// Scheme and authority of the normal form.
+    fn origin(&self) -> &[u8] {
+        &self.buffers.cells.text[..self.split.path.0 as usize]
     }
 
     /// The rules of its site, where the canonical URL is not known yet.

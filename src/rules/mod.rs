@@ -23,6 +23,7 @@ mod lane;
 pub mod lines;
 mod names;
 mod origin_cache;
+pub mod origins;
 pub mod overrides;
 pub mod packed;
 mod params;

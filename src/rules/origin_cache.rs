@@ -115,6 +115,7 @@ impl Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::origins::of_hosts;
     use crate::rules::{Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
 
     /// A site that goes by one scheme and one host, and leaves out a parameter.
@@ -127,8 +128,8 @@ mod tests {
             ignore("host", becomes(host)),
             ignore("query sid=", Representative::LeftOut),
         ];
-        let hosts = vec!["site.example".into(), "www.site.example".into()];
-        RuleSet::new(vec![SiteRules { site: "site.example".into(), hosts, rules, ..Default::default() }])
+        let origins = of_hosts(["site.example", "www.site.example"]);
+        RuleSet::new(vec![SiteRules { site: "site.example".into(), origins, rules, ..Default::default() }])
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl<W: Write> Packer<W> {
     /// # Errors
     /// [`PackedError::Write`], [`PackedError::Published`]. What the writer then holds must not be used.
     pub fn push(&mut self, site: &LoadedSite) -> Result<(), PackedError> {
-        let Some((names, hosts, compiled)) = site.parts() else {
+        let Some((names, origins, compiled)) = site.parts() else {
             return Err(PackedError::Published { site: site.name().to_owned() });
         };
         let template = compiled.template();
@@ -164,7 +164,7 @@ impl<W: Write> Packer<W> {
             self.numbers.insert(Arc::clone(template), number);
             number
         });
-        extend(&mut self.sites, &(names, hosts, number, compiled.own()));
+        extend(&mut self.sites, &(names, origins, number, compiled.own()));
         self.held += 1;
         if self.held == SITES { self.close() } else { Ok(()) }
     }
@@ -246,9 +246,9 @@ impl Block {
         }
         let mut sites = Vec::with_capacity(self.sites.min(SITES) as usize);
         for _ in 0..self.sites {
-            let (names, hosts, number, own): (Names, Vec<String>, u32, Own) = next(&mut rest).ok_or_else(damaged)?;
+            let (names, origins, number, own): (Names, Vec<String>, u32, Own) = next(&mut rest).ok_or_else(damaged)?;
             let template = shared.get(number as usize).ok_or_else(damaged)?;
-            sites.push(LoadedSite::of(names, hosts, CompiledSite::new(Arc::clone(template), own)));
+            sites.push(LoadedSite::of(names, origins, CompiledSite::new(Arc::clone(template), own)));
         }
         if rest.is_empty() { Ok(sites) } else { Err(damaged()) }
     }

@@ -1,4 +1,4 @@
-//! Rule sets: the compiled rules of many sites, and the index that finds the site of a host.
+//! Rule sets: the compiled rules of many sites, and the index that finds the site of an origin.
 
 use super::applied::{Applied, UrlOutcome};
 use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
@@ -7,7 +7,6 @@ use super::names::Names;
 use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
-use crate::url::site::registrable_domain;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sites, or templates, up to which their memory is taken to be in the cache.
@@ -25,10 +24,8 @@ pub struct RuleSet {
     /// All sites, or none.
     sites: Vec<SiteRules>,
     compiled: Vec<CacheLine>,
-    /// Site of a host by [`hash64`] of the host; `None` where two sites claim it.
-    hosts: Table<Option<u32>>,
-    /// Site of a registrable domain of those hosts.
-    domains: Table<Option<u32>>,
+    /// Site of an origin by its [`hash64`]; `None` where two sites have it.
+    origins: Table<Option<u32>>,
     /// Templates of the sites, while sites are added.
     sharing: Templates,
     /// Number of templates, when all are added.
@@ -57,7 +54,7 @@ pub struct Compiler {
 #[derive(Debug)]
 pub struct LoadedSite {
     names: Names,
-    hosts: Vec<String>,
+    origins: Vec<String>,
     compiled: Compiled,
 }
 
@@ -65,18 +62,18 @@ impl LoadedSite {
     /// Compiles a site.
     pub fn new(site: SiteRules, compiler: &mut Compiler) -> LoadedSite {
         let site = site.into_ascii();
-        LoadedSite { names: Names::of(&site), compiled: Compiled::new(&site, compiler), hosts: site.hosts }
+        LoadedSite { names: Names::of(&site), compiled: Compiled::new(&site, compiler), origins: site.origins }
     }
 
     /// Of a site that is compiled already.
-    pub(super) fn of(names: Names, hosts: Vec<String>, compiled: CompiledSite) -> LoadedSite {
-        LoadedSite { names, hosts, compiled: Compiled::Undust(compiled) }
+    pub(super) fn of(names: Names, origins: Vec<String>, compiled: CompiledSite) -> LoadedSite {
+        LoadedSite { names, origins, compiled: Compiled::Undust(compiled) }
     }
 
-    /// Names, hosts and program; `None` for a site that was learned with `--method published`.
+    /// Names, origins and program; `None` for a site that was learned with `--method published`.
     pub(super) fn parts(&self) -> Option<(&Names, &[String], &CompiledSite)> {
         match &self.compiled {
-            Compiled::Undust(compiled) => Some((&self.names, &self.hosts, compiled)),
+            Compiled::Undust(compiled) => Some((&self.names, &self.origins, compiled)),
             Compiled::Published(_) => None,
         }
     }
@@ -90,7 +87,7 @@ impl LoadedSite {
 impl Loader {
     /// Adds a site.
     pub fn push(&mut self, site: LoadedSite) {
-        self.0.add(site.names, &site.hosts, site.compiled);
+        self.0.add(site.names, &site.origins, site.compiled);
     }
 
     /// The set.
@@ -139,7 +136,7 @@ impl RuleSet {
     /// Of sites sorted by name, each compiled; the rules are not kept.
     pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
         let mut rules = RuleSet::default();
-        sites.zip(compiled).for_each(|(site, compiled)| rules.add(Names::of(site), &site.hosts, compiled));
+        sites.zip(compiled).for_each(|(site, compiled)| rules.add(Names::of(site), &site.origins, compiled));
         rules.finish();
         rules
     }
@@ -151,14 +148,12 @@ impl RuleSet {
         self.number = FINISHED.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    fn add(&mut self, names: Names, hosts: &[String], mut compiled: Compiled) {
+    fn add(&mut self, names: Names, origins: &[String], mut compiled: Compiled) {
         let index = self.names.len() as u32;
-        for host in hosts.iter().map(|host| host.as_bytes()) {
-            for (claims, name) in [(&mut self.domains, registrable_domain(host)), (&mut self.hosts, host)] {
-                let claim = claims.entry(hash64(name)).or_insert(Some(index));
-                let refused = claim.is_some_and(|site| site != index);
-                *claim = claim.filter(|_| !refused);
-            }
+        for origin in origins {
+            let claim = self.origins.entry(hash64(origin.as_bytes())).or_insert(Some(index));
+            let refused = claim.is_some_and(|site| site != index);
+            *claim = claim.filter(|_| !refused);
         }
         if let Compiled::Undust(compiled) = &mut compiled {
             compiled.share(&mut self.sharing);
@@ -214,18 +209,19 @@ impl RuleSet {
         &self.compiled[site as usize].0
     }
 
-    /// The site that claims a host, or else its registrable domain; none where two sites claim it.
-    pub(super) fn site_of_host(&self, host: &[u8]) -> Option<u32> {
-        self.claim(host).flatten()
+    /// The site that alone has an origin.
+    pub(super) fn site_of_origin(&self, origin: &[u8]) -> Option<u32> {
+        self.origins.get(&hash64(origin)).copied().flatten()
     }
 
-    /// True for a host that the site claims, and for one that several sites claim: those are not told apart.
-    pub(super) fn owns(&self, site: u32, host: &[u8]) -> bool {
-        self.claim(host).is_some_and(|claim| claim.is_none_or(|claim| claim == site))
-    }
-
-    fn claim(&self, host: &[u8]) -> Option<Option<u32>> {
-        self.hosts.get(&hash64(host)).or_else(|| self.domains.get(&hash64(registrable_domain(host)))).copied()
+    /// True where a site has an origin, alone or with others.
+    pub(super) fn has_origin(&self, site: u32, origin: &[u8]) -> bool {
+        match (self.origins.get(&hash64(origin)), self.compiled(site)) {
+            (None, _) => false,
+            (Some(Some(alone)), _) => *alone == site,
+            (Some(None), Compiled::Undust(site)) => site.has_origin(origin),
+            (Some(None), Compiled::Published(_)) => true,
+        }
     }
 
     /// What became of the URL in `lane`.
@@ -255,17 +251,6 @@ impl RuleSet {
             (UrlOutcome::Member(member), Compiled::Undust(site)) => Some((site, member)),
             _ => None,
         }
-    }
-}
-
-/// The host of a URL in normal form.
-pub(super) fn host_of(url: &[u8]) -> &[u8] {
-    let rest = url.get(if url.get(4) == Some(&b's') { 8 } else { 7 }..).unwrap_or_default();
-    let authority = &rest[..memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())];
-    let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
-    match host.first() {
-        Some(b'[') => &host[..memchr::memchr(b']', host).map_or(host.len(), |at| at + 1)],
-        _ => &host[..memchr::memchr(b':', host).unwrap_or(host.len())],
     }
 }
 

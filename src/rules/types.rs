@@ -7,6 +7,7 @@
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
 use super::spans::Local;
+use crate::url::section::{self, Section};
 use crate::url::{Cut, DELIMITERS};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -81,6 +82,9 @@ pub enum Operation {
     /// A string function on the value, where the key is present.
     Apply(Function),
 }
+
+/// Pseudo-key of conditions: the [section](crate::url::section) of the URL as it came.
+pub const SECTION: &str = "section";
 
 /// Pseudo-key of mirror rules: scheme, host and leading path segments of the URL that the other rules compose.
 pub const PREFIX: &str = "prefix";
@@ -194,6 +198,10 @@ pub struct Tokens {
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
+    /// First directories of paths that are [sections](crate::url::section) by themselves, and with a slash those whose
+    /// members are; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<String>,
     /// What fragments are on this site; not written where the records had none, nor in files before format 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragments: Option<Fragments>,
@@ -218,6 +226,27 @@ pub enum Fragments {
 }
 
 impl Tokens {
+    /// The section of a URL in normal form, as rules name it.
+    pub fn section<'u>(&self, url: &'u [u8]) -> &'u [u8] {
+        self.section_of_path(section::path(url))
+    }
+
+    /// [`section`](Self::section), from the path of the URL.
+    pub fn section_of_path<'u>(&self, path: &'u [u8]) -> &'u [u8] {
+        let is_named = |name: &[u8]| self.sections.iter().any(|of| of.as_bytes() == name);
+        match section::of(path) {
+            Section::Tenant(name) => name,
+            Section::Member(directory, name) if is_named(directory) => name,
+            Section::Member(directory, _) if is_named(&directory[..directory.len() - 1]) => {
+                &directory[..directory.len() - 1]
+            }
+            Section::Word(name) if is_named(name) => name,
+            Section::Member(..) | Section::Word(_) => section::OTHER.as_bytes(),
+            Section::Number => section::NUMBER.as_bytes(),
+            Section::Other => section::OTHER.as_bytes(),
+        }
+    }
+
     /// The compiled form; delimiters that are none are left out.
     pub fn cut(&self) -> Cut {
         let bit = |(i, &c): (usize, &u8)| if self.delimiters.contains(char::from(c)) { 1 << i } else { 0 };
@@ -278,8 +307,10 @@ impl<S: Into<Box<str>>> From<Vec<S>> for Urls {
 pub struct SiteRules {
     /// The site's label or registrable domain.
     pub site: String,
-    /// Hosts whose URLs belong to the site, sorted.
-    pub hosts: Vec<String>,
+    /// Origins on which the rules act, sorted: scheme, host and port as in URLs in normal form (`http://a.example`,
+    /// `https://a.example:8443`). Format 1 has `hosts` in their place, each of which is two origins.
+    #[serde(alias = "hosts", deserialize_with = "super::origins::read")]
+    pub origins: Vec<String>,
     /// How its URLs are cut.
     #[serde(default)]
     pub tokens: Tokens,

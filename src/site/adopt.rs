@@ -21,7 +21,7 @@ impl Covering {
     /// Tests a proposal in the present state; if it holds, rewrites the rows.
     fn adopt(&mut self, proposal: Proposal) {
         let defaults = proposal.action == Action::Classes && proposal.keys.len() > 1;
-        let rows = match defaults {
+        let mut rows = match defaults {
             true => defaults::rows(&self.columns, &self.alive, &proposal.scope),
             false => conditions::matching(&self.columns, &self.alive, &proposal.scope),
         };
@@ -36,9 +36,26 @@ impl Covering {
         if maps.is_empty() {
             return;
         }
-        let groups = self.table(&rows, &maps);
-        if !self.accepts(&groups, action, &maps, prior, &rows) {
+        let mut groups = self.table(&rows, &maps);
+        let (reach, against) = self.reach(&groups, action, &maps, prior, &rows);
+        if !reach.is_some() {
             return;
+        }
+        // Tested on all rows but those of the sections against it, and then on those in which it is to hold.
+        let parts = [self.without(&against, &keys, &rows), self.within(&reach, &rows)];
+        for (at, part) in parts.into_iter().enumerate() {
+            if let Some(part) = part {
+                rows = part;
+                if action != Action::Classes {
+                    maps = self.maps(action, &keys, &rows);
+                }
+                groups = self.table(&rows, &maps);
+            } else if at > 0 {
+                break;
+            }
+            if !self.accepts(&groups, action, &maps, prior, &rows) {
+                return;
+            }
         }
         // Constant pages are not meant: they have a bound of their own.
         let few = groups.clusters() < MIN_CLUSTERS_CHOSEN && !groups.are_constant_pages();
@@ -92,7 +109,7 @@ impl Covering {
             }
         }
         self.join(&groups);
-        self.rules.push(Adopted { scope, action, maps, good, bad, prior, clusters, pairs, examples });
+        self.rules.push(Adopted { scope, reach, action, maps, good, bad, prior, clusters, pairs, examples });
     }
 
     /// Pairs that fall together, and those of different clusters among them.

@@ -14,7 +14,7 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use crate::url::{Fixed, Part};
+use crate::url::Fixed;
 
 /// Links between values, each an observation that they mean the same, that are proof by themselves: the good without a
 /// bad one that an operation needs (design, section 4.3).
@@ -65,41 +65,38 @@ pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), row
     ))
 }
 
-/// Fewest rows of a context that are expected to meet their cluster before it counts that hardly any does.
+/// Fewest rows of a host that are expected to meet their cluster before it counts that hardly any does.
 const EXPECTED: f64 = 8.0;
 
-/// True where the rows that an operation changes meet others of their cluster wherever they come from: where it falls as
-/// much as [`EXPECTED`] times behind what the rows at large lead to expect, under a first path segment or on a host, the
-/// operation is another matter there. Wiki titles in any case say nothing of `/s/AbCdEf` beside them. A departure: the
-/// design asks for no such thing.
+/// True where the rows that an operation changes meet others of their cluster whatever their host: where a host falls as
+/// much as [`EXPECTED`] times behind what the rows at large lead to expect, the operation is another matter there. Of the
+/// parts of one host [`sections`](super::sections) tell. A departure: the design asks for no such thing.
 ///
-/// Rows of a page that is also found elsewhere (`/doku.php?id=x` beside `/x`) are not counted: they meet the others when
-/// more than one thing has been taken away. `rows` are those of the scope, `alive` all.
+/// Rows of a page that is also found on another host are not counted: they meet the others when more than one thing has
+/// been taken away. `rows` are those of the scope, `alive` all.
 ///
 /// O(rows).
-pub fn is_everywhere(columns: &Columns, groups: &Groups, maps: &[(usize, Map)], rows: &[u32], alive: &[u32]) -> bool {
+pub fn is_on_all_hosts(columns: &Columns, groups: &Groups, maps: &[(usize, Map)], rows: &[u32], alive: &[u32]) -> bool {
+    let Some(key) = columns.fixed(Fixed::HOST) else { return true };
     let changed =
         |&row: &u32| maps.iter().any(|(key, map)| map.get(columns.code(*key, row)) != columns.code(*key, row));
     let meets = meets(columns, groups);
-    let rows: Vec<u32> = rows.iter().copied().filter(changed).collect();
-    [Fixed::path(0, Part::Head), Fixed::HOST].into_iter().filter_map(|key| columns.fixed(key)).all(|key| {
-        let map = maps.iter().find(|(k, _)| *k == key);
-        let context = |row: u32| map.map_or(columns.code(key, row), |(_, map)| map.get(columns.code(key, row)));
-        let elsewhere = in_several(columns, alive, context);
-        let mut seen = vec![(0u32, 0u32); columns.codes_len(key)];
-        let mut all = (0u32, 0u32);
-        for &row in &rows {
-            let meets = meets[row as usize];
-            if meets || !elsewhere[columns.label[row as usize] as usize] {
-                for sum in [&mut all, &mut seen[context(row) as usize]] {
-                    *sum = (sum.0 + 1, sum.1 + u32::from(meets));
-                }
+    let map = maps.iter().find(|(k, _)| *k == key);
+    let host = |row: u32| map.map_or(columns.code(key, row), |(_, map)| map.get(columns.code(key, row)));
+    let elsewhere = in_several(columns, alive, host);
+    let mut seen = vec![(0u32, 0u32); columns.codes_len(key)];
+    let mut all = (0u32, 0u32);
+    for &row in rows.iter().filter(|row| changed(row)) {
+        let meets = meets[row as usize];
+        if meets || !elsewhere[columns.label[row as usize] as usize] {
+            for sum in [&mut all, &mut seen[host(row) as usize]] {
+                *sum = (sum.0 + 1, sum.1 + u32::from(meets));
             }
         }
-        seen.into_iter().all(|(rows, some)| {
-            let expected = f64::from(rows) * f64::from(all.1) / f64::from(all.0.max(1));
-            expected < EXPECTED || f64::from(some) * EXPECTED >= expected
-        })
+    }
+    seen.into_iter().all(|(rows, some)| {
+        let expected = f64::from(rows) * f64::from(all.1) / f64::from(all.0.max(1));
+        expected < EXPECTED || f64::from(some) * EXPECTED >= expected
     })
 }
 

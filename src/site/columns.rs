@@ -10,9 +10,10 @@
 //! given back afterwards included (`benches/learn.rs` with `UNDUST_LEARN_MEMORY=1`).
 
 use super::Training;
+use super::sections::Sections;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
-use crate::url::{Cells, Cut, Fixed, Key, KeyRef, set_order};
+use crate::url::{Cells, Cut, Fixed, Key, KeyRef, NormalRef, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -52,6 +53,8 @@ pub struct Columns {
     pub fetchable: Vec<bool>,
     /// Some row was not fetchable at the start.
     pub redirects: bool,
+    /// Section of each row.
+    pub sections: Sections,
     /// How the URLs were cut.
     pub tokens: Tokens,
     pool: Vec<u8>,
@@ -89,7 +92,8 @@ impl Columns {
             if label == u32::MAX {
                 continue;
             }
-            let Some(url) = training.normal(row) else { continue };
+            // Rules never act on URLs with user information.
+            let Some(url) = training.normal(row).filter(|url| !url.has_user()) else { continue };
             url.cut(cut, &mut cells);
             set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
             builder.row(&cells, label, row as u32);
@@ -97,6 +101,9 @@ impl Columns {
         builder.into_columns(&mut out);
         out.fetchable = out.origin.iter().map(|&row| !training.elsewhere[row as usize]).collect();
         out.redirects = out.fetchable.contains(&false);
+        let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
+        out.sections = Sections::new(out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label)));
+        out.tokens.sections.clone_from(&out.sections.words);
         out
     }
 
@@ -203,6 +210,7 @@ impl Columns {
         pick(&mut self.odd, rows);
         pick(&mut self.origin, rows);
         pick(&mut self.fetchable, rows);
+        pick(&mut self.sections.of, rows);
     }
 }
 

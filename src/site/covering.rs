@@ -19,6 +19,7 @@ use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
 use super::joint;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
+use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
 use super::{Stage, Without};
 use crate::url::Fixed;
@@ -61,6 +62,8 @@ pub struct Proposal {
 pub struct Adopted {
     /// Where it holds.
     pub scope: Scope,
+    /// The sections in which it holds.
+    pub reach: Reach,
     /// What it does.
     pub action: Action,
     /// Map of each touched key.
@@ -296,7 +299,17 @@ impl Covering {
                 self.seen.push(Witness { spread, ..witness });
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
-            if self.accepts(&groups, action, &maps, prior, &alive) {
+            let (reach, against) = self.reach(&groups, action, &maps, prior, &alive);
+            let accepted = match self.without(&against, &keys, &alive) {
+                _ if !reach.is_some() => None,
+                None => self.accepts(&groups, action, &maps, prior, &alive).then(|| groups.totals()),
+                Some(rows) => {
+                    let maps = self.maps(action, &keys, &rows);
+                    let groups = self.table(&rows, &maps);
+                    self.accepts(&groups, action, &maps, prior, &rows).then(|| groups.totals())
+                }
+            };
+            if let Some((good, bad)) = accepted {
                 let score = good as i64 - COST * bad as i64;
                 found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
             } else {
@@ -305,6 +318,21 @@ impl Covering {
         }
         self.alive = alive;
         found
+    }
+
+    /// The rows on which an operation is tested: those outside the sections against it; `None` where these are all. What
+    /// changes a part of the path is tested on all: a directory is another matter in each section (crawl-docs: recall .9996
+    /// -> .9978 without).
+    pub(super) fn without(&self, against: &[u32], keys: &[usize], rows: &[u32]) -> Option<Vec<u32>> {
+        let is_path = |&key: &usize| self.columns.keys[key].as_path().is_some();
+        let outside = Reach::Except(against.to_vec());
+        (!against.is_empty() && !keys.iter().any(is_path)).then(|| self.within(&outside, rows)).flatten()
+    }
+
+    /// The rows of the sections that an operation reaches; `None` where these are all.
+    pub(super) fn within(&self, reach: &Reach, rows: &[u32]) -> Option<Vec<u32>> {
+        let holds = |row: &u32| reach.holds(self.columns.sections.of[*row as usize]);
+        (!rows.iter().all(holds)).then(|| rows.iter().copied().filter(holds).collect())
     }
 
     /// The maps of an operation in the rows it is to be tested on; keys it does not change are left out.
@@ -373,17 +401,40 @@ impl Covering {
         let columns = &self.columns;
         // While all rows are tested, they stand with the caller.
         let alive = if self.alive.is_empty() { rows } else { &self.alive };
-        let is_broad = || match action {
-            Action::Ignore => {
-                let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
-                let mut all = keys.iter();
-                all.all(|&key| breadth::is_broad(columns, groups, key, rows))
-                    && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows))
-                    && breadth::is_everywhere(columns, groups, maps, rows, alive)
-            }
-            Action::Function(_) | Action::Classes => breadth::is_everywhere(columns, groups, maps, rows, alive),
+        let is_broad = || {
+            let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
+            let of_key = action != Action::Ignore
+                || keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows))
+                    && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows));
+            of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive)
         };
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
+    }
+
+    /// The sections in which an operation holds, and those against it: all of them, and none, for what takes nothing away,
+    /// or what vendors say.
+    pub(super) fn reach(
+        &self,
+        groups: &Groups,
+        action: Action,
+        maps: &[(usize, Map)],
+        prior: u64,
+        rows: &[u32],
+    ) -> (Reach, Vec<u32>) {
+        let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
+        let free = match action {
+            Action::Ignore => operations::are_vendors(&self.columns, &keys),
+            Action::Classes => false,
+            Action::Function(family) => family.keeps_all(),
+        };
+        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
+        match free {
+            true => (Reach::ALL, Vec::new()),
+            false if self.ends_in_sink(groups, action, rows) => {
+                (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
+            }
+            false => sections::reach(&self.columns, groups, bound, prior),
+        }
     }
 
     /// True where all of `rows` lie in one constant page that is a sink: see [`sinks`].

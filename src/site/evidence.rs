@@ -43,9 +43,7 @@ impl Bound {
 
     /// The whole test: [`wilson`](Self::wilson), at least [`MIN_GOOD`] good, and the cap on the raw share of bad.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
-        good >= MIN_GOOD
-            && u128::from(bad) * 1000 <= u128::from(self.raw_permille) * (u128::from(good) + u128::from(bad))
-            && self.wilson(good, bad, prior)
+        good >= MIN_GOOD && self.allows(good, bad) && self.wilson(good, bad, prior)
     }
 
     /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see [`Groups::accepted`].
@@ -56,6 +54,11 @@ impl Bound {
         }
         let capped: u64 = clusters.iter().map(|&c| c.min(good.div_ceil(3))).sum();
         self.holds(capped, bad, prior)
+    }
+
+    /// The cap on the raw share of bad alone.
+    pub fn allows(&self, good: u64, bad: u64) -> bool {
+        u128::from(bad) * 1000 <= u128::from(self.raw_permille) * (u128::from(good) + u128::from(bad))
     }
 
     /// The Wilson bound alone, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior > 0.

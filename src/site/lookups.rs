@@ -8,6 +8,7 @@
 
 use super::mirrors::Reduced;
 use super::{Training, spans};
+use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -125,12 +126,6 @@ fn names(tail: &[u8]) -> Vec<&[u8]> {
     let mut names: Vec<&[u8]> = pairs.map(|pair| &pair[..name(pair)]).collect();
     names.sort_unstable();
     names
-}
-
-/// Scheme and authority of a URL in normal form.
-fn origin(url: &[u8]) -> &[u8] {
-    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
-    &url[..memchr::memchr(b'/', &url[start..]).map_or(url.len(), |at| start + at)]
 }
 
 /// Path, query and fragment of a URL in normal form.

@@ -1,11 +1,12 @@
 //! From adopted operations on codes to rules in words.
 
 use super::Training;
-use super::conditions::{Condition, Scope};
+use super::conditions::Condition;
 use super::covering::{Action, Adopted, Covering};
 use super::evidence::upper_bound_ppm;
 use super::operations::Map;
-use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, Test};
+use super::sections::Reach;
+use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, SECTION, Test};
 use crate::url::{Fixed, Key};
 
 /// The rule of one adopted operation; its id is still empty.
@@ -23,7 +24,7 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
     Rule {
         id: String::new(),
         kind,
-        scope: of_files(covering, adopted, scope(covering, &adopted.scope)),
+        scope: of_files(covering, adopted, scope(covering, adopted)),
         operations,
         closed: false,
         evidence: evidence(
@@ -75,7 +76,7 @@ pub fn evidence(
 }
 
 /// A scope in words, sorted by key.
-pub fn scope(covering: &Covering, scope: &Scope) -> Vec<Constraint> {
+fn scope(covering: &Covering, Adopted { scope, reach, .. }: &Adopted) -> Vec<Constraint> {
     let columns = &covering.columns;
     let test = |k: usize, condition: &Condition| match condition {
         Condition::Is(code) => columns.text(k, *code).map_or(Test::Absent, Test::Equals),
@@ -89,6 +90,13 @@ pub fn scope(covering: &Covering, scope: &Scope) -> Vec<Constraint> {
     };
     let mut out: Vec<Constraint> =
         scope.iter().map(|(k, c)| Constraint { key: columns.keys[*k].to_string(), test: test(*k, c) }).collect();
+    let names = |sections: &[u32]| sections.iter().map(|&at| columns.sections.names[at as usize].clone()).collect();
+    let sections = match reach {
+        Reach::Except(sections) if sections.is_empty() => None,
+        Reach::Except(sections) => Some(Test::NoneOf(names(sections))),
+        Reach::In(sections) => Some(Test::OneOf(names(sections))),
+    };
+    out.extend(sections.map(|test| Constraint { key: SECTION.to_owned(), test }));
     out.sort();
     out
 }

@@ -18,15 +18,16 @@ pub mod mirrors;
 pub mod noise;
 pub mod operations;
 pub mod published;
+mod sections;
 pub mod select;
 mod sinks;
 mod spans;
 pub mod tokens;
 pub mod tree;
 
-use crate::rules::Tokens;
 use crate::rules::types::SiteRules;
 pub use crate::rules::{Method, Params, Stage, Without};
+use crate::rules::{SECTION, Tokens};
 use crate::url::{NormalRef, NormalUrls};
 use columns::Columns;
 use covering::Covering;
@@ -48,6 +49,8 @@ pub struct Training {
     pub elsewhere: Vec<bool>,
     /// URLs that came with two labels: the larger cluster won, ties by label bytes.
     pub conflicts: u64,
+    /// Origins of the labelled records of the site, whether they train or not.
+    pub origins: BTreeSet<String>,
     normal: NormalUrls,
 }
 
@@ -103,6 +106,12 @@ impl Training {
             out.bytes.extend_from_slice(rows[group[0] as usize].0);
             out.normal.push(rows[group[0] as usize].0);
             out.ends.push(out.bytes.len() as u32);
+            if let Some(normal) = out.normal.get(out.ends.len() - 1).filter(|_| label.is_some()) {
+                let origin = normal.origin();
+                if !normal.has_user() && !out.origins.contains(origin) {
+                    out.origins.insert(origin.to_owned());
+                }
+            }
             out.clusters.push(label.map_or(u32::MAX, |r| {
                 let id = &mut dense[r.2 as usize];
                 if *id == u32::MAX {
@@ -118,7 +127,7 @@ impl Training {
 
     /// The rows that `keeps` names, with their clusters numbered anew.
     fn subset(&self, keeps: impl Fn(usize) -> bool) -> Training {
-        let mut out = Training { site: self.site.clone(), ..Training::default() };
+        let mut out = Training { site: self.site.clone(), origins: self.origins.clone(), ..Training::default() };
         let mut dense: std::collections::HashMap<u32, u32, FixedState> = Default::default();
         for row in (0..self.len()).filter(|&row| keeps(row)) {
             out.bytes.extend_from_slice(self.url(row));
@@ -225,14 +234,17 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared
     covering.without = without;
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
-    let rules = SiteRules {
+    let mut rules = SiteRules {
         site: training.site.clone(),
-        hosts: hosts(&training),
+        origins: training.origins.iter().cloned().collect(),
         tokens: covering.columns.tokens.clone(),
         label_noise_permille: covering.noise as u32,
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
+    if !rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
+        rules.tokens.sections.clear();
+    }
     let tree = tree::grow(&covering.columns, &covering.alive);
     let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
     if without.has(Stage::Forms) {
@@ -248,12 +260,6 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared
     let graph = forms.graph();
     let state = Candidates { training, covering, tree, forms, rules, counts, without };
     Prepared { graph, stage: State::Undust(Box::new(state)) }
-}
-
-/// The hosts of a training set, sorted.
-fn hosts(training: &Training) -> Vec<String> {
-    let hosts: BTreeSet<&[u8]> = (0..training.len()).filter_map(|row| Some(training.normal(row)?.host())).collect();
-    hosts.into_iter().map(|host| String::from_utf8_lossy(host).into_owned()).collect()
 }
 
 /// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).

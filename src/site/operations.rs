@@ -151,6 +151,15 @@ pub fn ignore_prior(columns: &Columns, keys: &[usize]) -> u64 {
     if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { PRIOR } else { 0 }
 }
 
+/// True for parameters of the tracking catalogue: what they are, their vendors say, and not the sections of a site.
+pub fn are_vendors(columns: &Columns, keys: &[usize]) -> bool {
+    let is_vendor = |key: &Key| match key {
+        Key::Fixed(_) => false,
+        Key::Param(name) | Key::Query(name) => is_tracking(name.trim_end_matches('=')),
+    };
+    keys.iter().all(|&key| is_vendor(&columns.keys[key]))
+}
+
 fn in_catalogue(key: &Key) -> bool {
     match key {
         Key::Fixed(fixed) => [
@@ -237,6 +246,11 @@ pub const FAMILIES: [Family; 10] = [
 ];
 
 impl Family {
+    /// True for functions that write the same in another way; the others take something away.
+    pub fn keeps_all(&self) -> bool {
+        matches!(self.function, Function::DecodeSubDelimiters | Function::DecodeSlash | Function::PlusIsSpace)
+    }
+
     /// Prior of the function: changes of case have none.
     pub fn prior(&self) -> u64 {
         if self.function == Function::LowerCase { 0 } else { PRIOR }

@@ -44,6 +44,8 @@ impl Fixed {
     pub const FRAGMENT: Fixed = Fixed(9);
     /// The whole query, where it has more than [`MAX_PARAMETERS`] parameters.
     pub const WHOLE_QUERY: Fixed = Fixed(10);
+    /// The [section](super::section) of the URL as it came: a condition of rules, and no part of what is composed.
+    pub const SECTION: Fixed = Fixed(11);
     pub(super) const FIRST_PART: u8 = 16;
 
     /// Part of path segment `segment`.
@@ -182,7 +184,7 @@ impl Key {
 
 pub(super) const PARAM_SEED: u64 = 0x3b61_6d3b;
 pub(super) const QUERY_SEED: u64 = 0x3f71_733f;
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "scheme",
     "host",
     "double slash",
@@ -194,6 +196,7 @@ const NAMES: [&str; 11] = [
     "order",
     "fragment",
     "whole query",
+    "section",
 ];
 const PART_NAMES: [&str; 6] = ["groups", "group", "", "number", "tail", "ext"];
 

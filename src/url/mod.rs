@@ -12,6 +12,7 @@ mod origin;
 pub mod pairs;
 pub mod safe;
 pub(crate) mod scan;
+pub mod section;
 pub mod segment;
 pub mod site;
 mod window;

@@ -86,6 +86,21 @@ impl<'u> NormalRef<'u> {
         part(self.bytes, self.split.host)
     }
 
+    /// All before the path: scheme, host and port, with user information where there is some.
+    pub fn origin(self) -> &'u str {
+        std::str::from_utf8(part(self.bytes, (0, self.split.path.0))).expect("normal forms are ASCII")
+    }
+
+    /// The path; starts with `/`.
+    pub fn path(self) -> &'u [u8] {
+        part(self.bytes, self.split.path)
+    }
+
+    /// True with user information.
+    pub fn has_user(self) -> bool {
+        self.split.authority.0 != self.split.host.0
+    }
+
     /// Tokenizes the URL into `cells`, whose former content goes.
     pub fn cut(self, cut: Cut, cells: &mut Cells) {
         cells.text.clear();

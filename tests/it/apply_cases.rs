@@ -64,9 +64,10 @@ impl Case {
             departures: Vec::new(),
         };
         let hosts = if self.hosts.is_empty() { vec!["example.com".to_owned()] } else { self.hosts.clone() };
+        let origins = undust::rules::origins::of_hosts(hosts);
         SiteRules {
             site: "example.com".to_owned(),
-            hosts,
+            origins,
             tokens: self.tokens.clone(),
             rules: self.rules.iter().map(rule).collect(),
             exceptions: self.exceptions.clone(),

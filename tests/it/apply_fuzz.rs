@@ -71,14 +71,17 @@ fn random_and_mutated_urls_keep_the_laws() {
     let mut all = sites();
     all.push(learned(&sample));
     // Among so many sites URLs are canonicalized many at a time.
-    let other =
-        |n: usize| SiteRules { hosts: vec![format!("{n}.test")], site: format!("{n}.test"), ..Default::default() };
+    let other = |n: usize| SiteRules {
+        origins: undust::rules::origins::of_hosts([format!("{n}.test")]),
+        site: format!("{n}.test"),
+        ..Default::default()
+    };
     let many = RuleSet::new(all.iter().cloned().chain((0..300).map(other)).collect());
     let rules = RuleSet::new(all);
     let mut seeds: Vec<Vec<u8>> = sample.iter().map(|record| record.url.to_vec()).collect();
-    for host in rules.sites().iter().flat_map(|site| &site.hosts) {
-        seeds.push(format!("http://{host}/topic/7?t=7&highlight=x&sid=1").into_bytes());
-        seeds.push(format!("https://www.{host}/A//b.html;x=1?a=1&a=2#c").into_bytes());
+    for origin in rules.sites().iter().flat_map(|site| &site.origins) {
+        seeds.push(format!("{origin}/topic/7?t=7&highlight=x&sid=1").into_bytes());
+        seeds.push(format!("{origin}/A//b.html;x=1?a=1&a=2#c").into_bytes());
     }
     let share = |number: usize| {
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (number as u64 + 1) << 32);

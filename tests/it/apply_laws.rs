@@ -209,7 +209,7 @@ pub fn site() -> impl Strategy<Value = SiteRules> {
             aliases.extend(seen.into_iter().map(|url| [url.clone(), url]));
             SiteRules {
                 site: "example.com".to_owned(),
-                hosts: vec!["example.com".to_owned()],
+                origins: undust::rules::origins::of_hosts(["example.com"]),
                 tokens,
                 rules,
                 exceptions: exceptions

@@ -3,11 +3,11 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use undust::rules::origins::of_hosts;
 use undust::rules::{
     Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test, Tokens,
 };
 use undust::url::normalize;
-use undust::url::site::registrable_domain;
 
 const KEYS: &[&str] = &[
     "scheme",
@@ -196,7 +196,7 @@ fn site() -> impl Strategy<Value = SiteRules> {
             aliases.extend(seen.into_iter().map(|url| [url.clone(), url]));
             SiteRules {
                 site: hosts[0].to_owned(),
-                hosts: hosts.into_iter().map(str::to_owned).collect(),
+                origins: of_hosts(hosts),
                 tokens: Tokens {
                     delimiters,
                     semicolons: semicolons && rules.len() > 3,
@@ -212,10 +212,10 @@ fn site() -> impl Strategy<Value = SiteRules> {
     )
 }
 
-fn host(url: &[u8]) -> Vec<u8> {
+fn origin(url: &[u8]) -> String {
     let mut text = Vec::new();
     let split = normalize(url, &mut text).expect("a URL");
-    text[split.host.0 as usize..split.host.1 as usize].to_vec()
+    String::from_utf8(text[..split.path.0 as usize].to_vec()).expect("ASCII")
 }
 
 fn laws(rules: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), TestCaseError> {
@@ -232,11 +232,8 @@ fn laws(rules: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), TestCas
     let again = rules.apply(&out, None, scratch).url.to_vec();
     let again = String::from_utf8_lossy(&again).into_owned();
     prop_assert_eq!(&again, &shown, "{} twice", url);
-    let (before, after) = (host(url.as_bytes()), host(&out));
-    let of_site = |site: u32| {
-        let mut hosts = rules.sites()[site as usize].hosts.iter().map(String::as_bytes);
-        hosts.any(|h| h == after || registrable_domain(h) == registrable_domain(&after))
-    };
+    let (before, after) = (origin(url.as_bytes()), origin(&out));
+    let of_site = |site: u32| rules.sites()[site as usize].origins.contains(&after);
     prop_assert!(before == after || site.is_some_and(of_site), "{url} became {shown}: left its site");
     let trace = rules.trace(url);
     let end = format!("{}\n", undust::model::shown::brief(&format!("  canonical    {shown}")));
@@ -277,7 +274,7 @@ fn left_out(key: &str) -> Rule {
 #[test]
 fn more_keys_and_rules_than_there_is_room_for() {
     let rules = (0..70_000).map(|i| left_out(&format!("query k{i}="))).collect();
-    let site = SiteRules { site: "a.example".into(), hosts: vec!["a.example".into()], rules, ..SiteRules::default() };
+    let site = SiteRules { site: "a.example".into(), origins: of_hosts(["a.example"]), rules, ..SiteRules::default() };
     let rules = RuleSet::new(vec![site]);
     let canonical = |url: &str| rules.canonicalize(url).url.into_owned();
     assert_eq!(canonical("http://a.example/?k3=1&k60000=1&x=2"), "http://a.example/?x=2");
@@ -299,7 +296,7 @@ fn a_form_that_writes_a_key_twice_does_nothing() {
         let behind = Rule { scope, ..plain(vec![("scheme".into(), Operation::Keep("https".into()))]) };
         let site = "example.com".to_owned();
         RuleSet::new(vec![SiteRules {
-            hosts: vec![site.clone()],
+            origins: of_hosts([&site]),
             site,
             rules: vec![form, behind],
             ..SiteRules::default()
@@ -317,7 +314,7 @@ fn a_rule_that_writes_a_key_twice_keeps_the_laws() {
     let rule = plain(vec![fragment(classes), fragment(Operation::Apply(Function::DropEmpty))]);
     let site = "example.com".to_owned();
     let set =
-        RuleSet::new(vec![SiteRules { hosts: vec![site.clone()], site, rules: vec![rule], ..Default::default() }]);
+        RuleSet::new(vec![SiteRules { origins: of_hosts([&site]), site, rules: vec![rule], ..Default::default() }]);
     // Left out, the fragment would be given anew when the URL comes again.
     for (url, canonical) in
         [("http://example.com/#", "http://example.com/#"), ("http://example.com/", "http://example.com/#/")]
@@ -330,7 +327,7 @@ fn a_rule_that_writes_a_key_twice_keeps_the_laws() {
 #[test]
 fn long_urls_of_many_parameters() {
     let rules = vec![left_out("query k1="), left_out("param s1="), left_out("fragment")];
-    let site = SiteRules { site: "a.example".into(), hosts: vec!["a.example".into()], rules, ..SiteRules::default() };
+    let site = SiteRules { site: "a.example".into(), origins: of_hosts(["a.example"]), rules, ..SiteRules::default() };
     let rules = RuleSet::new(vec![site]);
     let many = |mark: char, name: &str| (0..100_000).map(|i| format!("{mark}{name}{i}=")).collect::<String>();
     for url in [format!("http://a.example/x{}#f", many(';', "s")), format!("http://a.example/?a{}#f", many('&', "k"))] {
@@ -372,7 +369,7 @@ fn every_kind() -> SiteRules {
     rules.iter_mut().enumerate().for_each(|(i, rule)| rule.id = format!("rule{i}"));
     SiteRules {
         site: "a.example".into(),
-        hosts: vec!["a.example".into(), "b.a.example".into(), "www.a.example".into()],
+        origins: of_hosts(["a.example", "b.a.example", "www.a.example"]),
         rules,
         exceptions: vec![["https://a.example/kept".into(), "rule0".into()]],
         aliases: vec![
@@ -418,7 +415,7 @@ fn a_trace_tells_what_each_rule_did() {
     let evidence = "  [good 0, bad 0, <= 0.0 %, 0 clusters]";
     let expected = r#"http://www.a.example/seen?sid=1
   normal form  http://www.a.example/seen?sid=1
-  site         a.example (host www.a.example)
+  site         a.example (origin http://www.a.example)
   keys         scheme "http"
                host "www.a.example"
                depth "1"

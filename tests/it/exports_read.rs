@@ -143,7 +143,7 @@ fn rules(text: &str) -> SiteRules {
     };
     SiteRules {
         site: format!("{text}s.example"),
-        hosts: vec!["s.example".to_owned(), "www.s.example".to_owned()],
+        origins: undust::rules::origins::of_hosts(["s.example", "www.s.example"]),
         rules: rules.into_iter().enumerate().map(rule).collect(),
         ..SiteRules::default()
     }

@@ -164,7 +164,7 @@ pub fn sites() -> Vec<SiteRules> {
     let topic = Constraint { key: "path0".into(), test: Test::Equals("topic".into()) };
     let forum = SiteRules {
         site: "forum.example".into(),
-        hosts: vec!["www.forum.example".into()],
+        origins: undust::rules::origins::of_hosts(["www.forum.example"]),
         rules: vec![
             rule("00000000000000a1", vec![], "query sid=", Representative::LeftOut),
             rule("00000000000000a2", vec![topic], "query highlight=", Representative::LeftOut),
@@ -174,7 +174,7 @@ pub fn sites() -> Vec<SiteRules> {
     let everywhere = Representative::Everywhere("a.mirror.example".into());
     let mirror = SiteRules {
         site: "mirror.example".into(),
-        hosts: vec!["a.mirror.example".into(), "b.mirror.example".into()],
+        origins: undust::rules::origins::of_hosts(["a.mirror.example", "b.mirror.example"]),
         rules: vec![rule("00000000000000b1", vec![], "host", everywhere)],
         ..SiteRules::default()
     };

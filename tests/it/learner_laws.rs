@@ -10,7 +10,7 @@ use undust::model::{RecordBatch, hash64};
 use undust::rules::{RuleSet, Scratch};
 use undust::site::{Outcome, Params, Training, learn};
 use undust::synth::{Options, parts::Parts};
-use undust::url::{normalize, site::registrable_domain};
+use undust::url::normalize;
 
 /// Sites with different page types and decorations; the last with 5 % fused and 5 % split clusters.
 fn synthetic() -> Vec<(String, Vec<Row>)> {
@@ -90,16 +90,13 @@ fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
     if normal != once {
         return told("the output is stage-1 normal");
     }
-    let host = &normal[split.host.0 as usize..split.host.1 as usize];
+    let origin = &normal[..split.path.0 as usize];
     let mut safe = Vec::new();
     let from = normalize(url, &mut safe).expect("valid");
-    let own = &safe[from.host.0 as usize..from.host.1 as usize];
-    let hosts = &site.outcome.rules.hosts;
-    let ours = |host: &[u8]| {
-        hosts.iter().any(|h| registrable_domain(h.as_bytes()) == registrable_domain(host) || h.as_bytes() == host)
-    };
-    if host != own && !ours(host) {
-        return told("the output stays on a host of the site");
+    let own = &safe[..from.path.0 as usize];
+    let is_own = site.outcome.rules.origins.iter().any(|of| of.as_bytes() == origin);
+    if origin != own && !is_own {
+        return told("the output stays on an origin of the site");
     }
     let twice = site.set.apply(&once, Some(0), scratch).url;
     (twice != once)

@@ -115,15 +115,15 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn site() -> impl Strategy<Value = SiteRules> {
     let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
-    let tokens = (hostile(), any::<bool>(), strings(), any::<bool>(), fragments);
+    let tokens = (hostile(), any::<bool>(), (strings(), strings()), any::<bool>(), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
         |(site, hosts, tokens, rules, (exceptions, aliases))| {
-            let (delimiters, semicolons, query_order, published, fragments) = tokens;
+            let (delimiters, semicolons, (query_order, sections), published, fragments) = tokens;
             SiteRules {
                 site,
-                hosts,
-                tokens: Tokens { delimiters, semicolons, query_order, published, fragments },
+                origins: undust::rules::origins::of_hosts(hosts),
+                tokens: Tokens { delimiters, semicolons, query_order, sections, published, fragments },
                 rules,
                 exceptions,
                 aliases,

@@ -79,15 +79,15 @@ fn no_url_leaves_the_domains_of_its_site() {
         ("evil.example", url),
         ("www.forum.example", url),
         ("b.mirror.example", "http://b.mirror.example/x"),
-        // A host nobody saw, of the same registrable domain.
-        ("c.mirror.example", "http://c.mirror.example/x"),
+        // A host that no record has, of the same registrable domain.
+        ("c.mirror.example", url),
     ] {
         let to = Representative::Everywhere(host.into());
         sites[1].rules[0].operations = vec![("host".into(), Operation::Ignore(to))];
         assert_eq!(RuleSet::new(sites.clone()).canonicalize(url).url, becomes, "{host}");
     }
     // Two domains that the records of one site span are one site's.
-    sites[1].hosts.push("mirror2.example".into());
+    sites[1].origins.push("http://mirror2.example".into());
     let to = Representative::Everywhere("mirror2.example".into());
     sites[1].rules[0].operations = vec![("host".into(), Operation::Ignore(to))];
     assert_eq!(RuleSet::new(sites).canonicalize(url).url, "http://mirror2.example/x");

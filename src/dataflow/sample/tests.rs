@@ -33,8 +33,14 @@ fn dealt(
         .map(|row| Key { cluster: all.cluster_hash[row], url: all.url_hash[row], at: row as u64 })
         .collect();
     select(&mut keys, &params, |a, b| all.tie(a as usize, &all, b as usize), |at| all.record(at as usize).0);
+    let origins = rows.iter().any(|row| row.1.is_some()).then_some("http://a".to_owned());
+    let found = keys.iter().filter(|key| all.is_origin(key.at as usize));
+    let found: Vec<String> =
+        found.map(|key| String::from_utf8(all.record(key.at as usize).0.to_vec()).expect("text")).collect();
+    assert_eq!(found, Vec::from_iter(origins), "each origin of labelled records, once");
     let got: Vec<Row> = keys
         .iter()
+        .filter(|key| !all.is_origin(key.at as usize))
         .map(|key| {
             let (url, label, elsewhere) = all.record(key.at as usize);
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
@@ -147,7 +153,8 @@ fn a_worker_ships_no_more_than_the_budget_of_a_site_a_flush() {
         let (url, label) = (format!("http://a/{i}"), format!("{}", i / 4));
         sampler.offer(b"big", url.as_bytes(), Some(label.as_bytes()), false);
         if sampler.is_full() {
-            let rows: usize = sampler.flush().iter().map(|(_, rows)| rows.len()).sum();
+            let rows = |rows: &Rows| (0..rows.len()).filter(|&row| !rows.is_origin(row)).count();
+            let rows: usize = sampler.flush().iter().map(|(_, of)| rows(of)).sum();
             assert!(rows <= 100, "{rows}");
             (flushes, shipped) = (flushes + 1, shipped + rows);
         }
@@ -165,7 +172,7 @@ fn every_site_is_named_to_its_owner_even_without_candidates() {
     }
     let mut named = BTreeSet::new();
     for (to, rows) in sampler.flush() {
-        assert!(rows.is_empty());
+        assert!((0..rows.len()).all(|row| rows.is_origin(row)));
         for site in 0..rows.sites() {
             assert_eq!(owner(rows.site_name(site as u32), 3) as u64, to);
             named.insert(rows.site_name(site as u32).to_vec());

@@ -3,10 +3,11 @@
 use super::index::{PARAM_SEED, QUERY_SEED, fixed_seed};
 use super::{
     ABSENT, CompiledSite, EVER, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER, PairState, REMOVED, Slot, SlotState, State,
-    Template, bit, bits, touch,
+    Template, bit, bits, part, touch,
 };
 use crate::rules::functions::{ANY, EMPTY};
 use crate::url::hash::{hash, hash_in};
+use crate::url::section::{self, Section};
 use crate::url::{self, Cell, Cells, Fixed, KeyRef, Split};
 
 /// Pairs of a URL that inlined programs may remove, the first ones.
@@ -77,6 +78,7 @@ impl CompiledSite {
             fired,
             empty: false,
         };
+        coding.section(&cells.text[split.path.0 as usize..split.path.1 as usize]);
         let (mut unnamed, mut fell, mut last) = (false, false, (0, (0, 0)));
         for (cell, at) in cells.list[2..].iter().zip(2u16..) {
             let key = match cell.key {
@@ -129,7 +131,9 @@ impl CompiledSite {
         }
         let asleep = |&(needs, programs): &(u8, u64)| if needs & state.holds == 0 { programs } else { 0 };
         let asleep = template.sleepers.iter().map(asleep).fold(0, |all, programs| all | programs);
-        [fired, pass & act & !asleep]
+        // Those of the origin have had their turn.
+        let had = if inline { template.origin } else { 0 };
+        [fired, pass & act & !asleep & !had]
     }
 
     /// Codes scheme and host. A call of its own: those of most URLs are known from the URL before.
@@ -157,8 +161,12 @@ impl CompiledSite {
                 fired |= 1 << at;
             }
         }
-        // Several programs may set the host: where one of them would act again, the URL is cut again.
-        if fired != 0 && bits(programs).any(|at| template.changes(template.programs[at].steps, cells, state)) {
+        // Several programs may set the origin: where one of them would act again, the URL is cut again.
+        let acts = |at: usize| {
+            let steps = template.programs[at].steps;
+            template.changes(steps, cells, state) && self.stays_on_origins(part(&template.steps, steps), cells)
+        };
+        if fired != 0 && bits(programs).any(acts) {
             state.touched |= touch::SHAPE;
         }
         let pairs = [state.pairs[0], state.pairs[1]];
@@ -243,6 +251,37 @@ impl Coding<'_> {
             }
             None => CodedKey { slot: NO_SLOT, rank: NO_RANK, seed },
         }
+    }
+
+    /// The section of a path, where rules name some. It is no pair.
+    #[inline(always)]
+    fn section(&mut self, path: &[u8]) {
+        let slot = self.template.fixed_slot(Fixed::SECTION.0);
+        if slot == NO_SLOT {
+            return;
+        }
+        let (template, seed) = (self.template, fixed_seed(Fixed::SECTION.0));
+        let find = |name: &[u8]| {
+            let hash = hash(name, seed);
+            template.codes.find(hash, |code| template.values[code as usize].hash)
+        };
+        // What the site names has the codes before that of numbers.
+        let listed =
+            |name: &[u8]| find(name).filter(|&code| find(section::NUMBER.as_bytes()).is_some_and(|of| code < of));
+        let (number, other) = (|| find(section::NUMBER.as_bytes()), || find(section::OTHER.as_bytes()));
+        let code = match section::of(path) {
+            Section::Tenant(name) => find(name),
+            Section::Member(directory, name) if listed(directory).is_some() => find(name),
+            Section::Member(directory, _) => listed(&directory[..directory.len() - 1]).or_else(other),
+            Section::Word(name) => listed(name).or_else(other),
+            Section::Number => number(),
+            Section::Other => other(),
+        };
+        let code = code.unwrap_or(OTHER);
+        let row = template.row(slot, code);
+        self.slots[usize::from(slot)] = SlotState { code, row, pair: u16::MAX };
+        self.present |= bit(slot);
+        self.rows = template.add_row(self.rows, row, self.words);
     }
 
     /// The pair at `at`, with this key.

@@ -7,10 +7,10 @@ use super::{
     bit, entries, part, touch,
 };
 use crate::rules::functions::{ANY, holds, needs};
-use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, Test};
+use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SECTION, Test};
 use crate::url::hash::hash;
 use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
-use crate::url::{Cut, Fixed, Key, KeyKind, NormalUrl, Pairs, Part};
+use crate::url::{Cut, Fixed, Key, KeyKind, NormalUrl, Pairs, Part, section};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -44,8 +44,8 @@ impl Template {
     /// 65,535 keys that a site may have, never fires.
     pub(super) fn compile(site: &Generic<'_>) -> Template {
         let mut builder = Builder::default();
-        let Generic { cut, identified, stays, .. } = *site;
-        builder.site = Template { cut, identified, stays, ..Template::default() };
+        let Generic { cut, identified, .. } = *site;
+        builder.site = Template { cut, identified, hosts: site.hosts.len() as u32, ..Template::default() };
         builder.values = vec![Constant::default(); FIRST_HOST];
         builder.slots = vec![NO_SLOT; FIRST_HOST];
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
@@ -64,6 +64,10 @@ impl Template {
         // Hosts get the first codes: the code of a host is its number among those of the site.
         for value in &site.hosts {
             host.map(|slot| builder.code(slot, value));
+        }
+        if let Some(slot) = builder.slot_of(SECTION) {
+            let fixed = [section::NUMBER, section::OTHER];
+            site.sections.iter().map(String::as_str).chain(fixed).for_each(|value| _ = builder.code(slot, value));
         }
         let programs: Vec<Program> = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
         builder.finish(programs)
@@ -169,7 +173,9 @@ impl Builder {
             };
             checks.push((slot, check));
         }
-        let mut named: Vec<Slot> = checks.iter().filter(|c| c.1 != Check::Absent).map(|c| c.0).collect();
+        let section = self.slot_of(SECTION);
+        let is_pair = |c: &&(Slot, Check)| c.1 != Check::Absent && Some(c.0) != section;
+        let mut named: Vec<Slot> = checks.iter().filter(is_pair).map(|c| c.0).collect();
         named.sort_unstable();
         named.dedup();
         let required = named.iter().fold(0, |bits, &slot| bits | bit(slot));
@@ -193,14 +199,26 @@ impl Builder {
                 Step::Drop(_) | Step::Set(..) | Step::Map(..) => ANY,
             };
             program.needs = steps.iter().fold(0, |all, step| all | need(step));
+            let moves = |step: &Step| self.is_origin(step.slot());
+            program.moves = steps.iter().any(moves);
             program.steps = append(&mut self.steps, steps);
         }
         program.checks = append(&mut self.checks, checks);
         Some(program)
     }
 
+    /// True for the slot of scheme or host.
+    fn is_origin(&self, slot: Slot) -> bool {
+        matches!(self.columns[usize::from(slot)].kind, KeyKind::Fixed(Fixed::SCHEME | Fixed::HOST))
+    }
+
     fn step(&mut self, key: &str, operation: &Operation) -> Option<Step> {
         let slot = self.slot_of(key)?;
+        if key == SECTION
+            || matches!(operation, Operation::Apply(of) if key == "scheme" || key == "host" && *of != Function::DropWww)
+        {
+            return None;
+        }
         Some(match operation {
             Operation::Ignore(Representative::LeftOut) => Step::Drop(slot),
             Operation::Ignore(Representative::WherePresent(v)) => Step::Set(slot, self.code(slot, v), false),
@@ -223,6 +241,9 @@ impl Builder {
 
     fn fill(&mut self, key: &str, operation: &Operation) -> Option<(Slot, Fill)> {
         let host = self.slot_of("host")?;
+        if key == SECTION || matches!(operation, Operation::Replace(from) if from == SECTION) {
+            return None;
+        }
         if key == HOST_SUB {
             let Operation::Replace(from) = operation else { return None };
             return Some((host, Fill::ToSub { value: self.slot_of(from)?, host }));
@@ -297,6 +318,9 @@ impl Template {
                     continue;
                 }
             }
+            // Whether it acts depends on the whole origin.
+            let origin = [Fixed::SCHEME, Fixed::HOST].map(|of| self.fixed_slot(of.0)).into_iter();
+            origin.filter(|&slot| program.moves && slot != NO_SLOT).for_each(|slot| seen[usize::from(slot)] = true);
             self.watches(&program).for_each(|slot| seen[slot] = true);
             if program.is_form() {
                 seen.fill(true);

@@ -1,9 +1,9 @@
 //! Whether a URL that rules changed is known to canonicalize to itself, without cutting it again.
 
-use super::{Buffers, State, Step, Template, bits, part, touch};
+use super::{Buffers, NO_SLOT, State, Step, Template, bits, part, touch};
 use crate::rules::functions;
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters};
+use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters, section};
 
 impl Template {
     /// True where the pairs of `buffers`, composed to `buffers.out` and cut again, are the same pairs, and no rule acts on them.
@@ -12,7 +12,7 @@ impl Template {
     /// Pairs that rules left of a URL are cut otherwise only where a removed delimiter decided how the pairs beside it were
     /// cut. These places are checked one by one.
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
-        let Buffers { cells, state, .. } = &*buffers;
+        let Buffers { cells, state, out, .. } = &*buffers;
         let touched = state.touched;
         if touched & touch::SHAPE != 0 || self.cut.semicolons {
             return false;
@@ -26,6 +26,12 @@ impl Template {
             return false;
         }
         if touched & touch::SLASH != 0 && !is_bare_path(cells) {
+            return false;
+        }
+        // Programs that act in the section of the result may be others.
+        let input = &cells.text[..buffers.length];
+        let moves = || section::of(section::path(out)) != section::of(section::path(input));
+        if self.fixed_slot(Fixed::SECTION.0) != NO_SLOT && moves() {
             return false;
         }
         // Where no program but inlined ones ran, every program was checked on these pairs, and inlined ones act once.

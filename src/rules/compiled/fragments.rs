@@ -25,6 +25,7 @@ impl CompiledSite {
 
 #[cfg(test)]
 mod tests {
+    use crate::rules::origins::of_hosts;
     use crate::rules::types::{Constraint, Fragments, Operation, Representative, Rule, SiteRules, Test, Tokens};
     use crate::rules::{Batch, RuleSet};
 
@@ -33,8 +34,8 @@ mod tests {
         let look_ups = [["http://a.example/seen#x"; 2], ["http://a.example/alias", "http://a.example/page"]];
         let look_ups = if rules.is_empty() { vec![] } else { look_ups.to_vec() };
         let aliases = look_ups.into_iter().map(|pair| pair.map(str::to_owned)).collect();
-        let hosts = vec!["a.example".into()];
-        SiteRules { site: "a.example".into(), hosts, tokens, rules, aliases, ..SiteRules::default() }
+        let origins = of_hosts(["a.example"]);
+        SiteRules { site: "a.example".into(), origins, tokens, rules, aliases, ..SiteRules::default() }
     }
 
     fn left_out(key: &str, scope: &str) -> Rule {
@@ -48,7 +49,8 @@ mod tests {
         let set = RuleSet::new(vec![site.clone()]);
         let out = set.canonicalize(url).url.into_owned();
         assert_eq!(set.canonicalize(&out).url, out, "twice is once: {url}");
-        let many = (0..100).map(|n| SiteRules { site: format!("s{n}"), hosts: vec![format!("s{n}")], ..site.clone() });
+        let many =
+            (0..100).map(|n| SiteRules { site: format!("s{n}"), origins: of_hosts([format!("s{n}")]), ..site.clone() });
         let many = RuleSet::new(many.chain([site.clone()]).collect());
         Batch::default().apply(&many, [url].into_iter(), |_, applied| assert_eq!(applied.url, out.as_bytes()));
         let mut scratch = crate::rules::Scratch::default();

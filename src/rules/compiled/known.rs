@@ -3,7 +3,7 @@
 
 use super::compile::is_plain;
 use super::hosts::Hosts;
-use super::{CompiledSite, Own, Template, stays};
+use super::{CompiledSite, Own, Template};
 use crate::rules::types::{Rule, SiteRules};
 use crate::url::{Cut, Fixed, Key};
 use foldhash::fast::FixedState;
@@ -24,8 +24,8 @@ pub(super) struct Generic<'s> {
     pub(super) cut: Cut,
     /// Exceptions or look-ups need the identity of a URL.
     pub(super) identified: bool,
-    pub(super) stays: bool,
     pub(super) query_order: &'s [String],
+    pub(super) sections: &'s [String],
     /// Keys with value ranges.
     pub(super) local: Vec<&'s str>,
     #[serde(serialize_with = "without_evidence")]
@@ -65,8 +65,8 @@ impl<'s> Generic<'s> {
         let generic = Generic {
             cut: site.cut(),
             identified: !(site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty()),
-            stays: stays::stays(site),
             query_order: &site.tokens.query_order,
+            sections: &site.tokens.sections,
             local: site.local.iter().map(|local| local.key.as_str()).collect(),
             rules,
             hosts: marks,
@@ -89,21 +89,21 @@ impl Known {
             self.0.clear();
         }
         let template = self.0.entry(key).or_insert_with(|| Arc::new(Template::compile(&generic)));
-        let hosts: Vec<&[u8]> = hosts.iter().map(|host| host.as_bytes()).collect();
-        CompiledSite::new(Arc::clone(template), Own { hosts: Hosts::new(&hosts), pages: None })
+        CompiledSite::new(Arc::clone(template), Own { hosts: Hosts::new(&hosts, &site.origins), pages: None })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::origins::of_hosts;
     use crate::rules::types::{Constraint, Function, Operation, Representative, Test};
 
     fn site(scope: &[(&str, Test)], operations: &[(&str, Operation)], closed: bool) -> SiteRules {
         let scope = scope.iter().map(|(key, test)| Constraint { key: (*key).into(), test: test.clone() }).collect();
         let operations = operations.iter().map(|(key, operation)| ((*key).into(), operation.clone())).collect();
         let rule = Rule { closed, ..Rule::of("", scope, operations) };
-        SiteRules { hosts: vec!["a.example".into()], rules: vec![rule], ..SiteRules::default() }
+        SiteRules { origins: of_hosts(["a.example"]), rules: vec![rule], ..SiteRules::default() }
     }
 
     #[test]
@@ -131,7 +131,6 @@ mod tests {
             site(&[("host", Test::Equals("a.example".into()))], &[("host", set("a.example"))], false),
             site(&[("host", Test::Equals("B.example".into()))], &[("host", set("a.example"))], false),
             site(&[], &[("host", set("a.example"))], false),
-            site(&[], &[("host", set("x.example"))], false),
             site(&[], &[("path0", class("a", Some("b")))], false),
             site(&[], &[("path0", class("a", None))], false),
             site(&[], &[("path0", Operation::Apply(Function::LowerCase))], false),

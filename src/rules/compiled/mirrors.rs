@@ -52,7 +52,8 @@ impl CompiledSite {
         }
         let mut twin = std::mem::take(&mut buffers.state.twin);
         buffers.out.splice(..source.len(), target.iter().copied()).for_each(drop);
-        if let Ok(split) = url::normalize(&buffers.out, &mut twin) {
+        let split = url::normalize(&buffers.out, &mut twin).ok();
+        if let Some(split) = split.filter(|split| self.has_origin(&twin[..split.path.0 as usize])) {
             let start = buffers.cells.text.len() as u32;
             buffers.cells.text.extend_from_slice(&twin);
             let before = std::mem::take(&mut buffers.fired);

@@ -71,7 +71,10 @@ impl CompiledSite {
         let (values, Column { seed, kind, .. }) = (&*self.template.values, self.template.columns[usize::from(slot)]);
         let hash = hash(value, seed);
         let code = match kind {
-            KeyKind::Fixed(Fixed::HOST) => self.own.hosts.find(value).map(|index| (FIRST_HOST + index) as u32),
+            KeyKind::Fixed(Fixed::HOST) => {
+                let index = self.own.hosts.find(value).filter(|&index| index < self.template.hosts as usize);
+                index.map(|index| (FIRST_HOST + index) as u32)
+            }
             _ => self.template.codes.find(hash, |code| values[code as usize].hash),
         };
         code.map_or((OTHER, hash), |code| (code, values[code as usize].hash))
@@ -81,10 +84,8 @@ impl CompiledSite {
     #[inline]
     pub(super) fn text(&self, code: u32) -> &[u8] {
         let Constant { start, end, .. } = self.template.values[code as usize];
-        match (code as usize).checked_sub(FIRST_HOST).and_then(|index| self.own.hosts.get(index)) {
-            Some(host) => host,
-            None => part(&self.template.pool, (start, end)),
-        }
+        let host = (code as usize).checked_sub(FIRST_HOST).filter(|&index| index < self.template.hosts as usize);
+        host.and_then(|index| self.own.hosts.get(index)).unwrap_or_else(|| part(&self.template.pool, (start, end)))
     }
 
     /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead. `site` is the
@@ -117,13 +118,18 @@ impl CompiledSite {
         None
     }
 
-    /// True where the URL in `buffers.out` is in normal form and canonicalizes to itself: by doing so. `origin` and `coded` are
-    /// what is known of its origin, for [`normalize_behind`](url::normalize_behind) and [`code`](Self::code).
+    /// True where the URL in `buffers.out` is in normal form, on an origin of the site, and canonicalizes to itself: by doing
+    /// so. `origin` and `coded` are what is known of its origin, for [`normalize_behind`](url::normalize_behind) and
+    /// [`code`](Self::code).
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
         let mut again = buffers.again.take().unwrap_or_default();
         let mut split = Split::default();
         let is_fixed_point = match url::normalize_behind(origin, &buffers.out, &mut again.cells.text, &mut split) {
-            Ok(()) if again.cells.text == buffers.out && !self.leaves_out_fragment(&split, &buffers.out) => {
+            Ok(())
+                if again.cells.text == buffers.out
+                    && !self.leaves_out_fragment(&split, &buffers.out)
+                    && self.has_origin(&buffers.out[..split.path.0 as usize]) =>
+            {
                 self.reduce(&split, &mut again, coded);
                 match self.seen_member(self.member(&again)) {
                     Some(url) => url.as_bytes() == buffers.out,

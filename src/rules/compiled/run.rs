@@ -1,8 +1,8 @@
 //! Running: what a program does to the pairs of one URL.
 
 use super::{
-    ABSENT, Column, CompiledSite, Constant, EVER, Fill, PairState, Program, REMOVED, Slot, SlotState, State, Step, bit,
-    part, touch,
+    ABSENT, Column, CompiledSite, Constant, EVER, Fill, NO_SLOT, PairState, Program, REMOVED, Slot, SlotState, State,
+    Step, bit, part, touch,
 };
 use crate::rules::functions::{self, fits};
 use crate::rules::types::Function;
@@ -19,6 +19,9 @@ impl CompiledSite {
         if program.is_form() {
             return self.move_to(part(&self.template.fills, program.target), cells, state);
         }
+        if program.moves && !self.stays_on_origins(part(&self.template.steps, program.steps), cells) {
+            return false;
+        }
         let mut changed = false;
         for step in part(&self.template.steps, program.steps) {
             let code = state.slot(step.slot()).code;
@@ -34,6 +37,34 @@ impl CompiledSite {
             };
         }
         changed
+    }
+
+    /// True where the steps leave scheme and host as they are, or at an origin of the site.
+    pub(super) fn stays_on_origins(&self, steps: &[Step], cells: &Cells) -> bool {
+        let before = [0, 1].map(|at| Some(cells.value(&cells.list[at])));
+        let mut after = before;
+        for step in steps {
+            let at = match self.template.columns[usize::from(step.slot())].kind {
+                KeyKind::Fixed(Fixed::SCHEME) => 0,
+                KeyKind::Fixed(Fixed::HOST) => 1,
+                _ => continue,
+            };
+            after[at] = match *step {
+                Step::Drop(_) => None,
+                Step::Set(_, to, everywhere) => Some(self.text(to)).filter(|_| everywhere || after[at].is_some()),
+                Step::Apply(..) => after[at].map(|host| functions::without_www(host).unwrap_or(host)),
+                Step::Map(slot, from, to) => {
+                    let code = after[at].map_or(ABSENT, |value| self.code_of(slot, value).0);
+                    match self.template.mapped(code, (from, to)) {
+                        same if same == code => after[at],
+                        ABSENT => None,
+                        to => Some(self.text(to)),
+                    }
+                }
+            };
+        }
+        let [scheme, host] = after.map(Option::unwrap_or_default);
+        after == before || self.own.hosts.has_origin(scheme, host)
     }
 
     /// Gives a key a constant.
@@ -113,7 +144,7 @@ impl CompiledSite {
     }
 
     /// Rewrites the pairs to those of the target form; false, and nothing changed, where a value cannot stand in its new
-    /// place.
+    /// place or the site does not have the origin.
     fn move_to(&self, target: &[(Slot, Fill)], cells: &mut Cells, state: &mut State) -> bool {
         let (mut list, mut pairs, mut slots) = std::mem::take(&mut state.target);
         list.clear();
@@ -125,8 +156,14 @@ impl CompiledSite {
             pairs.push(PairState { hash, rank: self.template.columns[usize::from(to)].rank, slot: to });
             slots.push(SlotState { code, row: self.template.row(to, code), pair: at });
         }
-        let moves = list.len() == target.len();
+        let value = |of: Fixed| list.iter().find(|cell| cell.key == KeyRef::Fixed(of)).map(|cell| cells.value(cell));
+        let [scheme, host] = [Fixed::SCHEME, Fixed::HOST].map(|of| value(of).unwrap_or_default());
+        let same = |at: usize, value: &[u8]| cells.value(&cells.list[at]) == value;
+        let moves =
+            list.len() == target.len() && (same(0, scheme) && same(1, host) || self.own.hosts.has_origin(scheme, host));
         if moves {
+            let section = self.template.fixed_slot(Fixed::SECTION.0);
+            let named = (section != NO_SLOT).then(|| state.slot(section));
             state.clear(state.slots.len());
             std::mem::swap(&mut cells.list, &mut list);
             std::mem::swap(&mut state.pairs, &mut pairs);
@@ -135,6 +172,10 @@ impl CompiledSite {
                 state.slots[usize::from(pair.slot)] = *slot;
                 state.present |= bit(pair.slot);
                 state.identity = state.identity.wrapping_add(pair.hash);
+            }
+            if let Some(named) = named {
+                state.slots[usize::from(section)] = named;
+                state.present |= bit(section);
             }
             state.touched |= touch::SHAPE;
             state.disordered = true;
@@ -258,10 +299,10 @@ mod tests {
         let rule = |(key, operation): &(&str, Operation)| {
             Rule::of(key, Vec::new(), vec![((*key).to_owned(), operation.clone())])
         };
-        let hosts = vec!["a.example".to_owned(), "www.a.example".to_owned()];
+        let origins = crate::rules::origins::of_hosts(["a.example", "www.a.example"]);
         let tokens = Tokens { delimiters: ":".to_owned(), ..Tokens::default() };
         let rules = operations.iter().map(rule).collect();
-        SiteRules { site: "a.example".into(), hosts, tokens, rules, ..SiteRules::default() }
+        SiteRules { site: "a.example".into(), origins, tokens, rules, ..SiteRules::default() }
     }
 
     /// Whether the rules leave a URL to be cut again, after the canonical URL was compared with that of the interpreter.
@@ -273,7 +314,7 @@ mod tests {
         compiled.reduce(normal.by_ref().split(), &mut buffers, None);
         let again = buffers.state.touched & touch::SHAPE != 0;
         compiled.conclude(None, &mut buffers, &mut OriginCache::default(), (1, None));
-        let expected = Interpreter::new(site).canonicalize(&normal, |_| true);
+        let expected = Interpreter::new(site).canonicalize(&normal);
         assert_eq!(String::from_utf8_lossy(&buffers.out), String::from_utf8_lossy(&expected.url), "{url}");
         again
     }

@@ -45,8 +45,8 @@ pub struct Template {
     pub(super) origin: u64,
     /// Some rule depends on the order of parameters, or may change it.
     pub(super) ordered: bool,
-    /// Whatever the rules write stays on hosts of the site.
-    pub(super) stays: bool,
+    /// Number of hosts that rules name.
+    pub(super) hosts: u32,
 }
 
 /// Few words tell most templates apart, and equal ones have the same; those are compared as a whole.
@@ -102,6 +102,7 @@ pub(super) fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
 mod tests {
     use super::super::{CompiledSite, Known};
     use super::*;
+    use crate::rules::origins::of_hosts;
     use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
 
     /// A site that moves its other host to this one, and leaves a parameter out on a path.
@@ -118,7 +119,7 @@ mod tests {
         };
         Known::default().compile(&SiteRules {
             site: host.into(),
-            hosts: vec![host.into(), other.into()],
+            origins: of_hosts([host, other]),
             rules: vec![
                 rule(&[("host", other)], "host", Representative::WherePresent(host.into())),
                 rule(&[("path0", path)], &format!("query {key}="), Representative::LeftOut),

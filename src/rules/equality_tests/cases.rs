@@ -21,9 +21,9 @@ fn classes(key: &str, pairs: &[(&str, &str)]) -> (String, Operation) {
 /// A site with one rule an operation.
 fn site(operations: Vec<(String, Operation)>) -> SiteRules {
     let rule = |(number, operation)| Rule::of(&format!("{number:016x}"), Vec::new(), vec![operation]);
-    let hosts = ["a.example", "m.a.example", "www.a.example"].map(str::to_owned).into();
+    let origins = crate::rules::origins::of_hosts(["a.example", "m.a.example", "www.a.example"]);
     let rules = (0..).zip(operations).map(rule).collect();
-    SiteRules { site: "a.example".to_owned(), hosts, rules, ..SiteRules::default() }
+    SiteRules { site: "a.example".to_owned(), origins, rules, ..SiteRules::default() }
 }
 
 /// Compares URLs, and what becomes of them with what is expected.
@@ -71,9 +71,34 @@ fn a_host_that_would_move_on_stays() {
 
 #[test]
 fn functions_act_on_a_host_that_a_rule_wrote() {
-    let host = Operation::Ignore(Representative::WherePresent("M.A.example".to_owned()));
-    let rules = vec![("host".to_owned(), host), function("host", Function::LowerCase)];
-    equal(site(rules), &[("http://www.a.example/", "http://m.a.example/")]);
+    let host = Operation::Ignore(Representative::WherePresent("www.a.example".to_owned()));
+    let rules = vec![("host".to_owned(), host), function("host", Function::DropWww)];
+    equal(site(rules), &[("http://m.a.example/", "http://a.example/")]);
+}
+
+#[test]
+fn rules_stay_on_origins_of_the_site() {
+    let scheme = || ("scheme".to_owned(), Operation::Ignore(Representative::WherePresent("https".to_owned())));
+    let host = || ("host".to_owned(), Operation::Ignore(Representative::WherePresent("a.example".to_owned())));
+    let origins = ["http://www.a.example", "http://a.example", "https://a.example", "http://a.example:8080"];
+    let of = |operations| SiteRules { origins: origins.map(str::to_owned).to_vec(), ..site(operations) };
+    let cases = [
+        ("http://a.example/x?s=1", "https://a.example/x"),
+        // No record has https://www.a.example, so that the scheme stays until the host has changed, and the result would not
+        // be its own canonical URL.
+        ("http://www.a.example/x?s=1", "http://www.a.example/x?s=1"),
+        // Other ports, schemes, hosts and users are of no site.
+        ("https://www.a.example/x?s=1", "https://www.a.example/x?s=1"),
+        ("https://a.example:8443/x?s=1", "https://a.example:8443/x?s=1"),
+        ("https://m.a.example/x?s=1", "https://m.a.example/x?s=1"),
+        ("http://u@a.example/x?s=1", "http://u@a.example/x?s=1"),
+    ];
+    let rules = || vec![scheme(), host(), left_out("query s=")];
+    equal(of(rules()), &cases);
+    // In the other order both act.
+    let cases =
+        [("http://www.a.example/x?s=1", "https://a.example/x"), ("http://a.example:8080/", "https://a.example/")];
+    equal(of(vec![host(), scheme(), left_out("query s=")]), &cases);
 }
 
 #[test]

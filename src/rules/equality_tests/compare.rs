@@ -6,12 +6,11 @@ use crate::rules::explain::Step;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::{Applied, Batch, Scratch};
 use crate::url::NormalUrl;
-use crate::url::site::registrable_domain;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-/// A URL, and the index of the site that it is given to; without one the host decides.
+/// A URL, and the index of the site that it is given to; without one the origin decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Input {
     pub(super) url: Vec<u8>,
@@ -63,25 +62,21 @@ pub(super) struct Pair<'r> {
     pub(super) steps: Vec<Step<'r>>,
 }
 
-/// The interpreters of a rule set, and a plain search for the site of a host.
+/// The interpreters of a rule set, and a plain search for the site of an origin.
 #[derive(Debug)]
 pub(super) struct Reference<'r> {
     pub(super) sites: &'r [SiteRules],
     interpreters: Vec<Interpreter<'r>>,
 }
 
-/// How a host belongs to sites.
+/// Which sites have an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// One site names the host.
-    Host(u32),
-    /// Several sites name the host.
-    Hosts,
-    /// No site names the host; one names a host of the same registrable domain.
-    Domain(u32),
-    /// No site names the host; several name a host of the same registrable domain.
-    Domains,
-    /// No site names a host of the registrable domain.
+    /// One site.
+    Site(u32),
+    /// Several sites.
+    Sites,
+    /// No site.
     None,
 }
 
@@ -90,31 +85,13 @@ impl<'r> Reference<'r> {
         Reference { sites, interpreters: sites.iter().map(Interpreter::new).collect() }
     }
 
-    /// The sites that name a host for which `is` is true.
-    fn claims(&self, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
-        let names = |site: &SiteRules| site.hosts.iter().any(|host| is(host.as_bytes()));
-        (0u32..).zip(self.sites).filter(|(_, site)| names(site)).map(|(index, _)| index).collect()
-    }
-
-    pub(super) fn claim(&self, host: &[u8]) -> Claim {
-        match self.claims(|of| of == host)[..] {
-            [site] => Claim::Host(site),
-            [] => match self.claims(|of| registrable_domain(of) == registrable_domain(host))[..] {
-                [site] => Claim::Domain(site),
-                [] => Claim::None,
-                _ => Claim::Domains,
-            },
-            _ => Claim::Hosts,
-        }
-    }
-
-    /// True for a host of the site. A host that several sites name is a host of every site: a rule set
-    /// does not keep which sites name it.
-    pub(super) fn owns(&self, site: u32, host: &[u8]) -> bool {
-        match self.claim(host) {
-            Claim::Host(of) | Claim::Domain(of) => of == site,
-            Claim::Hosts | Claim::Domains => true,
-            Claim::None => false,
+    pub(super) fn claim(&self, origin: &str) -> Claim {
+        let has = |site: &SiteRules| site.origins.iter().any(|of| of == origin);
+        let sites: Vec<u32> = (0..).zip(self.sites).filter(|(_, site)| has(site)).map(|(index, _)| index).collect();
+        match sites[..] {
+            [] => Claim::None,
+            [site] => Claim::Site(site),
+            _ => Claim::Sites,
         }
     }
 
@@ -126,13 +103,16 @@ impl<'r> Reference<'r> {
             Err(_) => outcome.invalid = true,
             Ok(normal) => {
                 outcome.url = normal.as_bytes().to_vec();
-                outcome.site = input.site.or_else(|| match self.claim(normal.host()) {
-                    Claim::Host(site) | Claim::Domain(site) => Some(site),
-                    Claim::Hosts | Claim::Domains | Claim::None => None,
-                });
+                let origin = normal.by_ref().origin();
+                let has = |site: &u32| self.sites[*site as usize].origins.iter().any(|of| of == origin);
+                outcome.site = match (input.site, self.claim(origin)) {
+                    (Some(site), _) => Some(site).filter(has),
+                    (None, Claim::Site(site)) => Some(site),
+                    (None, Claim::Sites | Claim::None) => None,
+                };
                 if let Some(site) = outcome.site {
                     let interpreter = &self.interpreters[site as usize];
-                    let made = interpreter.canonicalize(&normal, |host| self.owns(site, host));
+                    let made = interpreter.canonicalize(&normal);
                     outcome.fired = made.fired.into_iter().map(|rule| rule as u16).collect();
                     (outcome.url, outcome.looked_up, pair.steps) = (made.url, made.looked_up, made.steps);
                 }

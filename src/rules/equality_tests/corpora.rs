@@ -77,8 +77,11 @@ fn corpus(
     let labelled =
         batch.iter().filter_map(|record| Some(Input { url: record.url.to_vec(), site: Some(label(record.site?)?) }));
     inputs.extend(labelled);
-    let other =
-        |n: usize| SiteRules { hosts: vec![format!("{n}.test")], site: format!("~{n}"), ..SiteRules::default() };
+    let other = |n: usize| SiteRules {
+        origins: crate::rules::origins::of_hosts([format!("{n}.test")]),
+        site: format!("~{n}"),
+        ..SiteRules::default()
+    };
     sets.push(("with other sites", RuleSet::new(sites.iter().cloned().chain((0..OTHERS).map(other)).collect())));
     sets.push(("in memory", RuleSet::new(sites.clone())));
     let pieces: Vec<&[Input]> = inputs.chunks(PIECE).collect();

@@ -11,7 +11,7 @@ use super::rules::mirror_source;
 use crate::rules::explain::{Change, RuleOutcome, Step};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::spans::number;
-use crate::rules::{Fragments, Function, Operation, Representative, Rule, Test};
+use crate::rules::{Fragments, Function, Operation, Representative, Rule, SECTION, Test};
 use crate::url::keys::{HOST_SUB, Key};
 use crate::url::{NormalUrl, Pairs, is_route};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,14 +42,13 @@ const KINDS: &[(&str, u64)] = &[
     ("URL: not in normal form", 2_000),
     ("URL: number in a segment", 6_000),
     ("URL: path parameter", 2_000),
-    ("URL: port", 100),
+    ("URL: port", 1_000),
     ("URL: query", 10_000),
     ("URL: repeated key", 4_000),
     ("URL: route", 700),
     ("URL: space", 800),
     ("URL: trailing slash", 10_000),
     ("URL: unusual order", 6_000),
-    ("URL: user", 600),
     ("acted: rules of more than 63 keys", 600),
     ("acted: rules or look-ups", 20_000),
     ("alias: hits", 700),
@@ -69,7 +68,7 @@ const KINDS: &[(&str, u64)] = &[
     ("function: decode slash", 300),
     ("function: decode sub-delimiters", 100),
     ("function: drop empty", 400),
-    ("function: drop www", 2_000),
+    ("function: drop www", 800),
     ("function: lower case", 1_000),
     ("function: plus is space", 200),
     ("look-up: a page that is its own canonical URL", 1_000),
@@ -82,7 +81,7 @@ const KINDS: &[(&str, u64)] = &[
     ("mirror: twin below a mirrored directory", 1_000),
     ("operation: adds a key", 20_000),
     ("operation: classes", 2_000),
-    ("operation: classes, absent after", 1_000),
+    ("operation: classes, absent after", 800),
     ("operation: classes, absent before", 5_000),
     ("operation: ignore, everywhere", 4_000),
     ("operation: ignore, everywhere, absent before", 10_000),
@@ -100,17 +99,18 @@ const KINDS: &[(&str, u64)] = &[
     ("range: misses", 400),
     ("range: no number", 200),
     ("range: no value", 10),
-    ("refused: foreign host", 90),
     ("refused: twice is not once", 7_000),
     ("rule: no change", 200_000),
+    ("rule: no record has the origin", 3_000),
     ("rule: one behind the first 64 fires", 10_000),
     ("rule: without meaning", 10_000),
-    ("site: by host", 40_000),
-    ("site: by registrable domain", 4_000),
+    ("section: does not hold", 1_000),
+    ("section: holds", 400),
+    ("site: by origin", 40_000),
     ("site: given", 4_000),
-    ("site: none", 800),
-    ("site: none, domain of two sites", 300),
-    ("site: none, host of two sites", 4_000),
+    ("site: none", 4_000),
+    ("site: none, origin of two sites", 3_000),
+    ("site: none, user information", 600),
     ("test: absent, does not hold", 10_000),
     ("test: absent, holds", 3_000),
     ("test: equals, does not hold", 70_000),
@@ -201,7 +201,7 @@ impl Counts {
             for (index, site) in counted.take(3) {
                 let pairs = || pairs.iter().filter(|pair| pair.outcome.site == Some(index));
                 for (kind, other) in others(site) {
-                    self.add_other(kind, &other, reference, index, pairs());
+                    self.add_other(kind, &other, pairs());
                 }
             }
         }
@@ -212,11 +212,10 @@ impl Counts {
         if pair.input.site.is_some() {
             return self.add("site: given");
         }
-        self.add(match reference.claim(normal.host()) {
-            Claim::Host(_) => "site: by host",
-            Claim::Hosts => "site: none, host of two sites",
-            Claim::Domain(_) => "site: by registrable domain",
-            Claim::Domains => "site: none, domain of two sites",
+        self.add(match reference.claim(normal.by_ref().origin()) {
+            Claim::Site(_) => "site: by origin",
+            Claim::Sites => "site: none, origin of two sites",
+            Claim::None if normal.by_ref().has_user() => "site: none, user information",
             Claim::None => "site: none",
         });
     }
@@ -235,6 +234,9 @@ impl Counts {
                         _ => self.add_fired(rule, changes),
                     }
                 }
+                Step::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. } if constraint.key == SECTION => {
+                    self.add("section: does not hold");
+                }
                 Step::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. } => {
                     self.add(match constraint.test {
                         Test::Equals(_) => "test: equals, does not hold",
@@ -248,7 +250,11 @@ impl Counts {
                 Step::Rule { outcome: RuleOutcome::NoChange, .. } => self.add("rule: no change"),
                 Step::Rule { rule, outcome: RuleOutcome::Unfit { reason }, .. } => {
                     let value = reason.starts_with("a value");
-                    self.add(if value { "closed: value does not fit" } else { "rule: without meaning" });
+                    self.add(match () {
+                        () if value => "closed: value does not fit",
+                        () if reason.starts_with("no record") => "rule: no record has the origin",
+                        () => "rule: without meaning",
+                    });
                     let moves = |(key, of): &(String, Operation)| {
                         key == HOST_SUB || *of == Operation::Replace(HOST_SUB.to_owned())
                     };
@@ -260,10 +266,7 @@ impl Counts {
                     let same = site.exceptions.iter().filter(|[of, _]| of == page).count();
                     self.add_if("exception: two for a page", same > 1);
                 }
-                Step::Refused { invariant, .. } if invariant.starts_with("canonicalizing") => {
-                    self.add("refused: twice is not once");
-                }
-                Step::Refused { .. } => self.add("refused: foreign host"),
+                Step::Refused { .. } => self.add("refused: twice is not once"),
                 Step::Alias { from, to } => self.add(if from == to { "look-up: to itself" } else { "look-up: hits" }),
                 Step::Invalid { .. }
                 | Step::Normal { .. }
@@ -286,6 +289,7 @@ impl Counts {
     }
 
     fn add_fired(&mut self, rule: &Rule, changes: &[Change]) {
+        self.add_if("section: holds", rule.scope.iter().any(|of| of.key == SECTION));
         for constraint in &rule.scope {
             self.add(match constraint.test {
                 Test::Equals(_) => "test: equals, holds",
@@ -376,7 +380,6 @@ impl Counts {
             ("URL: space", raw(b" ")),
             ("URL: byte above 0x7F", !url.is_ascii()),
             ("URL: port", text[split.host.1 as usize..split.authority.1 as usize].starts_with(':')),
-            ("URL: user", split.authority.0 != split.host.0),
             ("URL: IPv6 address", normal.host().starts_with(b"[")),
             ("URL: 64 KiB", url.len() >= 1 << 16),
             ("URL: not in normal form", url != normal.as_bytes()),
@@ -393,14 +396,12 @@ impl Counts {
         &mut self,
         kind: &'static str,
         other: &SiteRules,
-        reference: &Reference<'_>,
-        index: u32,
         pairs: impl Iterator<Item = &'p Pair<'r>>,
     ) {
         let interpreter = Interpreter::new(other);
         for pair in pairs {
             let Some(normal) = &pair.normal else { continue };
-            let made = interpreter.canonicalize(normal, |host| reference.owns(index, host));
+            let made = interpreter.canonicalize(normal);
             let fired = made.fired.iter().copied().eq(pair.outcome.fired.iter().copied().map(usize::from));
             if made.url == pair.outcome.url && fired && made.looked_up == pair.outcome.looked_up {
                 continue;

@@ -55,8 +55,7 @@ fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut Found) {
         rewrites.iter().map(|rewrite| (Regex::new(&rewrite.pattern).expect("a pattern"), rewrite)).collect();
     let interpreter = Interpreter::new(site);
     for url in urls {
-        let host = |host: &[u8]| site.hosts.iter().any(|of| of.as_bytes() == host);
-        let meant = interpreter.canonicalize(url, host);
+        let meant = interpreter.canonicalize(url);
         let mut exported = rewritten(&compiled, url.as_str());
         // A fragment that is no key goes in undust, whatever the rule.
         if meant.steps.iter().any(|step| matches!(step, Step::Fragment { .. })) {
@@ -90,8 +89,8 @@ fn an_exported_rule_is_the_rule_or_nothing() {
         let urls: Vec<NormalUrl> = case.inputs.iter().filter_map(|input| NormalUrl::new(&input.url).ok()).collect();
         for site in &case.sites[..case.sites.len().min(3)] {
             for rule in &site.rules[..site.rules.len().min(8)] {
-                let SiteRules { site, hosts, tokens, .. } = site.clone();
-                let alone = SiteRules { site, hosts, tokens, rules: vec![rule.clone()], ..SiteRules::default() };
+                let SiteRules { site, origins, tokens, .. } = site.clone();
+                let alone = SiteRules { site, origins, tokens, rules: vec![rule.clone()], ..SiteRules::default() };
                 compare(&alone, &urls, &mut found);
             }
         }

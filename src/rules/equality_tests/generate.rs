@@ -4,7 +4,10 @@ use super::Random;
 use super::compare::Input;
 use super::pages::texts_of;
 use super::urls::{UrlDraft, Words, spoil};
-use crate::rules::{Fragments, Operation, Representative, Rule, SiteRules, Tokens};
+use crate::rules::origins::of_hosts;
+use crate::rules::{Fragments, Operation, Representative, Rule, SECTION, SiteRules, Tokens};
+use crate::url::keys::HOST_SUB;
+use crate::url::site::registrable_domain;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::BTreeMap;
 
@@ -59,7 +62,7 @@ fn other_site(n: usize, distinct: bool) -> SiteRules {
     let key = if distinct { format!("query k{n}=") } else { "query b=".to_owned() };
     let rule = Rule::of(&format!("{n:016x}"), Vec::new(), vec![(key, Operation::Ignore(Representative::LeftOut))]);
     let site = format!("s{n:03}.test");
-    SiteRules { hosts: vec![site.clone()], site, rules: vec![rule], ..SiteRules::default() }
+    SiteRules { origins: of_hosts([&site]), site, rules: vec![rule], ..SiteRules::default() }
 }
 
 fn input(random: &mut Random, drafts: &[(UrlDraft, Words)], texts: &[Vec<String>], sites: usize) -> Input {
@@ -97,7 +100,12 @@ impl Maker<'_> {
             for (key, value) in &pairs {
                 self.values.entry(key.clone()).or_default().push(value.clone());
             }
-            self.pairs.push(pairs);
+            let section = text(self.tokens.section(normal.as_bytes()));
+            let sectioned = self.random.chance(25).then(|| (SECTION.to_owned(), section));
+            for (key, value) in sectioned.iter() {
+                self.values.entry(key.clone()).or_default().push(value.clone());
+            }
+            self.pairs.push(pairs.into_iter().chain(sectioned).collect());
         }
         let count = if many { 70 + self.random.below(70) } else { *self.random.pick(&[0, 1, 1, 2, 3, 4, 5, 6, 8]) };
         let mut rules: Vec<Rule> = match self.pairs.is_empty() {
@@ -110,15 +118,32 @@ impl Maker<'_> {
         for (at, rule) in rules.iter_mut().enumerate() {
             rule.id = format!("{:016x}", salt + at);
         }
-        let mut hosts = self.words.hosts.clone();
-        // A host that no site names may belong to a site by its registrable domain.
-        if hosts.len() > 1 && self.random.chance(40) {
-            hosts.remove(self.random.below(hosts.len()));
+        let mut origins = of_hosts(&self.words.hosts);
+        // Some origins of the URLs belong to no site, some have a port.
+        if self.random.chance(40) {
+            origins.remove(self.random.below(origins.len()));
         }
-        hosts.sort();
-        hosts.dedup();
+        for port in [":8080", ":443", ":81"] {
+            if self.random.chance(25) {
+                let origin = self.random.pick(&origins).clone();
+                origins.push(origin + port);
+            }
+        }
+        for (rule, pairs) in rules.iter().flat_map(|rule| self.pairs.iter().map(move |pairs| (rule, pairs))) {
+            let moved = rule.operations.iter().find_map(|(key, operation)| match operation {
+                Operation::Replace(from) if key == HOST_SUB => pairs.iter().find(|(key, _)| key == from),
+                _ => None,
+            });
+            let host = pairs.iter().find(|(key, _)| key == "host");
+            let (Some((_, labels)), Some((_, host))) = (moved, host) else { continue };
+            let labels = labels.to_ascii_lowercase();
+            let domain = String::from_utf8_lossy(registrable_domain(host.as_bytes())).into_owned();
+            origins.extend(of_hosts([format!("{labels}.{domain}")]));
+        }
+        origins.sort();
+        origins.dedup();
         let tokens = self.tokens.clone();
-        let mut site = SiteRules { site: format!("{index}"), hosts, tokens, rules, ..SiteRules::default() };
+        let mut site = SiteRules { site: format!("{index}"), origins, tokens, rules, ..SiteRules::default() };
         if self.random.chance(60) {
             self.pages(&mut site);
         }
@@ -135,9 +160,15 @@ impl Maker<'_> {
         let ordered = if random.chance(35) { 1 + random.below(4) } else { 0 };
         let fragments =
             *random.pick(&[None, None, None, Some(Fragments::LeftOut), Some(Fragments::Keys { clusters: 3 })]);
+        let words = self.words.segments.iter().filter(|segment| random.chance(25) && !segment.contains('/'));
+        let mut some_sections: Vec<String> = words.cloned().collect();
+        some_sections.extend(random.chance(40).then(|| "users/".to_owned()));
+        some_sections.sort();
+        some_sections.dedup();
         Tokens {
             delimiters: delimiters.to_owned(),
             semicolons: random.chance(20),
+            sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),
             fragments,
             published: false,

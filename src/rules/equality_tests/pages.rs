@@ -53,7 +53,7 @@ impl Maker<'_> {
             // Possibly not in normal form.
             3 if self.random.chance(20) => Some((draft.text(), Vec::new())),
             _ => {
-                let made = rules.canonicalize(&normal, |_| true);
+                let made = rules.canonicalize(&normal);
                 Some((String::from_utf8(made.url).ok()?, made.fired))
             }
         }
@@ -118,7 +118,7 @@ impl Maker<'_> {
         let having: Vec<UrlDraft> = having.map(|(draft, _)| draft.clone()).collect();
         for draft in having.iter().take(4) {
             let Ok(normal) = NormalUrl::new(draft.text().as_bytes()) else { continue };
-            let made = rules.canonicalize(&normal, |_| true).url;
+            let made = rules.canonicalize(&normal).url;
             let Ok(like) = String::from_utf8(made) else { continue };
             for _ in 0..1 + self.random.below(3) {
                 let low = self.random.below(25) as u64;

@@ -2,7 +2,7 @@
 
 use super::generate::Maker;
 use crate::rules::functions::apply;
-use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, Test};
+use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, SECTION, Test};
 
 const FUNCTIONS: [Function; 6] = [
     Function::DropWww,
@@ -257,7 +257,7 @@ impl Maker<'_> {
         let target = self.random.pick(&self.pairs).clone();
         let scope = self.whole_scope(&source);
         let mut operations = Vec::new();
-        for (key, value) in target {
+        for (key, value) in target.into_iter().filter(|pair| pair.0 != SECTION) {
             let same = source.iter().any(|(of, _)| *of == key);
             let operation = match self.random.below(20) {
                 0 => Operation::Replace("host.sub".to_owned()),

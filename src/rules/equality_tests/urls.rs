@@ -9,7 +9,10 @@ const FAMILIES: [&[&str]; 4] = [
     &["shop.a.co.uk", "a.co.uk", "www.a.co.uk"],
     &["192.168.0.1", "[::1]", "xn--bcher-kva.example", "a.example.", "localhost", "a.example", "www.localhost"],
 ];
-const SEGMENTS: [&str; 43] = [
+const SEGMENTS: [&str; 46] = [
+    "users",
+    "~ann",
+    "user",
     "x",
     "y",
     "z",
@@ -161,8 +164,13 @@ impl Words {
             let count = *random.pick(&[14, 110]);
             names.extend((0..count).map(|_| format!("k{}=", random.below(130))));
         }
+        let mut hosts = some(random, FAMILIES[family], 3);
+        if random.chance(25) {
+            let host = random.pick(&hosts).clone();
+            hosts.push(format!("{host}:8080"));
+        }
         Words {
-            hosts: some(random, FAMILIES[family], 3),
+            hosts,
             segments,
             names,
             values: some(random, &VALUES, 7),
@@ -263,7 +271,7 @@ impl UrlDraft {
             11 => self.params.push(random.pick(&words.params).clone()),
             12 => self.fragment = Some(random.pick(&words.fragments).clone()),
             13 => self.fragment = None,
-            14 if random.chance(50) => self.port = *random.pick::<&str>(&[":80", ":443", ":8080", ":", ":00080"]),
+            14 if random.chance(60) => self.port = *random.pick::<&str>(&[":80", ":443", ":8080", ":", ":00080"]),
             14 => self.user = *random.pick::<&str>(&["u@", "u:p@", "@", "www.u@"]),
             15 => self.query = random.chance(50).then(Vec::new),
             16 => self.separator = if self.separator == "&" { ";" } else { "&" },

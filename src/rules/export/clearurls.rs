@@ -18,8 +18,8 @@ pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<String>, String> {
     if rule.closed {
         return Err("a rule between forms: ClearURLs deletes, it cannot write".to_owned());
     }
-    let ahead = scope(Space::Url, &rule.scope, !tokens.delimiters.is_empty())?;
-    let front = Space::Url.front_of(&context.hosts);
+    let ahead = scope(Space::Url, &rule.scope, tokens)?;
+    let front = Space::Url.front_of(&context.origins);
     let mut out = Vec::new();
     for (name, operation) in &rule.operations {
         let refused = || format!("it does more than delete: {}", operation_text(name, operation));
@@ -97,7 +97,7 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
             // Providers work in the order of their names where a reader sorts them.
             let name = comment(&format!("undust {place:0width$} {} {}", site.site.site, written.rule.id));
             let provider = json!({
-                "urlPattern": format!("^{}/", Space::Url.front_of(&site.hosts)),
+                "urlPattern": format!("^{}/", Space::Url.front_of(&site.origins)),
                 "completeProvider": false,
                 "rules": [],
                 "rawRules": written.form,

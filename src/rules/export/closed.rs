@@ -51,8 +51,17 @@ pub fn rewrite(context: &Context<'_>, rule: &Rule) -> Result<Rewrite, String> {
     let scheme = needed(Fixed::SCHEME, "scheme")?;
     let host = needed(Fixed::HOST, "host")?;
     let depth: usize = needed(Fixed::DEPTH, "depth")?.parse().map_err(|_| "its depth is no number".to_owned())?;
-    if !context.hosts.contains(&host.as_str()) {
-        return Err(format!("{host:?} is no host of this site alone"));
+    let origin = format!("{scheme}://{host}");
+    if !context.origins.contains(&origin.as_str()) {
+        return Err(format!("{origin:?} is no origin of this site alone"));
+    }
+    let becomes = |key: &str, from: &str| match rule.operations.iter().find(|(of, _)| of == key) {
+        Some((_, Operation::Keep(value))) => value.clone(),
+        _ => from.to_owned(),
+    };
+    let becomes = format!("{}://{}", becomes("scheme", &scheme), becomes("host", &host));
+    if !context.site.origins.contains(&becomes) {
+        return Err(format!("{becomes:?} is no origin of this site"));
     }
     if depth + 2 >= MAX_SEGMENTS {
         return Err("its path is too deep".to_owned());

@@ -99,7 +99,7 @@ struct Written<'a, T> {
 #[derive(Debug)]
 struct Site<'a, T> {
     site: &'a SiteRules,
-    hosts: Vec<&'a str>,
+    origins: Vec<&'a str>,
     rules: Vec<Written<'a, T>>,
 }
 
@@ -129,8 +129,8 @@ fn rewrites<'a, T>(
     let mut written = Vec::new();
     let claims = claims(sites);
     for site in sites {
-        let hosts: Vec<&str> = site.hosts.iter().map(String::as_str).filter(|host| claims[host] == 1).collect();
-        let context = Context { site, hosts };
+        let origins = site.origins.iter().map(String::as_str).filter(|origin| claims[origin] == 1).collect();
+        let context = Context { site, origins };
         let mut rules = Vec::new();
         for rule in &site.rules {
             match context.refuses(rule).map_or_else(|| one(&context, rule), Err) {
@@ -155,7 +155,7 @@ fn rewrites<'a, T>(
         }
         out.rules += rules.len() as u64;
         if !rules.is_empty() {
-            written.push(Site { site, hosts: context.hosts, rules });
+            written.push(Site { site, origins: context.origins, rules });
         }
     }
     out.text = all(&written);
@@ -165,16 +165,16 @@ fn rewrites<'a, T>(
 /// The rewrites that Nutch, StormCrawler and Heritrix get for a rule that is alone on its site; none where it is left out.
 #[cfg(test)]
 pub(super) fn rewrites_alone(site: &SiteRules) -> Vec<Rewrite> {
-    let context = Context { site, hosts: site.hosts.iter().map(String::as_str).collect() };
+    let context = Context { site, origins: site.origins.iter().map(String::as_str).collect() };
     let written = site.rules.iter().filter(|rule| context.refuses(rule).is_none());
     written.flat_map(|rule| nutch::of(&context, rule).unwrap_or_default()).collect()
 }
 
-/// How many sites claim each host: what two claim, undust leaves alone.
+/// How many sites have each origin: what two have, undust leaves alone.
 fn claims(sites: &[SiteRules]) -> HashMap<&str, usize, FixedState> {
     let mut claims: HashMap<&str, usize, FixedState> = HashMap::default();
-    for host in sites.iter().flat_map(|site| &site.hosts) {
-        *claims.entry(host.as_str()).or_default() += 1;
+    for origin in sites.iter().flat_map(|site| &site.origins) {
+        *claims.entry(origin.as_str()).or_default() += 1;
     }
     claims
 }
@@ -182,8 +182,8 @@ fn claims(sites: &[SiteRules]) -> HashMap<&str, usize, FixedState> {
 /// What the rules of a site need to know of it.
 struct Context<'a> {
     site: &'a SiteRules,
-    /// Hosts that this site alone claims.
-    hosts: Vec<&'a str>,
+    /// Origins that this site alone has.
+    origins: Vec<&'a str>,
 }
 
 impl Context<'_> {
@@ -193,8 +193,8 @@ impl Context<'_> {
         if site.tokens.published {
             return Some("a rule of the published method: it has keys of its own".to_owned());
         }
-        if self.hosts.is_empty() {
-            return Some("no host belongs to this site alone".to_owned());
+        if self.origins.is_empty() {
+            return Some("no origin belongs to this site alone".to_owned());
         }
         let excepted = site.exceptions.iter().filter(|e| e[1] == rule.id || e[1] == "*").count();
         if excepted > 0 {

@@ -6,9 +6,11 @@
 
 use super::no_constraint;
 use crate::model::shown::is_hidden;
-use crate::rules::types::{Constraint, Test};
+use crate::rules::origins;
+use crate::rules::types::{Constraint, SECTION, Test, Tokens};
 use crate::url::segment::{self, INDEX_STEMS, KNOWN_EXTENSIONS, KNOWN_INDEX_EXTENSIONS};
-use crate::url::{Fixed, Key, Part};
+use crate::url::{Fixed, Key, Part, section};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// A byte of a path segment.
@@ -48,24 +50,25 @@ impl Space {
         }
     }
 
-    /// What stands before the path, on these hosts, without user information and port.
-    pub fn front_of(self, hosts: &[&str]) -> String {
-        let hosts: Vec<String> = match self {
-            Space::Url => hosts.iter().map(|host| literal(host)).collect(),
+    /// What stands before the path, on these origins. A key in SURT form has no scheme.
+    pub fn front_of(self, origins: &[&str]) -> String {
+        match self {
+            Space::Url => {
+                let fronts = by_schemes(origins.iter().copied());
+                let fronts: Vec<String> =
+                    fronts.iter().map(|(scheme, hosts)| format!("{scheme}://{}", any_of(hosts))).collect();
+                match &fronts[..] {
+                    [front] => format!("{front}(?=/)"),
+                    _ => format!("(?:{})(?=/)", fronts.join("|")),
+                }
+            }
             Space::Surt => {
-                let mut keys: Vec<String> = hosts.iter().map(|host| literal(&surt_host(host))).collect();
+                let mut keys: Vec<String> = origins.iter().map(|origin| surt_host(origins::parts(origin).1)).collect();
                 keys.sort();
                 keys.dedup();
-                keys
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                format!(r"{}\)", any_of(&keys))
             }
-        };
-        let hosts = match hosts.as_slice() {
-            [host] => host.clone(),
-            _ => format!("(?:{})", hosts.join("|")),
-        };
-        match self {
-            Space::Url => format!("https?://{hosts}(?=/)"),
-            Space::Surt => format!(r"{hosts}\)"),
         }
     }
 
@@ -75,6 +78,27 @@ impl Space {
             Space::Url => literal(text),
             Space::Surt => literal(&text.to_ascii_lowercase()),
         }
+    }
+}
+
+/// The hosts of origins by their schemes, as a pattern: `https?`, `http` or `https`. Hosts are sorted.
+pub fn by_schemes<'o>(origins: impl Iterator<Item = &'o str>) -> Vec<(&'static str, Vec<&'o str>)> {
+    let mut schemes: BTreeMap<&str, [bool; 2]> = BTreeMap::new();
+    for (scheme, host) in origins.map(origins::parts) {
+        schemes.entry(host).or_default()[usize::from(scheme == "https")] = true;
+    }
+    let of = |want: [bool; 2]| -> Vec<&str> {
+        schemes.iter().filter(|(_, found)| **found == want).map(|(host, _)| *host).collect()
+    };
+    let all = [("https?", of([true, true])), ("http", of([true, false])), ("https", of([false, true]))];
+    all.into_iter().filter(|(_, hosts)| !hosts.is_empty()).collect()
+}
+
+/// One of these texts, which are literals.
+pub fn any_of(texts: &[&str]) -> String {
+    match texts {
+        [text] => literal(text),
+        _ => format!("(?:{})", texts.iter().map(|text| literal(text)).collect::<Vec<_>>().join("|")),
     }
 }
 
@@ -164,15 +188,19 @@ pub fn single(parameter: &str) -> String {
 ///
 /// # Errors
 /// The first constraint that they cannot express, in words.
-pub fn scope(space: Space, scope: &[Constraint], delimiters: bool) -> Result<String, String> {
+pub fn scope(space: Space, scope: &[Constraint], tokens: &Tokens) -> Result<String, String> {
     let mut out = String::new();
     let (mut query, mut path) = (false, false);
     for constraint in scope {
+        if constraint.key == SECTION {
+            out.push_str(&sections(space, &constraint.test, tokens));
+            continue;
+        }
         let key = Key::parse(&constraint.key).ok_or_else(|| no_constraint(constraint))?;
         query |= matches!(key, Key::Query(_));
         path |= key.as_path().is_some() || matches!(&key, Key::Fixed(f) if IN_PATH.contains(f));
         let is_cut = key.as_path().is_some() || matches!(&key, Key::Fixed(Fixed::EXTENSION));
-        if delimiters && is_cut {
+        if !tokens.delimiters.is_empty() && is_cut {
             return Err(super::rewrite::CUT.to_owned());
         }
         out.push_str(&one(space, &key, &constraint.test).ok_or_else(|| no_constraint(constraint))?);
@@ -185,6 +213,50 @@ pub fn scope(space: Space, scope: &[Constraint], delimiters: bool) -> Result<Str
         guards.push_str(&plain_path(space));
     }
     Ok(guards + &out)
+}
+
+/// The look-ahead of a condition on the section.
+fn sections(space: Space, test: &Test, tokens: &Tokens) -> String {
+    let one = |value: &String| section(space, value, tokens);
+    match test {
+        Test::Equals(value) => format!("(?={})", one(value)),
+        Test::OneOf(values) => format!("(?={})", values.iter().map(one).collect::<Vec<_>>().join("|")),
+        Test::NoneOf(values) => format!("(?!{})", values.iter().map(one).collect::<Vec<_>>().join("|")),
+        Test::Present => String::new(),
+        Test::Absent => "(?!)".to_owned(),
+    }
+}
+
+/// The front of a URL of this section.
+fn section(space: Space, value: &str, tokens: &Tokens) -> String {
+    let front = format!("{}/+", space.front());
+    // A key in SURT form has lost the slash of a directory without more behind it.
+    let behind = if space == Space::Surt { SEG_END } else { "/" };
+    let is_named = |name: &str| tokens.sections.iter().any(|of| of == name);
+    let directories =
+        tokens.sections.iter().filter(|of| of.ends_with('/')).map(|of| format!("{}{SEG}", space.literal(of)));
+    match value {
+        section::NUMBER => format!("{front}[0-9]+/"),
+        section::OTHER => {
+            let words = tokens.sections.iter().filter(|of| !of.ends_with('/'));
+            let words = words.map(|of| format!("{}{behind}", space.literal(of)));
+            let fixed = [format!("[0-9]+{behind}"), format!("~{SEG}")];
+            let others: Vec<String> = words.chain(directories).chain(fixed).collect();
+            format!("{front}(?!/|{})", others.join("|"))
+        }
+        tenant if tenant.starts_with('~') => format!("{front}{}{SEG_END}", space.literal(tenant)),
+        member if member.contains('/') => match member.split_once('/') {
+            Some((directory, _)) if is_named(&format!("{directory}/")) => {
+                format!("{front}{}{SEG_END}", space.literal(member))
+            }
+            _ => "(?!)".to_owned(),
+        },
+        word if is_named(word) => {
+            let members = if is_named(&format!("{word}/")) { format!("(?!{SEG})") } else { String::new() };
+            format!("{front}{}/{members}", space.literal(word))
+        }
+        _ => "(?!)".to_owned(),
+    }
 }
 
 /// Keys whose presence depends on how the path is cut.

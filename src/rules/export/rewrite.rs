@@ -1,13 +1,13 @@
 //! Operations of an open rule as rewrites of the URL.
 
 use super::pattern::{
-    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, behind_head,
-    is_extension, parameter, plain_path, scope, single,
+    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, any_of, behind_head,
+    by_schemes, is_extension, parameter, plain_path, scope, single,
 };
 use super::{Context, closed};
 use crate::rules::explain::operation_text;
+use crate::rules::origins;
 use crate::rules::types::{Function, Operation, PREFIX, Representative, Rule, Test};
-use crate::url::site::registrable_domain;
 use crate::url::{Fixed, Key, Part};
 
 /// Repeats of a parameter, or runs of slashes, that a rule takes away; where there are more it does nothing.
@@ -78,13 +78,17 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
         };
     }
     let tokens = &context.site.tokens;
+    let acting = acting(context, rule)?;
+    if acting.is_empty() {
+        return Err("it acts on no origin that belongs to this site alone".to_owned());
+    }
     let writer = Writer {
         space,
-        hosts: &context.hosts,
-        front: space.front_of(&context.hosts),
+        context,
+        front: space.front_of(&acting),
         // A URL whose parameters are separated by semicolons gets other separators where a rule fires.
         ahead: if tokens.semicolons { r"(?![^?#]*\?[^#]*;)" } else { "" }.to_owned()
-            + &scope(space, &rule.scope, !tokens.delimiters.is_empty())?,
+            + &scope(space, &rule.scope, tokens)?,
         delimiters: !tokens.delimiters.is_empty(),
         semicolons: tokens.semicolons,
     };
@@ -94,9 +98,16 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
         return Err("parameters of this site are separated by semicolons too".to_owned());
     }
     let mut drafts = Vec::new();
-    // An index goes before the slash in front of it.
-    let (index, others): (Vec<_>, Vec<_>) = rule.operations.iter().partition(|(key, _)| key == "index");
-    for (key, operation) in index.into_iter().chain(others) {
+    // An index goes before the slash in front of it, and the origin, by which the others know the URL, comes last.
+    let place = |key: &str| match key {
+        "index" => 0,
+        "host" => 2,
+        "scheme" => 3,
+        _ => 1,
+    };
+    let mut operations: Vec<&(String, Operation)> = rule.operations.iter().collect();
+    operations.sort_by_key(|(key, _)| place(key));
+    for (key, operation) in operations {
         drafts.extend(writer.operation(key, operation)?);
     }
     // All steps of a rule act on the same URLs: the rule as a whole, or nothing of it.
@@ -118,6 +129,35 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
     Ok(out)
 }
 
+/// The origins on which a rule acts: those that it leaves at an origin of the site.
+///
+/// # Errors
+/// Where scheme and host change in two steps, and one step alone may act or lead to an origin that is not of the site.
+fn acting<'a>(context: &Context<'a>, rule: &Rule) -> Result<Vec<&'a str>, String> {
+    let mut acting = context.origins.clone();
+    let both = ["scheme", "host"].iter().all(|key| rule.operations.iter().any(|(of, _)| of == key));
+    let mut apart = false;
+    acting.retain(|origin| {
+        let (scheme, host) = origins::parts(origin);
+        let mut parts = [scheme.to_owned(), host.to_owned()];
+        let mut has = vec![true];
+        for (key, operation) in &rule.operations {
+            let Some(at) = ["scheme", "host"].iter().position(|of| of == key) else { continue };
+            let value = operation.value(Some(parts[at].as_bytes())).unwrap_or_default();
+            parts[at] = String::from_utf8_lossy(&value).into_owned();
+            has.push(context.site.origins.contains(&parts.join("://")));
+        }
+        apart |= has.contains(&false);
+        has.pop() == Some(true)
+    });
+    if both && apart {
+        return Err(
+            "scheme and host change together, and one of them alone leads to an origin that was not seen".to_owned()
+        );
+    }
+    Ok(acting)
+}
+
 /// Classes one after the other: none of the values that are written is one that is read; an absent one is written as
 /// nothing. `None` where that is not so, or an absent value becomes one.
 fn unchained(pairs: &[(Option<String>, Option<String>)]) -> Option<Vec<(&str, &str)>> {
@@ -129,8 +169,8 @@ fn unchained(pairs: &[(Option<String>, Option<String>)]) -> Option<Vec<(&str, &s
 /// What all rewrites of a rule share.
 struct Writer<'a> {
     space: Space,
-    hosts: &'a [&'a str],
-    /// Everything before the path, on the hosts of the site.
+    context: &'a Context<'a>,
+    /// Everything before the path, on the origins of the site.
     front: String,
     /// The scope.
     ahead: String,
@@ -245,46 +285,42 @@ impl Writer<'_> {
             (Fixed::SCHEME, Operation::Ignore(WherePresent(value) | Everywhere(value)) | Operation::Keep(value))
                 if matches!(value.as_str(), "http" | "https") =>
             {
-                let rest = front.strip_prefix("https?")?;
                 let other = if value == "http" { "https" } else { "http" };
-                // A port may be the default one of the other scheme: undust then leaves the URL alone.
-                self.rewrite(
-                    r"(?!https?://[^/?#]*:[0-9]+/)",
-                    &format!("{other}({rest}/{REST})"),
-                    vec![Piece::Text(value.clone()), one],
-                )
+                let moves = |origin: &str| {
+                    let (scheme, host) = origins::parts(origin);
+                    scheme == other && self.has_origin(value, host)
+                };
+                let from = self.context.origins.iter().copied().filter(|origin| moves(origin));
+                let from: Vec<&str> = from.map(|origin| origins::parts(origin).1).collect();
+                if from.is_empty() {
+                    return Some(Ok(Vec::new()));
+                }
+                let body = format!("{other}(://{}/{REST})", any_of(&from));
+                self.rewrite("", &body, vec![Piece::Text(value.clone()), one])
             }
             (Fixed::HOST, Operation::Ignore(WherePresent(value) | Everywhere(value)) | Operation::Keep(value)) => {
-                return Some(self.host(value, self.hosts));
+                return Some(self.host(value, |_| true));
             }
             (Fixed::HOST, Operation::Classes(pairs)) => {
                 let pairs = unchained(pairs)?;
-                // Hosts that another site has, too, are left alone as everywhere.
-                let of = |to: &str| -> Vec<&str> {
-                    pairs
-                        .iter()
-                        .filter(|pair| pair.1 == to && self.hosts.contains(&pair.0))
-                        .map(|pair| pair.0)
-                        .collect()
-                };
                 let mut targets: Vec<&str> = pairs.iter().map(|pair| pair.1).collect();
                 targets.sort_unstable();
                 targets.dedup();
-                let rewrites = targets.into_iter().filter(|to| !of(to).is_empty()).map(|to| self.host(to, &of(to)));
+                let rewrites = targets.into_iter().map(|to| self.host(to, |host| pairs.contains(&(host, to))));
                 return Some(rewrites.collect::<Result<Vec<_>, _>>().map(|all| all.concat()));
             }
             (Fixed::HOST, Operation::Apply(Function::DropWww)) if url => {
-                let hosts: Vec<&str> = self
-                    .hosts
-                    .iter()
-                    .filter_map(|host| host.strip_prefix("www."))
-                    .filter(|h| h.contains('.'))
-                    .collect();
-                if hosts.is_empty() {
-                    return Some(Ok(Vec::new()));
-                }
-                let rest = &self.space.front_of(&hosts)["https?://".len()..];
-                self.rewrite("", &format!(r"(https?://)www\.({rest}/{REST})"), both())
+                let moves = |origin: &&str| {
+                    let (scheme, host) = origins::parts(origin);
+                    let bare = host.strip_prefix("www.").filter(|bare| bare.contains('.'));
+                    bare.is_some_and(|bare| self.has_origin(scheme, bare))
+                };
+                let from = by_schemes(self.context.origins.iter().copied().filter(moves)).into_iter();
+                let step = |(scheme, hosts): (&str, Vec<&str>)| {
+                    let bare: Vec<&str> = hosts.iter().filter_map(|host| host.strip_prefix("www.")).collect();
+                    self.rewrite("", &format!(r"({scheme}://)www\.({}/{REST})", any_of(&bare)), both())
+                };
+                return Some(Ok(from.map(step).collect()));
             }
             (Fixed::HOST, Operation::Apply(Function::DropWww)) => return Some(Ok(Vec::new())),
             (Fixed::FRAGMENT, Operation::Ignore(LeftOut)) => {
@@ -337,23 +373,33 @@ impl Writer<'_> {
         Some(Ok(vec![rewrite]))
     }
 
-    /// The whole authority of these hosts becomes another one.
-    fn host(&self, value: &str, hosts: &[&str]) -> Result<Vec<StepPattern>, String> {
-        let domain = |host: &str| registrable_domain(host.as_bytes()).to_vec();
-        let own = self.hosts.contains(&value) || self.hosts.iter().any(|host| domain(host) == domain(value));
-        if !own {
-            return Err(format!("{value:?} is no host of this site alone"));
+    /// True where the site has an origin.
+    fn has_origin(&self, scheme: &str, host: &str) -> bool {
+        let is = |origin: &String| origins::parts(origin) == (scheme, host);
+        self.context.site.origins.iter().any(is)
+    }
+
+    /// The hosts that are `moved` become another one, where the site has its origin.
+    fn host(&self, value: &str, moved: impl Fn(&str) -> bool) -> Result<Vec<StepPattern>, String> {
+        let moves = |origin: &&str| {
+            let (scheme, host) = origins::parts(origin);
+            host != value && moved(host) && self.has_origin(scheme, value)
+        };
+        let origins: Vec<&str> = self.context.origins.iter().copied().filter(moves).collect();
+        if origins.is_empty() {
+            return Ok(Vec::new());
         }
         Ok(match self.space {
             Space::Url => {
-                let front = self.space.front_of(hosts);
-                let (front, text) = (&front["https?://".len()..], self.space.literal(value));
-                let body = format!("(https?://)(?!{text}/){front}(/{REST})");
-                vec![self.rewrite("", &body, vec![Piece::Group(1), Piece::Text(value.to_owned()), Piece::Group(2)])]
+                let step = |(scheme, hosts): (&str, Vec<&str>)| {
+                    let pieces = vec![Piece::Group(1), Piece::Text(value.to_owned()), Piece::Group(2)];
+                    self.rewrite("", &format!("({scheme}://){}(/{REST})", any_of(&hosts)), pieces)
+                };
+                by_schemes(origins.into_iter()).into_iter().map(step).collect()
             }
             Space::Surt => {
                 let to = super::pattern::surt_host(value);
-                let body = format!("(?!{}\\)){}(/{REST})", self.space.literal(&to), self.space.front_of(hosts));
+                let body = format!("(?!{}\\)){}(/{REST})", self.space.literal(&to), self.space.front_of(&origins));
                 vec![self.rewrite("", &body, vec![Piece::Text(format!("{to})")), Piece::Group(1)])]
             }
         })

@@ -4,6 +4,7 @@
 //! A path in `Clean-param` is a prefix, which no scope of undust is: only rules that hold everywhere are written.
 
 use super::{Context, Site, command, comment, count, heading};
+use crate::rules::origins;
 use crate::rules::types::{Operation, Representative, Rule};
 use std::collections::BTreeMap;
 
@@ -42,7 +43,8 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
         let mut names: Vec<&str> = site.rules.iter().flat_map(|w| &w.form).map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
-        hosts.extend(site.hosts.iter().map(|host| (*host, names.clone())));
+        let origins = site.origins.iter().map(|origin| origins::parts(origin).1);
+        hosts.extend(origins.map(|host| (host, names.clone())));
     }
     for (host, names) in hosts {
         out.push_str(&format!("\n# robots.txt of {}\nUser-agent: Yandex\n", comment(host)));

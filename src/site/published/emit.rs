@@ -48,7 +48,7 @@ pub fn rules(
         }
     }
     let tokens = Tokens { published: true, ..Tokens::default() };
-    SiteRules { site: site.to_owned(), hosts: columns.hosts.clone(), tokens, rules, ..SiteRules::default() }
+    SiteRules { site: site.to_owned(), origins: columns.origins.clone(), tokens, rules, ..SiteRules::default() }
 }
 
 fn identity(site: &str, scope: &[Constraint], operations: &[(String, Operation)]) -> u64 {

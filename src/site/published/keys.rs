@@ -12,7 +12,7 @@
 use crate::rules::published::MAX_KEYS;
 use crate::rules::published::keys::{Key, KeyTable, Numbers, Place, parts};
 use crate::site::Training;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// The id of an absent key.
 pub const ABSENT: u32 = 0;
@@ -28,8 +28,8 @@ pub struct Columns {
     pub clusters: Vec<u32>,
     /// Number of clusters.
     pub cluster_count: u32,
-    /// Hosts of all training URLs, sorted.
-    pub hosts: Vec<String>,
+    /// Origins of the site, sorted.
+    pub origins: Vec<String>,
     /// Training URLs that are no rows: without a label, not a URL, or with a key that is none of the site's.
     pub left_out: u64,
     dictionary: Strings,
@@ -101,14 +101,9 @@ impl Columns {
     fn take_rows(&mut self, training: &Training) {
         let mut normal = Strings::default();
         let mut rows: Vec<(u32, u32)> = Vec::new();
-        let mut hosts = BTreeSet::new();
         let mut sizes: Vec<u32> = Vec::new();
         for row in 0..training.len() {
             let Some(url) = training.normal(row) else { continue };
-            let host = url.host();
-            if !hosts.contains(host) {
-                hosts.insert(host.to_vec());
-            }
             let cluster = training.clusters[row];
             if cluster != u32::MAX {
                 rows.push((normal.ends.len() as u32, cluster));
@@ -125,7 +120,7 @@ impl Columns {
             self.urls.push(url(&same[0]));
             self.clusters.extend(best);
         }
-        self.hosts = hosts.into_iter().map(|h| String::from_utf8_lossy(&h).into_owned()).collect();
+        self.origins = training.origins.iter().cloned().collect();
         self.left_out = training.len() as u64 - rows.len() as u64;
     }
 
