@@ -4,7 +4,7 @@ use super::columns::Columns;
 use super::conditions::{self, Choices, Condition, Scope};
 use super::covering::{Action, Proposal, Table};
 use super::evidence::Bound;
-use super::operations::HOST_PRIOR;
+use super::operations::{self, HOST_PRIOR};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -24,7 +24,8 @@ const MIN_NEAR: u64 = 9;
 
 /// Classes of the key that `table` ignores, over all rows; `counts` as for [`conditions::conditions`].
 pub fn everywhere(columns: &Columns, counts: &[Vec<u32>], table: &Table, noise: u64) -> Option<Proposal> {
-    find(columns, &frequent(columns, table.keys[0], counts), table, |_| true, Vec::new(), noise)
+    let key = table.keys[0];
+    find(columns, (&frequent(columns, key, counts), &counts[key]), table, |_| true, Vec::new(), noise)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
@@ -48,13 +49,13 @@ pub fn conditional(
     if near.is_empty() {
         return Vec::new();
     }
-    let top = frequent(columns, table.keys[0], counts);
+    let top = (&frequent(columns, table.keys[0], counts)[..], &counts[table.keys[0]][..]);
     let mut out: Vec<Proposal> = near
         .into_iter()
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(columns, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
+            find(columns, top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -83,10 +84,11 @@ fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
     top
 }
 
-/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs first.
+/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs first. `top` are
+/// the values as [`frequent`] gives them, `counts` says how often each code comes.
 fn find(
     columns: &Columns,
-    top: &[u32],
+    (top, counts): (&[u32], &[u32]),
     table: &Table,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
@@ -140,7 +142,7 @@ fn find(
         if members.len() < 2 {
             continue;
         }
-        // Absent where it is among them, else the most frequent: `top` is sorted by that.
+        // Absent where it is among them, else the representative.
         let named = members.iter().copied().filter(|&code| code != 0 || name.is(Fixed::TRAILING_SLASH));
         if name.is(Fixed::EXTENSION) && members.contains(&0) {
             // Which extension a page has that is written without one is known where there is one only.
@@ -153,7 +155,11 @@ fn find(
         let none_live = members.iter().all(|&code| !live[code as usize]);
         let to = match absent && (live[0] || none_live) {
             true => 0,
-            false => named.clone().find(|&code| live[code as usize]).or(named.clone().next()).unwrap_or(0),
+            false => {
+                let any_live = named.clone().any(|code| live[code as usize]);
+                let named = named.filter(|&code| live[code as usize] || !any_live);
+                operations::representative(columns, key, named, counts, None)
+            }
         };
         members.iter().for_each(|&c| table_of[c as usize] = to);
     }

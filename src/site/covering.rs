@@ -404,7 +404,8 @@ impl Covering {
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = action != Action::Ignore
-                || keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows))
+                || !maps.iter().any(|map| operations::names_pages(columns, groups, map, rows))
+                    && keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows))
                     && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows));
             of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive)
         };

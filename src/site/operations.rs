@@ -4,6 +4,7 @@
 //! catalogue are "ignore this key". String functions run on the dictionary of a key, never on rows.
 
 use super::columns::Columns;
+use super::evidence::Groups;
 use crate::rules::{Function, Representative};
 use crate::url::{Fixed, Key, Part};
 
@@ -62,27 +63,29 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
     counts
 }
 
-/// How many times less often than the most frequent value of a host or of a part of the path another may come and still
-/// stand for all. Which of two comes more often is another matter in each sample, and so would be all canonical URLs
-/// (crawl-forum: 100 % of them by the host alone, 58 % with it).
+/// How many times less often than the most frequent value another may come and still stand for all. Which of two comes more
+/// often is another matter in each sample, and so would be all canonical URLs that have it (crawl-forum: 100 % of them by
+/// the host alone, crawl-docs: 2 % by the language of pages that were never translated).
 const NEAR: u32 = 2;
 
-/// The most frequent code from `from` on. Of hosts those that come nearly as often count as well, and the shortest is
-/// taken; of parts of the path the one that comes most often in `whole`, the counts of the whole site. Ties go to the
-/// shorter value, then by bytes.
-fn most_frequent(columns: &Columns, key: usize, counts: &[u32], whole: &[u32], from: usize) -> u32 {
-    let Some(&most) = counts.get(from..).and_then(|counts| counts.iter().max()) else { return 0 };
-    let name = &columns.keys[key];
-    let near = if name.is(Fixed::HOST) || name.as_path().is_some() { NEAR } else { 1 };
+/// The value that stands for those with the given codes: of the ones that come as often as the most frequent by `counts`,
+/// or nearly so ([`NEAR`]), the shortest, ties by bytes. Of parts of the path it is the one of these that comes most often
+/// in `whole`, the counts of the whole site, where these are given. 0 without a code that comes at all.
+pub fn representative(
+    columns: &Columns,
+    key: usize,
+    codes: impl Iterator<Item = u32> + Clone,
+    counts: &[u32],
+    whole: Option<&[u32]>,
+) -> u32 {
+    let Some(most) = codes.clone().map(|code| counts[code as usize]).max() else { return 0 };
+    let whole = whole.filter(|_| columns.keys[key].as_path().is_some());
     let rank = |code: u32| {
         let value = columns.value(key, code);
-        let often = if name.as_path().is_some() { whole[code as usize] } else { 0 };
-        (std::cmp::Reverse(often), value.len(), value)
+        (std::cmp::Reverse(whole.map_or(0, |whole| whole[code as usize])), value.len(), value)
     };
-    (from as u32..counts.len() as u32)
-        .filter(|&code| counts[code as usize] > 0 && counts[code as usize] * near >= most)
-        .min_by(|&a, &b| rank(a).cmp(&rank(b)))
-        .unwrap_or(0)
+    let near = codes.filter(|&code| counts[code as usize] > 0 && counts[code as usize] * NEAR >= most);
+    near.min_by(|&a, &b| rank(a).cmp(&rank(b))).unwrap_or(0)
 }
 
 /// How often each code of a key comes in `rows` that can be fetched; `counts`, those of all rows, where none can. What
@@ -104,16 +107,16 @@ const OFTEN: u32 = 2;
 /// How many times more often than all other extensions one must come to stand for files without one.
 const RARE: u32 = 10;
 
-/// "Ignore this key" as it is seen in `rows`, with these frequencies, and those of all rows: every value becomes the representative. A key seen
-/// absent in a URL that can be fetched is left out, else it gets its most frequent value among them; a part of the path
-/// stays where it is present.
+/// "Ignore this key" as it is seen in `rows`, with these frequencies, and those of all rows: every value becomes the
+/// [`representative`]. A key seen absent in a URL that can be fetched is left out, else it gets the representative of the
+/// values among them; a part of the path stays where it is present.
 pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole: &[u32]) -> Map {
     let name = &columns.keys[key];
     let somewhere_absent = counts[0] > 0;
     let counts = &*fetchable(columns, key, rows, counts);
     let total: u32 = counts.iter().sum();
     if name.is(Fixed::TRAILING_SLASH) {
-        let code = most_frequent(columns, key, counts, whole, 0);
+        let code = representative(columns, key, 0..counts.len() as u32, counts, Some(whole));
         return Map::To { code, everywhere: true };
     }
     let https = |code: &u32| counts[*code as usize] > 0 && columns.value(key, *code) == b"https";
@@ -122,7 +125,7 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
     {
         return Map::To { code, everywhere: false };
     }
-    let value = most_frequent(columns, key, counts, whole, 1);
+    let value = representative(columns, key, 1..counts.len() as u32, counts, Some(whole));
     if name.is(Fixed::EXTENSION) {
         // Directories have none, and say nothing of files.
         let marks = [Fixed::TRAILING_SLASH, Fixed::INDEX].map(|mark| columns.fixed(mark));
@@ -144,6 +147,34 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
         return Map::To { code: value, everywhere: somewhere_absent };
     }
     Map::To { code: 0, everywhere: true }
+}
+
+/// How many times more pages there may be than those that show the representative of a part of the path, and than those
+/// that show two of its values.
+const NAMED: usize = 20;
+
+/// True where a part of the path names the page: nearly every page shows one value of it, and hardly any the
+/// representative. With that of another page in its place nearly all URLs would be ones that nobody has met (crawl-forum:
+/// `/topic/on-invite-692/`, of 531 titles 517 are written in one way). `groups` are what the maps join of `rows`.
+///
+/// O(rows + members of groups).
+pub fn names_pages(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> bool {
+    let Map::To { code: representative, everywhere: false } = *map else { return false };
+    if columns.keys[*key].as_path().is_none() || representative == 0 {
+        return false;
+    }
+    let of = |row: &u32| columns.code(*key, *row);
+    let met = rows.iter().filter(|row| of(row) == representative).count();
+    let mut pages = rows.iter().filter(|row| of(row) != 0).count();
+    let mut several = 0;
+    for group in 0..groups.len() {
+        let mut values = groups.members(group).iter().map(of).filter(|&code| code != 0);
+        let Some(first) = values.next() else { continue };
+        let (others, differ) = values.fold((0, false), |(n, differ), code| (n + 1, differ || code != first));
+        pages -= others;
+        several += usize::from(differ);
+    }
+    met.max(several) * NAMED < pages
 }
 
 /// Prior of ignoring these keys together: catalogue keys and well-known tracking names start with eight.

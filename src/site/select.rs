@@ -1,6 +1,8 @@
 //! Deployable rules from candidates between forms (WWW10 5.3; design, section 4.1, stage 7).
 //!
-//! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the forms. Towards a
+//! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the forms. Of two forms
+//! that may move to each other and of which one comes nearly as often as the other, the one whose keys and values are more
+//! usual on the site is the destination: which of the two comes more often is another matter in each sample. Towards a
 //! destination the best candidate of each source is followed backwards, breadth first; chains are concatenated into one
 //! direct rule a source (Figure 8 d, e), and each composed rule is proven again on the rows of all forms that already
 //! move to the destination. A form that is a destination or has moved takes no further part, so the three conflicts of
@@ -16,6 +18,7 @@ use super::tree::Tree;
 use crate::rules::{Constraint, Kind, Operation, Rule, Test};
 use crate::url::Fixed;
 use crate::url::keys::HOST_SUB;
+use std::cmp::Reverse;
 
 /// A form that moves to a destination.
 #[derive(Clone, Debug)]
@@ -47,15 +50,26 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     }
     let mut order: Vec<usize> = (0..count).filter(|&f| !into[f].is_empty()).collect();
     order.sort_by(|&a, &b| {
-        let rank = |f: usize| (forms.list[f].slots.len(), std::cmp::Reverse(forms.list[f].volume), f);
+        let rank = |f: usize| (forms.list[f].slots.len(), Reverse(forms.list[f].volume), f);
         energy[b].total_cmp(&energy[a]).then_with(|| rank(a).cmp(&rank(b)))
     });
+    let usual = Usual::new(forms, columns);
+    let mut order = order.into_iter();
+    let mut again = None;
     let mut done = vec![false; count];
     let mut moves = Vec::new();
-    for destination in order {
-        if done[destination] {
+    while let Some(first) = again.take().or_else(|| order.next()) {
+        if done[first] {
             continue;
         }
+        let volume = |f: usize| forms.list[f].volume;
+        let is_alike = |f: &usize| volume(*f) * NEAR >= volume(first) && volume(first) * NEAR >= volume(*f);
+        let is_mutual = |f: &usize| into[*f].iter().any(|&i| forms.candidates[i].source == first);
+        let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| !done[f]);
+        let alike = others.filter(is_alike).filter(is_mutual);
+        let destination = alike.chain([first]).min_by(|&a, &b| usual.rank(a).cmp(&usual.rank(b))).unwrap_or(first);
+        // It moves to the other one, or its turn comes again.
+        again = (destination != first).then_some(first);
         done[destination] = true;
         let own: Mapping = forms.list[destination].slots.iter().map(|&k| (k, k)).collect();
         let mut members: Vec<(usize, Mapping)> = vec![(destination, own)];
@@ -93,10 +107,48 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     moves
 }
 
+/// How many times less often than the form of most energy another may come and still be the destination.
+const NEAR: u64 = 2;
+
+/// How usual the keys and values of forms are on the site.
+struct Usual {
+    /// Of each form: URLs of the site that have its rarest key or constant; its keys and constants.
+    of: Vec<(Reverse<u64>, Vec<String>)>,
+}
+
+impl Usual {
+    /// O(rows x keys).
+    fn new(forms: &Forms, columns: &Columns) -> Usual {
+        let mut urls: Vec<Vec<u64>> = (0..columns.keys.len()).map(|k| vec![0; columns.codes_len(k)]).collect();
+        for &row in forms.list.iter().flat_map(|form| &form.rows) {
+            for (urls, codes) in urls.iter_mut().zip(&columns.codes) {
+                urls[codes[row as usize] as usize] += u64::from(columns.weight[row as usize]);
+            }
+        }
+        let present: Vec<u64> = urls.iter().map(|urls| urls[1..].iter().sum()).collect();
+        let of = |form: &Form| {
+            let key = |k: usize| columns.keys[k].to_string();
+            let constant = |&(k, code): &(usize, u32)| key(k) + &columns.text(k, code).unwrap_or_default();
+            let mut names: Vec<String> = form.slots.iter().map(|&k| key(k)).collect();
+            names.extend(form.constants.iter().map(constant));
+            names.sort_unstable();
+            let constants = form.constants.iter().map(|&(k, code)| urls[k][code as usize]);
+            let rarest = form.slots.iter().map(|&k| present[k]).chain(constants).min().unwrap_or(0);
+            (Reverse(rarest), names)
+        };
+        Usual { of: forms.list.iter().map(of).collect() }
+    }
+
+    fn rank(&self, form: usize) -> (&(Reverse<u64>, Vec<String>), usize) {
+        (&self.of[form], form)
+    }
+}
+
 /// How many times rarer than the URLs that would move to it a destination may be: beyond, nearly all URLs that the rule
 /// writes are of a kind that a crawl hardly meets, for the few pages that it joins (crawl-blog: 1,300 dated URLs to
-/// `/?name=` that was seen seven times, a fifth of its canonical URLs).
-const RARER: usize = 20;
+/// `/?name=` that was seen seven times, a fifth of its canonical URLs; crawl-bugs: 43 searches to three that end in
+/// `&@action=search`, in one half of the crawl and not in the other).
+const RARER: usize = 5;
 
 /// True where the destination is hardly ever seen beside what would move to it, and what would move can be fetched.
 fn is_invented(source: &Form, destination: &Form, columns: &Columns) -> bool {
