@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use undust::io::rules::RuleFile;
 use undust::model::shown::Page;
-use undust::rules::diff::{SiteDiff, UrlChanges, diff};
+use undust::rules::diff::{Groups, SiteDiff, UrlChanges, diff};
 use undust::rules::explain::{evidence_text, pattern_text, rule_text};
 use undust::rules::{Rule, RuleSet, Scratch};
 
@@ -14,6 +14,9 @@ use crate::failure::Failure;
 use crate::messages::json_lines;
 
 /// What changes for URLs from OLD to NEW: with --urls the canonical URLs of a list, then the rules gained, lost and changed.
+///
+/// Churn is the share of URLs with another canonical URL among those whose group of duplicates (URLs of the list with one
+/// canonical URL) is the same set under both; URLs whose group changed are counted apart.
 ///
 /// A rule is known by its id. Two rules of one scope that do something else to the same keys are one that changed. Rules of
 /// which only the counts changed are not shown without --all. What is disabled beside OLD or NEW counts as not there.
@@ -86,6 +89,7 @@ fn urls(old: &RuleSet, new: &RuleSet, path: &std::path::Path) -> Result<UrlChang
     let mut changes = UrlChanges::default();
     let mut scratch = [Scratch::default(), Scratch::default()];
     super::each_url(path, |url| changes.add(old, new, url, &mut scratch))?;
+    changes.count();
     Ok(changes)
 }
 
@@ -98,6 +102,13 @@ fn text(Differences { urls, sites, totals }: &Differences, all: bool) -> Page {
             let _ = writeln!(text, "    was {before}");
             let _ = writeln!(text, "    is  {after}");
         }
+        let Groups { same_group, moved, regrouped, churn } = &changes.groups;
+        let churn = churn.map_or_else(|| "none".to_owned(), |churn| format!("{:.2} %", 100.0 * churn));
+        let _ = writeln!(
+            text,
+            "churn {churn}: {moved} of {same_group} URLs whose group of duplicates is the same; \
+             the groups of {regrouped} URLs changed"
+        );
     }
     let differ = sites.iter().filter(|site| site.changes_urls()).count();
     let Totals { gained, lost, changed, counted } = totals;

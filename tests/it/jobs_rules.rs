@@ -144,13 +144,24 @@ fn diff_tells_rules_gained_lost_and_changed_and_counts_the_urls_that_change() {
     let back = run(job(&folder, &["rules", "diff", "rules", "old"])).done();
     assert!(back.contains("gained  ") && back.contains("query sort="), "{back}");
     let none = run(job(&folder, &["rules", "diff", "old", "old", "--urls", "urls.txt"])).done();
-    assert_eq!(none, "0 of 60 URLs get another canonical URL\n0 sites differ: 0 rules gained, 0 lost, 0 changed\n");
+    let churn = "churn 0.00 %: 0 of 60 URLs whose group of duplicates is the same; the groups of 0 URLs changed";
+    let rules = "0 sites differ: 0 rules gained, 0 lost, 0 changed";
+    assert_eq!(none, format!("0 of 60 URLs get another canonical URL\n{churn}\n{rules}\n"));
     // What changes for URLs comes first; for programs it is one object.
     assert!(text.starts_with("30 of 60 URLs get another canonical URL\n"), "{text}");
     let json = run(job(&folder, &["rules", "diff", "old", "rules", "--urls", "urls.txt", "--json"])).done();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["urls"]["changed"], &json["urls"]["urls"]), (&30.into(), &60.into()));
     assert_eq!(json["urls"]["examples"].as_array().unwrap().len(), 10);
+    // Each of the lists is alone under both rule sets; with two orders of one list, the rule is what keeps them together.
+    let groups =
+        |json: &serde_json::Value| ["same_group", "moved", "regrouped"].map(|name| json["urls"][name].as_u64());
+    assert_eq!((groups(&json), &json["urls"]["churn"]), ([Some(60), Some(30), Some(0)], &0.5.into()));
+    let list = "http://www.shop.example/list/90?sort=";
+    folder.write("two.txt", format!("{list}up\n{list}down\n{PLAIN}1\n").as_bytes());
+    let json = run(job(&folder, &["rules", "diff", "old", "rules", "--urls", "two.txt", "--json"])).done();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((groups(&json), &json["urls"]["churn"]), ([Some(1), Some(0), Some(2)], &0.0.into()));
     assert_eq!(json["totals"]["lost"], json["sites"][0]["lost"].as_array().unwrap().len());
     let sort = |rule: &serde_json::Value| rule["operations"].to_string().contains("query sort=");
     assert!(json["sites"][0]["lost"].as_array().unwrap().iter().any(sort), "{json}");
