@@ -9,6 +9,7 @@ use super::messages::show;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::{Counted, Shards};
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -18,13 +19,13 @@ use undust::dataflow::summary::{Parameters, Summary};
 use undust::dataflow::{Journal, Learned, Plan, RunError, Source, Withdrawn};
 use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
-use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
+use undust::io::rules::{OVERRIDES_FILE, RuleFile, read_overrides, write_overrides};
 use undust::io::{IoError, OutputDir, Rejects, Shard};
 use undust::model::shown::Page;
 use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::file::{self, Header, InputCounts, Learned as Dates};
-use undust::rules::types::Evidence;
+use undust::rules::types::{Evidence, SiteRules};
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::{Mesh, Traffic};
 use undust::runtime::progress::{Progress, Reporter};
@@ -70,6 +71,11 @@ pub struct LearnArgs {
     /// Day of the data, or the first and the last as FROM..TO (2024-05-31): written into the rule file, for --max-age.
     #[arg(long, value_name = "DATE", value_parser = data_date)]
     data_date: Option<DataDate>,
+    /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides which of several
+    /// origins, values, forms or pages that are proven equal stands for the others, never whether a rule holds. Redirects
+    /// and declared canonical URLs decide before it. Held in memory; with it, too, the same input gives the same bytes.
+    #[arg(long, value_name = "DIR")]
+    previous: Option<PathBuf>,
     /// Rules that stay disabled: copied into the folder as overrides.jsonl. Without it, an overrides file that the folder
     /// holds already (--overwrite) is kept.
     #[arg(long, value_name = "FILE")]
@@ -175,7 +181,8 @@ impl From<IoError> for LearnError {
 /// [`LearnError`], which knows its exit code.
 pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let cluster = args.cluster.read()?;
-    let plan = plan(&args, cluster.as_ref())?;
+    let mut plan = plan(&args, cluster.as_ref())?;
+    plan.previous = previous(&args)?;
     if (cluster.is_some() || args.resume) && args.inputs.iter().any(|input| input.as_os_str() == "-") {
         return Err(LearnError::Usage("standard input goes with one process and without --resume only".to_owned()));
     }
@@ -184,7 +191,11 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     if let Some(path) = args.overrides.as_ref().filter(|path| !path.is_file()) {
         return Err(LearnError::Usage(format!("{}: no such file; --overrides names one", path.display())));
     }
-    let parameters = digest_of(&(Parameters::of(&plan), args.reading.line_limit, format!("{:?}", args.records)));
+    let parameters = (Parameters::of(&plan), args.reading.line_limit, format!("{:?}", args.records));
+    let parameters = match plan.previous.is_empty() {
+        true => digest_of(&parameters),
+        false => digest_of(&(parameters, plan.previous.values().map(Arc::as_ref).collect::<Vec<_>>())),
+    };
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed)?;
     let done = learn(&args, &plan, &parameters, &agreed, shards, mesh.as_ref());
@@ -319,6 +330,14 @@ fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
     }
 }
 
+/// The rules of the earlier result by site, without what is disabled.
+fn previous(args: &LearnArgs) -> Result<Arc<BTreeMap<String, Arc<SiteRules>>>, LearnError> {
+    let Some(path) = &args.previous else { return Ok(Arc::default()) };
+    let mut file = RuleFile::open(path, false).map_err(|error| LearnError::Failed(Box::new(error)))?;
+    file.overrides.apply(&mut file.sites);
+    Ok(Arc::new(file.sites.into_iter().map(|site| (site.site.clone(), Arc::new(site))).collect()))
+}
+
 /// Checked options.
 fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError> {
     let usage = |text: String| Err(LearnError::Usage(text));
@@ -348,6 +367,7 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
             ..SampleParams::default()
         },
         site_by: args.sites.by(),
+        previous: Arc::default(),
         workers: args.workers.count(cluster),
         memory: args.room.memory(cluster),
         scratch: args.room.scratch(cluster),

@@ -38,6 +38,9 @@ pub struct RecordBatch {
     /// End of a row's bytes.
     ends: Vec<u32>,
     elsewhere: Vec<bool>,
+    /// Row, start and end in `target_bytes` of each origin that a record leads to, by rising row.
+    targets: Vec<(u32, u32, u32)>,
+    target_bytes: Vec<u8>,
     /// What else is known of the rows, up to the last one of which anything is.
     facts: facts::Columns,
 }
@@ -64,6 +67,8 @@ impl RecordBatch {
         self.starts.clear();
         self.ends.clear();
         self.elsewhere.clear();
+        self.targets.clear();
+        self.target_bytes.clear();
         self.facts.clear();
     }
 
@@ -85,6 +90,30 @@ impl RecordBatch {
     pub fn push_with(&mut self, record: Record<'_>, facts: Facts<'_>) {
         self.facts.put(self.len(), facts);
         self.push(record);
+        if let Some(target) = facts.redirect.or(facts.canonical) {
+            self.note_target(target);
+        }
+    }
+
+    /// Notes that the record added last redirects to, or declares as canonical, this URL. Only its scheme, host and port
+    /// are kept, where they differ by their bytes from those of the record.
+    ///
+    /// # Panics
+    /// When the batch is empty.
+    pub fn note_target(&mut self, target: &[u8]) {
+        let row = self.len() - 1;
+        let target = before_path(target);
+        if target.len() > before_host(target) && target != before_path(self.get(row).url) {
+            let start = self.target_bytes.len() as u32;
+            self.target_bytes.extend_from_slice(target);
+            self.targets.push((row as u32, start, self.target_bytes.len() as u32));
+        }
+    }
+
+    /// Rows of records that redirect to another origin, or declare it, by rising row, each with that origin as the source
+    /// writes it (`https://www.example.org`).
+    pub fn targets(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.targets.iter().map(|&(row, start, end)| (row as usize, &self.target_bytes[start as usize..end as usize]))
     }
 
     /// Notes what else is known of the record added last.
@@ -122,6 +151,17 @@ impl RecordBatch {
     pub fn iter(&self) -> impl Iterator<Item = Record<'_>> {
         (0..self.len()).map(|row| self.get(row))
     }
+}
+
+/// Bytes up to the host of an absolute URL; all of what is none.
+fn before_host(url: &[u8]) -> usize {
+    memchr::memmem::find(url, b"://").map_or(url.len(), |at| at + 3)
+}
+
+/// An absolute URL up to its path, query or fragment.
+fn before_path(url: &[u8]) -> &[u8] {
+    let start = before_host(url);
+    &url[..memchr::memchr3(b'/', b'?', b'#', &url[start..]).map_or(url.len(), |at| start + at)]
 }
 
 /// How records are dealt to sites.

@@ -81,6 +81,8 @@ mod jobs_learn_faults;
 mod jobs_mistakes;
 #[path = "it/jobs_normalize.rs"]
 mod jobs_normalize;
+#[path = "it/jobs_previous.rs"]
+mod jobs_previous;
 #[path = "it/jobs_result.rs"]
 mod jobs_result;
 #[path = "it/jobs_rules.rs"]
@@ -93,6 +95,8 @@ mod jobs_terminal;
 mod keys_laws;
 #[path = "it/learner_cases.rs"]
 mod learner_cases;
+#[path = "it/learner_hints.rs"]
+mod learner_hints;
 #[path = "it/learner_laws.rs"]
 mod learner_laws;
 #[path = "it/learner_site.rs"]

@@ -3,14 +3,17 @@
 //! Memory: the shipped batches are kept as they came until they exceed the budget; then their rows are ordered by site
 //! (counting sort over dense ids) and written as one run. When all input is there and something was spilled, the rest
 //! is spilled too and the runs are merged: one block a run, and at most twice `--train-max` rows of the site in hand
-//! (plus a block), since the sample is cut again as it grows. Names of sites stay in memory.
+//! (plus a block), since the sample is cut again as it grows. Names of sites stay in memory, and so do the origins that
+//! records lead to: at most 256 of a site.
 //!
 //! What comes out is the same with and without spilling: a site's rows are put in order by [`Training::new`].
 
 use super::rows::{Names, Place, Rows};
 use super::sample::{Cut, Key, SampleParams, select};
 use crate::site::Training;
+use crate::site::hints::Targets;
 use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of a row's place in the order by site.
@@ -32,6 +35,8 @@ pub struct Grouper {
     budget: usize,
     runs: Vec<Run>,
     scratch: Arc<Scratch>,
+    /// Origins that records lead to, by site.
+    targets: BTreeMap<u32, Targets>,
 }
 
 impl Grouper {
@@ -46,6 +51,7 @@ impl Grouper {
             budget,
             runs: Vec::new(),
             scratch,
+            targets: BTreeMap::new(),
         }
     }
 
@@ -56,6 +62,10 @@ impl Grouper {
     pub fn push(&mut self, mut rows: Rows) -> Result<(), SpillError> {
         let ids: Vec<u32> = (0..rows.sites() as u32).map(|s| self.names.intern(rows.site_name(s))).collect();
         self.counts.resize(self.names.len(), 0);
+        for (site, origins) in std::mem::take(&mut rows.targets) {
+            let targets = self.targets.entry(ids[site as usize]).or_default();
+            origins.iter().for_each(|(origin, votes)| targets.add(origin, *votes));
+        }
         for site in &mut rows.site {
             *site = ids[*site as usize];
             self.counts[*site as usize] += 1;
@@ -90,7 +100,7 @@ impl Grouper {
             }
             Held::Runs { cursors, _scratch: self.scratch }
         };
-        Ok(Sites { params: self.params, names: self.names, next: 0, rows })
+        Ok(Sites { params: self.params, names: self.names, next: 0, rows, targets: self.targets })
     }
 
     /// Rows of all batches by site: `(batch, row)`.
@@ -149,6 +159,7 @@ pub struct Sites {
     names: Names,
     next: u32,
     rows: Held,
+    targets: BTreeMap<u32, Targets>,
 }
 
 /// The rows of one site, before they are put in order: to be made a training set without holding [`Sites`].
@@ -157,6 +168,7 @@ pub struct Site {
     params: SampleParams,
     name: String,
     rows: SiteRows,
+    targets: Targets,
 }
 
 #[derive(Debug)]
@@ -208,13 +220,21 @@ impl Sites {
                 SiteRows::Run(Box::new(rows))
             }
         };
-        Ok(Some(Site { params: self.params, name, rows }))
+        let targets = self.targets.remove(&id).unwrap_or_default();
+        Ok(Some(Site { params: self.params, name, rows, targets }))
     }
 }
 
 impl Site {
     /// The training records, and what of the candidates they are where the budget did not suffice for all.
-    pub fn training(self) -> (Training, Option<Cut>) {
+    pub fn training(mut self) -> (Training, Option<Cut>) {
+        let targets = std::mem::take(&mut self.targets);
+        let (mut training, cut) = self.sampled();
+        training.hints.targets = targets;
+        (training, cut)
+    }
+
+    fn sampled(self) -> (Training, Option<Cut>) {
         match self.rows {
             SiteRows::Memory(batches, rows) => {
                 let mut keys: Vec<Key> = Vec::with_capacity(rows.len());

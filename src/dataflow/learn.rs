@@ -15,7 +15,7 @@ use super::sample::{Cut, Sampler};
 use super::types::{Epoch, Flow, LearnedSite, Plan, Shared, Source};
 use super::walk::{EnergyWalk, HasGraph, Walking};
 use crate::model::RecordBatch;
-use crate::site::{self, Params, Prepared, Training, energy::Graph};
+use crate::site::{self, Prepared, Training, energy::Graph};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub fn learn<'scope>(
         .probe_with(&pace)
         .group_by_site(plan, in_hand.clone(), shared.clone())
         .take_up(shared);
-    open.learn_site(&plan.params)
+    open.learn_site(plan)
         .energy_walk()
         .select_rules()
         .keep_learned(shared)
@@ -94,12 +94,18 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
                 let Some(cap) = capability.as_mut() else { return };
                 input.for_each_time(|_, batches| {
                     for batch in batches.flat_map(|b| b.drain(..)) {
-                        for record in batch.iter() {
+                        let mut targets = batch.targets().peekable();
+                        for (row, record) in batch.iter().enumerate() {
+                            let target = targets.next_if(|target| target.0 == row);
                             match locator.locate(record) {
-                                Some((site, url)) => sampler.offer(site, url, record.cluster, record.elsewhere),
+                                Some((site, url)) => {
+                                    sampler.offer(site, url, record.cluster, record.elsewhere);
+                                    target.into_iter().for_each(|(_, to)| sampler.count_target(site, url, to));
+                                }
                                 None => *invalid.borrow_mut() += 1,
                             }
                         }
+                        drop(targets);
                         pool.give(batch);
                     }
                 });
@@ -208,13 +214,14 @@ impl HasGraph for Site {
 /// Stages 2 to 6.
 trait LearnSite<'scope> {
     /// Candidate rules of each site, and the graph they make.
-    fn learn_site(self, params: &Params) -> Flow<'scope, Box<Walking<Site>>>;
+    fn learn_site(self, plan: &Plan) -> Flow<'scope, Box<Walking<Site>>>;
 }
 
 impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
-    fn learn_site(self, params: &Params) -> Flow<'scope, Box<Walking<Site>>> {
-        let params = params.clone();
-        self.map(move |(training, cut)| {
+    fn learn_site(self, plan: &Plan) -> Flow<'scope, Box<Walking<Site>>> {
+        let (params, previous) = (plan.params.clone(), plan.previous.clone());
+        self.map(move |(mut training, cut)| {
+            training.hints.previous = previous.get(&training.site).cloned();
             let (trained, conflicts) = (training.len() as u64, training.conflicts);
             let prepared = site::prepare(training, &params);
             let site = Site { prepared, cut, trained, conflicts };

@@ -1,6 +1,7 @@
 //! Training records in columns, as they travel between workers and lie in spill files.
 use super::sample::ORIGIN;
 use crate::rules::origins;
+use crate::site::hints::Votes;
 use crate::spill::{Columns, View};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -30,6 +31,8 @@ pub struct Rows {
     bytes: Vec<u8>,
     name_end: Vec<u32>,
     name_bytes: Vec<u8>,
+    /// Place of a site in the list of names, and the origins that records of it lead to.
+    pub targets: Vec<(u32, Vec<(Vec<u8>, Votes)>)>,
 }
 
 /// Bytes of a row's fixed columns.
@@ -115,9 +118,10 @@ impl Rows {
         self.record(row).cmp(&other.record(other_row))
     }
 
-    /// The rows at these places, with all names.
+    /// The rows at these places, with all names and targets.
     pub fn gather(&self, places: impl Iterator<Item = usize>) -> Rows {
-        let mut out = Rows { name_end: self.name_end.clone(), name_bytes: self.name_bytes.clone(), ..Rows::default() };
+        let (name_end, name_bytes) = (self.name_end.clone(), self.name_bytes.clone());
+        let mut out = Rows { name_end, name_bytes, targets: self.targets.clone(), ..Rows::default() };
         places.for_each(|row| out.push_from(self, row, self.site[row]));
         out
     }
@@ -128,7 +132,7 @@ impl Rows {
         self.push(site, other.url_hash[row], other.cluster_hash[row], url, label, elsewhere);
     }
 
-    /// Forgets the rows and names, keeps the memory.
+    /// Forgets the rows, names and targets, keeps the memory.
     pub fn clear(&mut self) {
         self.url_hash.clear();
         self.cluster_hash.clear();
@@ -140,6 +144,7 @@ impl Rows {
         self.bytes.clear();
         self.name_end.clear();
         self.name_bytes.clear();
+        self.targets.clear();
     }
 
     /// Lays the rows (not the names) out for a spill file: hashes, then sites and lengths, then flags and strings.

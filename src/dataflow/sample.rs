@@ -27,15 +27,17 @@
 //! budget; a site has at most [`ORIGINS`] of them, the first by their bytes.
 //!
 //! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all it holds; beside
-//! them it keeps 40 bytes and the name of every site it has seen, and the hashes of the last origins (4 MiB).
+//! them it keeps 40 bytes and the name of every site it has seen, the hashes of the last origins (4 MiB), and at most 256
+//! origins that records of a site lead to.
 
 use super::form::form;
 use super::rows::{Names, Rows, UNLABELLED};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::origins;
+use crate::site::hints::Targets;
 use foldhash::fast::FixedState;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Seed of the hash of cluster labels.
 const CLUSTER_SEED: u64 = 0x636c_7573_7465_7273;
@@ -264,6 +266,10 @@ pub struct Sampler {
     last: Option<u32>,
     /// Hashes of origins that were shipped, with their site.
     shipped: HashSet<u64, FixedState>,
+    /// Origins that records lead to, by site.
+    targets: BTreeMap<u32, Targets>,
+    /// Buffer for normal forms of targets.
+    target: Vec<u8>,
 }
 
 impl Sampler {
@@ -282,11 +288,13 @@ impl Sampler {
             over: false,
             last: None,
             shipped: HashSet::default(),
+            targets: BTreeMap::new(),
+            target: Vec::new(),
         }
     }
 
-    /// Takes a record (its URL in stage-1 normal form).
-    pub fn offer(&mut self, site: &[u8], url: &[u8], label: Option<&[u8]>, elsewhere: bool) {
+    /// The id of a site, new or not.
+    fn id(&mut self, site: &[u8]) -> u32 {
         let id = match self.last {
             Some(id) if self.names.get(id) == site => id,
             _ => self.names.intern(site),
@@ -297,6 +305,19 @@ impl Sampler {
             self.states.push(SiteState { owner, held: 0, batch: 0, index: 0, cut: None });
             self.enter(id);
         }
+        id
+    }
+
+    /// Takes a record that redirects to the origin `target`, or declares it, besides [`offer`](Self::offer): all of them
+    /// count, whether they train or not.
+    pub fn count_target(&mut self, site: &[u8], url: &[u8], target: &[u8]) {
+        let id = self.id(site);
+        self.targets.entry(id).or_default().count(url, target, &mut self.target);
+    }
+
+    /// Takes a record (its URL in stage-1 normal form).
+    pub fn offer(&mut self, site: &[u8], url: &[u8], label: Option<&[u8]>, elsewhere: bool) {
+        let id = self.id(site);
         if label.is_some() {
             self.offer_origin(id, origins::of(url));
         }
@@ -343,6 +364,12 @@ impl Sampler {
     /// Selects, and gives away all it holds: `(worker, rows)`.
     pub fn flush(&mut self) -> Vec<(u64, Rows)> {
         let mut out = Vec::new();
+        for (id, targets) in std::mem::take(&mut self.targets) {
+            self.enter(id);
+            let SiteState { owner, index, .. } = self.states[id as usize];
+            let rows = self.batches[owner as usize].last_mut().expect("one batch is always open");
+            rows.targets.push((index, targets.iter().map(|(origin, votes)| (origin.to_vec(), votes)).collect()));
+        }
         for owner in 0..self.batches.len() {
             let mut batches = std::mem::replace(&mut self.batches[owner], vec![Rows::default()]);
             self.stamps[owner] = self.next_stamp;

@@ -55,6 +55,8 @@ pub struct Plan {
     pub sample: SampleParams,
     /// How records are dealt to sites.
     pub site_by: SiteBy,
+    /// Rules of an earlier result by site: they decide between equals.
+    pub previous: Arc<BTreeMap<String, Arc<SiteRules>>>,
     /// Worker threads.
     pub workers: usize,
     /// Memory of all workers together, in bytes; never changes a result.

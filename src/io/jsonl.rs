@@ -56,9 +56,10 @@ impl Row<'_> {
         let url = row.url.ok_or(Reason::MissingUrl)?;
         check_url(url.as_bytes())?;
 
-        let target = |field: Option<Cow<'_, str>>| field.filter(|t| !t.is_empty()).map(|t| t != url);
-        let redirects = target(row.redirect).unwrap_or(matches!(row.status, Some(301 | 302 | 303 | 307 | 308)));
-        let declares = target(row.canonical).unwrap_or(false);
+        let target = |field: &'_ Option<Cow<'_, str>>| field.as_ref().filter(|t| !t.is_empty()).map(|t| *t != url);
+        let redirects = target(&row.redirect).unwrap_or(matches!(row.status, Some(301 | 302 | 303 | 307 | 308)));
+        let declares = target(&row.canonical).unwrap_or(false);
+        let leads_to = row.redirect.as_deref().filter(|t| !t.is_empty()).or(row.canonical.as_deref());
         let answered = row.status.is_none_or(|status| (200..400).contains(&status));
         let label = |field: &'_ Option<Cow<'_, str>>| field.as_ref().is_some_and(|text| !text.is_empty());
         batch.push(Record {
@@ -67,6 +68,9 @@ impl Row<'_> {
             site: row.site.as_deref().map(str::as_bytes).filter(|_| label(&row.site)),
             elsewhere: redirects || declares,
         });
+        if let Some(target) = leads_to.filter(|_| answered) {
+            batch.note_target(target.as_bytes());
+        }
         Ok(())
     }
 }

@@ -266,7 +266,7 @@ impl<'r> Interpreter<'r> {
 
 impl Rule {
     /// The directories of a mirror rule; it acts on composed URLs, behind all other rules.
-    pub(super) fn mirror(&self) -> Option<(&str, &str)> {
+    pub(crate) fn mirror(&self) -> Option<(&str, &str)> {
         match (&self.scope[..], &self.operations[..]) {
             ([Constraint { key: of, test: Test::Equals(source) }], [(key, Operation::Keep(target))])
                 if of == PREFIX && key == PREFIX =>

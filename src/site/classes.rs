@@ -138,30 +138,31 @@ fn find(
     fetchable.for_each(|(&code, _)| live[code as usize] = true);
     let mut table_of: Vec<u32> = (0..columns.codes_len(key) as u32).collect();
     for root in top {
-        let members: Vec<u32> = top.iter().zip(&class).filter(|(_, c)| *c == root).map(|(&code, _)| code).collect();
-        if members.len() < 2 {
+        let all: Vec<u32> = top.iter().zip(&class).filter(|(_, c)| *c == root).map(|(&code, _)| code).collect();
+        if all.len() < 2 {
             continue;
         }
-        // Absent where it is among them, else the representative.
-        let named = members.iter().copied().filter(|&code| code != 0 || name.is(Fixed::TRAILING_SLASH));
-        if name.is(Fixed::EXTENSION) && members.contains(&0) {
+        if name.is(Fixed::EXTENSION) && all.contains(&0) {
             // Which extension a page has that is written without one is known where there is one only.
-            if let [code, 0] = members[..] {
+            if let [code, 0] = all[..] {
                 table_of[0] = code;
             }
             continue;
         }
-        let absent = members.contains(&0) && !name.is(Fixed::TRAILING_SLASH);
-        let none_live = members.iter().all(|&code| !live[code as usize]);
-        let to = match absent && (live[0] || none_live) {
-            true => 0,
-            false => {
-                let any_live = named.clone().any(|code| live[code as usize]);
-                let named = named.filter(|&code| live[code as usize] || !any_live);
-                operations::representative(columns, key, named, counts, None)
+        let rows = (0..columns.len() as u32).filter(|&row| in_scope(row) && all.contains(&codes[row as usize]));
+        let members = operations::of_origins(columns, key, all.clone());
+        let to = operations::chosen(columns, key, rows, members.iter().copied()).unwrap_or_else(|| {
+            // Absent where it is among them, else the representative.
+            let named = members.iter().copied().filter(|&code| code != 0 || name.is(Fixed::TRAILING_SLASH));
+            let absent = members.contains(&0) && !name.is(Fixed::TRAILING_SLASH);
+            let any_live = members.iter().any(|&code| live[code as usize]);
+            if absent && (live[0] || !any_live) {
+                return 0;
             }
-        };
-        members.iter().for_each(|&c| table_of[c as usize] = to);
+            let named = named.filter(|&code| live[code as usize] || !any_live);
+            operations::representative(columns, key, named, counts, None)
+        });
+        all.iter().for_each(|&c| table_of[c as usize] = to);
     }
     let score = gain as i64;
     Some(Proposal { scope, action: Action::Classes, keys: vec![key], classes: Some(vec![table_of]), prior, score })

@@ -10,6 +10,7 @@
 //! given back afterwards included (`benches/learn.rs` with `UNDUST_LEARN_MEMORY=1`).
 
 use super::Training;
+use super::hints::Preferred;
 use super::sections::Sections;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
@@ -57,6 +58,8 @@ pub struct Columns {
     pub sections: Sections,
     /// How the URLs were cut.
     pub tokens: Tokens,
+    /// What decides between equal values.
+    pub preferred: Preferred,
     pool: Vec<u8>,
     codes_of: HashMap<u64, u32, FixedState>,
 }
@@ -85,6 +88,12 @@ impl Columns {
         let cut = out.tokens.cut();
         let mut cells = Cells::default();
         out.learn_order(training, cut, &mut cells);
+        if let Some(previous) = &training.hints.previous {
+            // The order of an earlier result stays; names that are new follow.
+            let mut order = previous.tokens.query_order.clone();
+            order.extend(out.tokens.query_order.drain(..).filter(|name| !previous.tokens.query_order.contains(name)));
+            out.tokens.query_order = order;
+        }
         let ranks = Ranks::new(&out.tokens);
         let mut builder = Builder::default();
         for row in 0..training.len() {
@@ -104,6 +113,7 @@ impl Columns {
         let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
         out.sections = Sections::new(out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label)));
         out.tokens.sections.clone_from(&out.sections.words);
+        out.preferred = Preferred::new(training, &mut out);
         out
     }
 
@@ -177,6 +187,11 @@ impl Columns {
         (code != 0).then(|| String::from_utf8_lossy(self.value(key, code)).into_owned())
     }
 
+    /// Code of a value of a key, where it has one.
+    pub fn find(&self, key: usize, value: &[u8]) -> Option<u32> {
+        self.codes_of.get(&hash64_seeded(value, self.keys[key].seed())).copied()
+    }
+
     /// Code of a value of a key, made where it is new.
     pub fn intern(&mut self, key: usize, value: &[u8]) -> u32 {
         let hash = hash64_seeded(value, self.keys[key].seed());
@@ -211,6 +226,7 @@ impl Columns {
         pick(&mut self.origin, rows);
         pick(&mut self.fetchable, rows);
         pick(&mut self.sections.of, rows);
+        self.preferred.retain(rows);
     }
 }
 

@@ -6,11 +6,14 @@
 //! [`MAX_IMPURE_PERMILLE`] of the URLs contradict their identity's majority. It decides on path and query only: both
 //! URLs lie on one origin. And it never adds or changes a number: one label does not prove that a topic is its page 2.
 
+use super::hints::origin;
 use super::mirrors::Reduced;
 use super::{Training, spans};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Share of URLs outside the majority of their identity above which labels are too noisy to trust one by one.
@@ -70,6 +73,8 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         identity.page = [origin(&identity.composed), page.unwrap_or(composed)].concat();
     }
     let mut reader = spans::Reader::new(&rules.tokens);
+    let earlier = training.hints.previous.as_ref().map(|rules| RuleSet::new(vec![SiteRules::clone(rules)]));
+    let mut scratch = Scratch::default();
     let mut look_ups = Vec::new();
     let mut target_of: Vec<usize> = (0..identities.len()).collect();
     let mut by_cluster: Vec<(u32, &[u8], usize)> = identities
@@ -81,11 +86,20 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
     by_cluster.sort_unstable();
     for cluster in by_cluster.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|c| c.len() > 1) {
         let numbers: Vec<Vec<Vec<u8>>> = cluster.iter().map(|c| reader.numbers(&identities[c.2].page)).collect();
+        let page = |at: usize| identities[cluster[at].2].page.as_slice();
+        // The one that an earlier result led most of the others to.
+        let mut votes = vec![0u32; cluster.len()];
+        for at in (0..cluster.len()).filter(|_| earlier.is_some()) {
+            let Some((rules, url)) = earlier.as_ref().zip(NormalUrl::new(page(at)).ok()) else { continue };
+            let led_to = rules.apply_normal(url.by_ref(), Some(0), &mut scratch).url;
+            if let Some(to) = (0..cluster.len()).find(|&to| to != at && page(to) == led_to) {
+                votes[to] += 1;
+            }
+        }
         let rank = |&at: &usize| {
-            let identity = &identities[cluster[at].2];
-            let url = &identity.page;
+            let listed = identities[cluster[at].2].listed;
             // The URL with the fewest numbers: the others may lead to it.
-            (numbers[at].len(), cluster.len() >= MANY && !identity.listed, url.len(), url)
+            (Reverse(votes[at]), numbers[at].len(), cluster.len() >= MANY && !listed, page(at).len(), page(at))
         };
         let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);
         let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };

@@ -7,7 +7,7 @@
 
 use super::evidence::{Bound, upper_bound_ppm};
 use crate::model::hash64;
-use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, Test};
+use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, SiteRules, Test};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
@@ -38,15 +38,20 @@ struct Pair {
 }
 
 /// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise of the site in
-/// thousandths.
-pub fn learn(mut reduced: Vec<Reduced>, noise: u64) -> Vec<Rule> {
+/// thousandths. A pair of directories that the `previous` rules know moves as it did, others to the one with more URLs.
+pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>) -> Vec<Rule> {
     reduced.sort_unstable();
     let pairs: Vec<Pair> = votes(&reduced).into_iter().filter_map(|(a, b)| test(&reduced, &a, &b, noise)).collect();
     let volume = |prefix: &str| below(&reduced, prefix).len();
     let mut moves: Vec<(&Pair, &str, &str)> = pairs
         .iter()
         .map(|pair| {
-            let rank = |p: &str| (std::cmp::Reverse(volume(p)), p.len(), p.to_owned());
+            let known = |from: &str, to: &str| {
+                let mut mirrors = previous.iter().flat_map(|rules| &rules.rules).filter_map(Rule::mirror);
+                mirrors.any(|mirror| mirror == (from, to))
+            };
+            let other = |p: &str| if p == pair.a { pair.b.clone() } else { pair.a.clone() };
+            let rank = |p: &str| (!known(&other(p), p), std::cmp::Reverse(volume(p)), p.len(), p.to_owned());
             if rank(&pair.a) <= rank(&pair.b) { (pair, &*pair.b, &*pair.a) } else { (pair, &*pair.a, &*pair.b) }
         })
         .collect();
@@ -189,7 +194,7 @@ mod tests {
             reduced
                 .push(Reduced { url: format!("http://other.e.edu/p{i}/x"), cluster: if i < 4 { i } else { 100 + i } });
         }
-        let rules = learn(reduced, 0);
+        let rules = learn(reduced, 0, None);
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0].scope[0].test, Test::Equals("http://seal.e.edu".to_owned()));
         assert_eq!(rules[0].operations[0].1, Operation::Keep("http://www.e.edu/~seal".to_owned()));

@@ -11,6 +11,7 @@ pub mod energy;
 pub mod evidence;
 pub mod forms;
 mod fragments;
+pub mod hints;
 mod joint;
 pub mod lookups;
 mod lower;
@@ -35,7 +36,7 @@ use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
     /// Label or registrable domain of the site.
     pub site: String,
@@ -51,6 +52,8 @@ pub struct Training {
     pub conflicts: u64,
     /// Origins of the labelled records of the site, whether they train or not.
     pub origins: BTreeSet<String>,
+    /// What decides between equals.
+    pub hints: hints::Hints,
     normal: NormalUrls,
 }
 
@@ -127,7 +130,8 @@ impl Training {
 
     /// The rows that `keeps` names, with their clusters numbered anew.
     fn subset(&self, keeps: impl Fn(usize) -> bool) -> Training {
-        let mut out = Training { site: self.site.clone(), origins: self.origins.clone(), ..Training::default() };
+        let (origins, hints) = (self.origins.clone(), self.hints.clone());
+        let mut out = Training { site: self.site.clone(), origins, hints, ..Training::default() };
         let mut dense: std::collections::HashMap<u32, u32, FixedState> = Default::default();
         for row in (0..self.len()).filter(|&row| keeps(row)) {
             out.bytes.extend_from_slice(self.url(row));
@@ -282,7 +286,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     set_ids(&mut rules);
     // Applying all rules to all URLs is the costliest step here: done again only where the rules have changed.
     let mut found = lookups::identities(&rules, &training);
-    let mut mirrors = mirrors::learn(lookups::reduced(&found), covering.noise);
+    let mut mirrors = mirrors::learn(lookups::reduced(&found), covering.noise, training.hints.previous.as_deref());
     if without.has(Stage::Mirrors) {
         mirrors.clear();
     }

@@ -68,9 +68,43 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
 /// the host alone, crawl-docs: 2 % by the language of pages that were never translated).
 const NEAR: u32 = 2;
 
-/// The value that stands for those with the given codes: of the ones that come as often as the most frequent by `counts`,
-/// or nearly so ([`NEAR`]), the shortest, ties by bytes. Of parts of the path it is the one of these that comes most often
-/// in `whole`, the counts of the whole site, where these are given. 0 without a code that comes at all.
+/// Which value stands for those with the given codes, of which each is proven to mean the same, in `rows`: of hosts one that
+/// comes with the site's scheme, where there is one, and of these the one that records redirect to or declare; else the one
+/// that an earlier result moved most URLs to. `None` where nothing says so.
+pub fn chosen(
+    columns: &Columns,
+    key: usize,
+    rows: impl Iterator<Item = u32>,
+    codes: impl Iterator<Item = u32> + Clone,
+) -> Option<u32> {
+    let name = &columns.keys[key];
+    let preferred = &columns.preferred;
+    let declared = match name {
+        name if name.is(Fixed::SCHEME) => preferred.scheme().filter(|&scheme| codes.clone().any(|code| code == scheme)),
+        name if name.is(Fixed::HOST) => {
+            let rank = |code: &u32| (preferred.host_votes(*code), std::cmp::Reverse(columns.value(key, *code)));
+            codes.clone().max_by(|a, b| rank(a).cmp(&rank(b))).filter(|&host| preferred.host_votes(host) > 0)
+        }
+        _ => None,
+    };
+    declared.or_else(|| preferred.moved(columns, key, rows, |code| codes.clone().any(|of| of == code)))
+}
+
+/// Those of `codes` that make an origin that was met, where the key is the host and there are some: with the scheme that
+/// records redirect to or declare, else `https`, that all URLs get which are the same under both schemes.
+pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
+    let Some(scheme_key) = columns.fixed(Fixed::SCHEME).filter(|_| columns.keys[key].is(Fixed::HOST)) else {
+        return codes;
+    };
+    let Some(scheme) = columns.preferred.scheme().or_else(|| columns.find(scheme_key, b"https")) else { return codes };
+    let met: Vec<u32> = codes.iter().copied().filter(|&host| columns.preferred.is_origin(scheme, host)).collect();
+    if met.is_empty() { codes } else { met }
+}
+
+/// The value that stands for those with the given codes where nothing else decides ([`chosen`]): of the ones that come as
+/// often as the most frequent by `counts`, or nearly so ([`NEAR`]), the shortest, ties by bytes. Of parts of the path it is
+/// the one of these that comes most often in `whole`, the counts of the whole site, where these are given. 0 without a code
+/// that comes at all.
 pub fn representative(
     columns: &Columns,
     key: usize,
@@ -109,10 +143,18 @@ const RARE: u32 = 10;
 
 /// "Ignore this key" as it is seen in `rows`, with these frequencies, and those of all rows: every value becomes the
 /// [`representative`]. A key seen absent in a URL that can be fetched is left out, else it gets the representative of the
-/// values among them; a part of the path stays where it is present.
+/// values among them; a part of the path stays where it is present. What an earlier result chose stays where it can.
 pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole: &[u32]) -> Map {
     let name = &columns.keys[key];
     let somewhere_absent = counts[0] > 0;
+    let stays = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
+    let present = (1..counts.len() as u32).filter(|&code| counts[code as usize] > 0).collect();
+    let present = of_origins(columns, key, present);
+    // Left out stays left out, also where all URLs that are met this time have the key.
+    let absent = if stays { None } else { Some(0) };
+    if let Some(code) = chosen(columns, key, rows.iter().copied(), absent.into_iter().chain(present.iter().copied())) {
+        return Map::To { code, everywhere: !stays && (code == 0 || somewhere_absent) };
+    }
     let counts = &*fetchable(columns, key, rows, counts);
     let total: u32 = counts.iter().sum();
     if name.is(Fixed::TRAILING_SLASH) {
@@ -125,7 +167,12 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
     {
         return Map::To { code, everywhere: false };
     }
-    let value = representative(columns, key, 1..counts.len() as u32, counts, Some(whole));
+    let live = |&code: &u32| counts[code as usize] > 0;
+    let present = match present.iter().any(|code| live(code)) {
+        true => present.into_iter().filter(live).collect(),
+        false => (1..counts.len() as u32).filter(live).collect::<Vec<u32>>(),
+    };
+    let value = representative(columns, key, present.iter().copied(), counts, Some(whole));
     if name.is(Fixed::EXTENSION) {
         // Directories have none, and say nothing of files.
         let marks = [Fixed::TRAILING_SLASH, Fixed::INDEX].map(|mark| columns.fixed(mark));
@@ -139,7 +186,7 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
             return if one { Map::To { code: value, everywhere: !bare.is_empty() } } else { Map::Table(Vec::new()) };
         }
     }
-    if name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST) {
+    if stays {
         return Map::To { code: value, everywhere: false };
     }
     if counts[0] == 0 {

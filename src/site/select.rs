@@ -66,8 +66,13 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         let is_alike = |f: &usize| volume(*f) * NEAR >= volume(first) && volume(first) * NEAR >= volume(*f);
         let is_mutual = |f: &usize| into[*f].iter().any(|&i| forms.candidates[i].source == first);
         let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| !done[f]);
-        let alike = others.filter(is_alike).filter(is_mutual);
-        let destination = alike.chain([first]).min_by(|&a, &b| usual.rank(a).cmp(&usual.rank(b))).unwrap_or(first);
+        let mutual: Vec<usize> = others.filter(is_mutual).collect();
+        let earlier = mutual.iter().copied().filter(|&f| is_earlier(forms, columns, f, first)).min();
+        let held = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
+        let destination = earlier.unwrap_or_else(|| {
+            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held());
+            alike.chain([first]).min_by(|&a, &b| usual.rank(a).cmp(&usual.rank(b))).unwrap_or(first)
+        });
         // It moves to the other one, or its turn comes again.
         again = (destination != first).then_some(first);
         done[destination] = true;
@@ -105,6 +110,20 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         }
     }
     moves
+}
+
+/// Rows of a form from which it is told where an earlier result moved them.
+const LOOKED_AT: usize = 64;
+
+/// True where an earlier result left the URLs of form `a` as they are, and moved those of `b`.
+fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
+    let keys = |f: usize| forms.list[f].constants.iter().map(|c| c.0).chain(forms.list[f].slots.iter().copied());
+    let all: Vec<usize> = keys(a).chain(keys(b)).collect();
+    let kept = |f: usize| {
+        let rows = &forms.list[f].rows;
+        columns.preferred.kept(columns, &all, &rows[..rows.len().min(LOOKED_AT)])
+    };
+    kept(a) == Some(true) && kept(b) == Some(false)
 }
 
 /// How many times less often than the form of most energy another may come and still be the destination.

@@ -68,6 +68,7 @@ pub fn plan(workers: usize, memory: usize) -> Plan {
         params: Params::default(),
         sample: SampleParams::default(),
         site_by: SiteBy::Domain,
+        previous: Default::default(),
         workers,
         memory,
         scratch: std::env::temp_dir(),

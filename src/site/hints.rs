@@ -1,0 +1,240 @@
+//! What decides between equals: which origin, value, form or page stands for others that are proven to be the same. It never
+//! decides whether a rule holds.
+//!
+//! - The origins that records of the site redirect to or declare, counted over all records ([`Targets`]).
+//! - The rules of the site in an earlier result (`learn --previous`): where they moved URLs to one of several values, that
+//!   value stays, as long as it is one of them.
+
+use super::Training;
+use super::columns::{Columns, Ranks};
+use crate::model::hash64;
+use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::url::{Cells, Fixed, normalize, set_order};
+use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// The hints of one site.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hints {
+    /// Origins that records redirect to or declare.
+    pub targets: Targets,
+    /// Rules of the site in an earlier result.
+    pub previous: Option<Arc<SiteRules>>,
+}
+
+/// Records that redirect to an origin other than their own, or declare it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Votes {
+    /// Those of another scheme.
+    pub scheme: u64,
+    /// Those of another host or port.
+    pub host: u64,
+}
+
+/// Votes by origin (`https://www.example.org:8443`), of at most [`Targets::MAX`] origins of a site: those of smallest hash.
+/// The counts of these are exact, and the same for any order and any division of the records. Memory: 80 bytes and its
+/// text an origin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets(BTreeMap<(u64, Box<[u8]>), Votes>);
+
+impl Targets {
+    /// Origins of a site that are counted.
+    pub const MAX: usize = 256;
+
+    /// Adds votes for an origin.
+    pub fn add(&mut self, origin: &[u8], votes: Votes) {
+        let sum = self.0.entry((hash64(origin), origin.into())).or_default();
+        (sum.scheme, sum.host) = (sum.scheme + votes.scheme, sum.host + votes.host);
+        if self.0.len() > Targets::MAX {
+            // One that went has as many smaller ones ahead of it in the whole: it comes back to go again.
+            self.0.pop_last();
+        }
+    }
+
+    /// Counts a record with this URL, in normal form, that redirects to `target` or declares it. Nothing is counted for
+    /// its own origin, nor for what is no http or https URL.
+    pub fn count(&mut self, url: &[u8], target: &[u8], scratch: &mut Vec<u8>) {
+        let (from, to) = (origin(url), normalize(target, scratch).is_ok().then(|| origin(scratch)));
+        let Some(to) = to.filter(|to| *to != from) else { return };
+        let (scheme, host) = (scheme(from) != scheme(to), from[scheme(from).len()..] != to[scheme(to).len()..]);
+        self.add(to, Votes { scheme: scheme.into(), host: host.into() });
+    }
+
+    /// Origins and their votes, by hash.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Votes)> {
+        self.0.iter().map(|((_, origin), votes)| (&**origin, *votes))
+    }
+}
+
+/// Scheme and authority of a URL in normal form.
+pub fn origin(url: &[u8]) -> &[u8] {
+    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
+    &url[..memchr::memchr(b'/', &url[start..]).map_or(url.len(), |at| start + at)]
+}
+
+fn scheme(origin: &[u8]) -> &[u8] {
+    &origin[..memchr::memchr(b':', origin).unwrap_or(0)]
+}
+
+/// The hints in terms of the columns of a site.
+#[derive(Clone, Debug, Default)]
+pub struct Preferred {
+    /// Codes of the canonical URL of each row under the earlier rules, `[key][row]`; empty without them.
+    before: Vec<Vec<u32>>,
+    /// Schemes and hosts of the rows, by code.
+    origins: HashSet<(u32, u32), FixedState>,
+    /// Votes for hosts, in origins of the rows.
+    hosts: HashMap<u32, u64, FixedState>,
+    /// The scheme with most votes in origins of the rows, if any has one.
+    scheme: Option<u32>,
+}
+
+impl Preferred {
+    /// Those of a training set that was cut into `columns`.
+    pub fn new(training: &Training, columns: &mut Columns) -> Preferred {
+        let mut out = Preferred::default();
+        if let (Some(scheme), Some(host)) = (columns.fixed(Fixed::SCHEME), columns.fixed(Fixed::HOST)) {
+            let rows = columns.codes[scheme].iter().zip(&columns.codes[host]);
+            out.origins = rows.map(|(&scheme, &host)| (scheme, host)).collect();
+            out.votes(&training.hints.targets, columns, scheme, host);
+        }
+        if let Some(rules) = &training.hints.previous {
+            out.before = before(rules, training, columns);
+        }
+        out
+    }
+
+    fn votes(&mut self, targets: &Targets, columns: &Columns, scheme_key: usize, host_key: usize) {
+        let mut schemes: BTreeMap<u32, u64> = BTreeMap::new();
+        for (origin, votes) in targets.iter() {
+            let scheme = scheme(origin);
+            let host = &origin[(scheme.len() + 3).min(origin.len())..];
+            let codes = (columns.find(scheme_key, scheme), columns.find(host_key, host));
+            let (Some(scheme), Some(host)) = codes else { continue };
+            if self.origins.contains(&(scheme, host)) {
+                *schemes.entry(scheme).or_default() += votes.scheme;
+                *self.hosts.entry(host).or_default() += votes.host;
+            }
+        }
+        let most = schemes.into_iter().max_by_key(|&(code, votes)| (votes, columns.value(scheme_key, code).len()));
+        self.scheme = most.filter(|&(_, votes)| votes > 0).map(|(code, _)| code);
+    }
+
+    /// Keeps the given rows.
+    pub fn retain(&mut self, rows: &[u32]) {
+        for column in &mut self.before {
+            *column = rows.iter().map(|&r| column[r as usize]).collect();
+        }
+    }
+
+    /// The scheme that records redirect to or declare.
+    pub fn scheme(&self) -> Option<u32> {
+        self.scheme
+    }
+
+    /// Records that redirect to a host, or declare it, from another one.
+    pub fn host_votes(&self, host: u32) -> u64 {
+        self.hosts.get(&host).copied().unwrap_or(0)
+    }
+
+    /// True where some row has this scheme and this host.
+    pub fn is_origin(&self, scheme: u32, host: u32) -> bool {
+        self.origins.contains(&(scheme, host))
+    }
+
+    /// Of the codes that `may` names, the one that the earlier rules gave to most of those of `rows` whose value they
+    /// changed; ties by bytes. `None` where they changed none to such a code.
+    pub fn moved(
+        &self,
+        columns: &Columns,
+        key: usize,
+        rows: impl Iterator<Item = u32>,
+        may: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let before = self.before.get(key)?;
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        for row in rows {
+            let to = before[row as usize];
+            if to != columns.code(key, row) && may(to) {
+                *counts.entry(to).or_default() += 1;
+            }
+        }
+        let value = |code: u32| columns.value(key, code);
+        counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| value(b.0).cmp(value(a.0)))).map(|(code, _)| code)
+    }
+
+    /// True where the earlier rules left most of `rows` as they are in all of `keys`; `None` without earlier rules.
+    pub fn kept(&self, columns: &Columns, keys: &[usize], rows: &[u32]) -> Option<bool> {
+        if self.before.is_empty() {
+            return None;
+        }
+        let is_kept = |&&row: &&u32| keys.iter().all(|&k| self.before[k][row as usize] == columns.code(k, row));
+        Some(2 * rows.iter().filter(is_kept).count() >= rows.len())
+    }
+}
+
+/// Codes of the canonical URL of each row under `rules`; new values get codes.
+fn before(rules: &Arc<SiteRules>, training: &Training, columns: &mut Columns) -> Vec<Vec<u32>> {
+    let set = RuleSet::new(vec![SiteRules::clone(rules)]);
+    let (cut, ranks) = (columns.tokens.cut(), Ranks::new(&columns.tokens));
+    let (mut scratch, mut cells) = (Scratch::default(), Cells::default());
+    let mut out = vec![vec![0; columns.len()]; columns.keys.len()];
+    for row in 0..columns.len() {
+        let Some(url) = training.normal(columns.origin[row] as usize) else { continue };
+        let canonical = set.apply_normal(url, Some(0), &mut scratch).url;
+        let Ok(split) = normalize(canonical, &mut cells.text) else { continue };
+        cells.cut(&split, cut);
+        set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
+        for cell in &cells.list {
+            if let Some(column) = columns.column(&cells.key(cell)) {
+                out[column][row] = columns.intern(column, cells.value(cell));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_vote_for_other_origins_alone() {
+        let mut targets = Targets::default();
+        let mut scratch = Vec::new();
+        let records = [
+            ("http://a.org/x", "https://a.org/x"),
+            ("http://a.org/x", "HTTPS://www.A.org:443/y?z"),
+            ("http://a.org/x", "http://a.org:80/y"),
+            ("http://a.org/x", "/y"),
+            ("http://a.org/x", "mailto:b@a.org"),
+            ("https://a.org:8443/x", "https://www.a.org"),
+        ];
+        records.iter().for_each(|(url, to)| targets.count(url.as_bytes(), to.as_bytes(), &mut scratch));
+        let mut found: Vec<(String, Votes)> =
+            targets.iter().map(|(origin, votes)| (String::from_utf8_lossy(origin).into_owned(), votes)).collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let votes = |scheme, host| Votes { scheme, host };
+        assert_eq!(found, [("https://a.org".to_owned(), votes(1, 0)), ("https://www.a.org".to_owned(), votes(1, 2))]);
+    }
+
+    #[test]
+    fn the_counts_do_not_depend_on_order_or_division() {
+        let all: Vec<String> = (0..3 * Targets::MAX).map(|n| format!("https://h{}.org", n % 700)).collect();
+        let sum = |origins: &mut dyn Iterator<Item = &String>| {
+            let mut targets = Targets::default();
+            origins.for_each(|origin| targets.add(origin.as_bytes(), Votes { scheme: 1, host: 2 }));
+            targets
+        };
+        let whole = sum(&mut all.iter());
+        assert_eq!(whole.iter().count(), Targets::MAX);
+        assert_eq!(sum(&mut all.iter().rev()), whole);
+        let mut merged = sum(&mut all[..100].iter());
+        for part in [&all[100..500], &all[500..]] {
+            sum(&mut part.iter()).iter().for_each(|(origin, votes)| merged.add(origin, votes));
+        }
+        assert_eq!(merged, whole);
+    }
+}

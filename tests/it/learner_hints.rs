@@ -1,0 +1,93 @@
+//! What decides between equals: declared origins, and an earlier result. Neither decides whether a rule holds.
+
+use super::learner_site::{Row, training};
+use std::sync::Arc;
+use undust::rules::{RuleSet, SiteRules};
+use undust::site::hints::Votes;
+use undust::site::{Params, learn};
+
+/// Rows of pages, each at these places (`{}` is the number of the page) on the first so many pages.
+fn rows(places: &[(&str, u32)]) -> Vec<Row> {
+    let row = |place: &str, i: u32| Row {
+        url: place.replace("{}", &i.to_string()),
+        cluster: Some(format!("p{i}")),
+        elsewhere: false,
+    };
+    places.iter().flat_map(|&(place, pages)| (0..pages).map(move |i| row(place, i))).collect()
+}
+
+fn with(rows: &[Row], votes: &[(&str, u64, u64)], previous: Option<&SiteRules>) -> SiteRules {
+    let mut training = training("e.com", rows);
+    for &(origin, scheme, host) in votes {
+        training.hints.targets.add(origin.as_bytes(), Votes { scheme, host });
+    }
+    training.hints.previous = previous.map(|rules| Arc::new(rules.clone()));
+    learn(training, &Params::default()).rules
+}
+
+fn canonical(rules: &SiteRules, url: &str) -> String {
+    RuleSet::new(vec![rules.clone()]).canonicalize(url).url.into_owned()
+}
+
+#[test]
+fn the_origin_is_the_one_that_records_lead_to() {
+    let rows = rows(&[
+        ("http://e.com/a/{}", 60),
+        ("https://e.com/a/{}", 60),
+        ("http://www.e.com/a/{}", 40),
+        ("https://www.e.com/a/{}", 40),
+    ]);
+    let origin = |votes| canonical(&with(&rows, votes, None), "http://www.e.com/a/777");
+    assert_eq!(origin(&[]), "https://e.com/a/777");
+    assert_eq!(origin(&[("https://www.e.com", 0, 3), ("https://e.com", 0, 2)]), "https://www.e.com/a/777");
+    assert_eq!(origin(&[("http://e.com", 5, 0)]), "http://e.com/a/777");
+    // One that crosses schemes says nothing of hosts; one that no record is on, nothing at all.
+    assert_eq!(origin(&[("https://www.e.com", 9, 0)]), "https://e.com/a/777");
+    assert_eq!(origin(&[("https://m.e.com", 0, 9), ("http://e.com:8080", 9, 9)]), "https://e.com/a/777");
+}
+
+#[test]
+fn scheme_and_host_make_an_origin_that_was_met() {
+    // The host that is shorter and more frequent has no https.
+    let rows = rows(&[("http://e.com/a/{}", 60), ("http://www.e.com/a/{}", 50), ("https://www.e.com/a/{}", 40)]);
+    let rules = with(&rows, &[], None);
+    for url in ["http://e.com/a/777", "http://www.e.com/a/777", "https://www.e.com/a/777"] {
+        assert_eq!(canonical(&rules, url), "https://www.e.com/a/777");
+    }
+}
+
+#[test]
+fn an_earlier_result_decides_between_equals() {
+    let site = |python, stable, plain, sessions| {
+        rows(&[
+            ("http://e.com/python/{}/x", python),
+            ("http://e.com/python-stable/{}/x", stable),
+            ("http://e.com/show?id={}", plain),
+            ("http://e.com/article/{}", 30),
+            ("http://e.com/list/{}?sort=a", sessions),
+            ("http://e.com/list/{}?sort=b", 40),
+        ])
+    };
+    let (first, second) = (site(20, 60, 90, 25), site(60, 20, 30, 40));
+    let urls = ["http://e.com/python/777/x", "http://e.com/show?id=777", "http://e.com/list/777?sort=a"];
+    let of = |rules: &SiteRules| urls.map(|url| canonical(rules, url));
+    let old = with(&first, &[], None);
+    let new = with(&second, &[], None);
+    let kept = with(&second, &[], Some(&old));
+    assert_ne!(of(&old), of(&new), "the data alone say otherwise");
+    assert_eq!(of(&old), of(&kept));
+    assert_eq!(with(&second, &[], Some(&kept)), kept, "what is kept stays");
+    assert_eq!(with(&second, &[], Some(&new)), new, "and what is chosen anyway");
+}
+
+#[test]
+fn an_earlier_result_makes_no_rule_hold() {
+    let old = with(&rows(&[("http://e.com/a/{}", 60), ("http://e.com/a/{}?v=1", 60)]), &[], None);
+    assert_eq!(canonical(&old, "http://e.com/a/777?v=1"), "http://e.com/a/777");
+    let mut other = rows(&[("http://e.com/a/{}", 60), ("http://e.com/a/{}?v=1", 60)]);
+    for (i, row) in other.iter_mut().enumerate() {
+        row.cluster = Some(format!("c{i}"));
+    }
+    let new = with(&other, &[], Some(&old));
+    assert_eq!(canonical(&new, "http://e.com/a/777?v=1"), "http://e.com/a/777?v=1");
+}
