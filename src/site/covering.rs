@@ -22,6 +22,7 @@ use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
 use super::{Stage, Without};
+use crate::rules::Function;
 use crate::url::Fixed;
 
 /// What bad rows cost when candidates are ranked.
@@ -247,7 +248,9 @@ impl Covering {
         for family in FAMILIES.into_iter().filter(|_| !self.without.has(Stage::Functions)) {
             let keys: Vec<usize> =
                 (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
-            if !keys.is_empty() {
+            let is_wanted =
+                || family.function != Function::DropWww || operations::may_drop_www(&self.columns, &self.alive);
+            if !keys.is_empty() && is_wanted() {
                 out.push((Action::Function(family), keys, family.prior()));
             }
         }

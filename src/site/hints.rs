@@ -144,6 +144,11 @@ impl Preferred {
         self.origins.contains(&(scheme, host))
     }
 
+    /// Code of the canonical URL of a row under the earlier rules; `None` without them.
+    pub fn before(&self, key: usize, row: u32) -> Option<u32> {
+        Some(self.before.get(key)?[row as usize])
+    }
+
     /// Of the codes that `may` names, the one that the earlier rules gave to most of those of `rows` whose value they
     /// changed; ties by bytes. `None` where they changed none to such a code.
     pub fn moved(

@@ -7,6 +7,8 @@ use super::columns::Columns;
 use super::evidence::Groups;
 use crate::rules::{Function, Representative};
 use crate::url::{Fixed, Key, Part};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
 
 /// Observations that catalogue operations and well-known tracking names start with.
 pub const PRIOR: u64 = 8;
@@ -120,6 +122,30 @@ pub fn representative(
     };
     let near = codes.filter(|&code| counts[code as usize] > 0 && counts[code as usize] * NEAR >= most);
     near.min_by(|&a, &b| rank(a).cmp(&rank(b))).unwrap_or(0)
+}
+
+/// False where hosts with `www.` are preferred to those without: only they make origins that were met, or records lead to
+/// them, or an earlier result moved URLs there.
+pub fn may_drop_www(columns: &Columns, rows: &[u32]) -> bool {
+    let Some(key) = columns.fixed(Fixed::HOST) else { return true };
+    let bare = |code: u32| columns.value(key, code).strip_prefix(b"www.").and_then(|host| columns.find(key, host));
+    let preferred = &columns.preferred;
+    let codes = (1..columns.codes_len(key) as u32).filter_map(|code| Some((code, bare(code)?)));
+    let mut pairs: HashMap<u32, u32, FixedState> = HashMap::default();
+    for (www, bare) in codes {
+        if preferred.host_votes(www) > preferred.host_votes(bare) || of_origins(columns, key, vec![www, bare]) == [www]
+        {
+            return false;
+        }
+        pairs.extend([(www, bare), (bare, www)]);
+    }
+    let moved =
+        |row: &u32| preferred.before(key, *row).is_some_and(|to| pairs.get(&columns.code(key, *row)) == Some(&to));
+    let (mut to_www, mut to_bare) = (0u32, 0u32);
+    for row in rows.iter().filter(|row| moved(row)) {
+        *(if bare(columns.code(key, *row)).is_some() { &mut to_bare } else { &mut to_www }) += 1;
+    }
+    to_www <= to_bare
 }
 
 /// How often each code of a key comes in `rows` that can be fetched; `counts`, those of all rows, where none can. What

@@ -46,6 +46,19 @@ fn the_origin_is_the_one_that_records_lead_to() {
     assert_eq!(origin(&[("https://m.e.com", 0, 9), ("http://e.com:8080", 9, 9)]), "https://e.com/a/777");
 }
 
+/// A third host shows other pages at the same paths, so that no rule ignores the host.
+#[test]
+fn www_is_not_dropped_where_records_lead_to_it() {
+    let mut rows = rows(&[("https://e.com/a/{}", 60), ("https://www.e.com/a/{}", 60)]);
+    let row = |i| Row { url: format!("https://m.e.com/a/{i}"), cluster: Some(format!("m{i}")), elsewhere: false };
+    rows.extend((0..60).map(row));
+    let host = |votes, previous| canonical(&with(&rows, votes, previous), "https://e.com/a/777");
+    assert_eq!(host(&[], None), "https://e.com/a/777");
+    let votes: &[_] = &[("https://www.e.com", 0, 1)];
+    assert_eq!(host(votes, None), "https://www.e.com/a/777");
+    assert_eq!(host(&[], Some(&with(&rows, votes, None))), "https://www.e.com/a/777");
+}
+
 #[test]
 fn scheme_and_host_make_an_origin_that_was_met() {
     // The host that is shorter and more frequent has no https.

@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::LazyLock;
 use undust::model::{RecordBatch, hash64};
-use undust::rules::{RuleSet, Scratch};
+use undust::rules::explain::Step;
+use undust::rules::interpreter::Interpreter;
+use undust::rules::{Operation, Representative, Rule, RuleSet, Scratch};
 use undust::site::{Outcome, Params, Training, learn};
 use undust::synth::{Options, parts::Parts};
-use undust::url::normalize;
+use undust::url::{NormalUrl, normalize};
 
 /// Sites with different page types and decorations; the last with 5 % fused and 5 % split clusters.
 fn synthetic() -> Vec<(String, Vec<Row>)> {
@@ -271,6 +273,48 @@ fn canonical_urls_do_not_redirect() {
         }
     }
     assert!(tested > 1_000, "{tested} rewritten URLs");
+}
+
+/// A parameter that a rule leaves out of every URL is in no canonical URL, but for pages that are exceptions: neither of
+/// URLs that were learned from nor of these with each such parameter, and whatever form or look-up makes the URL. A few
+/// stay as they are: their parameters are in an unusual order until some are left out, so that a rule between forms would
+/// act only the second time, and canonicalizing twice would not be canonicalizing once.
+#[test]
+fn what_rules_leave_out_is_in_no_canonical_url() {
+    let (mut tested, mut refused) = (0, 0);
+    for site in SITES.iter() {
+        let is_everywhere = |rule: &&Rule| rule.scope.is_empty() && !rule.closed;
+        let operations = site.outcome.rules.rules.iter().filter(is_everywhere).flat_map(|rule| &rule.operations);
+        let left_out = operations.filter(|(_, does)| *does == Operation::Ignore(Representative::LeftOut));
+        let names: Vec<&str> = left_out.filter_map(|(key, _)| key.strip_prefix("query ")?.strip_suffix('=')).collect();
+        let keeps = |url: &str| {
+            let query = url.split('#').next().and_then(|url| url.split_once('?')).map_or("", |url| url.1);
+            query.split('&').any(|pair| pair.split_once('=').is_some_and(|(name, _)| names.contains(&name)))
+        };
+        let interpreter = Interpreter::new(&site.outcome.rules);
+        let steps = |url: &str| {
+            let normal = NormalUrl::new(url.as_bytes()).expect("a URL");
+            interpreter.canonicalize(&normal, |_| true).steps
+        };
+        let is_exception = |url: &str| steps(url).iter().any(|step| matches!(step, Step::Exception { .. }));
+        let is_refused = |url: &str| matches!(steps(url).last(), Some(Step::Refused { .. }));
+        for (i, row) in site.rows.iter().enumerate() {
+            let url = row.url.split('#').next().expect("a URL");
+            let name = names.get(i % names.len().max(1));
+            let with = name.map(|name| format!("{url}{}{name}=z{i}", if url.contains('?') { '&' } else { '?' }));
+            for url in [Some(row.url.clone()), with].into_iter().flatten() {
+                let canonical = site.set.canonicalize(&url).url;
+                tested += usize::from(keeps(&url) && !keeps(&canonical));
+                if !keeps(&canonical) || is_exception(&url) {
+                    continue;
+                }
+                assert!(is_refused(&url), "{}: {url} becomes {canonical}: {:?}", site.name, steps(&url));
+                refused += 1;
+            }
+        }
+    }
+    assert!(tested > 10_000, "{tested} URLs had such a parameter");
+    assert!(50 * refused <= tested, "{refused} of {tested} are not rewritten at all");
 }
 
 /// Adds the rows of a page: number, URL without scheme, label.

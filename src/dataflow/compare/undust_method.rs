@@ -1,4 +1,5 @@
-//! The method `undust` of a comparison: [`alone`], which is `undust learn` on one site, byte for byte.
+//! The method `undust` of a comparison: [`alone`], which is `undust learn` on one site, byte for byte, where no record
+//! redirects to another origin or declares it.
 //!
 //! - `undust` learns and proves on the training records alone, as `undust learn TRAINING` does: the labels of the test
 //!   stay unseen, as for every other method.
