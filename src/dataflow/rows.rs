@@ -12,6 +12,9 @@ pub const UNLABELLED: u64 = u64::MAX;
 /// Length of an absent label.
 const ABSENT: u32 = u32::MAX;
 
+/// Origins with their votes.
+pub type Origins = Vec<(Vec<u8>, Votes)>;
+
 /// Candidates for training. Each row names its site by its place in the batch's own list of names.
 ///
 /// A batch holds less than 4 GiB of strings.
@@ -32,7 +35,7 @@ pub struct Rows {
     name_end: Vec<u32>,
     name_bytes: Vec<u8>,
     /// Place of a site in the list of names, and the origins that records of it lead to.
-    pub targets: Vec<(u32, Vec<(Vec<u8>, Votes)>)>,
+    pub targets: Vec<(u32, Origins)>,
 }
 
 /// Bytes of a row's fixed columns.

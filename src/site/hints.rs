@@ -186,8 +186,8 @@ fn before(rules: &Arc<SiteRules>, training: &Training, columns: &mut Columns) ->
     let (cut, ranks) = (columns.tokens.cut(), Ranks::new(&columns.tokens));
     let (mut scratch, mut cells) = (Scratch::default(), Cells::default());
     let mut out = vec![vec![0; columns.len()]; columns.keys.len()];
-    for row in 0..columns.len() {
-        let Some(url) = training.normal(columns.origin[row] as usize) else { continue };
+    for (row, origin) in columns.origin.clone().into_iter().enumerate() {
+        let Some(url) = training.normal(origin as usize) else { continue };
         let canonical = set.apply_normal(url, Some(0), &mut scratch).url;
         let Ok(split) = normalize(canonical, &mut cells.text) else { continue };
         cells.cut(&split, cut);
