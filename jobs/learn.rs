@@ -71,9 +71,10 @@ pub struct LearnArgs {
     /// Day of the data, or the first and the last as FROM..TO (2024-05-31): written into the rule file, for --max-age.
     #[arg(long, value_name = "DATE", value_parser = data_date)]
     data_date: Option<DataDate>,
-    /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides which of several
-    /// origins, values, forms or pages that are proven equal stands for the others, never whether a rule holds. Redirects
-    /// and declared canonical URLs decide before it. Held in memory; with it, too, the same input gives the same bytes.
+    /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides
+    /// which of several origins, values, forms or pages that are proven equal stands for the others, never
+    /// whether a rule holds. Redirects and declared canonical URLs decide before it. Held in memory; with
+    /// it, too, the same input gives the same bytes.
     #[arg(long, value_name = "DIR")]
     previous: Option<PathBuf>,
     /// Rules that stay disabled: copied into the folder as overrides.jsonl. Without it, an overrides file that the folder

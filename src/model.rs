@@ -95,8 +95,8 @@ impl RecordBatch {
         }
     }
 
-    /// Notes that the record added last redirects to, or declares as canonical, this URL. Only its scheme, host and port
-    /// are kept, where they differ by their bytes from those of the record.
+    /// Notes that the record added last redirects to, or declares as canonical, this URL. Only its scheme,
+    /// host and port are kept, where they differ by their bytes from those of the record.
     ///
     /// # Panics
     /// When the batch is empty.
@@ -110,8 +110,8 @@ impl RecordBatch {
         }
     }
 
-    /// Rows of records that redirect to another origin, or declare it, by rising row, each with that origin as the source
-    /// writes it (`https://www.example.org`).
+    /// Rows of records that redirect to another origin, or declare it, by rising row, each with that origin
+    /// as the source writes it (`https://www.example.org`).
     pub fn targets(&self) -> impl Iterator<Item = (usize, &[u8])> {
         self.targets.iter().map(|&(row, start, end)| (row as usize, &self.target_bytes[start as usize..end as usize]))
     }

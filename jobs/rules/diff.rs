@@ -13,13 +13,16 @@ use undust::rules::{Rule, RuleSet, Scratch};
 use crate::failure::Failure;
 use crate::messages::json_lines;
 
-/// What changes for URLs from OLD to NEW: with --urls the canonical URLs of a list, then the rules gained, lost and changed.
+/// What changes for URLs from OLD to NEW: with --urls the canonical URLs of a list, then the rules
+/// gained, lost and changed.
 ///
-/// Churn is the share of URLs with another canonical URL among those whose group of duplicates (URLs of the list with one
-/// canonical URL) is the same set under both; URLs whose group changed are counted apart.
+/// Churn is the share of URLs with another canonical URL among those whose group of duplicates (URLs of
+/// the list with one canonical URL) is the same set under both; URLs whose group changed are counted
+/// apart.
 ///
-/// A rule is known by its id. Two rules of one scope that do something else to the same keys are one that changed. Rules of
-/// which only the counts changed are not shown without --all. What is disabled beside OLD or NEW counts as not there.
+/// A rule is known by its id. Two rules of one scope that do something else to the same keys are one
+/// that changed. Rules of which only the counts changed are not shown without --all. What is disabled
+/// beside OLD or NEW counts as not there.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
     /// Folder or rule file.

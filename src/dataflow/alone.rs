@@ -1,6 +1,7 @@
-//! One site through the whole of `undust learn` in plain code: the oracle of both dataflows, and what stands behind the
-//! rows of undust in a comparison. Records come without the origins they lead to, so these decide nothing here. No worker,
-//! no scratch: all rows of the site are held, 40 bytes a record beside what learning takes.
+//! One site through the whole of `undust learn` in plain code: the oracle of both dataflows, and what
+//! stands behind the rows of undust in a comparison. Records come without the origins they lead to, so
+//! these decide nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record
+//! beside what learning takes.
 
 use super::locate::Locator;
 use super::pages::{Canonicalizer, Firing, Page, Pages};

@@ -1,12 +1,15 @@
-//! Group by site, at the owner of the site: in memory up to a budget, then sorted runs, merged site by site.
+//! Group by site, at the owner of the site: in memory up to a budget, then sorted runs, merged site by
+//! site.
 //!
-//! Memory: the shipped batches are kept as they came until they exceed the budget; then their rows are ordered by site
-//! (counting sort over dense ids) and written as one run. When all input is there and something was spilled, the rest
-//! is spilled too and the runs are merged: one block a run, and at most twice `--train-max` rows of the site in hand
-//! (plus a block), since the sample is cut again as it grows. Names of sites stay in memory, and so do the origins that
-//! records lead to: at most 256 of a site.
+//! Memory: the shipped batches are kept as they came until they exceed the budget; then their rows are
+//! ordered by site (counting sort over dense ids) and written as one run. When all input is there and
+//! something was spilled, the rest is spilled too and the runs are merged: one block a run, and at most
+//! twice `--train-max` rows of the site in hand (plus a block), since the sample is cut again as it
+//! grows. Names of sites stay in memory, and so do the origins that records lead to: at most 256 of a
+//! site.
 //!
-//! What comes out is the same with and without spilling: a site's rows are put in order by [`Training::new`].
+//! What comes out is the same with and without spilling: a site's rows are put in order by
+//! [`Training::new`].
 
 use super::rows::{Names, Place, Rows};
 use super::sample::{Cut, Key, SampleParams, select};

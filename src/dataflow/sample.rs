@@ -2,25 +2,29 @@
 //!
 //! Two steps, both by hashes of cluster label and (stage-1 normal) URL:
 //!
-//! 1. **Share.** A record is a candidate when `hash(label) < share * w` (its cluster trains as a whole: evidence for
-//!    rules) or when `hash(url) < (share - share * w) / (1 - share * w)` (it trains as a single URL: counter-evidence);
-//!    hashes are read as fractions of 2^64 and w is [`SampleParams::whole_weight`]. The two are independent, so the
-//!    chance of a record is `1 - (1 - share w) (1 - share') = share`. A record without a label is a candidate when
-//!    `hash(url) < share`.
-//! 2. **Budget.** Of the candidates of a site, a cluster keeps, by hash of the URL, the 32 smallest of each of 16 groups
-//!    of forms ([`form`](super::form)) and of the others the 1,000 smallest: of a login page behind ten thousand URLs of
-//!    one form and forty of another the second would leave hardly a trace. Of those, half of the budget goes to whole clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by
-//!    hash of the URL among what is left: [`select`].
+//! 1. **Share.** A record is a candidate when `hash(label) < share * w` (its cluster trains as a whole:
+//!    evidence for rules) or when `hash(url) < (share - share * w) / (1 - share * w)` (it trains as a
+//!    single URL: counter-evidence); hashes are read as fractions of 2^64 and w is
+//!    [`SampleParams::whole_weight`]. The two are independent, so the chance of a record is `1 - (1 -
+//!    share w) (1 - share') = share`. A record without a label is a candidate when `hash(url) < share`.
+//! 2. **Budget.** Of the candidates of a site, a cluster keeps, by hash of the URL, the 32 smallest of
+//!    each of 16 groups of forms ([`form`](super::form)) and of the others the 1,000 smallest: of a
+//!    login page behind ten thousand URLs of one form and forty of another the second would leave
+//!    hardly a trace. Of those, half of the budget goes to whole clusters (smallest by hash of the
+//!    cluster, then of the URL), the rest to the smallest by hash of the URL among what is left:
+//!    [`select`].
 //!
-//! **Law**: `select` over a union of selections of parts is `select` over the union of the parts, however the records
-//! are dealt. (The first half and the cap are prefixes of a fixed order. A record that is left out of its part's second
-//! half has as many smaller ones ahead of it in the whole, since up to any URL a part never keeps more of a cluster, nor
-//! holds more of the first half, than the whole does. For that the groups of forms come first: were they taken beside the
-//! 1,000 smallest of all, one record more could put out two.) So each worker selects before it ships, ships at most the budget of a site
-//! a flush, and the owner of the site selects again.
+//! **Law**: `select` over a union of selections of parts is `select` over the union of the parts,
+//! however the records are dealt. (The first half and the cap are prefixes of a fixed order. A record
+//! that is left out of its part's second half has as many smaller ones ahead of it in the whole, since
+//! up to any URL a part never keeps more of a cluster, nor holds more of the first half, than the whole
+//! does. For that the groups of forms come first: were they taken beside the 1,000 smallest of all, one
+//! record more could put out two.) So each worker selects before it ships, ships at most the budget of
+//! a site a flush, and the owner of the site selects again.
 //!
-//! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that differ only in
-//! [`elsewhere`](crate::model::Record::elsewhere) are two until [`Training`](crate::site::Training) makes them one.
+//! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that
+//! differ only in [`elsewhere`](crate::model::Record::elsewhere) are two until
+//! [`Training`](crate::site::Training) makes them one.
 //!
 //! Besides, each origin (scheme, host and port) of a labelled record is shipped, whether the record trains or not: rules act
 //! on the origins that were read. It travels as a record that is the origin, without a path, and takes no part in share and
@@ -308,8 +312,8 @@ impl Sampler {
         id
     }
 
-    /// Takes a record that redirects to the origin `target`, or declares it, besides [`offer`](Self::offer): all of them
-    /// count, whether they train or not.
+    /// Takes a record that redirects to the origin `target`, or declares it, besides
+    /// [`offer`](Self::offer): all of them count, whether they train or not.
     pub fn count_target(&mut self, site: &[u8], url: &[u8], target: &[u8]) {
         let id = self.id(site);
         self.targets.entry(id).or_default().count(url, target, &mut self.target);

@@ -124,7 +124,8 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
     counts.into_iter().filter(|(_, counts)| *counts != [0, 0]).collect()
 }
 
-/// What two rule sets make of a list of URLs: filled by [`add`](Self::add), counted by [`count`](Self::count).
+/// What two rule sets make of a list of URLs: filled by [`add`](Self::add), counted by
+/// [`count`](Self::count).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UrlChanges {
     /// URLs asked.
@@ -173,8 +174,8 @@ impl UrlChanges {
         }
     }
 
-    /// Counts groups over all URLs added so far: a group is the same where as many URLs have both canonical URLs as have
-    /// either. O(URLs x log URLs).
+    /// Counts groups over all URLs added so far: a group is the same where as many URLs have both canonical
+    /// URLs as have either. O(URLs x log URLs).
     pub fn count(&mut self) {
         let size = |side: fn(&(u64, u64)) -> u64| {
             let mut all: Vec<u64> = self.pairs.iter().map(side).collect();

@@ -84,8 +84,8 @@ fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
     top
 }
 
-/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs first. `top` are
-/// the values as [`frequent`] gives them, `counts` says how often each code comes.
+/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs
+/// first. `top` are the values as [`frequent`] gives them, `counts` says how often each code comes.
 fn find(
     columns: &Columns,
     (top, counts): (&[u32], &[u32]),

@@ -1,9 +1,10 @@
-//! What decides between equals: which origin, value, form or page stands for others that are proven to be the same. It never
-//! decides whether a rule holds.
+//! What decides between equals: which origin, value, form or page stands for others that are proven to
+//! be the same. It never decides whether a rule holds.
 //!
-//! - The origins that records of the site redirect to or declare, counted over all records ([`Targets`]).
-//! - The rules of the site in an earlier result (`learn --previous`): where they moved URLs to one of several values, that
-//!   value stays, as long as it is one of them.
+//! - The origins that records of the site redirect to or declare, counted over all records
+//!   ([`Targets`]).
+//! - The rules of the site in an earlier result (`learn --previous`): where they moved URLs to one of
+//!   several values, that value stays, as long as it is one of them.
 
 use super::Training;
 use super::columns::{Columns, Ranks};
@@ -33,9 +34,9 @@ pub struct Votes {
     pub host: u64,
 }
 
-/// Votes by origin (`https://www.example.org:8443`), of at most [`Targets::MAX`] origins of a site: those of smallest hash.
-/// The counts of these are exact, and the same for any order and any division of the records. Memory: 80 bytes and its
-/// text an origin.
+/// Votes by origin (`https://www.example.org:8443`), of at most [`Targets::MAX`] origins of a site:
+/// those of smallest hash. The counts of these are exact, and the same for any order and any division
+/// of the records. Memory: 80 bytes and its text an origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets(BTreeMap<(u64, Box<[u8]>), Votes>);
 
@@ -53,8 +54,8 @@ impl Targets {
         }
     }
 
-    /// Counts a record with this URL, in normal form, that redirects to `target` or declares it. Nothing is counted for
-    /// its own origin, nor for what is no http or https URL.
+    /// Counts a record with this URL, in normal form, that redirects to `target` or declares it. Nothing is
+    /// counted for its own origin, nor for what is no http or https URL.
     pub fn count(&mut self, url: &[u8], target: &[u8], scratch: &mut Vec<u8>) {
         let (from, to) = (origin(url), normalize(target, scratch).is_ok().then(|| origin(scratch)));
         let Some(to) = to.filter(|to| *to != from) else { return };
@@ -149,8 +150,8 @@ impl Preferred {
         Some(self.before.get(key)?[row as usize])
     }
 
-    /// Of the codes that `may` names, the one that the earlier rules gave to most of those of `rows` whose value they
-    /// changed; ties by bytes. `None` where they changed none to such a code.
+    /// Of the codes that `may` names, the one that the earlier rules gave to most of those of `rows` whose
+    /// value they changed; ties by bytes. `None` where they changed none to such a code.
     pub fn moved(
         &self,
         columns: &Columns,
@@ -170,7 +171,8 @@ impl Preferred {
         counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| value(b.0).cmp(value(a.0)))).map(|(code, _)| code)
     }
 
-    /// True where the earlier rules left most of `rows` as they are in all of `keys`; `None` without earlier rules.
+    /// True where the earlier rules left most of `rows` as they are in all of `keys`; `None` without
+    /// earlier rules.
     pub fn kept(&self, columns: &Columns, keys: &[usize], rows: &[u32]) -> Option<bool> {
         if self.before.is_empty() {
             return None;

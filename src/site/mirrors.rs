@@ -37,8 +37,9 @@ struct Pair {
     examples: Vec<[String; 2]>,
 }
 
-/// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise of the site in
-/// thousandths. A pair of directories that the `previous` rules know moves as it did, others to the one with more URLs.
+/// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise
+/// of the site in thousandths. A pair of directories that the `previous` rules know moves as it did,
+/// others to the one with more URLs.
 pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>) -> Vec<Rule> {
     reduced.sort_unstable();
     let pairs: Vec<Pair> = votes(&reduced).into_iter().filter_map(|(a, b)| test(&reduced, &a, &b, noise)).collect();

@@ -65,15 +65,17 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
     counts
 }
 
-/// How many times less often than the most frequent value of a host, or of a part of the path that is ignored, another may
-/// come and still stand for all. Which of two comes more often is another matter in each sample, and so would be all
-/// canonical URLs (crawl-forum: 100 % of them by the host alone, 58 % with it). Of other values the most frequent one moves
-/// the fewest URLs where one sample proves a rule that another does not.
+/// How many times less often than the most frequent value of a host, or of a part of the path that is
+/// ignored, another may come and still stand for all. Which of two comes more often is another matter
+/// in each sample, and so would be all canonical URLs (crawl-forum: 100 % of them by the host alone, 58
+/// % with it). Of other values the most frequent one moves the fewest URLs where one sample proves a
+/// rule that another does not.
 const NEAR: u32 = 2;
 
-/// Which value stands for those with the given codes, of which each is proven to mean the same, in `rows`: of hosts one that
-/// comes with the site's scheme, where there is one, and of these the one that records redirect to or declare; else the one
-/// that an earlier result moved most URLs to. `None` where nothing says so.
+/// Which value stands for those with the given codes, of which each is proven to mean the same, in
+/// `rows`: of hosts one that comes with the site's scheme, where there is one, and of these the one
+/// that records redirect to or declare; else the one that an earlier result moved most URLs to. `None`
+/// where nothing says so.
 pub fn chosen(
     columns: &Columns,
     key: usize,
@@ -93,8 +95,9 @@ pub fn chosen(
     declared.or_else(|| preferred.moved(columns, key, rows, |code| codes.clone().any(|of| of == code)))
 }
 
-/// Those of `codes` that make an origin that was met, where the key is the host and there are some: with the scheme that
-/// records redirect to or declare, else `https`, that all URLs get which are the same under both schemes.
+/// Those of `codes` that make an origin that was met, where the key is the host and there are some:
+/// with the scheme that records redirect to or declare, else `https`, that all URLs get which are the
+/// same under both schemes.
 pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
     let Some(scheme_key) = columns.fixed(Fixed::SCHEME).filter(|_| columns.keys[key].is(Fixed::HOST)) else {
         return codes;
@@ -104,10 +107,10 @@ pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
     if met.is_empty() { codes } else { met }
 }
 
-/// The value that stands for those with the given codes where nothing else decides ([`chosen`]): of the ones that come as
-/// often as the most frequent by `counts`, or nearly so ([`NEAR`]), the shortest, ties by bytes. Of parts of the path it is
-/// the one of these that comes most often in `whole`, the counts of the whole site, where these are given. 0 without a code
-/// that comes at all.
+/// The value that stands for those with the given codes where nothing else decides ([`chosen`]): of the
+/// ones that come as often as the most frequent by `counts`, or nearly so ([`NEAR`]), the shortest,
+/// ties by bytes. Of parts of the path it is the one of these that comes most often in `whole`, the
+/// counts of the whole site, where these are given. 0 without a code that comes at all.
 pub fn representative(
     columns: &Columns,
     key: usize,
@@ -126,8 +129,8 @@ pub fn representative(
     near.min_by(|&a, &b| rank(a).cmp(&rank(b))).unwrap_or(0)
 }
 
-/// False where hosts with `www.` are preferred to those without: only they make origins that were met, or records lead to
-/// them, or an earlier result moved URLs there.
+/// False where hosts with `www.` are preferred to those without: only they make origins that were met,
+/// or records lead to them, or an earlier result moved URLs there.
 pub fn may_drop_www(columns: &Columns, rows: &[u32]) -> bool {
     let Some(key) = columns.fixed(Fixed::HOST) else { return true };
     let bare = |code: u32| columns.value(key, code).strip_prefix(b"www.").and_then(|host| columns.find(key, host));
@@ -169,9 +172,10 @@ const OFTEN: u32 = 2;
 /// How many times more often than all other extensions one must come to stand for files without one.
 const RARE: u32 = 10;
 
-/// "Ignore this key" as it is seen in `rows`, with these frequencies, and those of all rows: every value becomes the
-/// [`representative`]. A key seen absent in a URL that can be fetched is left out, else it gets the representative of the
-/// values among them; a part of the path stays where it is present. What an earlier result chose stays where it can.
+/// "Ignore this key" as it is seen in `rows`, with these frequencies, and those of all rows: every
+/// value becomes the [`representative`]. A key seen absent in a URL that can be fetched is left out,
+/// else it gets the representative of the values among them; a part of the path stays where it is
+/// present. What an earlier result chose stays where it can.
 pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole: &[u32]) -> Map {
     let name = &columns.keys[key];
     let somewhere_absent = counts[0] > 0;
@@ -224,13 +228,14 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
     Map::To { code: 0, everywhere: true }
 }
 
-/// How many times more pages there may be than those that show the representative of a part of the path, and than those
-/// that show two of its values.
+/// How many times more pages there may be than those that show the representative of a part of the
+/// path, and than those that show two of its values.
 const NAMED: usize = 20;
 
-/// True where a part of the path names the page: nearly every page shows one value of it, and hardly any the
-/// representative. With that of another page in its place nearly all URLs would be ones that nobody has met (crawl-forum:
-/// `/topic/on-invite-692/`, of 531 titles 517 are written in one way). `groups` are what the maps join of `rows`.
+/// True where a part of the path names the page: nearly every page shows one value of it, and hardly
+/// any the representative. With that of another page in its place nearly all URLs would be ones that
+/// nobody has met (crawl-forum: `/topic/on-invite-692/`, of 531 titles 517 are written in one way).
+/// `groups` are what the maps join of `rows`.
 ///
 /// O(rows + members of groups).
 pub fn names_pages(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> bool {

@@ -1,12 +1,13 @@
 //! Deployable rules from candidates between forms (WWW10 5.3; design, section 4.1, stage 7).
 //!
-//! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the forms. Of two forms
-//! that may move to each other and of which one comes nearly as often as the other, the one whose keys and values are more
-//! usual on the site is the destination: which of the two comes more often is another matter in each sample. Towards a
-//! destination the best candidate of each source is followed backwards, breadth first; chains are concatenated into one
-//! direct rule a source (Figure 8 d, e), and each composed rule is proven again on the rows of all forms that already
-//! move to the destination. A form that is a destination or has moved takes no further part, so the three conflicts of
-//! Figure 7 cannot arise: one rule a source, no ancestors among forms, no circle.
+//! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the
+//! forms. Of two forms that may move to each other and of which one comes nearly as often as the other,
+//! the one whose keys and values are more usual on the site is the destination: which of the two comes
+//! more often is another matter in each sample. Towards a destination the best candidate of each source
+//! is followed backwards, breadth first; chains are concatenated into one direct rule a source (Figure
+//! 8 d, e), and each composed rule is proven again on the rows of all forms that already move to the
+//! destination. A form that is a destination or has moved takes no further part, so the three conflicts
+//! of Figure 7 cannot arise: one rule a source, no ancestors among forms, no circle.
 
 use super::Training;
 use super::columns::Columns;
@@ -126,7 +127,8 @@ fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
     kept(a) == Some(true) && kept(b) == Some(false)
 }
 
-/// How many times less often than the form of most energy another may come and still be the destination.
+/// How many times less often than the form of most energy another may come and still be the
+/// destination.
 const NEAR: u64 = 2;
 
 /// How usual the keys and values of forms are on the site.
@@ -163,10 +165,11 @@ impl Usual {
     }
 }
 
-/// How many times rarer than the URLs that would move to it a destination may be: beyond, nearly all URLs that the rule
-/// writes are of a kind that a crawl hardly meets, for the few pages that it joins (crawl-blog: 1,300 dated URLs to
-/// `/?name=` that was seen seven times, a fifth of its canonical URLs; crawl-bugs: 43 searches to three that end in
-/// `&@action=search`, in one half of the crawl and not in the other).
+/// How many times rarer than the URLs that would move to it a destination may be: beyond, nearly all
+/// URLs that the rule writes are of a kind that a crawl hardly meets, for the few pages that it joins
+/// (crawl-blog: 1,300 dated URLs to `/?name=` that was seen seven times, a fifth of its canonical URLs;
+/// crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the crawl and not in
+/// the other).
 const RARER: usize = 5;
 
 /// True where the destination is hardly ever seen beside what would move to it, and what would move can be fetched.

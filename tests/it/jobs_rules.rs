@@ -153,7 +153,8 @@ fn diff_tells_rules_gained_lost_and_changed_and_counts_the_urls_that_change() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["urls"]["changed"], &json["urls"]["urls"]), (&30.into(), &60.into()));
     assert_eq!(json["urls"]["examples"].as_array().unwrap().len(), 10);
-    // Each of the lists is alone under both rule sets; with two orders of one list, the rule is what keeps them together.
+    // Each of the lists is alone under both rule sets; with two orders of one list, the rule is what keeps
+    // them together.
     let groups =
         |json: &serde_json::Value| ["same_group", "moved", "regrouped"].map(|name| json["urls"][name].as_u64());
     assert_eq!((groups(&json), &json["urls"]["churn"]), ([Some(60), Some(30), Some(0)], &0.5.into()));

@@ -1,4 +1,5 @@
-//! What decides between equals: declared origins, and an earlier result. Neither decides whether a rule holds.
+//! What decides between equals: declared origins, and an earlier result. Neither decides whether a rule
+//! holds.
 
 use super::learner_site::{Row, training};
 use std::sync::Arc;

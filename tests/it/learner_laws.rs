@@ -275,10 +275,11 @@ fn canonical_urls_do_not_redirect() {
     assert!(tested > 1_000, "{tested} rewritten URLs");
 }
 
-/// A parameter that a rule leaves out of every URL is in no canonical URL, but for pages that are exceptions: neither of
-/// URLs that were learned from nor of these with each such parameter, and whatever form or look-up makes the URL. A few
-/// stay as they are: their parameters are in an unusual order until some are left out, so that a rule between forms would
-/// act only the second time, and canonicalizing twice would not be canonicalizing once.
+/// A parameter that a rule leaves out of every URL is in no canonical URL, but for pages that are
+/// exceptions: neither of URLs that were learned from nor of these with each such parameter, and
+/// whatever form or look-up makes the URL. A few stay as they are: their parameters are in an unusual
+/// order until some are left out, so that a rule between forms would act only the second time, and
+/// canonicalizing twice would not be canonicalizing once.
 #[test]
 fn what_rules_leave_out_is_in_no_canonical_url() {
     let (mut tested, mut refused) = (0, 0);

@@ -1,11 +1,12 @@
-//! The method `undust` of a comparison: [`alone`], which is `undust learn` on one site, byte for byte, where no record
-//! redirects to another origin or declares it.
+//! The method `undust` of a comparison: [`alone`], which is `undust learn` on one site, byte for byte,
+//! where no record redirects to another origin or declares it.
 //!
-//! - `undust` learns and proves on the training records alone, as `undust learn TRAINING` does: the labels of the test
-//!   stay unseen, as for every other method.
-//! - `undust-whole` is what users do: `undust learn CORPUS --train-share ...`, where a sample of undust's own trains and
-//!   the proof weighs the rules on all labelled records. Its proof sees the labels of the test (and can only withdraw
-//!   rules by them), so it is shown beside the others and not ranked. Seeds change nothing there.
+//! - `undust` learns and proves on the training records alone, as `undust learn TRAINING` does: the
+//!   labels of the test stay unseen, as for every other method.
+//! - `undust-whole` is what users do: `undust learn CORPUS --train-share ...`, where a sample of
+//!   undust's own trains and the proof weighs the rules on all labelled records. Its proof sees the
+//!   labels of the test (and can only withdraw rules by them), so it is shown beside the others and not
+//!   ranked. Seeds change nothing there.
 
 use crate::baselines::protocol::Records;
 use crate::baselines::rule_set::SiteRuleSet;
