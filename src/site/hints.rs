@@ -9,6 +9,7 @@
 use super::Training;
 use super::columns::{Columns, Ranks};
 use crate::model::hash64;
+use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::{Cells, Fixed, normalize, set_order};
 use foldhash::fast::FixedState;
@@ -67,12 +68,6 @@ impl Targets {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Votes)> {
         self.0.iter().map(|((_, origin), votes)| (&**origin, *votes))
     }
-}
-
-/// Scheme and authority of a URL in normal form.
-pub fn origin(url: &[u8]) -> &[u8] {
-    let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
-    &url[..memchr::memchr(b'/', &url[start..]).map_or(url.len(), |at| start + at)]
 }
 
 fn scheme(origin: &[u8]) -> &[u8] {

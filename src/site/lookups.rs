@@ -6,7 +6,6 @@
 //! [`MAX_IMPURE_PERMILLE`] of the URLs contradict their identity's majority. It decides on path and query only: both
 //! URLs lie on one origin. And it never adds or changes a number: one label does not prove that a topic is its page 2.
 
-use super::hints::origin;
 use super::mirrors::Reduced;
 use super::{Training, spans};
 use crate::rules::origins::of as origin;

@@ -295,7 +295,7 @@ fn what_rules_leave_out_is_in_no_canonical_url() {
         let interpreter = Interpreter::new(&site.outcome.rules);
         let steps = |url: &str| {
             let normal = NormalUrl::new(url.as_bytes()).expect("a URL");
-            interpreter.canonicalize(&normal, |_| true).steps
+            interpreter.canonicalize(&normal).steps
         };
         let is_exception = |url: &str| steps(url).iter().any(|step| matches!(step, Step::Exception { .. }));
         let is_refused = |url: &str| matches!(steps(url).last(), Some(Step::Refused { .. }));
