@@ -237,9 +237,12 @@ fn what_a_format_cannot_hold_is_left_out_with_the_reason() {
         let out = export(&[rules(text)], target).left_out;
         out.into_iter().map(|out| (out.rule[15..].to_owned(), out.reason)).collect()
     };
-    for target in [Target::Nutch, Target::Heritrix, Target::Pywb, Target::Nginx] {
+    for target in [Target::Nutch, Target::Heritrix, Target::Nginx] {
         assert_eq!(left_out("\u{2028}é\u{202e}\u{fffe}\"'\\--]]>", target), [], "{target:?}");
     }
+    // Keys of pywb are unescaped: a rule for what no URL in normal form holds would act there.
+    assert_eq!(left_out("'--]]", Target::Pywb), []);
+    assert!(left_out("\"", Target::Pywb).iter().all(|out| out.1.starts_with("no URL in normal form holds ")));
     let replacements = ["5", "6", "7"];
     for (text, target, reason) in [
         ("\u{1b}", Target::Nutch, "XML cannot write the character U+001B"),
@@ -249,7 +252,7 @@ fn what_a_format_cannot_hold_is_left_out_with_the_reason() {
     ] {
         assert_eq!(left_out(text, target), replacements.map(|rule| (rule.to_owned(), reason.to_owned())), "{text:?}");
     }
-    assert_eq!(left_out("\u{1b}", Target::Pywb), []);
+    assert!(!left_out("\u{1b}", Target::Pywb).is_empty());
     assert_eq!(left_out("\n", Target::Nutch), []);
     // The name of a parameter in robots.txt is a word.
     assert!(left_out("\n", Target::YandexCleanParam).iter().any(|(rule, _)| rule == "0"));
@@ -260,7 +263,9 @@ fn what_a_format_cannot_hold_is_left_out_with_the_reason() {
 fn very_long_keys_and_values_break_no_file() {
     for length in [700, 1_200, 4_000, 70_000] {
         let counts = check(&"ж\u{2028}\"".repeat(length / 3));
-        assert_eq!((counts[0], counts[2]), (0, 0), "nutch and pywb have no limit");
+        assert_eq!(counts[0], 0, "nutch has no limit");
+        let counts = check(&"xyz".repeat(length / 3));
+        assert_eq!(counts[2], 0, "pywb has no limit");
     }
     let nginx = export(&[rules(&"x".repeat(70_000))], Target::Nginx);
     assert!(nginx.left_out.iter().all(|out| out.reason == "nginx reads no parameter of more than 4095 bytes"));

@@ -10,7 +10,7 @@ fn a_url_is_explained_from_its_safe_syntax_to_its_canonical_url() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], url);
     assert_eq!(lines[1], "  normal form  http://www.forum.example/topic/7?sid=1&t=7");
-    assert_eq!(lines[2], "  site         forum.example (host www.forum.example)");
+    assert_eq!(lines[2], "  site         forum.example (origin http://www.forum.example)");
     assert!(text.contains(
         "  rule 1       00000000000000a1 everywhere: ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]"
     ));
@@ -24,7 +24,7 @@ fn several_urls_and_those_that_are_none() {
     let folder = Folder::with_rules();
     let text = run(folder.job("explain", &["mailto:a", "http://none.example/%7e"])).done();
     assert!(text.starts_with("mailto:a\n  invalid      not an absolute http or https URL: comes out unchanged\n"));
-    assert!(text.contains("for host none.example: normal form only\n"));
+    assert!(text.contains("for http://none.example: normal form only\n"));
     assert!(text.ends_with("  canonical    http://none.example/~\n"));
 }
 

@@ -299,7 +299,8 @@ mod tests {
         let rule = |(key, operation): &(&str, Operation)| {
             Rule::of(key, Vec::new(), vec![((*key).to_owned(), operation.clone())])
         };
-        let origins = crate::rules::origins::of_hosts(["a.example", "www.a.example"]);
+        let hosts = ["a.example", "www.a.example", "www.www.a.example", "b.example"];
+        let origins = crate::rules::origins::of_hosts(hosts);
         let tokens = Tokens { delimiters: ":".to_owned(), ..Tokens::default() };
         let rules = operations.iter().map(rule).collect();
         SiteRules { site: "a.example".into(), origins, tokens, rules, ..SiteRules::default() }
