@@ -35,6 +35,8 @@ impl Locator {
         if label.is_some() || self.site_by == SiteBy::Host {
             return Some((site_of(label, host, self.site_by), url));
         }
+        // A registrable domain has no trailing dot.
+        let host = host.strip_suffix(b".").unwrap_or(host);
         if self.tails.len() == REMEMBERED {
             self.tails.clear();
         }
@@ -138,6 +140,8 @@ mod tests {
             "http://u:a@b.co.uk/@a.org",
             "http://a.org\\@b.co.uk/",
             "http://%61.org/",
+            "http://a.org./",
+            "http://w.b.co.uk.:81/x",
             "",
         ];
         for url in urls.iter().chain(&urls) {

@@ -144,8 +144,9 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
     if is_plain(authority) {
         return Ok(());
     }
-    // With a path behind it, so that space at its end does not count as space behind the URL.
-    let origin = [&url[..url.len() - rest.len() + authority.len()], b"/"].concat();
+    // Where more follows, with a path, so that space at its end does not count as space behind the URL.
+    let behind: &[u8] = if authority.len() < rest.len() { b"/" } else { b"" };
+    let origin = [&url[..url.len() - rest.len() + authority.len()], behind].concat();
     crate::url::normalize(&origin, &mut Vec::with_capacity(origin.len())).map(drop).map_err(|_| Reason::InvalidUrl)
 }
 

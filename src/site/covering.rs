@@ -426,18 +426,15 @@ impl Covering {
         rows: &[u32],
     ) -> (Reach, Vec<u32>) {
         let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
-        let free = match action {
-            Action::Ignore => operations::are_vendors(&self.columns, &keys),
-            Action::Classes => false,
-            Action::Function(family) => family.keeps_all(),
-        };
+        let keeps_all = matches!(action, Action::Function(family) if family.keeps_all());
+        let vendors = action == Action::Ignore && operations::are_vendors(&self.columns, &keys);
         let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
-        match free {
-            true => (Reach::ALL, Vec::new()),
-            false if self.ends_in_sink(groups, action, rows) => {
-                (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
-            }
-            false => sections::reach(&self.columns, groups, bound, prior),
+        if keeps_all {
+            (Reach::ALL, Vec::new())
+        } else if self.ends_in_sink(groups, action, rows) {
+            (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
+        } else {
+            sections::reach(&self.columns, groups, bound, prior, vendors)
         }
     }
 

@@ -1,4 +1,4 @@
-//! Directories that serve the same thing (`http://seal.example.edu/x` and `http://www.example.edu/~seal/x`).
+//! Directories that serve the same thing (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`).
 //!
 //! Forms map keys of one depth to keys of one depth; a mirrored directory moves everything below it, whatever its depth.
 //! This is DustBuster's substitution at the front of a URL (Bar-Yossef et al., WWW 2007, section 4), with the support
@@ -8,6 +8,7 @@
 use super::evidence::{Bound, upper_bound_ppm};
 use crate::model::hash64;
 use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, SiteRules, Test};
+use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
@@ -42,7 +43,9 @@ struct Pair {
 /// others to the one with more URLs.
 pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>) -> Vec<Rule> {
     reduced.sort_unstable();
-    let pairs: Vec<Pair> = votes(&reduced).into_iter().filter_map(|(a, b)| test(&reduced, &a, &b, noise)).collect();
+    // A tenant that copies pages of others does not move theirs.
+    let pairs = votes(&reduced).into_iter().filter(|(a, b)| tenant(a) == tenant(b));
+    let pairs: Vec<Pair> = pairs.filter_map(|(a, b)| test(&reduced, &a, &b, noise)).collect();
     let volume = |prefix: &str| below(&reduced, prefix).len();
     let mut moves: Vec<(&Pair, &str, &str)> = pairs
         .iter()
@@ -107,6 +110,14 @@ fn fronts<'a>(x: &'a str, y: &'a str) -> Option<(&'a str, &'a str)> {
     (kept > 1 && whole(a) && whole(b)).then_some((a, b))
 }
 
+/// Whose pages a URL or a directory holds, where a tenant has it.
+fn tenant(url: &str) -> Option<&[u8]> {
+    match section::of(section::path(url.as_bytes())) {
+        Section::Tenant(name) | Section::Member(_, name) => Some(name),
+        Section::Word(_) | Section::Number | Section::Other => None,
+    }
+}
+
 /// True for `url` itself and everything below the directory.
 pub fn is_below(url: &str, directory: &str) -> bool {
     url.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -130,6 +141,9 @@ fn test(reduced: &[Reduced], a: &str, b: &str, noise: u64) -> Option<Pair> {
         twin.push_str(&one.url[a.len()..]);
         let Ok(at) = reduced.binary_search_by(|r| r.url.as_str().cmp(&twin)) else { continue };
         if reduced[at].cluster == one.cluster {
+            if tenant(a).is_none() && (tenant(&one.url).is_some() || tenant(&twin).is_some()) {
+                continue;
+            }
             pair.good += 1;
             clusters.push(one.cluster);
             if pair.examples.len() < 3 {
@@ -188,7 +202,7 @@ mod tests {
     fn a_mirrored_directory_moves_to_the_larger_one() {
         let mut reduced = Vec::new();
         for i in 0..12u32 {
-            reduced.push(Reduced { url: format!("http://www.e.edu/~seal/p{i}/x"), cluster: i });
+            reduced.push(Reduced { url: format!("http://www.e.edu/seal/p{i}/x"), cluster: i });
             if i < 8 {
                 reduced.push(Reduced { url: format!("http://seal.e.edu/p{i}/x"), cluster: i });
             }
@@ -198,7 +212,23 @@ mod tests {
         let rules = learn(reduced, 0, None);
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0].scope[0].test, Test::Equals("http://seal.e.edu".to_owned()));
-        assert_eq!(rules[0].operations[0].1, Operation::Keep("http://www.e.edu/~seal".to_owned()));
+        assert_eq!(rules[0].operations[0].1, Operation::Keep("http://www.e.edu/seal".to_owned()));
         assert_eq!((rules[0].evidence.good, rules[0].evidence.bad), (8, 0));
+    }
+
+    #[test]
+    fn a_tenant_that_copies_pages_moves_nobody() {
+        let learned = |directories: [&str; 2]| {
+            let rows = (0..12u32).flat_map(|i| {
+                directories.map(|directory| Reduced { url: format!("http://{directory}/p{i}/x"), cluster: i })
+            });
+            learn(rows.collect(), 0, None).len()
+        };
+        assert_eq!(learned(["a.e.edu/shop", "a.e.edu/~bob"]), 0);
+        assert_eq!(learned(["a.e.edu/users/ann", "a.e.edu/users/bob"]), 0);
+        // One tenant's pages on two hosts are the front of nobody else's.
+        assert_eq!(learned(["a.e.edu/~bob", "b.e.edu/~bob"]), 0);
+        assert_eq!(learned(["a.e.edu/~bob/old", "a.e.edu/~bob/new"]), 1);
+        assert_eq!(learned(["a.e.edu/shop", "b.e.edu/shop"]), 1);
     }
 }

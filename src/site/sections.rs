@@ -6,7 +6,7 @@
 //! Tenants ([`Section::Tenant`]) are counted for themselves alone: one person can make many.
 
 use super::columns::Columns;
-use super::evidence::{Bound, Groups};
+use super::evidence::{Bound, Groups, MIN_GOOD};
 use crate::rules::Tokens;
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
@@ -97,6 +97,13 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
+impl Sections {
+    /// The tenants whose rows these are; what belongs to none does not count.
+    pub fn tenants(&self, rows: &[u32]) -> BTreeSet<u32> {
+        rows.iter().map(|&row| self.of[row as usize]).filter(|&of| self.tenant[of as usize]).collect()
+    }
+}
+
 /// Where an operation holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -147,20 +154,30 @@ struct Evidence {
 /// Where an operation holds whose groups these are, and the sections against it. A section is for it with [`MIN_CLUSTERS`] clusters that it joins rows
 /// of (with as many rows, where constant pages are the evidence) and no more wrong rows than `bound` allows; against it
 /// with as many clusters that are joined wrongly and more wrong rows than that. `prior` is that of the operation: three
-/// sections are enough for what servers do alike (crawl-blog: saved share .941 without, .953 with).
+/// sections are enough for what servers do alike (crawl-blog: saved share .941 without, .944 with).
+///
+/// A row has a vote where it meets another row of its cluster in the same tenant, or outside all tenants: a tenant that
+/// copies pages of the site does not speak for them. `vendors` is true for parameters that their vendors explain.
 ///
 /// O(rows of the groups x log).
-pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64) -> (Reach, Vec<u32>) {
+pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendors: bool) -> (Reach, Vec<u32>) {
     let sections = &columns.sections;
     let mut evidence: BTreeMap<u32, Evidence> = BTreeMap::new();
+    // Whose word a row is: a tenant's, or that of the site.
+    let voice = |row: u32| Some(sections.of[row as usize]).filter(|&of| sections.tenant[of as usize]);
+    let mut voices: BTreeMap<Option<u32>, u32> = BTreeMap::new();
     for group in 0..groups.len() {
-        for &row in groups.members(group) {
+        let members = groups.members(group);
+        let is_largest = |row: &u32| columns.label[*row as usize] == groups.majority[group];
+        voices.clear();
+        members.iter().filter(|row| is_largest(row)).for_each(|&row| *voices.entry(voice(row)).or_default() += 1);
+        for &row in members {
             let (of, label) = (sections.of[row as usize], columns.label[row as usize]);
             let section = evidence.entry(of).or_default();
-            if label != groups.majority[group] {
+            if !is_largest(&row) {
                 section.bad += 1;
                 section.bad_clusters.insert(label);
-            } else if groups.good[group] > 0 {
+            } else if voices[&voice(row)] > 1 {
                 section.good += 1;
                 section.good_clusters.insert(label);
             }
@@ -175,6 +192,9 @@ pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64) -> (R
     let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
         .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|(&section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
-    let everywhere = bound.wilson(voters(&in_favour), voters(&against), prior);
+    let enough = voters(&in_favour) >= MIN_GOOD && bound.wilson(voters(&in_favour), voters(&against), prior);
+    // What vendors say of their parameters holds on a site that shows it outside its tenants.
+    let shown = || evidence.iter().any(|(&section, of)| of.good > 0 && !sections.tenant[section as usize]);
+    let everywhere = enough || vendors && shown();
     (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)
 }

@@ -57,6 +57,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     let usual = Usual::new(forms, columns);
     let mut order = order.into_iter();
     let mut again = None;
+    let tenants: Vec<_> = forms.list.iter().map(|form| columns.sections.tenants(&form.rows)).collect();
     let mut done = vec![false; count];
     let mut moves = Vec::new();
     while let Some(first) = again.take().or_else(|| order.next()) {
@@ -89,7 +90,10 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let step = |key: usize| candidate.mapping.iter().find(|m| m.0 == key).map(|m| m.1);
                 let composed: Option<Mapping> = chain.iter().map(|&(kd, kz)| Some((kd, step(kz)?))).collect();
                 let Some(composed) = composed.filter(|_| !done[source]) else { continue };
-                if is_invented(&forms.list[source], &forms.list[destination], columns) {
+                let (from, to) = (&forms.list[source], &forms.list[destination]);
+                // A tenant that copies pages of others does not move theirs.
+                let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
+                if is_invented(from, to, columns) || is_apart {
                     continue;
                 }
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
@@ -171,6 +175,13 @@ impl Usual {
 /// crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the crawl and not in
 /// the other).
 const RARER: usize = 5;
+
+/// True where a move leaves each URL in the directory of its tenant: it keeps the first two segments.
+fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &Columns) -> bool {
+    let is_front = |key: usize| columns.keys[key].as_path().is_some_and(|(segment, _)| segment < 2);
+    let constants = |form: &Form| form.constants.iter().copied().filter(|of| is_front(of.0)).collect::<Vec<_>>();
+    constants(source) == constants(destination) && mapping.iter().all(|&(to, from)| to == from || !is_front(to))
+}
 
 /// True where the destination is hardly ever seen beside what would move to it, and what would move can be fetched.
 fn is_invented(source: &Form, destination: &Form, columns: &Columns) -> bool {

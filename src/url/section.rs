@@ -37,10 +37,13 @@ pub fn of(path: &[u8]) -> Section<'_> {
         return Section::Tenant(name);
     }
     match first {
+        // A server may read an escape or a parameter as nothing: one directory would have as many names as one likes.
         None => Section::Other,
-        Some(end) if TENANTS.contains(&name) => {
-            let second = memchr::memchr(b'/', &path[end + 1..]).map_or(path.len(), |at| end + 1 + at);
-            if second > end + 1 { Section::Member(&path[..=end], &path[..second]) } else { Section::Word(name) }
+        Some(_) if memchr::memchr2(b'%', b';', name).is_some() => Section::Other,
+        Some(end) if TENANTS.iter().any(|of| of.eq_ignore_ascii_case(name)) => {
+            let start = end + path[end..].iter().take_while(|&&b| b == b'/').count();
+            let second = memchr::memchr(b'/', &path[start..]).map_or(path.len(), |at| start + at);
+            if second > start { Section::Member(&path[..=end], &path[..second]) } else { Section::Word(name) }
         }
         Some(_) if name.iter().all(u8::is_ascii_digit) => Section::Number,
         Some(_) => Section::Word(name),
@@ -75,6 +78,10 @@ mod tests {
             ("/~/x", Section::Word(b"~")),
             ("/users/ann", Section::Member(b"users/", b"users/ann")),
             ("/users/ann/x", Section::Member(b"users/", b"users/ann")),
+            ("/users//ann/x", Section::Member(b"users/", b"users//ann")),
+            ("/Users/ann/x", Section::Member(b"Users/", b"Users/ann")),
+            ("/users;s=1/ann/x", Section::Other),
+            ("/users%2Fann/x", Section::Other),
             ("/users/", Section::Word(b"users")),
             ("/users", Section::Other),
             ("", Section::Other),
