@@ -390,6 +390,11 @@ impl Covering {
         found
     }
 
+    /// The bound of an operation, as far as the labels are noisy.
+    fn bound(&self, action: Action) -> Bound {
+        if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise)
+    }
+
     /// The exact test of an operation (section 4.3), its [breadth](super::breadth) where nobody vouches for it, and for
     /// support by one page that the operation is about nothing but that page.
     pub(super) fn accepts(
@@ -400,7 +405,7 @@ impl Covering {
         prior: u64,
         rows: &[u32],
     ) -> bool {
-        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
+        let bound = self.bound(action);
         let columns = &self.columns;
         // While all rows are tested, they stand with the caller.
         let alive = if self.alive.is_empty() { rows } else { &self.alive };
@@ -428,7 +433,7 @@ impl Covering {
         let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
         let keeps_all = matches!(action, Action::Function(family) if family.keeps_all());
         let vendors = action == Action::Ignore && operations::are_vendors(&self.columns, &keys);
-        let bound = if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise);
+        let bound = self.bound(action);
         if keeps_all {
             (Reach::ALL, Vec::new())
         } else if self.ends_in_sink(groups, action, rows) {

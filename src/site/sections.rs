@@ -91,17 +91,15 @@ impl Sections {
             names: names.keys().map(|name| text(name)).collect(),
         }
     }
+
+    /// The tenants whose rows these are; rows of no tenant do not count.
+    pub fn tenants(&self, rows: &[u32]) -> BTreeSet<u32> {
+        rows.iter().map(|&row| self.of[row as usize]).filter(|&of| self.tenant[of as usize]).collect()
+    }
 }
 
 fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
-}
-
-impl Sections {
-    /// The tenants whose rows these are; what belongs to none does not count.
-    pub fn tenants(&self, rows: &[u32]) -> BTreeSet<u32> {
-        rows.iter().map(|&row| self.of[row as usize]).filter(|&of| self.tenant[of as usize]).collect()
-    }
 }
 
 /// Where an operation holds.
@@ -163,21 +161,21 @@ struct Evidence {
 pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendors: bool) -> (Reach, Vec<u32>) {
     let sections = &columns.sections;
     let mut evidence: BTreeMap<u32, Evidence> = BTreeMap::new();
-    // Whose word a row is: a tenant's, or that of the site.
-    let voice = |row: u32| Some(sections.of[row as usize]).filter(|&of| sections.tenant[of as usize]);
-    let mut voices: BTreeMap<Option<u32>, u32> = BTreeMap::new();
+    // The tenant of a row; `None` for the rows outside all tenants.
+    let owner = |row: u32| Some(sections.of[row as usize]).filter(|&of| sections.tenant[of as usize]);
+    let mut owners: BTreeMap<Option<u32>, u32> = BTreeMap::new();
     for group in 0..groups.len() {
         let members = groups.members(group);
         let is_largest = |row: &u32| columns.label[*row as usize] == groups.majority[group];
-        voices.clear();
-        members.iter().filter(|row| is_largest(row)).for_each(|&row| *voices.entry(voice(row)).or_default() += 1);
+        owners.clear();
+        members.iter().filter(|row| is_largest(row)).for_each(|&row| *owners.entry(owner(row)).or_default() += 1);
         for &row in members {
             let (of, label) = (sections.of[row as usize], columns.label[row as usize]);
             let section = evidence.entry(of).or_default();
             if !is_largest(&row) {
                 section.bad += 1;
                 section.bad_clusters.insert(label);
-            } else if voices[&voice(row)] > 1 {
+            } else if owners[&owner(row)] > 1 {
                 section.good += 1;
                 section.good_clusters.insert(label);
             }
