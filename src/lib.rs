@@ -11,12 +11,12 @@
 //!   what could drive a terminal (`shown`).
 //! - `temporary`: files and folders that are removed when the run ends, by a signal too.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
-//! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host.
+//! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host, the section of a path.
 //! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them; the compiled applier,
 //!   which equals it; the file formats of both.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates are merged.
-//! - `site`: learning one site, a pure function: operations, tree, forms, evidence, candidates, energy, laws; and the
-//!   method as published.
+//! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree, forms, evidence,
+//!   candidates, energy, laws; what decides between equals (`hints`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `report`: what a comparison gives as text, CSV and one self-contained page.
