@@ -21,6 +21,7 @@ use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, RuleFile, read_overrides, write_overrides};
 use undust::io::{IoError, OutputDir, Rejects, Shard};
+use undust::model::SiteBy;
 use undust::model::shown::Page;
 use undust::rules::age::Day;
 use undust::rules::explain::{pattern_text, rule_text};
@@ -62,6 +63,11 @@ pub struct LearnArgs {
     /// Highest pair false-positive rate of a site's rules over all records (published: 0.05).
     #[arg(long, value_name = "F", default_value_t = 0.01)]
     fpr_max: f64,
+    /// Rules also act on hosts of the registrable domain that no record has, on default ports: those that nine hosts or
+    /// more show and none contradicts. They change neither scheme nor host there, and look-ups decide nothing. Without
+    /// effect on sites that are labels of records, unless the label is the domain of the hosts.
+    #[arg(long)]
+    extend_to_domain: bool,
     /// The learner.
     #[arg(long, value_enum, default_value_t = How::Undust)]
     method: How,
@@ -354,13 +360,21 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
     if args.selection.is_some() && args.method == How::Undust {
         return usage("--selection goes with --method published only".to_owned());
     }
+    if args.extend_to_domain && (args.sites.by() != SiteBy::Domain || args.method != How::Undust) {
+        return usage("--extend-to-domain goes with neither --site-by host nor --method published".to_owned());
+    }
     let method = match (args.method, args.selection) {
         (How::Undust, _) => Method::Undust,
         (How::Published, Some(Selection::Naive)) => Method::PublishedNaive,
         (How::Published, _) => Method::PublishedGraph,
     };
     Ok(Plan {
-        params: Params { method, fpr_max_ppm: (args.fpr_max * 1e6).round() as u32, ..Params::default() },
+        params: Params {
+            method,
+            fpr_max_ppm: (args.fpr_max * 1e6).round() as u32,
+            extend_to_domain: args.extend_to_domain,
+            ..Params::default()
+        },
         sample: SampleParams {
             share: args.train_share,
             max: args.train_max,

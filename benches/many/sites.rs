@@ -21,6 +21,7 @@ pub fn site(n: usize, templates: usize) -> SiteRules {
             scope,
             operations: vec![(key.to_owned(), Operation::Ignore(to))],
             closed: false,
+            extended: false,
             evidence: Evidence {
                 good: 120 + n as u64 % 1000,
                 bad: 1,

@@ -1,7 +1,7 @@
 //! The rule sets of a pass, shared by all workers of a process.
 use super::sample::Cut;
 use super::types::LearnedSite;
-use crate::rules::set::Compiled;
+use crate::rules::set::Programs;
 use crate::rules::types::SiteRules;
 use crate::rules::{Compiler, RuleSet};
 use std::collections::HashMap;
@@ -107,14 +107,14 @@ fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut compiler = Compiler::default();
-        let mut done: Vec<(usize, Compiled)> = Vec::new();
+        let mut done: Vec<(usize, Programs)> = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(site) = sites.get(at) else { return done };
-            done.push((at, Compiled::new(site, &mut compiler)));
+            done.push((at, compiler.compile(site)));
         }
     };
-    let mut compiled: Vec<(usize, Compiled)> = std::thread::scope(|scope| {
+    let mut compiled: Vec<(usize, Programs)> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut done = work();
         for other in others {

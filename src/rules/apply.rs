@@ -5,7 +5,7 @@
 //! written once into a reused buffer. No regular expressions; nothing is allocated a URL once the buffers have grown.
 //!
 //! Invariants, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
-//! normal form); the output is in normal form and on an origin of the site. [`interpreter`](super::interpreter) defines the
+//! normal form); the output is in normal form and on an origin of the site, or on its own origin on unseen hosts. [`interpreter`](super::interpreter) defines the
 //! meaning.
 
 use super::applied::Applied;
@@ -23,7 +23,8 @@ pub struct Scratch {
 
 impl RuleSet {
     /// The canonical URL of `url`. `site` names the site by its index (a record's own label), which acts on its own origins
-    /// alone; `None` takes the site that alone has the origin of the URL. On other origins the normal form is canonical.
+    /// alone, and on unseen ones as far as its rules [extend](super::SiteRules::extends_to) to them; `None` takes the site
+    /// that alone has the origin of the URL, or extends to it. On other origins the normal form is canonical.
     #[inline]
     pub fn apply<'s>(&'s self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;

@@ -62,7 +62,8 @@ impl RuleSet {
         SCRATCH.with_borrow_mut(|scratch| {
             self.apply(url.as_bytes(), None, scratch);
             let lane = &scratch.lane;
-            let rules = FiredRules { names: lane.site.map(|site| self.names(site)), fired: lane.buffers.fired.clone() };
+            let names = lane.program.map(|program| self.names(self.site_of(program)));
+            let rules = FiredRules { names, fired: lane.buffers.fired.clone() };
             let url = match self.seen(lane) {
                 Some(seen) => Cow::Borrowed(seen),
                 None if lane.buffers.out == url.as_bytes() => Cow::Borrowed(url),

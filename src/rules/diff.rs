@@ -15,7 +15,8 @@ pub struct SiteDiff {
     pub gained: Vec<Rule>,
     /// Rules that are no longer there.
     pub lost: Vec<Rule>,
-    /// Rules that stand for each other (same scope, same keys, other operations): the old one and the new one.
+    /// Rules that stand for each other (same scope, same keys, other operations, or only one of them acts on unseen hosts):
+    /// the old one and the new one.
     pub changed: Vec<(Rule, Rule)>,
     /// Rules that do the same, with other evidence: the old one and the new one. Example pairs alone do not count.
     pub counted: Vec<(Rule, Rule)>,
@@ -84,6 +85,8 @@ fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
                 };
                 if plain(before) == plain(rule) {
                     out.same += 1;
+                } else if before.extended != rule.extended {
+                    out.changed.push((before.clone(), rule.clone()));
                 } else {
                     out.counted.push((before.clone(), rule.clone()));
                 }

@@ -29,9 +29,10 @@ pub fn pattern_text(rule: &Rule) -> String {
     if rule.closed {
         operations.push("drop the other keys".into());
     }
+    let extended = if rule.extended { "; also on unseen hosts of the domain" } else { "" };
     match scope.is_empty() {
-        true => format!("everywhere: {}", operations.join(", ")),
-        false => format!("where {}: {}", scope.join(" and "), operations.join(", ")),
+        true => format!("everywhere: {}{extended}", operations.join(", ")),
+        false => format!("where {}: {}{extended}", scope.join(" and "), operations.join(", ")),
     }
 }
 
@@ -134,6 +135,9 @@ pub enum Step<'r> {
         origin: String,
         /// The site; `None` where none claims the origin, or more than one does: the normal form is canonical.
         site: Option<String>,
+        /// No record of the site has the origin, a host of its domain: only extended rules act.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        unseen: bool,
     },
     /// The fragment was left out: pages of the site do not differ by it.
     Fragment {
@@ -263,9 +267,11 @@ impl RuleSet {
         let mut scratch = Scratch::default();
         let applied = self.apply(url.as_bytes(), None, &mut scratch);
         let origin = normal.as_str()[..normal.split().path.0 as usize].to_owned();
-        trace.steps.push(Step::Site { origin, site: applied.site.map(|site| self.site_name(site).to_owned()) });
+        let rules = applied.site.and_then(|site| self.sites().get(site as usize));
+        let unseen = rules.is_some_and(|site| site.extends_to(&origin));
+        trace.steps.push(Step::Site { origin, site: applied.site.map(|site| self.site_name(site).to_owned()), unseen });
         let mut canonical = applied.url.to_vec();
-        if let Some(site) = applied.site.and_then(|site| self.sites().get(site as usize)) {
+        if let Some(site) = rules {
             if site.tokens.published {
                 let rule = |index| (index, &site.rules[index], RuleOutcome::Fired { changes: Vec::new() });
                 let fired = applied.fired.iter().map(|index| rule(usize::from(index)));
@@ -311,8 +317,13 @@ fn render(step: &Step<'_>, text: &mut Page) {
     match step {
         Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
         Step::Normal { url } => put(text, "normal form", url),
-        Step::Site { origin, site: Some(site) } => put(text, "site", &format!("{site} (origin {origin})")),
-        Step::Site { origin, site: None } => {
+        Step::Site { origin, site: Some(site), unseen } => {
+            put(text, "site", &format!("{site} (origin {origin})"));
+            if *unseen {
+                put(text, "", "no record has the origin: only rules that extend to the domain act");
+            }
+        }
+        Step::Site { origin, site: None, .. } => {
             put(text, "site", &format!("none, or more than one, has rules for {origin}: normal form only"));
         }
         Step::Fragment { url } => put(text, "no fragment", url),

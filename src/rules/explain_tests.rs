@@ -10,6 +10,7 @@ fn rule(scope: &[(&str, Test)], operations: &[(&str, Operation)]) -> Rule {
         scope: scope.iter().map(|(key, test)| Constraint { key: (*key).into(), test: test.clone() }).collect(),
         operations: operations.iter().map(|(key, operation)| ((*key).into(), operation.clone())).collect(),
         closed: false,
+        extended: false,
         evidence: Evidence { good: 120, bad: 0, upper_bound_ppm: 8_260, clusters: 43, ..Evidence::default() },
         departures: Vec::new(),
     }
@@ -110,7 +111,7 @@ fn a_trace_reads_from_top_to_bottom() {
         url: "HTTP://a.example/?sid=7".into(),
         steps: vec![
             Step::Normal { url: "http://a.example/?sid=7".into() },
-            Step::Site { origin: "http://a.example".into(), site: Some("a.example".into()) },
+            Step::Site { origin: "http://a.example".into(), site: Some("a.example".into()), unseen: false },
             Step::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
             Step::Rule {
                 index: 0,

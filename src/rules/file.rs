@@ -227,6 +227,8 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         operations: Vec<(String, Operation)>,
         #[serde(default)]
         closed: bool,
+        #[serde(default)]
+        extended: bool,
         #[serde(rename = "evidence")]
         _evidence: serde::de::IgnoredAny,
     }
@@ -234,9 +236,9 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
     let Bare { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local } = bare;
     let rule = |rule: BareRule| {
-        let BareRule { id, kind, scope, operations, closed, .. } = rule;
+        let BareRule { id, kind, scope, operations, closed, extended, .. } = rule;
         let (evidence, departures) = Default::default();
-        Rule { id, kind, scope, operations, closed, evidence, departures }
+        Rule { id, kind, scope, operations, closed, extended, evidence, departures }
     };
     let rules = rules.into_iter().map(rule).collect();
     let site = SiteRules { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local };

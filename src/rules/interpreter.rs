@@ -17,6 +17,10 @@
 //!    an origin of the site and is its own canonical URL.
 //! 5. The invariant: canonicalizing the canonical URL gives it back. Where that does not hold, the normal form is canonical.
 //!
+//! Unseen hosts: a URL on an origin to which the site [extends](SiteRules::extends_to) is canonicalized as on a site that
+//! has this origin alone, of the rules only those that are extended and no mirror rules, and no exceptions, look-ups and
+//! ranges. So scheme and host stay.
+//!
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with tables. Tests compare the
 //! two on random rules and URLs. A new kind of rule is defined here first.
 
@@ -34,7 +38,9 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug)]
 pub struct Interpreter<'r> {
     rules: &'r SiteRules,
-    origins: HashSet<&'r str>,
+    origins: HashSet<String>,
+    /// Only extended rules act.
+    extended: bool,
     cut: Cut,
     /// Id of the rule that is passed over, `*` for all, by the page of the exception.
     exceptions: HashMap<Identity, &'r str>,
@@ -78,8 +84,8 @@ impl<'r> Interpreter<'r> {
     /// Reads the rules of a site. Cost: exceptions and look-ups are reduced by the rules, once.
     pub fn new(rules: &'r SiteRules) -> Interpreter<'r> {
         let (exceptions, lookups, ranges) = Default::default();
-        let origins = rules.origins.iter().map(String::as_str).collect();
-        let mut site = Interpreter { rules, origins, cut: rules.cut(), exceptions, lookups, ranges };
+        let origins = rules.origins.iter().cloned().collect();
+        let mut site = Interpreter { rules, origins, extended: false, cut: rules.cut(), exceptions, lookups, ranges };
         for [page, rule] in &rules.exceptions {
             let is_rule = rule == "*" || rules.rules.iter().any(|of| of.id == *rule);
             if let Some(page) = NormalUrl::new(page.as_bytes()).ok().filter(|_| is_rule) {
@@ -118,6 +124,10 @@ impl<'r> Interpreter<'r> {
     /// The canonical URL of a URL in normal form, and the steps to it.
     pub fn canonicalize(&self, url: &NormalUrl) -> Interpreted<'r> {
         let mut steps = Vec::new();
+        let origin = url.by_ref().origin();
+        if !self.is_of_site(url) && self.rules.extends_to(origin) {
+            return self.on_unseen_host(origin).canonicalize(url);
+        }
         if !self.is_of_site(url) {
             return Interpreted { url: url.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps };
         }
@@ -133,6 +143,13 @@ impl<'r> Interpreter<'r> {
         let invariant = "canonicalizing twice is canonicalizing once".to_owned();
         steps.push(Step::Refused { url: text(&made.url), invariant });
         Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
+    }
+
+    /// The site that a URL of an unseen host is of.
+    fn on_unseen_host(&self, origin: &str) -> Interpreter<'r> {
+        let (exceptions, lookups, ranges) = Default::default();
+        let origins = HashSet::from([origin.to_owned()]);
+        Interpreter { rules: self.rules, origins, extended: true, cut: self.cut, exceptions, lookups, ranges }
     }
 
     /// Steps 2 to 4.
@@ -173,7 +190,7 @@ impl<'r> Interpreter<'r> {
             let rest = url.strip_prefix(source.as_bytes())?;
             (rest.is_empty() || rest.starts_with(b"/")).then(|| (index, source, [target.as_bytes(), rest].concat()))
         };
-        let mirrors = self.rules.rules.iter().enumerate().filter_map(below);
+        let mirrors = self.rules.rules.iter().enumerate().filter(|_| !self.extended).filter_map(below);
         let (index, _, twin) = mirrors.min_by_key(|(_, source, _)| Reverse(source.len()))?;
         Some((index, NormalUrl::new(&twin).ok().filter(|twin| self.is_of_site(twin))?))
     }
@@ -202,7 +219,8 @@ impl<'r> Interpreter<'r> {
         let section = self.rules.tokens.section(url.as_bytes());
         let mut fired = Vec::new();
         for (index, rule) in self.rules.rules.iter().enumerate() {
-            if without.is_some_and(|id| id == "*" || id == rule.id) || rule.mirror().is_some() {
+            let is_without = without.is_some_and(|id| id == "*" || id == rule.id);
+            if is_without || rule.mirror().is_some() || self.extended && !rule.extended {
                 continue;
             }
             let before = pairs.clone();

@@ -13,7 +13,8 @@ pub struct Lane {
     pub(super) buffers: Buffers,
     /// Where the parts of the normal form stand.
     pub(super) split: Split,
-    pub(super) site: Option<u32>,
+    /// Number of the [program](RuleSet::compiled) that acts.
+    pub(super) program: Option<u32>,
     /// Number of the page that the look-up found.
     member: Option<u32>,
     pub(super) outcome: UrlOutcome,
@@ -37,7 +38,7 @@ impl Lane {
     /// Reads a URL: its normal form, and nothing of its site. `hit` is what is known of its origin.
     #[inline(always)]
     fn read(&mut self, url: &[u8], hit: Option<Hit>) -> Result<(), url::Invalid> {
-        self.clear(None, hit);
+        self.clear(hit);
         url::normalize_behind(hit.map(|hit| hit.origin), url, &mut self.buffers.cells.text, &mut self.split)?;
         self.buffers.length = self.buffers.cells.text.len();
         Ok(())
@@ -45,18 +46,18 @@ impl Lane {
 
     /// Takes a URL in normal form, of this site where that has its origin.
     pub(super) fn load(&mut self, url: NormalRef<'_>, site: Option<u32>, rules: &RuleSet) {
-        self.clear(None, None);
+        self.clear(None);
         self.split = *url.split();
         self.buffers.cells.text.clear();
         self.buffers.cells.text.extend_from_slice(url.as_bytes());
         self.buffers.length = url.as_bytes().len();
-        self.site = site.filter(|&site| rules.has_origin(site, self.origin()));
+        self.program = site.and_then(|site| rules.program_on_site(site, self.origin()));
     }
 
     #[inline(always)]
-    fn clear(&mut self, site: Option<u32>, hit: Option<Hit>) {
+    fn clear(&mut self, hit: Option<Hit>) {
         self.buffers.fired.clear();
-        (self.site, self.member, self.outcome, self.finished, self.hit) = (site, None, UrlOutcome::Made, false, hit);
+        (self.program, self.member, self.outcome, self.finished, self.hit) = (None, None, UrlOutcome::Made, false, hit);
     }
 
     /// Loads the template of the site, so that its cache misses overlap.
@@ -64,22 +65,22 @@ impl Lane {
         std::hint::black_box(self.compiled(rules).map_or(0, |site| site.template().prefetch()));
     }
 
-    /// The site that alone has the origin, or else `site` where that has it.
+    /// The program for the origin, or else that of `site` for it.
     #[inline(always)]
     pub(super) fn find_site(&mut self, site: Option<u32>, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
         if self.finished {
             return;
         }
-        self.site = match (site, self.hit) {
-            (None, Some(hit)) => hit.site,
+        self.program = match (site, self.hit) {
+            (None, Some(hit)) => hit.program,
             (None, None) => {
-                let site = rules.site_of_origin(self.origin());
-                origins.insert(url, &self.buffers.cells.text, &self.split, rules.number, site);
-                site
+                let program = rules.program(self.origin());
+                origins.insert(url, &self.buffers.cells.text, &self.split, rules.number, program);
+                program
             }
-            (Some(_), hit) => {
-                self.hit = hit.filter(|hit| hit.site == site);
-                site.filter(|&site| self.hit.is_some() || rules.has_origin(site, self.origin()))
+            (Some(site), hit) => {
+                self.hit = hit.filter(|hit| hit.program == Some(site));
+                if self.hit.is_some() { Some(site) } else { rules.program_on_site(site, self.origin()) }
             }
         };
     }
@@ -87,7 +88,7 @@ impl Lane {
     /// The canonical URL of a URL without a site that undust learned: its normal form, or what published rules make of it.
     pub(super) fn pass(&mut self, rules: &RuleSet) {
         let Buffers { cells, fired, out, .. } = &mut self.buffers;
-        match self.site.map(|site| rules.compiled(site)) {
+        match self.program.map(|program| rules.compiled(program)) {
             _ if self.finished => {}
             Some(Compiled::Published(site)) => {
                 let rule = site.canonicalize(&cells.text, out).map(usize::from);
@@ -134,7 +135,7 @@ impl Lane {
     /// The canonical URL: composed and checked.
     #[inline(always)]
     pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite, origins: &mut OriginCache) {
-        let member = site.conclude(self.member, &mut self.buffers, origins, (rules.number, self.site));
+        let member = site.conclude(self.member, &mut self.buffers, origins, (rules.number, self.program));
         self.outcome = member.map_or(UrlOutcome::Made, UrlOutcome::Member);
     }
 
@@ -146,7 +147,7 @@ impl Lane {
     /// The rules of its site, where the canonical URL is not known yet.
     #[inline(always)]
     pub(super) fn compiled<'r>(&self, rules: &'r RuleSet) -> Option<&'r CompiledSite> {
-        match self.site.filter(|_| !self.finished).map(|site| rules.compiled(site)) {
+        match self.program.filter(|_| !self.finished).map(|program| rules.compiled(program)) {
             Some(Compiled::Undust(site)) => Some(site),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! The last origins, and what is known of each.
 //!
 //! The URLs of a shard, of a queue, of a page name few hosts, each again and again. Whether the origin is in normal form,
-//! which site claims it, and what scheme and host are coded to is kept for the last origins, so that the next URL that
+//! which program acts on it, and what scheme and host are coded to is kept for the last origins, so that the next URL that
 //! starts with the same bytes needs none of it. Only time depends on it.
 
 use super::compiled::{CodedOrigin, KeptOrigin};
@@ -29,8 +29,8 @@ pub(super) struct OriginCache {
 pub(super) struct Hit {
     /// Number of the entry among all that were made.
     number: u64,
-    /// The site that claims the host.
-    pub(super) site: Option<u32>,
+    /// Number of the program for the origin.
+    pub(super) program: Option<u32>,
     pub(super) origin: Origin,
 }
 
@@ -40,7 +40,7 @@ struct Entry {
     rules: u64,
     number: u64,
     bytes: Bytes,
-    site: Option<u32>,
+    program: Option<u32>,
     coded: Option<CodedOrigin>,
 }
 
@@ -51,21 +51,21 @@ impl OriginCache {
         let origin = url::origin(url)?;
         let bytes = Bytes::of(&url[..origin.end])?;
         let entry = self.kept.get(usize::from(*self.index.get(bytes.place())?))?;
-        let hit = Hit { number: entry.number, site: entry.site, origin };
+        let hit = Hit { number: entry.number, program: entry.program, origin };
         (entry.bytes == bytes && entry.rules == rules).then_some(hit)
     }
 
     /// Keeps the origin of a URL with the normal form `text`, unless it has more than a scheme and a host or another normal
     /// form.
     #[inline(never)]
-    pub(super) fn insert(&mut self, url: &[u8], text: &[u8], split: &Split, rules: u64, site: Option<u32>) {
+    pub(super) fn insert(&mut self, url: &[u8], text: &[u8], split: &Split, rules: u64, program: Option<u32>) {
         let end = split.path.0 as usize;
         let plain = split.authority == split.host && url.get(..=end) == text.get(..=end);
         let Some(bytes) = Bytes::of(&text[..end]).filter(|_| plain) else { return };
         let (number, at) = (self.count, self.count as usize % KEPT);
         self.index.resize(PLACES, 0);
         self.index[bytes.place()] = at as u8;
-        let entry = Entry { rules, number, bytes, site, coded: None };
+        let entry = Entry { rules, number, bytes, program, coded: None };
         match self.kept.get_mut(at) {
             Some(oldest) => *oldest = entry,
             None => self.kept.push(entry),

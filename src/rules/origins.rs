@@ -1,5 +1,6 @@
 //! Origins: scheme, host and port of a URL in normal form, without user information.
 
+use crate::url::site::registrable_domain;
 use serde::{Deserialize, Deserializer};
 
 /// Both origins of each host, on the default ports; sorted.
@@ -22,6 +23,12 @@ pub(super) fn parts(origin: &str) -> (&str, &str) {
     origin.split_once("://").unwrap_or(("", origin))
 }
 
+/// The registrable domain of the host of an origin; `None` where it has a port or user information.
+pub fn domain(origin: &str) -> Option<&str> {
+    let host = Some(parts(origin).1).filter(|host| !host.contains([':', '@']))?;
+    std::str::from_utf8(registrable_domain(host.as_bytes())).ok()
+}
+
 /// The hosts of sorted origins, with their ports; sorted, each once.
 pub fn hosts(origins: &[String]) -> Vec<&str> {
     let mut hosts: Vec<&str> = origins.iter().map(|origin| parts(origin).1).collect();
@@ -42,6 +49,15 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_and_users_have_no_domain() {
+        assert_eq!(domain("https://m.a.example.co.uk"), Some("example.co.uk"));
+        assert_eq!(domain("http://a.example"), Some("a.example"));
+        for origin in ["http://a.example:8080", "http://u@a.example", "http://[::1]"] {
+            assert_eq!(domain(origin), None);
+        }
+    }
 
     #[test]
     fn a_host_of_format_1_is_two_origins() {

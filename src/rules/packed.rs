@@ -4,7 +4,7 @@
 //! The first line is JSON, with a check of its bytes as in a rule file. Behind it come blocks of [`SITES`] sites: length,
 //! number of sites (four bytes each, little endian), a check (eight bytes: the XXH3-64 hash of the block, seeded with its
 //! place and that number) and, in the wire format of postcard, the number of templates, the templates, and the sites, each
-//! with the number of its template in the block. A block of no sites is the last one. Changed bytes, blocks that are missing
+//! with the numbers of its templates in the block: that of its program, and that of the one for unseen hosts. A block of no sites is the last one. Changed bytes, blocks that are missing
 //! or in another order, and a missing end are errors.
 //!
 //! A compiled file is made from a rule file and thrown away: it holds neither evidence nor examples, nothing else reads
@@ -25,7 +25,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 /// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
-pub const LAYOUT: Format = Format { major: 2, minor: 0 };
+pub const LAYOUT: Format = Format { major: 2, minor: 1 };
 /// Sites a block.
 const SITES: u32 = 256;
 /// Longest first line: what is disabled stands there.
@@ -154,19 +154,24 @@ impl<W: Write> Packer<W> {
     /// # Errors
     /// [`PackedError::Write`], [`PackedError::Published`]. What the writer then holds must not be used.
     pub fn push(&mut self, site: &LoadedSite) -> Result<(), PackedError> {
-        let Some((names, origins, compiled)) = site.parts() else {
+        let Some((names, origins, compiled, unseen)) = site.parts() else {
             return Err(PackedError::Published { site: site.name().to_owned() });
         };
-        let template = compiled.template();
-        let number = self.numbers.get(template).copied().unwrap_or_else(|| {
+        let number = self.number(compiled.template());
+        let unseen = unseen.map(|program| (self.number(program.template()), program.own()));
+        extend(&mut self.sites, &(names, origins, number, compiled.own(), unseen));
+        self.held += 1;
+        if self.held == SITES { self.close() } else { Ok(()) }
+    }
+
+    /// The number of a template in the block, which gets it where it has it not.
+    fn number(&mut self, template: &Arc<Template>) -> u32 {
+        self.numbers.get(template).copied().unwrap_or_else(|| {
             let number = self.numbers.len() as u32;
             extend(&mut self.templates, template.as_ref());
             self.numbers.insert(Arc::clone(template), number);
             number
-        });
-        extend(&mut self.sites, &(names, origins, number, compiled.own()));
-        self.held += 1;
-        if self.held == SITES { self.close() } else { Ok(()) }
+        })
     }
 
     /// Writes the end and gives the writer back.
@@ -246,13 +251,20 @@ impl Block {
         }
         let mut sites = Vec::with_capacity(self.sites.min(SITES) as usize);
         for _ in 0..self.sites {
-            let (names, origins, number, own): (Names, Vec<String>, u32, Own) = next(&mut rest).ok_or_else(damaged)?;
-            let template = shared.get(number as usize).ok_or_else(damaged)?;
-            sites.push(LoadedSite::of(names, origins, CompiledSite::new(Arc::clone(template), own)));
+            let (names, origins, number, own, unseen): PackedSite = next(&mut rest).ok_or_else(damaged)?;
+            let program = |(number, own)| {
+                let template = shared.get(number as usize).ok_or_else(damaged)?;
+                Ok(CompiledSite::new(Arc::clone(template), own))
+            };
+            let unseen = unseen.map(program).transpose()?;
+            sites.push(LoadedSite::of(names, origins, program((number, own))?, unseen));
         }
         if rest.is_empty() { Ok(sites) } else { Err(damaged()) }
     }
 }
+
+/// Names, origins, number of the template and what is the site's own; the latter two also of the program for unseen hosts.
+type PackedSite = (Names, Vec<String>, u32, Own, Option<(u32, Own)>);
 
 /// Compiled rules being read, block by block.
 #[derive(Debug)]

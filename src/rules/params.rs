@@ -15,6 +15,10 @@ pub struct Params {
     /// Clusters that must show that the fragments of a site tell its pages apart, so that they are keys: one or two may
     /// be pages that changed between two fetches.
     pub fragment_clusters: u32,
+    /// Rules also act on hosts of the registrable domain that no record has, where hosts enough show them
+    /// ([`Rule::extended`](crate::rules::Rule)); not written where it is off.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub extend_to_domain: bool,
     /// Stages of the undust method that are left out, to measure what they are for; not written where there are none.
     #[serde(skip_serializing_if = "Without::is_nothing")]
     pub without: Without,
@@ -22,7 +26,13 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { method: Method::Undust, fpr_max_ppm: 10_000, fragment_clusters: 3, without: Without::default() }
+        Params {
+            method: Method::Undust,
+            fpr_max_ppm: 10_000,
+            fragment_clusters: 3,
+            extend_to_domain: false,
+            without: Without::default(),
+        }
     }
 }
 
@@ -55,5 +65,9 @@ mod tests {
         assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"without":["spans"]}"#);
         assert_eq!(read(&text), less);
         assert!(!serde_json::to_string(&Params::default()).unwrap().contains("without"));
+        let wider = Params { extend_to_domain: true, ..Params::default() };
+        let text = serde_json::to_string(&wider).unwrap();
+        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"extend_to_domain":true}"#);
+        assert_eq!(read(&text), wider);
     }
 }

@@ -4,6 +4,7 @@ use super::applied::{Applied, UrlOutcome};
 use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
 use super::lane::Lane;
 use super::names::Names;
+use super::origins::domain;
 use super::published::PublishedSite;
 use super::types::SiteRules;
 use crate::model::hash64;
@@ -23,7 +24,12 @@ pub struct RuleSet {
     names: Vec<Names>,
     /// All sites, or none.
     sites: Vec<SiteRules>,
+    /// Programs of the sites in their order, then those for unseen hosts.
     compiled: Vec<CacheLine>,
+    /// Sites with a program for unseen hosts, ascending.
+    extended: Vec<u32>,
+    /// The programs of those, while sites are added.
+    unseen: Vec<CacheLine>,
     /// Site of an origin by its [`hash64`]; `None` where two sites have it.
     origins: Table<Option<u32>>,
     /// Templates of the sites, while sites are added.
@@ -55,25 +61,31 @@ pub struct Compiler {
 pub struct LoadedSite {
     names: Names,
     origins: Vec<String>,
-    compiled: Compiled,
+    programs: Programs,
 }
 
 impl LoadedSite {
     /// Compiles a site.
     pub fn new(site: SiteRules, compiler: &mut Compiler) -> LoadedSite {
         let site = site.into_ascii();
-        LoadedSite { names: Names::of(&site), compiled: Compiled::new(&site, compiler), origins: site.origins }
+        LoadedSite { names: Names::of(&site), programs: compiler.compile(&site), origins: site.origins }
     }
 
     /// Of a site that is compiled already.
-    pub(super) fn of(names: Names, origins: Vec<String>, compiled: CompiledSite) -> LoadedSite {
-        LoadedSite { names, origins, compiled: Compiled::Undust(compiled) }
+    pub(super) fn of(
+        names: Names,
+        origins: Vec<String>,
+        site: CompiledSite,
+        unseen: Option<CompiledSite>,
+    ) -> LoadedSite {
+        LoadedSite { names, origins, programs: Programs { site: Compiled::Undust(site), unseen } }
     }
 
-    /// Names, origins and program; `None` for a site that was learned with `--method published`.
-    pub(super) fn parts(&self) -> Option<(&Names, &[String], &CompiledSite)> {
-        match &self.compiled {
-            Compiled::Undust(compiled) => Some((&self.names, &self.origins, compiled)),
+    /// Names, origins, the program and that for unseen hosts; `None` for a site that was learned with
+    /// `--method published`.
+    pub(super) fn parts(&self) -> Option<(&Names, &[String], &CompiledSite, Option<&CompiledSite>)> {
+        match &self.programs.site {
+            Compiled::Undust(site) => Some((&self.names, &self.origins, site, self.programs.unseen.as_ref())),
             Compiled::Published(_) => None,
         }
     }
@@ -87,7 +99,7 @@ impl LoadedSite {
 impl Loader {
     /// Adds a site.
     pub fn push(&mut self, site: LoadedSite) {
-        self.0.add(site.names, &site.origins, site.compiled);
+        self.0.add(site.names, &site.origins, site.programs);
     }
 
     /// The set.
@@ -109,16 +121,24 @@ pub(crate) enum Compiled {
     Published(Box<PublishedSite>),
 }
 
-impl Compiled {
+/// The program of one site, and that for unseen hosts where rules are extended.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    site: Compiled,
+    unseen: Option<CompiledSite>,
+}
+
+impl Compiler {
     /// Compiles the rules of one site.
-    pub(crate) fn new(site: &SiteRules, Compiler { buffers, known }: &mut Compiler) -> Compiled {
+    pub(crate) fn compile(&mut self, site: &SiteRules) -> Programs {
         if site.tokens.published {
-            return Compiled::Published(Box::new(PublishedSite::new(site)));
+            return Programs { site: Compiled::Published(Box::new(PublishedSite::new(site))), unseen: None };
         }
-        let mut compiled = known.compile(site);
+        let mut compiled = self.known.compile(site);
         compiled.compile_mirrors(site);
-        compiled.fill_lookups(site, buffers);
-        Compiled::Undust(compiled)
+        compiled.fill_lookups(site, &mut self.buffers);
+        let unseen = site.for_unseen_hosts().map(|site| self.known.compile(&site));
+        Programs { site: Compiled::Undust(compiled), unseen }
     }
 }
 
@@ -128,39 +148,45 @@ impl RuleSet {
         let mut sites: Vec<SiteRules> = sites.into_iter().map(SiteRules::into_ascii).collect();
         sites.sort_by(|a, b| a.site.cmp(&b.site));
         let mut compiler = Compiler::default();
-        let compiled = sites.iter().map(|site| Compiled::new(site, &mut compiler)).collect();
-        let rules = RuleSet::of(sites.iter(), compiled);
+        let programs = sites.iter().map(|site| compiler.compile(site)).collect();
+        let rules = RuleSet::of(sites.iter(), programs);
         RuleSet { sites, ..rules }
     }
 
     /// Of sites sorted by name, each compiled; the rules are not kept.
-    pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, compiled: Vec<Compiled>) -> RuleSet {
+    pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, programs: Vec<Programs>) -> RuleSet {
         let mut rules = RuleSet::default();
-        sites.zip(compiled).for_each(|(site, compiled)| rules.add(Names::of(site), &site.origins, compiled));
+        sites.zip(programs).for_each(|(site, programs)| rules.add(Names::of(site), &site.origins, programs));
         rules.finish();
         rules
     }
 
     fn finish(&mut self) {
         self.names.shrink_to_fit();
+        self.compiled.append(&mut self.unseen);
         self.compiled.shrink_to_fit();
         self.templates = std::mem::take(&mut self.sharing).len();
         self.number = FINISHED.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    fn add(&mut self, names: Names, origins: &[String], mut compiled: Compiled) {
+    fn add(&mut self, names: Names, origins: &[String], Programs { mut site, unseen }: Programs) {
         let index = self.names.len() as u32;
         for origin in origins {
             let claim = self.origins.entry(hash64(origin.as_bytes())).or_insert(Some(index));
             let refused = claim.is_some_and(|site| site != index);
             *claim = claim.filter(|_| !refused);
         }
-        if let Compiled::Undust(compiled) = &mut compiled {
-            compiled.share(&mut self.sharing);
-            self.pages += compiled.members();
+        if let Compiled::Undust(site) = &mut site {
+            site.share(&mut self.sharing);
+            self.pages += site.members();
+        }
+        if let Some(mut unseen) = unseen {
+            unseen.share(&mut self.sharing);
+            self.extended.push(index);
+            self.unseen.push(CacheLine(Compiled::Undust(unseen)));
         }
         self.names.push(names);
-        self.compiled.push(CacheLine(compiled));
+        self.compiled.push(CacheLine(site));
     }
 
     /// The rules it was made of, sorted by site; none where they were not kept.
@@ -203,19 +229,44 @@ impl RuleSet {
         self.len() <= CACHED && self.pages <= CACHED_PAGES
     }
 
-    /// The program of a site.
+    /// The program of this number: of a site its index.
     #[inline]
-    pub(super) fn compiled(&self, site: u32) -> &Compiled {
-        &self.compiled[site as usize].0
+    pub(super) fn compiled(&self, program: u32) -> &Compiled {
+        &self.compiled[program as usize].0
     }
 
-    /// The site that alone has an origin.
-    pub(super) fn site_of_origin(&self, origin: &[u8]) -> Option<u32> {
-        self.origins.get(&hash64(origin)).copied().flatten()
+    /// The site of a program.
+    #[inline]
+    pub(super) fn site_of(&self, program: u32) -> u32 {
+        (program as usize).checked_sub(self.names.len()).map_or(program, |at| self.extended[at])
+    }
+
+    /// The program for an origin: that of the site that alone has it, or one for unseen hosts.
+    pub(super) fn program(&self, origin: &[u8]) -> Option<u32> {
+        match self.origins.get(&hash64(origin)) {
+            Some(site) => *site,
+            None if self.extended.is_empty() => None,
+            None => self.program_of_unseen(origin),
+        }
+    }
+
+    /// The program for an origin on a site: none for an origin that is of other sites alone.
+    pub(super) fn program_on_site(&self, site: u32, origin: &[u8]) -> Option<u32> {
+        match self.has_origin(site, origin) {
+            true => Some(site),
+            false => self.program(origin).filter(|&program| self.site_of(program) == site),
+        }
+    }
+
+    /// The program for an origin that no site has.
+    #[inline(never)]
+    fn program_of_unseen(&self, origin: &[u8]) -> Option<u32> {
+        let site = self.site_index(domain(std::str::from_utf8(origin).ok()?)?)?;
+        self.extended.binary_search(&site).ok().map(|at| (self.names.len() + at) as u32)
     }
 
     /// True where a site has an origin, alone or with others.
-    pub(super) fn has_origin(&self, site: u32, origin: &[u8]) -> bool {
+    fn has_origin(&self, site: u32, origin: &[u8]) -> bool {
         match (self.origins.get(&hash64(origin)), self.compiled(site)) {
             (None, _) => false,
             (Some(Some(alone)), _) => *alone == site,
@@ -231,7 +282,7 @@ impl RuleSet {
         let looked_up = matches!(lane.outcome, UrlOutcome::Member(_));
         Applied {
             url,
-            site: lane.site,
+            site: lane.program.map(|program| self.site_of(program)),
             fired: &lane.buffers.fired,
             looked_up,
             invalid: lane.outcome == UrlOutcome::Invalid,
@@ -247,7 +298,7 @@ impl RuleSet {
 
     #[inline]
     fn member(&self, lane: &Lane) -> Option<(&CompiledSite, u32)> {
-        match (lane.outcome, &self.compiled[lane.site? as usize].0) {
+        match (lane.outcome, self.compiled(lane.program?)) {
             (UrlOutcome::Member(member), Compiled::Undust(site)) => Some((site, member)),
             _ => None,
         }

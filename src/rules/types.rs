@@ -144,6 +144,10 @@ pub struct Rule {
     /// the keys that the scope names. False: keys without an operation are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
+    /// It also acts on hosts of the site's registrable domain that no record has: see
+    /// [`SiteRules::extends_to`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub extended: bool,
     /// What it was proven with.
     pub evidence: Evidence,
     /// Departures from WWW10 that made it, by name (for `compare`).
@@ -182,7 +186,16 @@ impl Rule {
     /// A rule without evidence, not between forms.
     pub(crate) fn of(id: &str, scope: Vec<Constraint>, operations: Vec<(String, Operation)>) -> Rule {
         let (evidence, departures) = Default::default();
-        Rule { id: id.to_owned(), kind: Kind::Ignore, scope, operations, closed: false, evidence, departures }
+        Rule {
+            id: id.to_owned(),
+            kind: Kind::Ignore,
+            scope,
+            operations,
+            closed: false,
+            extended: false,
+            evidence,
+            departures,
+        }
     }
 }
 
@@ -334,6 +347,36 @@ pub struct SiteRules {
 }
 
 impl SiteRules {
+    /// True for an origin that none of its records has and on which its [extended](Rule::extended)
+    /// rules act: of a host whose registrable domain is the site, on a default port, without user
+    /// information.
+    pub fn extends_to(&self, origin: &str) -> bool {
+        !self.tokens.published
+            && self.rules.iter().any(|rule| rule.extended)
+            && super::origins::domain(origin) == Some(&self.site)
+            && !self.origins.iter().any(|of| of == origin)
+    }
+
+    /// The rules that act on unseen hosts. Rules that are not extended are replaced by rules without
+    /// operations, so that the numbers of rules stay. There are no origins, so that no rule changes
+    /// scheme or host. `None` if no rule is extended.
+    pub(crate) fn for_unseen_hosts(&self) -> Option<SiteRules> {
+        let acts = |rule: &Rule| rule.extended && rule.mirror().is_none();
+        if self.tokens.published || !self.rules.iter().any(|rule| rule.extended) {
+            return None;
+        }
+        let mut rules = self.rules.clone();
+        for rule in rules.iter_mut().filter(|rule| !acts(rule)) {
+            (rule.scope, rule.operations, rule.closed) = (Vec::new(), Vec::new(), false);
+        }
+        let mut tokens = self.tokens.clone();
+        if self.cut().fragments {
+            // In files without this token the rules decide; some of them are gone.
+            tokens.fragments.get_or_insert(Fragments::Keys { clusters: 0 });
+        }
+        Some(SiteRules { site: self.site.clone(), tokens, rules, ..SiteRules::default() })
+    }
+
     /// How its URLs are cut into keys. In rules without [`Tokens::fragments`] (older ones, or made by hand) fragments are
     /// keys where a rule does more with a fragment than to leave it out everywhere.
     pub fn cut(&self) -> Cut {

@@ -27,6 +27,7 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
         scope: of_files(covering, adopted, scope(covering, adopted)),
         operations,
         closed: false,
+        extended: false,
         evidence: evidence(
             training,
             (adopted.good, adopted.bad, adopted.prior),

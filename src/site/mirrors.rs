@@ -166,6 +166,7 @@ fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
         scope: vec![Constraint { key: PREFIX.to_owned(), test: Test::Equals(source.to_owned()) }],
         operations: vec![(PREFIX.to_owned(), Operation::Keep(target.to_owned()))],
         closed: false,
+        extended: false,
         evidence: Evidence {
             good: pair.good,
             bad: pair.bad,

@@ -9,6 +9,7 @@ pub mod covering;
 mod defaults;
 pub mod energy;
 pub mod evidence;
+mod extend;
 pub mod forms;
 mod fragments;
 pub mod hints;
@@ -198,6 +199,7 @@ struct Candidates {
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
     without: Without,
+    extend: bool,
 }
 
 impl Prepared {
@@ -226,11 +228,11 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
     let fragments = fragments::decide(&training, params.fragment_clusters);
     let tokens = Tokens { fragments, ..Tokens::default() };
     let tokens = if without.has(Stage::Tokens) { tokens } else { tokens::choose(&training, tokens, without) };
-    prepare_cut(training, tokens, without)
+    prepare_cut(training, tokens, without, params.extend_to_domain)
 }
 
 /// Stages 1 to 6 of the undust method with the given cuts.
-fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared {
+fn prepare_cut(training: Training, tokens: Tokens, without: Without, extend: bool) -> Prepared {
     let columns = Columns::new(&training, tokens);
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
@@ -262,7 +264,7 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without) -> Prepared
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
     let graph = forms.graph();
-    let state = Candidates { training, covering, tree, forms, rules, counts, without };
+    let state = Candidates { training, covering, tree, forms, rules, counts, without, extend };
     Prepared { graph, stage: State::Undust(Box::new(state)) }
 }
 
@@ -272,7 +274,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         State::Undust(state) => state,
         State::Published(state) => return published::finish(*state, energy),
     };
-    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, without } = *state;
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, without, extend } = *state;
     let columns = &covering.columns;
     let even = vec![1.0; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
     let moves = select::select(&mut forms, columns, if even.is_empty() { energy } else { &even });
@@ -312,12 +314,15 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         rules.local.clear();
     }
     counts.extend([("exceptions".to_owned(), exceptions), ("look-ups".to_owned(), aliases)]);
+    if extend {
+        counts.insert("extended rules".to_owned(), extend::extend(&mut rules, &training));
+    }
     Outcome { rules, counts }
 }
 
 /// The whole of learning one site with the given cuts.
 fn learn_cut(training: Training, tokens: Tokens, without: Without) -> Outcome {
-    let prepared = prepare_cut(training, tokens, without);
+    let prepared = prepare_cut(training, tokens, without, false);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)
 }

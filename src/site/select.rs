@@ -226,6 +226,7 @@ pub fn rule(forms: &Forms, columns: &Columns, tree: &Tree, training: &Training, 
         scope,
         operations,
         closed: true,
+        extended: false,
         evidence: lower::evidence(training, (good, bad, 0), (good + bad, bad), chosen.clusters, &examples),
         departures: Vec::new(),
     }

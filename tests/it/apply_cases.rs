@@ -60,6 +60,7 @@ impl Case {
             scope: r.scope.clone(),
             operations: r.operations.clone(),
             closed: r.closed,
+            extended: false,
             evidence: Evidence::default(),
             departures: Vec::new(),
         };

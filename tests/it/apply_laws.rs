@@ -149,12 +149,13 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn rule() -> impl Strategy<Value = Rule> {
     let scope = prop::collection::vec((key(), test()).prop_map(|(key, test)| Constraint { key, test }), 0..3);
     let operations = prop::collection::vec((key(), operation()), 1..4);
-    (scope, operations, any::<bool>()).prop_map(|(scope, operations, closed)| Rule {
+    (scope, operations, any::<bool>(), any::<bool>()).prop_map(|(scope, operations, closed, extended)| Rule {
         id: String::new(),
         kind: Kind::Ignore,
         scope,
         operations,
         closed,
+        extended,
         evidence: Evidence::default(),
         departures: Vec::new(),
     })
@@ -187,6 +188,7 @@ fn form() -> impl Strategy<Value = Rule> {
                 scope,
                 operations,
                 closed: true,
+                extended: keep,
                 evidence: Evidence::default(),
                 departures: Vec::new(),
             }

@@ -178,6 +178,7 @@ fn rule() -> impl Strategy<Value = Rule> {
             scope,
             operations,
             closed,
+            extended: false,
             evidence: Evidence::default(),
             departures: Vec::new(),
         }
@@ -262,6 +263,7 @@ fn plain(operations: Vec<(String, Operation)>) -> Rule {
         scope: Vec::new(),
         operations,
         closed: false,
+        extended: false,
         evidence: Evidence::default(),
         departures: Vec::new(),
     }
@@ -353,6 +355,7 @@ fn every_kind() -> SiteRules {
         plain(vec![ignore("query page=", Representative::Everywhere("1".into()))]),
         Rule {
             closed: true,
+            extended: false,
             scope: ["depth", "host", "path0", "query page=", "query t=", "scheme"].map(present).to_vec(),
             operations: vec![
                 ("depth".into(), Operation::Keep("2".into())),

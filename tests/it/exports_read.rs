@@ -133,6 +133,7 @@ fn rules(text: &str) -> SiteRules {
         scope,
         operations: vec![(key, operation)],
         closed: false,
+        extended: false,
         evidence: Evidence {
             good: 7,
             clusters: 3,

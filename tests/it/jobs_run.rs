@@ -158,6 +158,7 @@ pub fn sites() -> Vec<SiteRules> {
         scope,
         operations: vec![(key.into(), Operation::Ignore(representative))],
         closed: false,
+        extended: false,
         evidence: evidence.clone(),
         departures: Vec::new(),
     };

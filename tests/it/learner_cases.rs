@@ -1,14 +1,14 @@
 //! What is learned of tiny sites: tests/cases/learner/*.txt, one site a file, with the rules and canonical URLs that
 //! the design expects.
 
-use super::learner_site::{Case, Expected, in_words, learned, merged};
+use super::learner_site::{Case, Expected, in_words, learned_with, merged};
 use std::collections::BTreeSet;
 use std::path::Path;
 use undust::rules::{RuleSet, explain::pattern_text};
 
 /// What is wrong with a case, line by line; and what was learned.
 fn check(case: &Case) -> (Vec<String>, String) {
-    let outcome = learned("example.com", &case.rows);
+    let outcome = learned_with("example.com", &case.rows, &case.params);
     let set = RuleSet::new(vec![outcome.rules.clone()]);
     let canonical = |url: &String| set.canonicalize(url).url.into_owned();
     let patterns: Vec<String> = outcome.rules.rules.iter().map(pattern_text).collect();

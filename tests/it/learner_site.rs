@@ -5,6 +5,8 @@
 //! `{i}`, `{i%7}`, `{i/7}`, `{i+7}`; `{slug:i}` a slug of two to four words that belongs to `i`; `{word:i}` one word;
 //! `{hex}` 32 digits that never come again; `{name?i%3}` leaves `name` out unless i is a multiple of 3.
 //!
+//! `extend to domain` learns with `learn --extend-to-domain`.
+//!
 //! What is expected is a line each: see [`Expected`]. `gap` in front marks what the design asks for and the learner does
 //! not reach: it must not hold, so that a learner that comes to reach it shows here.
 
@@ -44,6 +46,7 @@ pub enum Expected {
 #[derive(Debug, Default)]
 pub struct Case {
     pub rows: Vec<Row>,
+    pub params: Params,
     /// Line, what is expected, and whether the design asks for it but the learner does not reach it (`gap`).
     pub expected: Vec<(usize, Expected, bool)>,
 }
@@ -116,7 +119,9 @@ impl Case {
         let mut fresh = 0;
         for (at, line) in text.lines().enumerate().filter(|(_, l)| !l.is_empty() && !l.starts_with('#')) {
             let words = |rest: &str| rest.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            if let Some((head, rest)) = line.split_once(": ")
+            if line == "extend to domain" {
+                case.params.extend_to_domain = true;
+            } else if let Some((head, rest)) = line.split_once(": ")
                 && !head.contains("//")
             {
                 let rest = rest.trim();
@@ -183,7 +188,12 @@ pub fn training(site: &str, rows: &[Row]) -> Training {
 
 /// Learns a site.
 pub fn learned(site: &str, rows: &[Row]) -> Outcome {
-    learn(training(site, rows), &Params::default())
+    learned_with(site, rows, &Params::default())
+}
+
+/// Learns a site with these parameters.
+pub fn learned_with(site: &str, rows: &[Row], params: &Params) -> Outcome {
+    learn(training(site, rows), params)
 }
 
 /// The outcome in words, for messages.

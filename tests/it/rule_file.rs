@@ -107,6 +107,7 @@ fn rule() -> impl Strategy<Value = Rule> {
             scope,
             operations,
             closed,
+            extended: closed,
             evidence,
             departures,
         })
@@ -198,7 +199,8 @@ proptest! {
     #[test]
     fn ids(rule in rule(), evidence in evidence()) {
         let id = rule_id("a.example", &rule);
-        let mut same = Rule { id: String::new(), kind: Kind::Form, evidence, departures: vec![], ..rule.clone() };
+        let extended = !rule.extended;
+        let mut same = Rule { id: String::new(), kind: Kind::Form, extended, evidence, departures: vec![], ..rule.clone() };
         same.scope.reverse();
         same.operations.reverse();
         prop_assert_eq!(rule_id("a.example", &same), id.clone());

@@ -46,7 +46,8 @@ impl<'s> Generic<'s> {
         let generic = |rule: &Rule| {
             let (scope, operations) = (rule.scope.clone(), rule.operations.clone());
             let (id, evidence, departures) = Default::default();
-            let mut rule = Rule { id, kind: rule.kind, scope, operations, closed: rule.closed, evidence, departures };
+            let Rule { kind, closed, .. } = *rule;
+            let mut rule = Rule { id, kind, scope, operations, closed, extended: false, evidence, departures };
             rule.for_each_value(|key, value| {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {

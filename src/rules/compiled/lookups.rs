@@ -74,6 +74,7 @@ impl CompiledSite {
         let own: Vec<bool> = targets
             .iter()
             .map(|page| {
+                buffers.cells.text.clear();
                 buffers.out.clear();
                 buffers.out.extend_from_slice(page.as_bytes());
                 self.is_fixed_point(buffers, None, None)

@@ -88,15 +88,15 @@ impl CompiledSite {
         host.and_then(|index| self.own.hosts.get(index)).unwrap_or_else(|| part(&self.template.pool, (start, end)))
     }
 
-    /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead. `site` is the
-    /// number of the site in the rule set of this number, whose origins are in the cache.
+    /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead. `program`
+    /// is the number of this program in the rule set of this number, whose origins are in the cache.
     #[inline]
     pub(in crate::rules) fn conclude(
         &self,
         member: Option<u32>,
         buffers: &mut Buffers,
         origins: &mut OriginCache,
-        (rules, site): (u64, Option<u32>),
+        (rules, program): (u64, Option<u32>),
     ) -> Option<u32> {
         if member.is_some_and(|member| (member as usize) < self.members()) {
             return member;
@@ -108,7 +108,7 @@ impl CompiledSite {
             if self.template.is_fixed_point(buffers) || buffers.out == buffers.cells.text[..buffers.length] {
                 return None;
             }
-            let hit = origins.find(&buffers.out, rules).filter(|hit| hit.site == site);
+            let hit = origins.find(&buffers.out, rules).filter(|hit| hit.program == program);
             let coded = hit.as_ref().and_then(|hit| origins.coded(hit));
             if self.is_fixed_point(buffers, hit.map(|hit| hit.origin), coded) {
                 return None;
@@ -118,8 +118,8 @@ impl CompiledSite {
         None
     }
 
-    /// True where the URL in `buffers.out` is in normal form, on an origin of the site, and canonicalizes to itself: by doing
-    /// so. `origin` and `coded` are what is known of its origin, for [`normalize_behind`](url::normalize_behind) and
+    /// True where the URL in `buffers.out` is in normal form, on the origin of the normal form in `buffers` or one of the
+    /// site, and canonicalizes to itself: by doing so. `origin` and `coded` are what is known of its origin, for [`normalize_behind`](url::normalize_behind) and
     /// [`code`](Self::code).
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
         let mut again = buffers.again.take().unwrap_or_default();
@@ -128,7 +128,8 @@ impl CompiledSite {
             Ok(())
                 if again.cells.text == buffers.out
                     && !self.leaves_out_fragment(&split, &buffers.out)
-                    && self.has_origin(&buffers.out[..split.path.0 as usize]) =>
+                    && (buffers.cells.text.starts_with(&buffers.out[..=split.path.0 as usize])
+                        || self.has_origin(&buffers.out[..split.path.0 as usize])) =>
             {
                 self.reduce(&split, &mut again, coded);
                 match self.seen_member(self.member(&again)) {

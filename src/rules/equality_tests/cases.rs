@@ -102,6 +102,47 @@ fn rules_stay_on_origins_of_the_site() {
 }
 
 #[test]
+fn extended_rules_act_on_unseen_hosts_of_the_domain() {
+    let host = ("host".to_owned(), Operation::Ignore(Representative::WherePresent("a.example".to_owned())));
+    let mut site = site(vec![left_out("query s="), host, left_out("query t="), classes("query b=", &[("1", "2")])]);
+    for rule in [0, 1, 3] {
+        site.rules[rule].extended = true;
+    }
+    // The rule between does not act there.
+    site.rules[3].scope = vec![Constraint { key: "query t=".to_owned(), test: Test::Present }];
+    site.aliases = vec![["http://a.example/alias", "http://a.example/page"].map(str::to_owned)];
+    site.exceptions = vec![["http://a.example/kept?s=1".to_owned(), "*".to_owned()]];
+    let mut other = SiteRules { site: "other.example".to_owned(), ..site.clone() };
+    other.origins = ["http://n.a.example", "http://other.example"].map(str::to_owned).to_vec();
+    let cases = [
+        (None, "http://x.a.example/?b=1&s=1&t=1", "http://x.a.example/?b=2&t=1"),
+        (None, "https://x.a.example/#top", "https://x.a.example/"),
+        (None, "http://x.a.example/kept?s=1", "http://x.a.example/kept"),
+        (None, "http://x.a.example/alias", "http://x.a.example/alias"),
+        (None, "http://www.a.example/?s=1", "http://a.example/"),
+        (None, "http://x.a.example./?s=1", "http://x.a.example./"),
+        // Ports and users, the origin of another site, and other domains.
+        (None, "http://x.a.example:8080/?s=1", "http://x.a.example:8080/?s=1"),
+        (None, "http://u@x.a.example/?s=1", "http://u@x.a.example/?s=1"),
+        (Some(0), "http://n.a.example/?s=1", "http://n.a.example/?s=1"),
+        (None, "http://b.example/?s=1", "http://b.example/?s=1"),
+        // A label that is given widens nothing.
+        (Some(0), "http://b.example/?s=1", "http://b.example/?s=1"),
+        (Some(1), "http://b.example/?s=1", "http://b.example/?s=1"),
+        (Some(1), "http://x.a.example/?s=1", "http://x.a.example/?s=1"),
+        (Some(0), "http://x.a.example/?s=1", "http://x.a.example/"),
+        (Some(1), "http://x.other.example/?s=1", "http://x.other.example/"),
+    ];
+    let inputs: Vec<Input> = cases.iter().map(|case| Input { url: case.1.into(), site: case.0 }).collect();
+    let found = check(vec![site, other], &inputs, Forms::Files, &mut Applier::default(), |_, pairs| {
+        for (pair, (_, url, expected)) in pairs.iter().zip(cases) {
+            assert_eq!(String::from_utf8_lossy(&pair.outcome.url), expected, "{url}");
+        }
+    });
+    assert!(found.is_ok(), "{found:?}");
+}
+
+#[test]
 fn names_that_repeat_are_part_of_the_value() {
     let mut site = site(vec![function("query A=", Function::LowerCase), left_out("query a=")]);
     let test = Test::OneOf(["X", "X&A=Y"].map(str::to_owned).into());

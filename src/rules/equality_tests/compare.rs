@@ -95,6 +95,12 @@ impl<'r> Reference<'r> {
         }
     }
 
+    /// The site that extends to an origin that none has.
+    pub(super) fn extended(&self, origin: &str) -> Option<u32> {
+        let extends = |index: &u32| self.sites[*index as usize].extends_to(origin);
+        (0..self.sites.len() as u32).find(extends).filter(|_| self.claim(origin) == Claim::None)
+    }
+
     /// What the interpreter makes of a URL.
     pub(super) fn pair(&self, input: &Input) -> Pair<'r> {
         let mut outcome = AppliedUrl { url: input.url.clone(), ..AppliedUrl::default() };
@@ -105,10 +111,12 @@ impl<'r> Reference<'r> {
                 outcome.url = normal.as_bytes().to_vec();
                 let origin = normal.by_ref().origin();
                 let has = |site: &u32| self.sites[*site as usize].origins.iter().any(|of| of == origin);
+                let unseen = self.extended(origin);
                 outcome.site = match (input.site, self.claim(origin)) {
-                    (Some(site), _) => Some(site).filter(has),
+                    (Some(site), _) => Some(site).filter(|site| has(site) || unseen == Some(*site)),
                     (None, Claim::Site(site)) => Some(site),
-                    (None, Claim::Sites | Claim::None) => None,
+                    (None, Claim::Sites) => None,
+                    (None, Claim::None) => unseen,
                 };
                 if let Some(site) = outcome.site {
                     let interpreter = &self.interpreters[site as usize];

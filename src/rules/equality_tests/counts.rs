@@ -62,6 +62,8 @@ const KINDS: &[(&str, u64)] = &[
     ("exception: before and behind a mirror", 10),
     ("exception: one rule", 400),
     ("exception: two for a page", 40),
+    ("extended: another rule would act", 100),
+    ("extended: changed", 1_000),
     ("form: batch of a large rule set", 1_000),
     ("form: read from JSON lines and from a compiled file", 2_000),
     ("fragment: left out", 2_000),
@@ -107,6 +109,7 @@ const KINDS: &[(&str, u64)] = &[
     ("section: does not hold", 1_000),
     ("section: holds", 400),
     ("site: by origin", 40_000),
+    ("site: extended to the origin", 1_000),
     ("site: given", 4_000),
     ("site: none", 4_000),
     ("site: none, origin of two sites", 3_000),
@@ -212,9 +215,15 @@ impl Counts {
         if pair.input.site.is_some() {
             return self.add("site: given");
         }
-        self.add(match reference.claim(normal.by_ref().origin()) {
+        let claim = reference.claim(normal.by_ref().origin());
+        if claim == Claim::None && pair.outcome.site.is_some() {
+            self.add_if("extended: changed", pair.outcome.url != normal.as_bytes());
+            self.add_if("extended: another rule would act", would_act(reference, pair, normal));
+        }
+        self.add(match claim {
             Claim::Site(_) => "site: by origin",
             Claim::Sites => "site: none, origin of two sites",
+            Claim::None if pair.outcome.site.is_some() => "site: extended to the origin",
             Claim::None if normal.by_ref().has_user() => "site: none, user information",
             Claim::None => "site: none",
         });
@@ -419,6 +428,15 @@ impl Counts {
             }
         }
     }
+}
+
+/// True where rules and look-ups of the site would make something else of a URL if they all acted on its origin.
+fn would_act(reference: &Reference<'_>, pair: &Pair<'_>, normal: &NormalUrl) -> bool {
+    pair.outcome.site.is_some_and(|site| {
+        let mut site = reference.sites[site as usize].clone();
+        site.origins.push(normal.by_ref().origin().to_owned());
+        Interpreter::new(&site).canonicalize(normal).url != pair.outcome.url
+    })
 }
 
 /// Rules that differ from those of a site in one setting or one list, by the kind that they count.

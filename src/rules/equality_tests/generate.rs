@@ -41,8 +41,11 @@ pub(super) fn case(random: &mut Random, number: u64) -> Case {
         let made: Vec<UrlDraft> = (0..count).map(|_| UrlDraft::new(random, &words)).collect();
         let (tokens, of) = (Tokens::default(), &mut *random);
         let mut maker = Maker { random: of, words, drafts: made, tokens, pairs: Vec::new(), values: BTreeMap::new() };
-        let site = maker.site(index, many && index == 0);
+        let mut site = maker.site(index, many && index == 0);
         let Maker { drafts: made, words, .. } = maker;
+        if sites.iter().any(|of: &SiteRules| of.site == site.site) {
+            site.site = index.to_string();
+        }
         drafts.extend(made.into_iter().map(|draft| (draft, words.clone())));
         texts.extend(texts_of(random, &site));
         sites.push(site);
@@ -144,10 +147,27 @@ impl Maker<'_> {
         origins.dedup();
         let tokens = self.tokens.clone();
         let mut site = SiteRules { site: format!("{index}"), origins, tokens, rules, ..SiteRules::default() };
+        if self.random.chance(25) {
+            self.extend(&mut site);
+        }
         if self.random.chance(60) {
             self.pages(&mut site);
         }
         site
+    }
+
+    /// Extends rules to the domain of a host of the site, mostly with fewer origins.
+    fn extend(&mut self, site: &mut SiteRules) {
+        let host = self.random.pick(&self.words.hosts).clone();
+        site.site = String::from_utf8_lossy(registrable_domain(host.as_bytes())).into_owned();
+        let some = *self.random.pick(&[30, 70, 100]);
+        for rule in &mut site.rules {
+            rule.extended = self.random.chance(some);
+        }
+        let least = *self.random.pick(&[1, 1, 2, usize::MAX]);
+        while site.origins.len() > least {
+            site.origins.remove(self.random.below(site.origins.len()));
+        }
     }
 
     fn tokens(&mut self) -> Tokens {
