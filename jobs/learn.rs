@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::{Parameters, Summary};
-use undust::dataflow::{Journal, Learned, Plan, RunError, Source, Withdrawn};
+use undust::dataflow::{Journal, Learned, Plan, RunError, Source};
 use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
 use undust::io::rules::{OVERRIDES_FILE, RuleFile, read_overrides, write_overrides};
@@ -433,7 +433,7 @@ const SHOWN_SITES: usize = 20;
 const SHOWN_RULES: usize = 12;
 
 /// What was learned, for people, on standard output.
-fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
+pub(super) fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
     let mut text = Page::default();
     let mut order: Vec<_> = learned.sites.iter().zip(summary.sites.values()).collect();
     order.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.urls));
@@ -446,15 +446,11 @@ fn report(learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
-        for Withdrawn { rule, reason, .. } in site.withdrawn.iter().take(SHOWN_RULES) {
-            let Evidence { good, bad, support_pairs, false_positive_pairs, .. } = rule.evidence;
-            let rate = false_positive_pairs as f64 / support_pairs.max(1) as f64;
-            let _ = writeln!(
-                text,
-                "    withdrawn: {}  ({}: {good} good, {bad} bad, fpr {rate:.4})",
-                pattern_text(rule),
-                reason.words()
-            );
+        let gone = site.withdrawn.iter().map(|of| (&of.rule, of.reason, "withdrawn"));
+        let changed = site.narrowed.iter().map(|of| (&of.before, of.reason, "narrowed"));
+        for (rule, reason, how) in gone.chain(changed).take(SHOWN_RULES) {
+            let (Evidence { good, bad, .. }, words) = (&rule.evidence, reason.words());
+            let _ = writeln!(text, "    {how}: {}  ({words}: {good} good, {bad} bad)", pattern_text(rule));
         }
     }
     if order.len() > SHOWN_SITES {

@@ -3,12 +3,13 @@
 //! these decide nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record
 //! beside what learning takes.
 
+use super::counts::SiteCounts;
 use super::locate::Locator;
 use super::pages::{Canonicalizer, Firing, Page, Pages};
 use super::run::{Case, ProvenSite};
 use super::sample::{Key, Lots, SampleParams, select};
 use super::table::Table;
-use super::tally::{SiteCounts, Tally};
+use super::tally::Tally;
 use super::types::LearnedSite;
 use crate::model::{Record, SiteBy};
 use crate::site::{self, Params, Training};
@@ -65,9 +66,8 @@ fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &Sample
         rows.extend((0..pages.len()).map(|row| pages.get(row)));
     };
     for record in records {
-        if let Some((_, pages)) = canonicalizer.offer(Record { site: Some(site.as_bytes()), ..*record }) {
-            take(pages);
-        }
+        canonicalizer.offer(Record { site: Some(site.as_bytes()), ..*record });
+        canonicalizer.ready.drain(..).for_each(|(_, pages)| take(pages));
     }
     canonicalizer.flush().into_iter().for_each(|(_, pages)| take(pages));
     rows.sort_unstable();
@@ -79,5 +79,6 @@ fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &Sample
     rows.iter().for_each(|row| tally.row(row, &mut distinct));
     tally.finish(&mut distinct);
     let counts = tally.sites.pop().unwrap_or_default();
-    SiteCounts { records: canonicalizer.records[0], clusters: labels.len() as u64, ..counts }
+    let texts = std::mem::take(&mut canonicalizer.texts).into_iter().map(|((_, hash), url)| (hash, url)).collect();
+    SiteCounts { records: canonicalizer.records[0], clusters: labels.len() as u64, texts, ..counts }
 }

@@ -1,29 +1,59 @@
 //! What became of each record, in columns: the rows of the proof.
 //!
-//! A record becomes five words: the 128-bit hash of (site, canonical URL), the 64-bit hashes of its URL as found and of
-//! its cluster label, and the hash of a *firing*: the site, the rules that fired and whether the record trained. There
+//! A record becomes rows of five words: the 128-bit hash of what groups the row, two 64-bit hashes, and the hash of a
+//! *firing*: the site, the rules that fired, whether the record trained, and the [`View`] that the row belongs to. There
 //! are few firings, so they travel once, beside the rows. Within one canonical URL of a site, 64 bits tell URLs and
 //! clusters apart (10^6 URLs of one canonical URL: a mix-up in 4 * 10^7 such groups).
+//!
+//! Most records make one row. A record that a look-up, a value range or an exception decides makes two, since evidence is
+//! counted with all memory off. While rules are suspected of wrong merges, a record makes two rows more for each of them
+//! that fires on it: the URL that the other rules give it, and the value that the rule takes away.
 
 use super::aside::Aside;
 use super::locate::{Finder, Found, Locator};
+use super::marginal::Cell;
 use super::sample::Lots;
 use super::table::Table;
 use crate::model::{Record, hash64, hash128};
+use crate::rules::Tokens;
 use crate::rules::apply::Scratch;
-use crate::url::NormalUrl;
+use crate::url::{NormalUrl, Pairs};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Cluster of a record without a label.
 pub const NO_CLUSTER: u64 = 0;
 
-/// `[canonical, canonical, URL, cluster, firing]`: in this order repeats of a URL lie together within their canonical
-/// URL.
+/// `[group, group, URL, cluster, firing]`: in this order repeats of a URL lie together within their group. A row of
+/// [`View::Without`] has the part in place of the URL, one of [`View::Value`] the hash of the values.
 pub type Page = [u64; 5];
 
-/// Which rules fired on a record of which site, and whether it trained.
+/// How the row of a record is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum View {
+    /// By canonical URL; the same with and without memory.
+    #[default]
+    Both,
+    /// By the canonical URL without memory: evidence of rules.
+    Rules,
+    /// By the canonical URL that memory decided: figures.
+    Memory,
+    /// By canonical URL without memory: the part of the page into which the record falls without a rule.
+    Without {
+        /// The rule.
+        rule: u16,
+        /// Where it acted.
+        cell: Cell,
+    },
+    /// By canonical URL without memory: the values that a rule takes away from the record.
+    Value {
+        /// The rule.
+        rule: u16,
+    },
+}
+
+/// Which rules fired on a record of which site, whether it trained, and how the row is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firing {
     /// Index of the site.
@@ -32,6 +62,8 @@ pub struct Firing {
     pub trained: bool,
     /// Indices of the rules, ascending.
     pub rules: Vec<u16>,
+    /// How the row is counted.
+    pub view: View,
 }
 
 /// Rows for one worker.
@@ -66,6 +98,19 @@ impl Pages {
     }
 }
 
+/// A row before its firing is known by a hash.
+#[derive(Clone, Debug)]
+struct Row<'r> {
+    site: u32,
+    trained: bool,
+    /// Hash of what groups it.
+    group: u128,
+    url: u64,
+    cluster: u64,
+    rules: &'r [u16],
+    view: View,
+}
+
 /// Rows of a shipment.
 const BATCH_ROWS: usize = 1 << 15;
 
@@ -78,6 +123,7 @@ pub struct Canonicalizer {
     normal: NormalUrl,
     scratch: Scratch,
     key: Vec<u8>,
+    fired: Vec<u16>,
     known: HashMap<u64, (), foldhash::fast::FixedState>,
     firings: Vec<(u64, Firing)>,
     /// Firings each worker has been told of.
@@ -85,6 +131,12 @@ pub struct Canonicalizer {
     open: Vec<Pages>,
     /// Records of each counted site.
     pub records: Vec<u64>,
+    /// URLs that the table asks for: of each site, by hash, the smallest by bytes.
+    pub texts: BTreeMap<(u32, u64), String>,
+    /// Shipments that are full: `(worker, rows)`.
+    pub ready: Vec<(u64, Pages)>,
+    /// Records of sites that are not in the table.
+    pub unlisted: u64,
     /// A site that is not in the table.
     pub unknown: Option<String>,
     /// Records for the next pass.
@@ -102,32 +154,36 @@ impl Canonicalizer {
             normal: NormalUrl::default(),
             scratch: Scratch::default(),
             key: Vec::new(),
+            fired: Vec::new(),
             known: HashMap::default(),
             firings: Vec::new(),
             told: vec![0; peers],
             open: vec![Pages::default(); peers],
+            texts: BTreeMap::new(),
+            ready: Vec::new(),
+            unlisted: 0,
             unknown: None,
             aside: None,
         }
     }
 
-    /// Takes a record; gives a shipment that is full: `(worker, rows)`.
-    pub fn offer(&mut self, record: Record<'_>) -> Option<(u64, Pages)> {
+    /// Takes a record; shipments that it fills are [`ready`](Self::ready).
+    pub fn offer(&mut self, record: Record<'_>) {
         let site = match self.finder.find(record, &self.table) {
             Found::Site(site) => site,
-            Found::Invalid => return None,
+            Found::Invalid => return,
             Found::Unknown => {
+                self.unlisted += 1;
                 if self.unknown.is_none() {
                     self.unknown = self.finder.name(record);
                 }
-                return None;
+                return;
             }
         };
         // Before anything is done to the URL: a later pass counts few sites.
-        if !self.table.counted[site as usize] {
-            return None;
+        if !self.table.counted[site as usize] || self.normal.read(record.url).is_err() {
+            return;
         }
-        self.normal.read(record.url).ok()?;
         self.records[site as usize] += 1;
         if let Some(aside) = self.aside.as_mut().filter(|_| self.table.aside[site as usize]) {
             aside.lay(site, record);
@@ -135,27 +191,129 @@ impl Canonicalizer {
 
         let lot = self.lots.draw(self.normal.as_bytes(), record.cluster);
         let trained = lot.candidate && self.table.cuts[site as usize].is_none_or(|cut| cut.admits(&lot));
-        let applied = self.table.rules.apply_normal(self.normal.by_ref(), Some(site), &mut self.scratch);
-        let canonical = hash128(applied.url);
+        let url = hash64(record.url);
+        let cluster = record.cluster.map_or(NO_CLUSTER, |label| hash64(label).max(1));
+
+        // Memory acts last, so only what it decided is counted twice.
+        let memory = self.table.memory.of[site as usize];
+        let mut remembered = None;
+        let mut canonical = 0;
+        if let Some(memory) = memory {
+            let rules = &self.table.memory.rules;
+            let applied = rules.apply_normal(self.normal.by_ref(), Some(memory.index), &mut self.scratch);
+            canonical = hash128(applied.url);
+            self.fired.clear();
+            self.fired.extend(applied.fired.iter());
+            if applied.looked_up || memory.has_exceptions {
+                remembered = Some((canonical, self.fired.clone()));
+            }
+        }
+        if memory.is_none() || remembered.is_some() {
+            let applied = self.table.rules.apply_normal(self.normal.by_ref(), Some(site), &mut self.scratch);
+            canonical = hash128(applied.url);
+            self.fired.clear();
+            self.fired.extend(applied.fired.iter());
+        }
+        let fired = std::mem::take(&mut self.fired);
+        let mut row = Row { site, trained, url, cluster, group: canonical, rules: &fired, view: View::Both };
+        if let Some((group, rules)) = remembered.filter(|(group, _)| *group != canonical) {
+            self.push(&Row { group, rules: &rules, view: View::Memory, ..row.clone() });
+            self.keep_text(site, url, record.url);
+            row.view = View::Rules;
+        }
+        self.push(&row);
+        if cluster != NO_CLUSTER {
+            self.push_without(&row);
+        }
+        self.fired = fired;
+    }
+
+    /// The rows of a record for each suspected rule that fired on it.
+    fn push_without(&mut self, row: &Row<'_>) {
+        let table = self.table.clone();
+        let suspects = table.without.of(row.site);
+        let mut pairs = None;
+        for suspect in suspects.iter().filter(|suspect| row.rules.binary_search(&suspect.rule).is_ok()) {
+            let applied =
+                table.without.rules.apply_normal(self.normal.by_ref(), Some(suspect.index), &mut self.scratch);
+            let is_part = hash128(applied.url) != row.group;
+            let part = if is_part { hash64(applied.url).max(1) } else { 0 };
+            let Tokens { query_order, .. } = &suspect.tokens;
+            let pairs = pairs.get_or_insert_with(|| Pairs::cut(&self.normal, suspect.cut, query_order));
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let cell = Cell {
+                section: text(suspect.tokens.section(self.normal.as_bytes())),
+                value: suspect.table.as_ref().map(|key| pairs.get(key).map(text).unwrap_or_default()),
+            };
+            let taken: Vec<Option<&[u8]>> = suspect.ignored.iter().map(|key| pairs.get(key)).collect();
+            let value = (!taken.is_empty()).then(|| hash64(format!("{taken:?}").as_bytes()));
+            let view = View::Without { rule: suspect.rule, cell };
+            self.push(&Row { url: part, view, rules: &[], ..row.clone() });
+            if let Some(url) = value {
+                let view = View::Value { rule: suspect.rule };
+                self.push(&Row { url, view, rules: &[], ..row.clone() });
+            }
+            if is_part {
+                let url = self.normal.as_bytes().to_vec();
+                self.keep_text(row.site, part, &url);
+            }
+        }
+    }
+
+    /// Keeps a URL if the table asks for it: of several the smallest by bytes.
+    fn keep_text(&mut self, site: u32, hash: u64, url: &[u8]) {
+        if self.table.wanted.get(site as usize).is_some_and(|wanted| wanted.contains(&hash))
+            && let Ok(url) = std::str::from_utf8(url)
+        {
+            let text = self.texts.entry((site, hash)).or_insert_with(|| url.to_owned());
+            if url < text.as_str() {
+                url.clone_into(text);
+            }
+        }
+    }
+
+    /// Adds a row.
+    fn push(&mut self, row: &Row<'_>) {
         self.key.clear();
-        self.key.extend_from_slice(&site.to_le_bytes());
-        self.key.push(u8::from(trained));
-        applied.fired.iter().for_each(|rule| self.key.extend_from_slice(&rule.to_le_bytes()));
+        self.key.extend_from_slice(&row.site.to_le_bytes());
+        self.key.push(u8::from(row.trained));
+        match &row.view {
+            View::Both => self.key.push(0),
+            View::Rules => self.key.push(1),
+            View::Memory => self.key.push(2),
+            View::Value { rule } => {
+                self.key.push(3);
+                self.key.extend_from_slice(&rule.to_le_bytes());
+            }
+            View::Without { rule, cell } => {
+                self.key.push(4);
+                self.key.extend_from_slice(&rule.to_le_bytes());
+                self.key.extend_from_slice(&(cell.section.len() as u32).to_le_bytes());
+                self.key.extend_from_slice(cell.section.as_bytes());
+                self.key.push(u8::from(cell.value.is_some()));
+                self.key.extend_from_slice(cell.value.as_deref().unwrap_or_default().as_bytes());
+            }
+        }
+        row.rules.iter().for_each(|rule| self.key.extend_from_slice(&rule.to_le_bytes()));
         let firing = hash64(&self.key);
         if self.known.insert(firing, ()).is_none() {
-            self.firings.push((firing, Firing { site, trained, rules: applied.fired.iter().collect() }));
+            let Row { site, trained, rules, view, .. } = row.clone();
+            self.firings.push((firing, Firing { site, trained, rules: rules.to_vec(), view }));
         }
-        let site_hash = hash64(&site.to_le_bytes());
+        let site_hash = hash64(&row.site.to_le_bytes());
         let page = [
-            (canonical >> 64) as u64 ^ site_hash,
-            canonical as u64 ^ site_hash.rotate_left(32),
-            hash64(record.url),
-            record.cluster.map_or(NO_CLUSTER, |label| hash64(label).max(1)),
+            (row.group >> 64) as u64 ^ site_hash,
+            row.group as u64 ^ site_hash.rotate_left(32),
+            row.url,
+            row.cluster,
             firing,
         ];
         let to = (page[1] % self.open.len() as u64) as usize;
         self.open[to].push(page);
-        (self.open[to].len() >= BATCH_ROWS).then(|| self.ship(to))
+        if self.open[to].len() >= BATCH_ROWS {
+            let shipment = self.ship(to);
+            self.ready.push(shipment);
+        }
     }
 
     /// What is left, for all workers.

@@ -10,6 +10,7 @@
 //! runs ([`super::sorted`]); pairs of cluster and site up to a sixth; counts of all sites and rules, about 100 bytes each.
 
 use super::aside::{Aside, Laid};
+use super::counts::SiteCounts;
 use super::learn::Gather;
 use super::locate::Locator;
 use super::pages::{Canonicalizer, Firing, Page, Pages};
@@ -17,11 +18,12 @@ use super::read::{Pool, read};
 use super::sample::Lots;
 use super::sorted::{Sorted, Sorter};
 use super::table::Table;
-use super::tally::{SiteCounts, Tally};
+use super::tally::Tally;
 use super::types::{Batches, Epoch, Flow, Plan, RunError, Shared, SourceError};
 use crate::model::RecordBatch;
 use crate::spill::SpillError;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use timely::container::CapacityContainerBuilder;
@@ -111,6 +113,7 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
         let locator = Locator::new(plan.site_by);
         let mut canonicalizer = Canonicalizer::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
         let bytes = plan.memory / plan.workers;
+        let passes_over = table.passes_over;
         canonicalizer.aside = Some(Aside::new(table.len(), bytes, shared.scratch.clone()));
         let mut builder = OperatorBuilder::new("Canonicalize".to_owned(), scope);
         let mut input = builder.new_input(self, Pipeline);
@@ -128,8 +131,9 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
                     let mut session = pages.session(cap);
                     for batch in batches.flat_map(|b: &mut Vec<RecordBatch>| b.drain(..)) {
                         for record in batch.iter() {
-                            if let Some(full) = canonicalizer.offer(record) {
-                                session.give(full);
+                            canonicalizer.offer(record);
+                            if !canonicalizer.ready.is_empty() {
+                                session.give_iterator(canonicalizer.ready.drain(..));
                             }
                         }
                         pool.give(batch);
@@ -139,15 +143,20 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
                     Some(epoch) => cap.downgrade(epoch),
                     None => {
                         pages.session(cap).give_iterator(canonicalizer.flush().into_iter());
-                        if let Some(site) = canonicalizer.unknown.take() {
+                        if let Some(site) = canonicalizer.unknown.take().filter(|_| !passes_over) {
                             shared.fail(RunError::Changed { site });
                         }
                         let (kept, run) = canonicalizer.aside.take().map(Aside::finish).unwrap_or_default();
                         *laid.borrow_mut() = run;
                         let counts = canonicalizer.records.iter().zip(0u32..).filter(|(records, _)| **records > 0);
+                        let mut texts: BTreeMap<u32, BTreeMap<u64, String>> = BTreeMap::new();
+                        for ((site, hash), url) in std::mem::take(&mut canonicalizer.texts) {
+                            texts.entry(site).or_default().insert(hash, url);
+                        }
                         let counts = counts.map(|(&records, site)| {
                             let laid = kept.get(site as usize).copied().unwrap_or(0);
-                            (site, SiteCounts { records, laid, ..SiteCounts::default() })
+                            let texts = texts.remove(&site).unwrap_or_default();
+                            (site, SiteCounts { records, laid, texts, ..SiteCounts::default() })
                         });
                         records.session(last).give(counts.collect::<Counts>());
                         (page_cap, record_cap) = (None, None);
@@ -255,7 +264,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                     clusters.session(cap).give_iterator(full.map(|(rows, to)| (to, rows)));
                     if over {
                         let sites = std::mem::take(&mut tally.sites);
-                        let sites = sites.into_iter().zip(0..).filter(|(site, _)| site.urls > 0);
+                        let sites = sites.into_iter().zip(0..).filter(|(site, _)| *site != SiteCounts::default());
                         counts.session(last).give(sites.map(|(counts, site)| (site, counts)).collect::<Counts>());
                         stage = Stage::Over;
                     } else {

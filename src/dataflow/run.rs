@@ -5,18 +5,23 @@
 
 use super::aside::{self, Laid};
 use super::clusters::Clustering;
+use super::counts::SiteCounts;
 use super::journal::Journal;
-use super::learn::learn;
+use super::learn::{Harvest, learn};
 use super::proof::{Counts, prove};
-use super::table::Table;
-use super::tally::SiteCounts;
+use super::table::{Ask, Table, has_memory, without_memory};
 use super::types::{Batches, Epoch, LearnedSite, Plan, RunError, Shared, Source, SourceError};
-use super::verdict::{Reason, Verdict, judge, overwrite};
-use crate::rules::types::{Rule, SiteRules};
+use super::verdict::{self, Change, Reason, Verdict, judge, overwrite};
+use crate::model::hash128;
+use crate::rules::file::rule_id;
+use crate::rules::types::{Rule, SECTION, SiteRules};
+use crate::rules::{RuleSet, Scratch as Buffers};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::{self, Alarm, Crew};
 use crate::spill::Scratch;
+use crate::url::NormalUrl;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
@@ -32,6 +37,12 @@ pub struct ProvenSite {
     pub counts: SiteCounts,
     /// Rules that the proof withdrew, in the order in which they went.
     pub withdrawn: Vec<Withdrawn>,
+    /// Rules that the proof narrowed, in the order in which it did.
+    pub narrowed: Vec<Narrowed>,
+    /// Look-ups, value ranges and exceptions that led URLs to the page of another cluster and were withdrawn one by one.
+    pub forgotten: u64,
+    /// Wrong merges that are drift of the labels.
+    pub drift: u64,
     /// The proof withdrew the look-ups and value ranges.
     pub without_lookups: bool,
     /// The site fell back to stage 1.
@@ -49,27 +60,91 @@ pub struct Withdrawn {
     pub apart: (u64, u64),
 }
 
+/// A rule that the proof narrowed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Narrowed {
+    /// The rule as it was, with the evidence against it.
+    pub before: Rule,
+    /// The rule that it became.
+    pub after: Rule,
+    /// How.
+    pub reason: Reason,
+}
+
 impl ProvenSite {
-    /// Writes the counts of the last pass into the evidence of the rules, and takes away those that `go` has a reason
-    /// against, by index.
-    fn withdraw(&mut self, go: impl Fn(usize) -> Option<Reason>) {
+    /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by index, ascending).
+    /// Gives the new index of each rule that stays.
+    fn change(&mut self, changes: Vec<(usize, Change)>, case: &mut verdict::Case) -> Vec<Option<u16>> {
+        let mut changes = changes.into_iter().peekable();
+        let mut places = Vec::new();
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
-            let counts = self.counts.rules.get(at).copied().unwrap_or_default();
-            overwrite(&mut rule.evidence, &counts);
-            match go(at) {
-                Some(reason) => {
-                    let apart = (counts.apart_good, counts.apart_bad);
-                    self.withdrawn.push(Withdrawn { rule, reason, apart });
-                }
-                None => self.rules.rules.push(rule),
+            let counts = self.counts.rules.get(at).cloned().unwrap_or_default();
+            // Rules that no record says anything of keep their evidence.
+            if self.counts.records > 0 {
+                overwrite(&mut rule.evidence, &counts);
             }
+            let change = changes.next_if(|(of, _)| *of == at);
+            places.push(Some(self.rules.rules.len() as u16));
+            match change {
+                None => self.rules.rules.push(rule),
+                Some((_, Change::Withdraw(reason))) => {
+                    let of = counts.marginal.as_deref();
+                    let apart = of.map_or((0, 0), |of| (of.apart_good, of.apart_bad));
+                    self.withdrawn.push(Withdrawn { rule, reason, apart });
+                    places[at] = None;
+                }
+                Some((_, Change::Narrow(reason, after))) => {
+                    let mut after = *after;
+                    after.evidence = rule.evidence.clone();
+                    after.id = rule_id(&self.rules.site, &after);
+                    if reason == Reason::Test {
+                        case.tried.insert(after.id.clone());
+                    }
+                    for [_, of] in self.rules.exceptions.iter_mut().filter(|[_, of]| *of == rule.id) {
+                        of.clone_from(&after.id);
+                    }
+                    self.narrowed.push(Narrowed { before: rule, after: after.clone(), reason });
+                    self.rules.rules.push(after);
+                }
+            }
+        }
+        let ids: BTreeSet<&str> = self.rules.rules.iter().map(|rule| rule.id.as_str()).collect();
+        self.rules.exceptions.retain(|[_, of]| of == "*" || ids.contains(of.as_str()));
+        places
+    }
+
+    /// Takes out the look-ups, value ranges and exceptions that lead these URLs to their pages; all memory where it is none
+    /// of them.
+    fn forget(&mut self, urls: &[NormalUrl]) {
+        let count = |rules: &SiteRules| {
+            rules.aliases.len() + rules.exceptions.len() + rules.local.iter().map(|of| of.pages.len()).sum::<usize>()
+        };
+        let before = count(&self.rules);
+        let (plain, whole) = (RuleSet::new(vec![without_memory(&self.rules)]), RuleSet::new(vec![self.rules.clone()]));
+        let mut buffers = Buffers::default();
+        let mut page =
+            |rules: &RuleSet, url: &NormalUrl| hash128(rules.apply_normal(url.by_ref(), Some(0), &mut buffers).url);
+        let sources: BTreeSet<u128> = urls.iter().map(|url| page(&plain, url)).collect();
+        let targets: BTreeSet<u128> = urls.iter().map(|url| page(&whole, url)).collect();
+        let mut leads =
+            |url: &str| NormalUrl::new(url.as_bytes()).is_ok_and(|url| sources.contains(&page(&plain, &url)));
+        self.rules.aliases.retain(|[from, _]| !leads(from));
+        self.rules.exceptions.retain(|[of, _]| !leads(of));
+        for local in &mut self.rules.local {
+            local.pages.retain(|span| !(targets.contains(&hash128(span.page.as_bytes()))));
+        }
+        self.rules.local.retain(|local| !local.pages.is_empty());
+        match before - count(&self.rules) {
+            0 => self.withdraw_lookups(),
+            forgotten => self.forgotten += forgotten as u64,
         }
     }
 
     fn withdraw_lookups(&mut self) {
-        self.without_lookups |= !self.rules.aliases.is_empty() || !self.rules.local.is_empty();
+        self.without_lookups |= has_memory(&self.rules);
         self.rules.aliases.clear();
         self.rules.local.clear();
+        self.rules.exceptions.clear();
     }
 }
 
@@ -107,6 +182,33 @@ pub fn run_on(
     journal: Option<Arc<dyn Journal>>,
     first: Option<Arc<Clustering>>,
 ) -> Result<Learned, RunError> {
+    run_from(plan, records, progress, mesh, journal, first, None)
+}
+
+/// The proof alone, on the rules of `sites`: as [`run_on`], which learns them. Records of other sites are passed over.
+///
+/// # Errors
+/// As [`run_on`].
+pub fn prove_on(
+    plan: &Plan,
+    records: Arc<dyn Source>,
+    progress: Arc<Progress>,
+    mesh: Option<&Arc<Mesh>>,
+    sites: Vec<SiteRules>,
+    first: Option<Arc<Clustering>>,
+) -> Result<Learned, RunError> {
+    run_from(plan, records, progress, mesh, None, first, Some(sites))
+}
+
+fn run_from(
+    plan: &Plan,
+    records: Arc<dyn Source>,
+    progress: Arc<Progress>,
+    mesh: Option<&Arc<Mesh>>,
+    journal: Option<Arc<dyn Journal>>,
+    first: Option<Arc<Clustering>>,
+    given: Option<Vec<SiteRules>>,
+) -> Result<Learned, RunError> {
     let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
     let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
     (shared.journal, shared.shutdown) = (journal, shutdown);
@@ -120,7 +222,7 @@ pub fn run_on(
         if before.as_ref().is_some_and(|first| !first.work(worker, alarm)) {
             return 0;
         }
-        work(worker, alarm, &plan, records.as_ref(), &ours, &theirs)
+        work(worker, alarm, &plan, (records.as_ref(), given.as_deref()), &ours, &theirs)
     });
     if worked.is_err() && mesh.is_some() {
         // The workers rest and never let go of it.
@@ -151,6 +253,8 @@ pub(super) struct Case {
     threads: usize,
     pub(super) table: Arc<Table>,
     pub(super) sites: Vec<ProvenSite>,
+    /// What is known of each site from pass to pass.
+    known: Vec<verdict::Case>,
     /// Nothing is left to count.
     pub(super) closed: bool,
 }
@@ -160,22 +264,31 @@ fn work(
     worker: &mut Worker,
     alarm: &Alarm,
     plan: &Plan,
-    records: &dyn Source,
+    (records, given): (&dyn Source, Option<&[SiteRules]>),
     shared: &Arc<Shared>,
     desk: &Desk,
 ) -> u64 {
     let leads = worker.index().is_multiple_of(plan.workers);
     shared.progress.stage("reading");
-    let end: Handle<Epoch> = Handle::new();
-    let harvest = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));
-    alarm.work_while(worker, || !end.done());
+    let harvest = match given {
+        Some(_) => Harvest::default(),
+        None => {
+            let end: Handle<Epoch> = Handle::new();
+            let harvest = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));
+            alarm.work_while(worker, || !end.done());
+            harvest
+        }
+    };
     let invalid = *harvest.invalid.borrow();
 
     // A failure is seen by all workers at one point, or some would wait in a dataflow that others never build: the
     // leader looks once all workers are through, and closes the case.
     if leads {
         let room = aside::room(plan.memory, plan.sample.share);
-        let case = Case::open(harvest.sites.take(), plan.workers, room);
+        let case = match given {
+            Some(sites) => Case::given(sites, plan.workers, room),
+            None => Case::open(harvest.sites.take(), plan.workers, room),
+        };
         desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
     }
     // Records of small sites, for a pass that counts no others.
@@ -190,7 +303,7 @@ fn work(
         let end: Handle<Epoch> = Handle::new();
         let part = match (table.laid, std::mem::take(&mut laid)) {
             (true, laid) => laid.open().map(|part| Box::new(part) as Box<dyn Batches>).map_err(SourceError::from),
-            (false, _) => records.open(worker.index(), worker.peers(), pass + 1),
+            (false, _) => records.open(worker.index(), worker.peers(), pass + usize::from(given.is_none())),
         };
         let evidence = worker.dataflow_named("prove", |scope| prove(scope, plan, part, &table, shared, &end));
         alarm.work_while(worker, || !end.done());
@@ -237,7 +350,17 @@ impl Case {
             .into_iter()
             .map(|learned| ProvenSite { rules: learned.rules.clone(), learned, ..ProvenSite::default() })
             .collect();
-        Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites }
+        let known = vec![verdict::Case::default(); sites.len()];
+        Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites, known }
+    }
+
+    /// Before the first pass of a proof of rules that are given.
+    fn given(sites: &[SiteRules], threads: usize, room: u64) -> Case {
+        let learned = |rules: &SiteRules| LearnedSite { rules: rules.clone(), ..LearnedSite::default() };
+        let case = Case::open(sites.iter().map(learned).collect(), threads, room);
+        let mut table = Arc::into_inner(case.table).expect("nobody shares it yet");
+        table.passes_over = true;
+        Case { table: Arc::new(table), ..case }
     }
 
     /// Takes the counts of a pass, withdraws what does not hold, and says which sites are counted again.
@@ -259,27 +382,53 @@ impl Case {
                 continue;
             }
             again[index] = true;
-            match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes) {
-                Verdict::Holds => again[index] = false,
-                Verdict::Withdraw(rules) => {
-                    site.withdraw(|at| rules.binary_search_by_key(&at, |r| r.0).ok().map(|found| rules[found].1));
+            let case = &mut self.known[index];
+            match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes, case) {
+                Verdict::Holds => {
+                    again[index] = false;
+                    site.drift = case.drift;
+                    site.change(Vec::new(), case);
+                    site.counts.forget_samples();
+                    if !site.rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
+                        site.rules.tokens.sections.clear();
+                    }
+                    *case = verdict::Case::default();
                 }
-                Verdict::WithdrawLookups => site.withdraw_lookups(),
+                Verdict::Ask => {}
+                Verdict::Change(changes) => {
+                    let wrong: Vec<NormalUrl> = site
+                        .counts
+                        .misremembered
+                        .0
+                        .iter()
+                        .filter_map(|hash| NormalUrl::new(site.counts.texts.get(hash)?.as_bytes()).ok())
+                        .collect();
+                    if !site.counts.misremembered.0.is_empty() {
+                        site.forget(&wrong);
+                    }
+                    let places = site.change(changes, case);
+                    case.suspects = case.suspects.iter().filter_map(|&rule| places[usize::from(rule)]).collect();
+                    case.wanted.clear();
+                }
+                Verdict::WithdrawMemory => site.withdraw_lookups(),
                 Verdict::FallBack => {
                     site.fell_back = true;
-                    site.withdraw(|_| Some(Reason::FellBack));
+                    let all = (0..site.rules.rules.len()).map(|at| (at, Change::Withdraw(Reason::FellBack))).collect();
+                    site.change(all, case);
                     site.withdraw_lookups();
+                    *case = verdict::Case::default();
                 }
-            }
-            if !again[index] {
-                site.withdraw(|_| None);
             }
         }
         self.closed = !again.contains(&true);
         if !self.closed {
             let rules = self.sites.iter().map(|site| site.rules.clone()).collect();
             let laid = laid.iter().zip(&again).all(|(&laid, &again)| laid || !again);
-            self.table = Arc::new(self.table.again(rules, again, laid, self.threads));
+            let ask = Ask {
+                suspects: self.known.iter().map(|case| case.suspects.clone()).collect(),
+                wanted: self.known.iter().map(|case| case.wanted.clone()).collect(),
+            };
+            self.table = Arc::new(self.table.again(rules, again, laid, ask, self.threads));
         }
         self.passes += 1;
     }

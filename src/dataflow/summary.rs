@@ -3,7 +3,7 @@
 //! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts, no run times.
 //! Integers and sorted maps only, so that the same run gives the same bytes.
 
-use super::run::{Learned, ProvenSite, Withdrawn};
+use super::run::{Learned, Narrowed, ProvenSite, Withdrawn};
 use super::sample::SampleParams;
 use super::types::Plan;
 use super::verdict::Reason;
@@ -36,6 +36,28 @@ pub struct Summary {
     /// What the proof over everything withdrew, by site, in the order in which it went.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub withdrawn: BTreeMap<String, Vec<Gone>>,
+    /// What it narrowed, by site, in the order in which it did.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub narrowed: BTreeMap<String, Vec<Changed>>,
+}
+
+/// A rule that the proof narrowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// The rule as it was.
+    pub before: Gone,
+    /// Id of the rule that it became, which may have been narrowed or withdrawn later.
+    pub id: String,
+    /// Its pattern, in words.
+    pub rule: String,
+}
+
+impl Changed {
+    fn of(narrowed: &Narrowed) -> Changed {
+        let Narrowed { before, after, reason } = narrowed;
+        let before = Gone::of(&Withdrawn { rule: before.clone(), reason: *reason, apart: (0, 0) });
+        Changed { before, id: after.id.clone(), rule: pattern_text(after) }
+    }
 }
 
 /// A rule that the proof withdrew, and what spoke against it.
@@ -121,6 +143,15 @@ pub struct Figures {
     pub rules: u64,
     /// Rules that the proof over everything withdrew.
     pub withdrawn: u64,
+    /// Rules that it narrowed; one that was narrowed twice counts twice.
+    #[serde(default)]
+    pub narrowed: u64,
+    /// Look-ups, value ranges and exceptions that it took out one by one.
+    #[serde(default)]
+    pub forgotten: u64,
+    /// Wrong merges that are taken for drift of the labels: the rules that make them stay.
+    #[serde(default)]
+    pub drift: u64,
     /// Sites that fell back to stage 1.
     pub fell_back: u64,
     /// Sites whose look-ups and seen members the proof withdrew.
@@ -152,6 +183,9 @@ impl Figures {
             trained: site.learned.trained,
             rules: site.rules.rules.len() as u64,
             withdrawn: site.withdrawn.len() as u64,
+            narrowed: site.narrowed.len() as u64,
+            forgotten: site.forgotten,
+            drift: site.drift,
             fell_back: u64::from(site.fell_back),
             without_lookups: u64::from(site.without_lookups),
             good: counts.good,
@@ -181,6 +215,9 @@ impl Figures {
         self.trained += other.trained;
         self.rules += other.rules;
         self.withdrawn += other.withdrawn;
+        self.narrowed += other.narrowed;
+        self.forgotten += other.forgotten;
+        self.drift += other.drift;
         self.fell_back += other.fell_back;
         self.without_lookups += other.without_lookups;
         self.good += other.good;
@@ -197,6 +234,8 @@ impl Summary {
             learned.sites.iter().map(|site| (site.rules.site.clone(), Figures::of(site))).collect();
         let gone = |site: &ProvenSite| (site.rules.site.clone(), site.withdrawn.iter().map(Gone::of).collect());
         let withdrawn = learned.sites.iter().filter(|site| !site.withdrawn.is_empty()).map(gone).collect();
+        let narrowed = |site: &ProvenSite| (site.rules.site.clone(), site.narrowed.iter().map(Changed::of).collect());
+        let narrowed = learned.sites.iter().filter(|site| !site.narrowed.is_empty()).map(narrowed).collect();
         let mut total = Figures::default();
         sites.values().for_each(|site| total.add(site));
         let mut stages: BTreeMap<String, u64> = BTreeMap::new();
@@ -211,6 +250,7 @@ impl Summary {
             ("sample: URLs with several labels".to_owned(), conflicts),
             ("proof: passes".to_owned(), learned.proof_passes),
             ("proof: rules withdrawn".to_owned(), total.withdrawn),
+            ("proof: rules narrowed".to_owned(), total.narrowed),
             ("proof: sites fallen back".to_owned(), total.fell_back),
         ]);
         Summary {
@@ -222,6 +262,7 @@ impl Summary {
             total: total.with_rates(),
             sites,
             withdrawn,
+            narrowed,
         }
     }
 }

@@ -2,17 +2,28 @@
 use super::sample::Cut;
 use super::types::LearnedSite;
 use crate::rules::set::Programs;
-use crate::rules::types::SiteRules;
-use crate::rules::{Compiler, RuleSet};
-use std::collections::HashMap;
+use crate::rules::types::{Operation, Rule, SECTION, SiteRules, Test};
+use crate::rules::{Compiler, RuleSet, Tokens};
+use crate::url::{self, Key};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sites by index (sorted by name), their compiled rules, and which of them this pass counts.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Compiled rules; its sites are all sites, also those without rules.
+    /// Compiled rules without memory (exceptions, look-ups, value ranges); its sites are all sites, also those without
+    /// rules.
     pub rules: RuleSet,
-    memory: usize,
+    /// The rules of sites with memory, with it.
+    pub memory: Memory,
+    /// The rules of sites without one of those that are suspected.
+    pub without: Without,
+    /// Records of sites that are not in the table are passed over; else they are a failure of the run.
+    pub passes_over: bool,
+    /// Hashes of URLs that are asked for, by site: see [`super::pages`].
+    pub wanted: Vec<BTreeSet<u64>>,
+    bytes: usize,
     /// What trained of each site, where the budget did not suffice.
     pub cuts: Vec<Option<Cut>>,
     /// Sites that are counted in this pass.
@@ -28,6 +39,133 @@ pub struct Table {
     index: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
 }
 
+/// Rules with memory.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Compiled rules of the sites that have memory.
+    pub rules: RuleSet,
+    /// By site of the table.
+    pub of: Vec<Option<Remembers>>,
+}
+
+/// A site with memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Remembers {
+    /// Its index in [`Memory::rules`].
+    pub index: u32,
+    /// Some pages are exceptions.
+    pub has_exceptions: bool,
+}
+
+/// Rule sets that lack a suspected rule each.
+#[derive(Debug, Default)]
+pub struct Without {
+    /// One site for each suspected rule.
+    pub rules: RuleSet,
+    suspects: Vec<Suspect>,
+    by_site: BTreeMap<u32, Range<usize>>,
+}
+
+/// A rule that is suspected of wrong merges.
+#[derive(Debug)]
+pub struct Suspect {
+    /// Its index among the rules of its site.
+    pub rule: u16,
+    /// Index of the rules without it in [`Without::rules`].
+    pub index: u32,
+    /// The key by which it has a table or a list.
+    pub table: Option<Key>,
+    /// The keys that it ignores.
+    pub ignored: Vec<Key>,
+    /// How the site's URLs are cut.
+    pub tokens: Tokens,
+    /// The same, compiled.
+    pub cut: url::Cut,
+}
+
+impl Without {
+    /// The suspected rules of a site, ascending.
+    pub fn of(&self, site: u32) -> &[Suspect] {
+        self.by_site.get(&site).map_or(&[], |range| &self.suspects[range.clone()])
+    }
+
+    /// Rule sets without each of the `suspects` of each site.
+    fn new(sites: &[&SiteRules], suspects: &[Vec<u16>], threads: usize) -> Without {
+        let (mut out, mut lacking) = (Without::default(), Vec::new());
+        for (site, (rules, suspects)) in (0..).zip(sites.iter().zip(suspects)) {
+            let start = out.suspects.len();
+            for &rule in suspects {
+                let index = lacking.len() as u32;
+                let mut lacks = without_memory(rules);
+                let removed = lacks.rules[usize::from(rule)].clone();
+                lacks.rules.retain(|other| !does_the_same(other, &removed));
+                lacking.push(lacks);
+                out.suspects.push(Suspect {
+                    rule,
+                    index,
+                    table: key_of_table(&removed).and_then(Key::parse),
+                    ignored: ignored(&removed),
+                    tokens: rules.tokens.clone(),
+                    cut: rules.cut(),
+                });
+            }
+            if start < out.suspects.len() {
+                out.by_site.insert(site, start..out.suspects.len());
+            }
+        }
+        out.rules = compile(&lacking.iter().collect::<Vec<_>>(), threads);
+        out
+    }
+}
+
+/// True for the rule itself, and for rules that do what it does to its keys or to some of them: what it brings together
+/// without one of them would hide behind the other.
+fn does_the_same(other: &Rule, rule: &Rule) -> bool {
+    let kind = |(key, operation): &(String, Operation)| (key.clone(), std::mem::discriminant(operation));
+    let of: Vec<_> = rule.operations.iter().map(kind).collect();
+    other.id == rule.id
+        || !rule.closed
+            && !other.closed
+            && rule.mirror().is_none()
+            && other.operations.iter().map(kind).all(|one| of.contains(&one))
+}
+
+/// The key by which a rule has a table (classes) or else a list (a condition of several values).
+pub fn key_of_table(rule: &Rule) -> Option<&str> {
+    let classes = rule.operations.iter().find(|(_, operation)| matches!(operation, Operation::Classes(_)));
+    let list = rule.scope.iter().find(|of| of.key != SECTION && matches!(of.test, Test::OneOf(_)));
+    classes.map(|(key, _)| key.as_str()).or(list.map(|of| of.key.as_str()))
+}
+
+/// The keys whose values a rule takes away.
+fn ignored(rule: &Rule) -> Vec<Key> {
+    let ignores = |(key, operation): &(String, Operation)| match operation {
+        Operation::Ignore(_) => Key::parse(key),
+        _ => None,
+    };
+    rule.operations.iter().filter_map(ignores).collect()
+}
+
+/// The rules of a site alone.
+pub fn without_memory(site: &SiteRules) -> SiteRules {
+    let SiteRules { site, origins, tokens, label_noise_permille, rules, .. } = site.clone();
+    SiteRules { site, origins, tokens, label_noise_permille, rules, ..SiteRules::default() }
+}
+
+/// True where a site has exceptions, look-ups or value ranges.
+pub fn has_memory(site: &SiteRules) -> bool {
+    !(site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty())
+}
+
+/// What a pass counts beside the figures.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Rules that are suspected, of each site.
+    pub suspects: Vec<Vec<u16>>,
+    /// URLs that are asked for, of each site.
+    pub wanted: Vec<BTreeSet<u64>>,
+}
+
 impl Table {
     /// The table of the first pass: all sites, compiled on so many threads. `sites` may come in any order, each at most
     /// once. Sites are laid aside, the smallest first, up to `room` URLs that trained.
@@ -36,16 +174,32 @@ impl Table {
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
         let cuts = sites.iter().map(|site| site.cut).collect();
         let rules: Vec<&SiteRules> = sites.iter().map(|site| &site.rules).collect();
-        let memory = rules.iter().map(|site| memory(site)).sum();
-        let rules = compile(&rules, threads);
+        let bytes = rules.iter().map(|site| memory(site)).sum();
+        let compiled = Sets::new(&rules, &[], threads);
         let trained: Vec<u64> = sites.iter().map(|s| if s.cut.is_some() { u64::MAX } else { s.trained }).collect();
         let counted = vec![true; sites.len()];
         let aside = smallest(&trained, &counted, room);
-        (Table { rules, memory, cuts, counted, aside, laid: false, trained, room, index }, sites)
+        let Sets { rules, memory, without } = compiled;
+        let table = Table {
+            rules,
+            memory,
+            without,
+            wanted: Vec::new(),
+            passes_over: false,
+            bytes,
+            cuts,
+            counted,
+            aside,
+            laid: false,
+            trained,
+            room,
+            index,
+        };
+        (table, sites)
     }
 
     /// The table of a later pass: other rules, and only some sites counted, all of them laid aside or not.
-    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, laid: bool, threads: usize) -> Table {
+    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, laid: bool, ask: Ask, threads: usize) -> Table {
         // What is not counted is not applied either.
         let applied = |(site, &counted): (SiteRules, &bool)| match counted {
             true => site,
@@ -53,15 +207,18 @@ impl Table {
         };
         let sites: Vec<SiteRules> = sites.into_iter().zip(&counted).map(applied).collect();
         let sites: Vec<&SiteRules> = sites.iter().collect();
-        let memory = sites.iter().map(|site| memory(site)).sum();
+        let bytes = sites.iter().map(|site| memory(site)).sum();
         let (cuts, index, trained) = (self.cuts.clone(), self.index.clone(), self.trained.clone());
         let aside = smallest(&trained, &counted, self.room);
-        Table { rules: compile(&sites, threads), memory, cuts, counted, aside, laid, trained, room: self.room, index }
+        let Ask { suspects, wanted } = ask;
+        let Sets { rules, memory, without } = Sets::new(&sites, &suspects, threads);
+        let (room, passes_over) = (self.room, self.passes_over);
+        Table { rules, memory, without, wanted, passes_over, bytes, cuts, counted, aside, laid, trained, room, index }
     }
 
     /// Bytes that look-ups and value ranges take, which are nearly all that rules take: an estimate from above.
     pub fn memory(&self) -> usize {
-        self.memory
+        self.bytes
     }
 
     /// Index of a site.
@@ -77,6 +234,31 @@ impl Table {
     /// True without any site.
     pub fn is_empty(&self) -> bool {
         self.counted.is_empty()
+    }
+}
+
+/// The compiled rule sets of a pass.
+struct Sets {
+    rules: RuleSet,
+    memory: Memory,
+    without: Without,
+}
+
+impl Sets {
+    fn new(sites: &[&SiteRules], suspects: &[Vec<u16>], threads: usize) -> Sets {
+        let plain: Vec<SiteRules> = sites.iter().map(|site| without_memory(site)).collect();
+        let (mut of, mut remembering) = (Vec::with_capacity(sites.len()), Vec::new());
+        for site in sites {
+            of.push(has_memory(site).then(|| {
+                remembering.push(*site);
+                Remembers { index: remembering.len() as u32 - 1, has_exceptions: !site.exceptions.is_empty() }
+            }));
+        }
+        Sets {
+            rules: compile(&plain.iter().collect::<Vec<_>>(), threads),
+            memory: Memory { rules: compile(&remembering, threads), of },
+            without: Without::new(sites, suspects, threads),
+        }
     }
 }
 

@@ -16,88 +16,17 @@
 //! same URL of the same site has one canonical URL. (Design: the larger cluster *of the site*; the group is what can be
 //! told in bounded memory, and differs only where a cluster is spread over canonical URLs.)
 //!
-//! Memory: the distinct (cluster, firing) pairs of one canonical URL.
+//! Counts of the site are of canonical URLs as memory decides them, counts of rules of those without memory: see
+//! [`View`]. What a suspected rule answers for is counted apart ([`super::marginal`]).
+//!
+//! Memory: the distinct (cluster, firing) pairs of one canonical URL, and of each suspected rule
+//! [`MAX_PARTS`](super::marginal::MAX_PARTS) parts.
 
-use super::pages::{Firing, NO_CLUSTER, Page};
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-
-/// Counts of one rule; the terms are those of the module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RuleCounts {
-    /// Labelled URLs that moved to their cluster's page.
-    pub good: u64,
-    /// Labelled URLs on the page of another cluster.
-    pub bad: u64,
-    /// `good` among URLs that did not train.
-    pub apart_good: u64,
-    /// `bad` among URLs that did not train.
-    pub apart_bad: u64,
-    /// Pairs on one page.
-    pub support_pairs: u64,
-    /// Pairs on one page from different clusters.
-    pub false_positive_pairs: u64,
-    /// Clusters that the rule joins URLs of.
-    pub clusters: u64,
-}
-
-/// Counts of one site.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SiteCounts {
-    /// Records, repeats included.
-    pub records: u64,
-    /// Records that were laid aside for the next pass ([`super::aside`]); forgotten once that is decided on.
-    pub laid: u64,
-    /// Distinct URLs, as found.
-    pub urls: u64,
-    /// Distinct URLs with a label.
-    pub labelled: u64,
-    /// Distinct URLs with several labels.
-    pub conflicts: u64,
-    /// Distinct canonical URLs.
-    pub canonical: u64,
-    /// Distinct labels (by 64-bit hash).
-    pub clusters: u64,
-    /// See the module.
-    pub good: u64,
-    /// See the module.
-    pub bad: u64,
-    /// See the module.
-    pub support_pairs: u64,
-    /// See the module.
-    pub false_positive_pairs: u64,
-    /// By index of the rule; rules past the end have no counts.
-    pub rules: Vec<RuleCounts>,
-}
-
-impl SiteCounts {
-    /// Adds the counts of another part of the site.
-    pub fn add(&mut self, other: &SiteCounts) {
-        self.records += other.records;
-        self.laid += other.laid;
-        self.urls += other.urls;
-        self.labelled += other.labelled;
-        self.conflicts += other.conflicts;
-        self.canonical += other.canonical;
-        self.clusters += other.clusters;
-        self.good += other.good;
-        self.bad += other.bad;
-        self.support_pairs = self.support_pairs.saturating_add(other.support_pairs);
-        self.false_positive_pairs = self.false_positive_pairs.saturating_add(other.false_positive_pairs);
-        if self.rules.len() < other.rules.len() {
-            self.rules.resize(other.rules.len(), RuleCounts::default());
-        }
-        for (rule, more) in self.rules.iter_mut().zip(&other.rules) {
-            rule.good += more.good;
-            rule.bad += more.bad;
-            rule.apart_good += more.apart_good;
-            rule.apart_bad += more.apart_bad;
-            rule.support_pairs = rule.support_pairs.saturating_add(more.support_pairs);
-            rule.false_positive_pairs = rule.false_positive_pairs.saturating_add(more.false_positive_pairs);
-            rule.clusters += more.clusters;
-        }
-    }
-}
+use super::counts::{MAX_MISREMEMBERED, RuleCounts, SiteCounts};
+use super::marginal::{self, Cell, Portion};
+use super::pages::{Firing, NO_CLUSTER, Page, View};
+use crate::model::hash64;
+use std::collections::{BTreeMap, HashMap};
 
 /// URLs of one cluster and one firing on one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,6 +38,20 @@ struct Share {
 
 /// Shares held before those of one kind are added up.
 const CONSOLIDATE: usize = 1 << 12;
+
+/// Portions of a page.
+#[derive(Debug, Default)]
+struct Portions {
+    list: Vec<Portion>,
+    consolidate_at: usize,
+}
+
+impl Portions {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.consolidate_at = 0;
+    }
+}
 
 /// Adds up rows that come in order.
 #[derive(Debug, Default)]
@@ -130,6 +73,12 @@ pub struct Tally {
     clusters: Vec<(u64, u64)>,
     rules: Vec<u16>,
     last: Option<(u64, u32)>,
+    /// Portions of the page at hand without suspected rules.
+    portions: Portions,
+    /// Values that suspected rules take away from URLs of the page at hand.
+    values: Portions,
+    /// Hashes of URLs of the page that memory led to it, by cluster.
+    remembered: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Tally {
@@ -161,6 +110,19 @@ impl Tally {
             _ => self.index[&firing],
         };
         self.last = Some((row[4], firing));
+        let portions = match self.firings[firing as usize].view {
+            View::Without { rule, .. } => Some((&mut self.portions, rule)),
+            View::Value { rule } => Some((&mut self.values, rule)),
+            View::Both | View::Rules | View::Memory => None,
+        };
+        if let Some((portions, rule)) = portions {
+            portions.list.push(Portion { rule, part: url, cluster: label, firing, urls: 1 });
+            if portions.list.len() > portions.consolidate_at.max(CONSOLIDATE) {
+                marginal::consolidate(&mut portions.list);
+                portions.consolidate_at = 2 * portions.list.len();
+            }
+            return;
+        }
         if self.claims.last() != Some(&(label, firing)) {
             self.claims.push((label, firing));
         }
@@ -180,6 +142,13 @@ impl Tally {
         let labels = &self.claims[labelled.unwrap_or(0)..];
         if labels.first().map(|c| c.0) == labels.last().map(|c| c.0) {
             let (cluster, firing) = labels.first().copied().unwrap_or(first);
+            if cluster != NO_CLUSTER && self.firings[firing as usize].view == View::Memory {
+                // URLs come by rising hash: the first of a cluster are those of the smallest.
+                let kept = self.remembered.entry(cluster).or_default();
+                if kept.len() < MAX_MISREMEMBERED {
+                    kept.push(self.url);
+                }
+            }
             self.shares.push(Share { cluster, firing, urls: 1 });
             if self.shares.len() > self.consolidate_at.max(CONSOLIDATE) {
                 consolidate(&mut self.shares);
@@ -209,26 +178,66 @@ impl Tally {
             return;
         };
         let site = self.firings[firing as usize].site;
-        let conflicts = self.contested_ends.len() as u64;
-        if conflicts > 0 {
+        let starts = std::iter::once(0).chain(self.contested_ends.iter().copied()).zip(&self.contested_ends);
+        let view = |start: u32| &self.firings[self.contested[start as usize].1 as usize].view;
+        let conflicts = starts.filter(|(start, _)| matches!(view(*start), View::Both | View::Memory)).count() as u64;
+        if !self.contested_ends.is_empty() {
             self.settle();
         }
         if self.shares.len() > 1 {
             consolidate(&mut self.shares);
         }
+        self.count_views(site, conflicts, cluster);
+        self.shares.clear();
+        self.portions.clear();
+        self.values.clear();
+        self.remembered.clear();
+        self.consolidate_at = 0;
+    }
+
+    /// Counts a page: its figures with memory, its rules without.
+    fn count_views(&mut self, site: u32, conflicts: u64, cluster: &mut impl FnMut(u64, u32)) {
+        let is = |firings: &[Firing], share: &Share, view: &View| firings[share.firing as usize].view == *view;
+        let differ = self.shares.iter().any(|share| !is(&self.firings, share, &View::Both));
+        let mut all = Vec::new();
+        if differ {
+            all.clone_from(&self.shares);
+            self.shares.retain(|share| !is(&self.firings, share, &View::Rules));
+        }
         self.sizes();
         let counts = &mut self.sites[site as usize];
-        counts.urls += self.shares.iter().map(|share| share.urls).sum::<u64>();
-        counts.canonical += 1;
         counts.conflicts += conflicts;
+        if !self.shares.is_empty() {
+            counts.urls += self.shares.iter().map(|share| share.urls).sum::<u64>();
+            counts.canonical += 1;
+        }
         self.clusters.iter().for_each(|&(label, _)| cluster(label, site));
         let n: u64 = self.clusters.iter().map(|&(_, size)| size).sum();
         counts.labelled += n;
-        if n > 1 {
-            self.count_page(site as usize, n);
+        if let Some((majority, m)) = self.majority().filter(|_| n > 1) {
+            let within: u64 = self.clusters.iter().map(|&(_, size)| pairs(size)).sum();
+            let counts = &mut self.sites[site as usize];
+            counts.good += m - 1;
+            counts.bad += n - m;
+            counts.support_pairs = counts.support_pairs.saturating_add(pairs(n));
+            counts.false_positive_pairs = counts.false_positive_pairs.saturating_add(pairs(n) - within);
+            let wrong = self.remembered.iter().filter(|(cluster, _)| **cluster != majority).flat_map(|of| of.1);
+            wrong.for_each(|&url| counts.misremembered.add(url, MAX_MISREMEMBERED));
         }
-        self.shares.clear();
-        self.consolidate_at = 0;
+        if differ {
+            all.retain(|share| !is(&self.firings, share, &View::Memory));
+            self.shares = all;
+            self.sizes();
+        }
+        let n: u64 = self.clusters.iter().map(|&(_, size)| size).sum();
+        if n > 1 {
+            self.count_rules(site as usize, n);
+        }
+    }
+
+    /// The largest cluster of the page (ties: the smaller hash) and its size.
+    fn majority(&self) -> Option<(u64, u64)> {
+        self.clusters.iter().copied().max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))
     }
 
     /// Gives each URL with several labels to the largest of its clusters on this page.
@@ -260,19 +269,12 @@ impl Tally {
         self.contested = claims;
     }
 
-    /// Counts of a page with `n` labelled URLs, from `shares` and `clusters`, both in order.
-    fn count_page(&mut self, site: usize, n: u64) {
-        let Tally { firings, sites, shares, clusters, rules, .. } = self;
+    /// Counts of the rules on a page with `n` labelled URLs, from `shares` and `clusters`, both in order.
+    fn count_rules(&mut self, site: usize, n: u64) {
+        let Some((majority, m)) = self.majority() else { return };
+        let Tally { firings, sites, shares, clusters, rules, portions, values, .. } = self;
         let counts = &mut sites[site];
-        let &(majority, m) = clusters
-            .iter()
-            .max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))
-            .expect("a page with labelled URLs has clusters");
         let within: u64 = clusters.iter().map(|&(_, size)| pairs(size)).sum();
-        counts.good += m - 1;
-        counts.bad += n - m;
-        counts.support_pairs = counts.support_pairs.saturating_add(pairs(n));
-        counts.false_positive_pairs = counts.false_positive_pairs.saturating_add(pairs(n) - within);
 
         let shares = &shares[shares.partition_point(|share| share.cluster == NO_CLUSTER)..];
         rules.clear();
@@ -286,6 +288,9 @@ impl Tally {
         {
             counts.rules.resize(last as usize + 1, RuleCounts::default());
         }
+        // Whatever the index of the site: what is kept of its pages is the same beside other sites.
+        let page = self.page.map_or(0, |[high, _]| high ^ hash64(&(site as u32).to_le_bytes()));
+        let joint = count_marginals(page, (&mut portions.list, &mut values.list), shares, majority, firings, counts);
         let bad_apart: u64 = shares
             .iter()
             .filter(|share| share.cluster != majority && !firings[share.firing as usize].trained)
@@ -293,7 +298,7 @@ impl Tally {
             .sum();
         for &rule in rules.iter() {
             let (mut fired, mut fired_majority, mut fired_apart, mut majority_apart) = (0, 0, 0, 0);
-            let (mut unfired_within, mut joined) = (0, 0);
+            let (mut unfired_within, mut joined, mut fired_joint) = (0, 0, 0);
             for cluster in shares.chunk_by(|a, b| a.cluster == b.cluster) {
                 let size: u64 = cluster.iter().map(|share| share.urls).sum();
                 let on = |trained: bool| {
@@ -314,6 +319,7 @@ impl Tally {
                 }
                 unfired_within += pairs(size - with - apart);
                 joined += u64::from(size > 1 && with + apart > 0);
+                fired_joint += u64::from(with + apart > 0 && joint.binary_search(&cluster[0].cluster).is_ok());
             }
             let everywhere = fired_majority == m;
             let to_blame = 2 * fired_majority >= m;
@@ -328,8 +334,60 @@ impl Tally {
             rule.false_positive_pairs =
                 rule.false_positive_pairs.saturating_add((pairs(n) - within) - (unfired - unfired_within));
             rule.clusters += joined;
+            if let Some(marginal) = &mut rule.marginal {
+                marginal.joint += if to_blame { joint.len() as u64 } else { fired_joint };
+            }
         }
     }
+}
+
+/// Counts what the suspected rules answer for on the page of this hash, whose largest cluster is `majority`, from `portions` and `values`
+/// (both consumed) and the labelled `shares`. Gives the other clusters of the page that are the largest of no part, ascending; none where no
+/// rule is suspected.
+fn count_marginals(
+    page: u64,
+    (portions, values): (&mut Vec<Portion>, &mut Vec<Portion>),
+    shares: &[Share],
+    majority: u64,
+    firings: &[Firing],
+    counts: &mut SiteCounts,
+) -> Vec<u64> {
+    let mut suspects: Vec<u16> = portions.iter().map(|portion| portion.rule).collect();
+    suspects.dedup();
+    suspects.sort_unstable();
+    suspects.dedup();
+    for &rule in &suspects {
+        let unfired = shares.iter().filter(|share| !firings[share.firing as usize].rules.contains(&rule));
+        portions.extend(unfired.map(|share| {
+            let Share { cluster, firing, urls } = *share;
+            Portion { rule, part: 0, cluster, firing, urls }
+        }));
+    }
+    if suspects.is_empty() {
+        return Vec::new();
+    }
+    marginal::consolidate(portions);
+    let nowhere = Cell::default();
+    let cell = |firing: u32| {
+        let Firing { view, trained, .. } = &firings[firing as usize];
+        let cell = if let View::Without { cell, .. } = view { cell } else { &nowhere };
+        (cell, *trained)
+    };
+    let mut seen = Vec::new();
+    marginal::consolidate(values);
+    for of_rule in portions.chunk_by(|a, b| a.rule == b.rule) {
+        let rule = of_rule[0].rule;
+        let counts = counts.rule(rule).marginal();
+        let before = counts.bad;
+        marginal::count(page, of_rule, majority, cell, &mut seen, counts);
+        if counts.bad > before {
+            let of_rule = values.partition_point(|of| of.rule < rule)..values.partition_point(|of| of.rule <= rule);
+            marginal::count_values(&values[of_rule], counts);
+        }
+    }
+    seen.sort_unstable();
+    let clusters = shares.chunk_by(|a, b| a.cluster == b.cluster).map(|of| of[0].cluster);
+    clusters.filter(|cluster| *cluster != majority && seen.binary_search(cluster).is_err()).collect()
 }
 
 /// n (n - 1) / 2.

@@ -1,77 +1,242 @@
-//! What the proof decides: which rules of a site go (design, sections 4.3 and 6.2). Pure, in integers.
-use super::tally::{RuleCounts, SiteCounts};
+//! What the proof decides: which rules of a site are narrowed or go (second design, section 4). Pure, in integers.
+//!
+//! The first pass counts in which wrong merges a rule takes part. Where there are some, the rules that do are suspected:
+//! later passes count what each of them answers for, the merges that would not be there without it. A rule that fails its
+//! bound there loses the sections and values that are against it; or else a sample of its merges is asked for, to find one
+//! test that tells the wrong ones apart; or else it goes. Whatever was changed is counted again.
+use super::counts::{RuleCounts, SiteCounts};
+use super::marginal::Marginal;
+use super::narrow::{self, Against};
 use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-/// Passes that may withdraw rules; past them a site that still fails falls back to stage 1. The first is for rules that
-/// fail by themselves, two are for the pair rate, and the last must find that all is well.
-pub const MAX_PASSES: usize = 4;
+/// Passes that may change rules; past them a site that still fails falls back to syntax-based normalization. Each change
+/// takes two (ask, count again), and rules that share wrong merges go one after the other.
+pub const MAX_PASSES: usize = 12;
 
-/// Observations under which the proof leaves a rule to its training evidence.
+/// Observations under which a rule goes only if it merges wrongly as often as rightly.
 pub const MIN_OBSERVATIONS: u64 = 3;
 
 /// Label noise of a site from which URLs are weighed instead of pairs.
 pub const NOISY_PERMILLE: u32 = 10;
 
-/// Why the proof withdrew a rule. The names (kebab-case) stand in `summary.json`.
+/// Values that occur twice or more from which on drift of labels can be told from wrong merges.
+pub const MIN_RECURRING: u64 = 9;
+
+/// Why the proof withdrew or narrowed a rule. The names (kebab-case) stand in `summary.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// It fails the bound of design 4.3 on all records.
+    /// Too many of the merges that it answers for are wrong.
     Bound,
-    /// It fails the bound on the records that did not train.
+    /// Too many of those that it answers for are wrong among the records that did not train.
     BoundApart,
     /// The rules of the site join too many wrong pairs, and of those it has most above its share.
     PairRate,
     /// After the last pass the site still failed.
     FellBack,
+    /// Sections or values of it merged wrongly: they were taken out.
+    Parts,
+    /// One test on one key holds its wrong merges: it became a condition.
+    Test,
 }
 
 impl Reason {
     /// In words, for people.
     pub fn words(self) -> &'static str {
         match self {
-            Reason::Bound => "too many wrong URLs",
-            Reason::BoundApart => "too many wrong URLs among those that did not train",
+            Reason::Bound => "too many wrong merges",
+            Reason::BoundApart => "too many wrong merges among the URLs that did not train",
             Reason::PairRate => "too many wrong pairs",
             Reason::FellBack => "the site still failed after the last pass",
+            Reason::Parts => "without the sections or values that merged wrongly",
+            Reason::Test => "with a condition that its wrong merges do not meet",
         }
     }
 }
 
+/// What becomes of a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It goes.
+    Withdraw(Reason),
+    /// It becomes this rule.
+    Narrow(Reason, Box<Rule>),
+}
+
 /// What the counts of a pass mean for a site.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The rules hold.
     Holds,
-    /// These rules (indices, ascending) are withdrawn, and the site is counted again.
-    Withdraw(Vec<(usize, Reason)>),
-    /// No rule is to blame, but the look-ups may be: they are withdrawn, and the site is counted again.
-    WithdrawLookups,
+    /// Rules are suspected, or URLs are asked for: the site is counted again.
+    Ask,
+    /// These rules (by index, ascending) change, what led URLs to wrong pages is forgotten, and the site is counted again.
+    Change(Vec<(usize, Change)>),
+    /// No rule is to blame, but memory may be: it is withdrawn, and the site is counted again.
+    WithdrawMemory,
     /// Everything goes; the site is counted again for its figures.
     FallBack,
 }
 
-/// The verdict on a site after pass `pass` (counted from 0). A site without rules and look-ups always holds: what is
-/// wrong there, stage 1 or the labels did.
+/// What is known of a site from pass to pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Case {
+    /// Rules that are suspected: what they answer for is counted in the pass to come.
+    pub suspects: Vec<u16>,
+    /// Hashes of URLs that are asked for.
+    pub wanted: BTreeSet<u64>,
+    /// Ids of rules that were narrowed by a test, or could not be: they are not tried again.
+    pub tried: BTreeSet<String>,
+    /// Ids of rules that fail and whose merges were asked for.
+    pub failing: BTreeSet<String>,
+    /// Wrong merges of the rules that hold which are drift of the labels.
+    pub drift: u64,
+}
+
+/// The bound that a rule must pass on a site with this noise of its labels.
+pub fn bound(site: &SiteRules, rule: &Rule) -> Bound {
+    let bound = if matches!(rule.kind, Kind::Form | Kind::Mirror) { Bound::FORM } else { Bound::OPERATION };
+    bound.allowing(u64::from(site.label_noise_permille))
+}
+
+/// The verdict on a site after pass `pass` (counted from 0). A site without rules and memory always holds: what is wrong
+/// there, syntax-based normalization or the labels did.
 ///
-/// A rule goes when it fails its [`Bound`] on all records, or on those that did not train, with at least
-/// [`MIN_OBSERVATIONS`] in either case. Where the pair false-positive rate of the site exceeds `fpr_max_ppm`, the worst
-/// rules go until what is left of the counted pairs is within the bound. The worst is the one with most false-positive
-/// pairs above its share, that is, above what its pairs would hold at the rate of the site: a rule that fires nearly
-/// everywhere (host, scheme) is in every wrong pair without being to blame for it. Ties: more false-positive pairs, more
-/// bad URLs, then order. Pairs that two rules share are taken off with each, so the first pass leaves the rate alone where
-/// rules fail their bound: on a university's site (43,087 URLs, a fifth trained on) they took 25,000 of 60,000 pairs with
-/// them twice, and what was left condemned "ignore fragment" (1,372 good, 25 bad): saved share .634 -> .202.
-pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize) -> Verdict {
-    if site.rules.is_empty() && site.aliases.is_empty() && site.local.is_empty() {
+/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` though no rule fails, the worst rules go until what
+/// is left of the counted pairs is within the bound. The worst is the one with most false-positive pairs above its share,
+/// that is, above what its pairs would hold at the rate of the site: a rule that fires nearly everywhere (host, scheme) is
+/// in every wrong pair without being to blame for it. Ties: more false-positive pairs, more bad URLs, then order.
+pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize, case: &mut Case) -> Verdict {
+    if site.rules.is_empty() && !super::table::has_memory(site) {
         return Verdict::Holds;
     }
-    let of = |index: usize| counts.rules.get(index).copied().unwrap_or_default();
-    let mut withdrawn: Vec<(usize, Reason)> =
-        (0..site.rules.len()).filter_map(|i| Some((i, fails(&site.rules[i], &of(i))?))).collect();
+    let of = |index: usize| counts.rules.get(index).cloned().unwrap_or_default();
+    let asked = std::mem::take(&mut case.suspects);
+    let wanted = std::mem::take(&mut case.wanted);
+    case.suspects = (0..site.rules.len() as u16).filter(|&rule| of(rule.into()).bad > 0).collect();
+    case.wanted.extend(&counts.misremembered.0);
+    let news = case.suspects.iter().any(|rule| !asked.contains(rule)) || !case.wanted.is_subset(&wanted);
+    if news && pass + 2 < MAX_PASSES {
+        return Verdict::Ask;
+    }
+    let changes = changes(site, counts, &of, pass, case);
+    if !changes.is_empty() || !counts.misremembered.0.is_empty() {
+        return if pass + 1 >= MAX_PASSES { Verdict::FallBack } else { Verdict::Change(changes) };
+    }
+    if !case.failing.is_empty() {
+        return Verdict::Ask;
+    }
+    match over_the_rate(site, counts, &of, fpr_max_ppm) {
+        Rate::Holds => Verdict::Holds,
+        _ if pass + 1 >= MAX_PASSES => Verdict::FallBack,
+        Rate::Worst(rules) => {
+            Verdict::Change(rules.into_iter().map(|rule| (rule, Change::Withdraw(Reason::PairRate))).collect())
+        }
+        Rate::Nobody if super::table::has_memory(site) => Verdict::WithdrawMemory,
+        Rate::Nobody => Verdict::Holds,
+    }
+}
 
+/// Rules that change by what they answer for. Those whose merges are asked for first are put into `case`.
+fn changes(
+    site: &SiteRules,
+    counts: &SiteCounts,
+    of: &dyn Fn(usize) -> RuleCounts,
+    pass: usize,
+    case: &mut Case,
+) -> Vec<(usize, Change)> {
+    let last = pass + 2 >= MAX_PASSES;
+    let asked = std::mem::take(&mut case.failing);
+    case.drift = 0;
+    let mut failing: Vec<(usize, Marginal, Reason)> = Vec::new();
+    for (at, rule) in site.rules.iter().enumerate() {
+        let Some(marginal) = of(at).marginal else { continue };
+        if is_drift(&marginal) {
+            case.drift += marginal.wrong();
+        } else if let Some(reason) = fails(&marginal, bound(site, rule)) {
+            failing.push((at, *marginal, reason));
+        }
+    }
+    // Rules that share wrong merges answer for them together: the worst goes first, the others are counted again.
+    let share = |of: &Marginal| u128::from(of.wrong()) * 1_000_000 / u128::from(of.good + of.wrong()).max(1);
+    failing.sort_by_key(|(at, marginal, _)| (Reverse(share(marginal)), *at));
+    let mut now: Vec<&(usize, Marginal, Reason)> = Vec::new();
+    for of in &failing {
+        if last || now.iter().all(|before| before.1.is_apart_from(&of.1)) {
+            now.push(of);
+        }
+    }
+    now.sort_by_key(|of| of.0);
+    let mut changes = Vec::new();
+    for (at, marginal, reason) in now {
+        let (rule, bound) = (&site.rules[*at], bound(site, &site.rules[*at]));
+        let against = Against::of(marginal, bound);
+        let (good, bad) = against.rest(marginal);
+        let passes = bound.allows(good, bad) && bound.wilson(good, bad, u64::from(rule.evidence.prior));
+        let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
+        let narrowed = may.then(|| against.taken_from(rule)).flatten();
+        if let Some(rule) = narrowed {
+            changes.push((*at, Change::Narrow(Reason::Parts, Box::new(rule))));
+        } else if asked.contains(&rule.id) || last || case.tried.contains(&rule.id) {
+            let narrowed = narrow::by_test(site, rule, marginal, &counts.texts, bound);
+            changes.push((
+                *at,
+                match narrowed.filter(|_| !case.tried.contains(&rule.id)) {
+                    Some(rule) => Change::Narrow(Reason::Test, Box::new(rule)),
+                    None => Change::Withdraw(*reason),
+                },
+            ));
+        } else {
+            case.failing.insert(rule.id.clone());
+            let sample = marginal.good_sample.0.iter().chain(&marginal.bad_sample.0);
+            case.wanted.extend(sample.map(|kept| kept.0));
+        }
+    }
+    if !changes.is_empty() {
+        case.failing.clear();
+    }
+    changes
+}
+
+/// Whether a rule fails on the merges that it answers for.
+///
+/// A departure from design 4.3, which knows no prior here: what nothing contradicts keeps its training evidence. Measured
+/// on held-out halves, taking away the prior of catalogue operations lost 0.005 of the saved share of crawl-blog and 0.004
+/// of crawl-forum, and gained no recall anywhere.
+fn fails(marginal: &Marginal, bound: Bound) -> Option<Reason> {
+    let fails = |good: u64, bad: u64| match good + bad {
+        _ if bad == 0 => false,
+        few if few < MIN_OBSERVATIONS => bad >= good,
+        _ => !bound.allows(good, bad) || !bound.wilson(good, bad, 0),
+    };
+    if fails(marginal.good, marginal.wrong()) {
+        return Some(Reason::Bound);
+    }
+    let many = marginal.apart_good + marginal.apart_bad >= MIN_OBSERVATIONS;
+    (many && fails(marginal.apart_good, marginal.apart_bad)).then_some(Reason::BoundApart)
+}
+
+/// Whether the wrong merges of a rule are drift of the labels: the values that it takes away and that occur twice or more
+/// meet several clusters more often than not, so that it is not they which tell the clusters apart. The lower Wilson bound
+/// (z = 1) of that share must exceed one half.
+fn is_drift(of: &Marginal) -> bool {
+    let (n, k) = (u128::from(of.recurring), u128::from(of.recurring_several));
+    // (k - n / 2)^2 > n / 4, on the upper side.
+    of.wrong() > 0 && of.recurring >= MIN_RECURRING && 2 * k > n && (2 * k - n).pow(2) > n
+}
+
+/// What the pair rate of a site says.
+enum Rate {
+    Holds,
+    Worst(Vec<usize>),
+    Nobody,
+}
+
+fn over_the_rate(site: &SiteRules, counts: &SiteCounts, of: &dyn Fn(usize) -> RuleCounts, fpr_max_ppm: u32) -> Rate {
     // Pairs (WWW10 eq. 3) where labels can be trusted; where they are noisy, URLs: one split cluster of 300 URLs makes
     // more wrong pairs than all rules together.
     let noisy = site.label_noise_permille >= NOISY_PERMILLE;
@@ -81,140 +246,184 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
         let rule = of(i);
         weigh(rule.good, rule.bad, rule.support_pairs, rule.false_positive_pairs)
     };
-    let whole = weigh(counts.good, counts.bad, counts.support_pairs, counts.false_positive_pairs);
     let allowed_ppm = u128::from(fpr_max_ppm) + u128::from(if noisy { 3_000 * site.label_noise_permille } else { 0 });
-    let (mut support, mut wrong) = whole;
-    for &(i, _) in &withdrawn {
-        support = support.saturating_sub(of_rule(i).0);
-        wrong = wrong.saturating_sub(of_rule(i).1);
-    }
+    let (mut support, mut wrong) = weigh(counts.good, counts.bad, counts.support_pairs, counts.false_positive_pairs);
     let exceeds = |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > allowed_ppm * u128::from(support);
-    let mut suspects: Vec<usize> =
-        (0..site.rules.len()).filter(|&i| !withdrawn.iter().any(|w| w.0 == i) && of_rule(i).1 > 0).collect();
-    // What two rules share is taken off twice, so after rules that fail by themselves the rest is judged on a count of its
-    // own, while there are passes left for it.
-    let later = pass == 0 && !withdrawn.is_empty();
-    while !later && exceeds(wrong, support) {
+    if !exceeds(wrong, support) {
+        return Rate::Holds;
+    }
+    let mut suspects: Vec<usize> = (0..site.rules.len()).filter(|&i| of_rule(i).1 > 0).collect();
+    let mut worst = Vec::new();
+    while exceeds(wrong, support) {
         let excess = |i: usize| {
             let (rule, whole) = (of_rule(i), (i128::from(wrong), i128::from(support)));
             i128::from(rule.1) * whole.1 - i128::from(rule.0) * whole.0
         };
-        let worst = suspects
-            .iter()
-            .enumerate()
-            .max_by_key(|&(_, &i)| (excess(i), of_rule(i).1, of(i).bad, std::cmp::Reverse(i)));
-        let Some((at, &i)) = worst else { break };
+        let next = suspects.iter().enumerate().max_by_key(|&(_, &i)| (excess(i), of_rule(i).1, of(i).bad, Reverse(i)));
+        let Some((at, &i)) = next else { break };
         suspects.remove(at);
         support = support.saturating_sub(of_rule(i).0);
         wrong = wrong.saturating_sub(of_rule(i).1);
-        withdrawn.push((i, Reason::PairRate));
+        worst.push(i);
     }
-    if withdrawn.is_empty() && !exceeds(whole.1, whole.0) {
-        return Verdict::Holds;
-    }
-    if pass + 1 >= MAX_PASSES {
-        return Verdict::FallBack;
-    }
-    if !withdrawn.is_empty() {
-        withdrawn.sort_unstable();
-        return Verdict::Withdraw(withdrawn);
-    }
-    if site.aliases.is_empty() && site.local.is_empty() { Verdict::FallBack } else { Verdict::WithdrawLookups }
-}
-
-/// Whether a rule fails on what was counted.
-///
-/// A departure from design 4.3, which knows no prior here: a catalogue operation or a constant page that nothing in the
-/// whole corpus contradicts keeps its prior. Measured on held-out halves, taking it away lost 0.005 of the saved share of
-/// crawl-blog and 0.004 of crawl-forum, under 0.001 elsewhere, and gained no recall anywhere. A rule with all its support
-/// from one cluster is one for a constant page too, whatever its kind: it was learned from a page behind very many URLs
-/// (`src/site/sinks.rs`), of which it gathers one form, and that form may be rare.
-fn fails(rule: &Rule, counts: &RuleCounts) -> Option<Reason> {
-    let constant = rule.kind == Kind::ConstantPage || counts.clusters == 1;
-    if counts.bad == 0 && (rule.evidence.prior > 0 || constant) {
-        return None;
-    }
-    let bound = if matches!(rule.kind, Kind::Form | Kind::Mirror) { Bound::FORM } else { Bound::OPERATION };
-    let fails = |good: u64, bad: u64| good + bad >= MIN_OBSERVATIONS && !bound.wilson(good, bad, 0);
-    if fails(counts.good, counts.bad) {
-        return Some(Reason::Bound);
-    }
-    // Apart from the training records a sample may be too small to reach the bound without any bad URL.
-    (counts.apart_bad > 0 && fails(counts.apart_good, counts.apart_bad)).then_some(Reason::BoundApart)
+    worst.sort_unstable();
+    if worst.is_empty() { Rate::Nobody } else { Rate::Worst(worst) }
 }
 
 /// Writes what the proof counted into the evidence of a rule.
 pub fn overwrite(evidence: &mut Evidence, counts: &RuleCounts) {
-    evidence.good = counts.good;
-    evidence.bad = counts.bad;
+    (evidence.good, evidence.bad) = match &counts.marginal {
+        Some(marginal) => (marginal.good, marginal.wrong()),
+        None => (counts.good, counts.bad),
+    };
     evidence.prior = 0;
     evidence.support_pairs = counts.support_pairs;
     evidence.false_positive_pairs = counts.false_positive_pairs;
     evidence.clusters = counts.clusters;
-    evidence.upper_bound_ppm = upper_bound_ppm(counts.bad, counts.good + counts.bad);
+    evidence.upper_bound_ppm = upper_bound_ppm(evidence.bad, evidence.good + evidence.bad);
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::marginal::{Cell, CellCounts, Smallest};
     use super::*;
+    use crate::rules::types::{Constraint, Operation, SECTION, Test};
 
     fn rule(id: &str) -> Rule {
         Rule::of(id, Vec::new(), Vec::new())
     }
 
-    fn counts(good: u64, bad: u64, support_pairs: u64, false_positive_pairs: u64) -> RuleCounts {
-        RuleCounts { good, bad, support_pairs, false_positive_pairs, ..RuleCounts::default() }
+    fn site(rules: &[Rule]) -> SiteRules {
+        SiteRules { site: "s".to_owned(), rules: rules.to_vec(), ..SiteRules::default() }
+    }
+
+    /// Counts of a rule that takes part in `taking_part` wrong merges and answers for `marginal`.
+    fn counts(taking_part: u64, marginal: Option<(u64, u64)>) -> RuleCounts {
+        let marginal = marginal.map(|(good, bad)| Box::new(Marginal { good, bad, ..Marginal::default() }));
+        RuleCounts { good: 1000, bad: taking_part, marginal, ..RuleCounts::default() }
+    }
+
+    fn of(rules: Vec<RuleCounts>) -> SiteCounts {
+        SiteCounts { rules, support_pairs: 1000, ..SiteCounts::default() }
     }
 
     #[test]
-    fn verdicts() {
-        let site = SiteRules { rules: vec![rule("a"), rule("b"), rule("c")], ..SiteRules::default() };
-        let with = |rules: Vec<RuleCounts>| SiteCounts {
-            support_pairs: rules.iter().map(|r| r.support_pairs).sum(),
-            false_positive_pairs: rules.iter().map(|r| r.false_positive_pairs).sum(),
-            rules,
-            ..SiteCounts::default()
+    fn who_takes_part_in_wrong_merges_is_asked_what_it_answers_for() {
+        let site = site(&[rule("a"), rule("b")]);
+        let mut case = Case::default();
+        assert_eq!(judge(&site, &of(vec![counts(0, None), counts(0, None)]), 10_000, 0, &mut case), Verdict::Holds);
+        let first = of(vec![counts(5, None), counts(0, None)]);
+        assert_eq!(judge(&site, &first, 10_000, 0, &mut case), Verdict::Ask);
+        assert_eq!(case.suspects, [0]);
+        // Others make them.
+        let innocent = of(vec![counts(5, Some((900, 0))), counts(0, None)]);
+        assert_eq!(judge(&site, &innocent, 10_000, 1, &mut case), Verdict::Holds);
+    }
+
+    #[test]
+    fn a_rule_that_fails_is_withdrawn_once_a_sample_of_its_merges_is_there() {
+        let site = site(&[rule("a"), rule("b")]);
+        let mut case = Case { suspects: vec![0, 1], ..Case::default() };
+        let both = of(vec![counts(50, Some((20, 30))), counts(50, Some((900, 30)))]);
+        assert_eq!(judge(&site, &both, 10_000, 1, &mut case), Verdict::Ask);
+        // The worse one first: the other may share its wrong merges.
+        assert_eq!(case.failing.iter().collect::<Vec<_>>(), ["a"]);
+        let gone = vec![(0, Change::Withdraw(Reason::Bound))];
+        assert_eq!(judge(&site, &both, 10_000, 2, &mut case), Verdict::Change(gone));
+        // With no pass left for more, all that fail go; and then everything.
+        let mut late = Case { suspects: vec![0, 1], ..Case::default() };
+        let all = [0, 1].map(|at| (at, Change::Withdraw(Reason::Bound))).to_vec();
+        assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 2, &mut late), Verdict::Change(all));
+        assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 1, &mut late), Verdict::FallBack);
+    }
+
+    #[test]
+    fn few_merges_fail_where_as_many_are_wrong_as_right() {
+        let plain = Bound::OPERATION;
+        let fails = |good, bad| fails(&Marginal { good, bad, ..Marginal::default() }, plain).is_some();
+        assert_eq!(
+            [fails(0, 0), fails(0, 1), fails(1, 1), fails(2, 1), fails(60, 1), fails(1000, 5)],
+            [false, true, true, true, false, false]
+        );
+        // Two in a hundred is too many, however many there are.
+        assert!(fails(1000, 30));
+    }
+
+    #[test]
+    fn drift_of_labels_is_no_wrong_merge() {
+        let drift = |recurring, recurring_several| {
+            is_drift(&Marginal { bad: 50, recurring, recurring_several, ..Marginal::default() })
         };
-        let fine = counts(1000, 0, 1000, 0);
-        assert_eq!(judge(&site, &with(vec![fine; 3]), 10_000, 0), Verdict::Holds);
-        // Too little seen to judge; and rules that never fired.
-        assert_eq!(judge(&site, &with(vec![counts(2, 0, 3, 0)]), 10_000, 0), Verdict::Holds);
-        // Few, but of one page, which nothing contradicts.
-        let rare = RuleCounts { clusters: 1, ..counts(5, 0, 15, 0) };
-        assert_eq!(judge(&site, &with(vec![rare]), 10_000, 0), Verdict::Holds);
-        let several = RuleCounts { clusters: 2, ..rare };
-        assert_eq!(judge(&site, &with(vec![several]), 10_000, 0), Verdict::Withdraw(vec![(0, Reason::Bound)]));
-        // The bound of 4.3.
-        let one = with(vec![fine, counts(20, 5, 25, 0), fine]);
-        assert_eq!(judge(&site, &one, 10_000, 0), Verdict::Withdraw(vec![(1, Reason::Bound)]));
-        assert_eq!(judge(&site, &one, 10_000, MAX_PASSES - 1), Verdict::FallBack);
-        // The pair rate: the worst goes, and that suffices.
-        let pairs = with(vec![counts(1000, 10, 1000, 5), counts(1000, 10, 1000, 300), fine]);
-        assert_eq!(judge(&site, &pairs, 10_000, 0), Verdict::Withdraw(vec![(1, Reason::PairRate)]));
-        assert_eq!(judge(&site, &pairs, 200_000, 0), Verdict::Holds);
-        // A rule that fires everywhere is in every wrong pair; the one above its share goes.
-        let everywhere = SiteCounts {
+        assert_eq!(
+            [drift(8, 8), drift(9, 9), drift(9, 5), drift(9, 7), drift(1000, 500), drift(0, 0)],
+            [false, true, false, true, false, false]
+        );
+    }
+
+    #[test]
+    fn a_section_and_a_value_that_merge_wrongly_are_taken_out() {
+        let list = Operation::Classes(
+            [("x", "z"), ("y", "z")].map(|(a, b)| (Some(a.to_owned()), Some(b.to_owned()))).to_vec(),
+        );
+        let site = site(&[Rule::of("a", Vec::new(), vec![("query q=".to_owned(), list)])]);
+        let cell = |section: &str, value: &str| Cell { section: section.to_owned(), value: Some(value.to_owned()) };
+        let of_cell = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad).collect()) };
+        let marginal = Marginal {
+            good: 80,
+            bad: 8,
+            cells: [
+                (cell("news", "x"), of_cell(40, 0)),
+                (cell("news", "y"), of_cell(0, 4)),
+                (cell("shop", "x"), of_cell(40, 4)),
+            ]
+            .into(),
+            ..Marginal::default()
+        };
+        let rules = vec![RuleCounts { bad: 8, marginal: Some(Box::new(marginal)), ..RuleCounts::default() }];
+        let mut case = Case { suspects: vec![0], ..Case::default() };
+        let Verdict::Change(changes) = judge(&site, &of(rules), 10_000, 1, &mut case) else {
+            panic!("nothing changes")
+        };
+        let [(0, Change::Narrow(Reason::Parts, rule))] = &changes[..] else { panic!("{changes:?}") };
+        let section = Constraint { key: SECTION.to_owned(), test: Test::NoneOf(vec!["shop".to_owned()]) };
+        assert_eq!(rule.scope, [section]);
+        let left = Operation::Classes(vec![(Some("x".to_owned()), Some("z".to_owned()))]);
+        assert_eq!(rule.operations, [("query q=".to_owned(), left)]);
+    }
+
+    #[test]
+    fn the_pair_rate_takes_the_rule_above_its_share() {
+        let site = site(&[rule("a"), rule("b")]);
+        // A rule that fires everywhere is in every wrong pair.
+        let pairs = |support_pairs, false_positive_pairs| RuleCounts {
+            support_pairs,
+            false_positive_pairs,
+            ..counts(5, Some((900, 0)))
+        };
+        let counts = SiteCounts {
             support_pairs: 10_000,
             false_positive_pairs: 400,
-            rules: vec![counts(9000, 100, 10_000, 400), counts(500, 40, 1_000, 390), fine],
-            ..SiteCounts::default()
+            ..of(vec![pairs(10_000, 400), pairs(1_000, 390)])
         };
-        assert_eq!(judge(&site, &everywhere, 10_000, 0), Verdict::Withdraw(vec![(1, Reason::PairRate)]));
-        // What fails by itself goes first; the rate of the rest is known when it has gone.
-        let shared = SiteCounts { support_pairs: 10_000, false_positive_pairs: 150, ..with(vec![]) };
-        let shared = SiteCounts { rules: vec![counts(20, 5, 9_500, 100), counts(1372, 25, 1428, 25)], ..shared };
-        assert_eq!(judge(&site, &shared, 10_000, 0), Verdict::Withdraw(vec![(0, Reason::Bound)]));
-        let both = vec![(0, Reason::Bound), (1, Reason::PairRate)];
-        assert_eq!(judge(&site, &shared, 10_000, 1), Verdict::Withdraw(both));
-        // Records that did not train tell against it.
-        let apart = RuleCounts { apart_good: 5, apart_bad: 5, ..counts(1000, 5, 1000, 0) };
-        assert_eq!(judge(&site, &with(vec![apart]), 10_000, 0), Verdict::Withdraw(vec![(0, Reason::BoundApart)]));
-        // Nobody to blame.
-        let nobody = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
-        assert_eq!(judge(&site, &nobody, 10_000, 0), Verdict::FallBack);
+        let mut case = Case { suspects: vec![0, 1], ..Case::default() };
+        let worst = vec![(1, Change::Withdraw(Reason::PairRate))];
+        assert_eq!(judge(&site, &counts, 10_000, 1, &mut case), Verdict::Change(worst));
+        assert_eq!(judge(&site, &counts, 100_000, 1, &mut case), Verdict::Holds);
+    }
+
+    #[test]
+    fn what_memory_leads_astray_is_asked_for_and_forgotten() {
         let look_up = ["http://a/b", "http://a/"].map(str::to_owned);
-        let site = SiteRules { aliases: vec![look_up], ..site.clone() };
-        assert_eq!(judge(&site, &nobody, 10_000, 0), Verdict::WithdrawLookups);
-        assert_eq!(judge(&SiteRules::default(), &nobody, 10_000, 0), Verdict::Holds);
+        let site = SiteRules { aliases: vec![look_up], ..site(&[rule("a")]) };
+        let mut case = Case::default();
+        let counts = SiteCounts { misremembered: Smallest(vec![3, 5]), ..of(vec![counts(0, None)]) };
+        assert_eq!(judge(&site, &counts, 10_000, 0, &mut case), Verdict::Ask);
+        assert_eq!(case.wanted.iter().copied().collect::<Vec<_>>(), [3, 5]);
+        assert_eq!(judge(&site, &counts, 10_000, 1, &mut case), Verdict::Change(Vec::new()));
+        // Nobody is to blame: memory goes; without any, the labels are wrong.
+        let wrong = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
+        assert_eq!(judge(&site, &wrong, 10_000, 0, &mut Case::default()), Verdict::WithdrawMemory);
+        assert_eq!(judge(&super::tests::site(&[rule("a")]), &wrong, 10_000, 0, &mut Case::default()), Verdict::Holds);
+        assert_eq!(judge(&SiteRules::default(), &wrong, 10_000, 0, &mut Case::default()), Verdict::Holds);
     }
 }

@@ -357,7 +357,7 @@ impl Rule {
 
 impl Test {
     /// What it says of a value; `None` is the absent key.
-    fn holds(&self, value: Option<&[u8]>) -> bool {
+    pub(crate) fn holds(&self, value: Option<&[u8]>) -> bool {
         let within = |values: &[String]| values.iter().any(|of| Some(of.as_bytes()) == value);
         match self {
             Test::Equals(of) => value == Some(of.as_bytes()),

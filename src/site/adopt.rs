@@ -1,6 +1,7 @@
 //! Adoption of proposals: each is tested again in the present state; if it holds, the rows are rewritten and joined.
 
 use super::breadth;
+use super::carried::keep_carried;
 use super::conditions;
 use super::covering::{Action, Adopted, Covering, Proposal, Table};
 use super::defaults;
@@ -62,7 +63,7 @@ impl Covering {
         if !scope.is_empty() && keys.len() > 1 && prior == 0 && few {
             return;
         }
-        let (good, bad) = groups.totals();
+        let bad = groups.totals().1;
         let table = Table::new(groups, action, keys, prior);
         if bad >= 2
             && !defaults
@@ -79,13 +80,7 @@ impl Covering {
             scope.push(exclusion);
             return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
         }
-        let groups = table.groups;
-        let examples = self.examples(&groups);
-        let clusters = groups.clusters();
-        if clusters == 1 && good >= MIN_CONSTANT && !self.without.has(super::Stage::Sinks) {
-            self.sinks.prove(groups.majority[0]);
-        }
-        let pairs = self.pairs(&groups);
+        let Table { action, prior, mut groups, .. } = table;
         if action == Action::Ignore {
             for map in &mut maps {
                 if let Some(listed) = breadth::listed(&self.columns, &groups, map, &rows) {
@@ -93,6 +88,22 @@ impl Covering {
                 }
             }
         }
+        // Functions are no tables of values; constant pages and defaults that are written out together are of one cluster by
+        // nature.
+        let may_be_short = matches!(action, Action::Function(_)) || defaults || groups.are_constant_pages();
+        if !may_be_short && maps.iter_mut().fold(false, |any, map| keep_carried(&self.columns, &groups, map) | any) {
+            groups = self.table(&rows, &maps);
+            if !self.accepts(&groups, action, &maps, prior, &rows) {
+                return;
+            }
+        }
+        let (good, bad) = groups.totals();
+        let examples = self.examples(&groups);
+        let clusters = groups.clusters();
+        if clusters == 1 && good >= MIN_CONSTANT && !self.without.has(super::Stage::Sinks) {
+            self.sinks.prove(groups.majority[0]);
+        }
+        let pairs = self.pairs(&groups);
         for &row in &rows {
             let r = row as usize;
             for (k, map) in &maps {

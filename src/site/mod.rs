@@ -1,6 +1,7 @@
 //! Learning one site (design, section 4): a pure function of the site's training records and parameters.
 mod adopt;
 mod breadth;
+mod carried;
 pub mod classes;
 mod clusters;
 pub mod columns;
@@ -27,9 +28,9 @@ mod spans;
 pub mod tokens;
 pub mod tree;
 
+use crate::rules::Tokens;
 use crate::rules::types::SiteRules;
 pub use crate::rules::{Method, Params, Stage, Without};
-use crate::rules::{SECTION, Tokens};
 use crate::url::{NormalRef, NormalUrls};
 use columns::Columns;
 use covering::Covering;
@@ -240,7 +241,7 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without, extend: boo
     covering.without = without;
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
-    let mut rules = SiteRules {
+    let rules = SiteRules {
         site: training.site.clone(),
         origins: training.origins.iter().cloned().collect(),
         tokens: covering.columns.tokens.clone(),
@@ -248,9 +249,6 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without, extend: boo
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
-    if !rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
-        rules.tokens.sections.clear();
-    }
     let tree = tree::grow(&covering.columns, &covering.alive);
     let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
     if without.has(Stage::Forms) {

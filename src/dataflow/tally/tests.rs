@@ -14,7 +14,9 @@ struct On {
 
 fn counted(records: &[On]) -> (SiteCounts, BTreeSet<(u64, u32)>) {
     let name = |on: &On| crate::model::hash64(format!("{}{:?}", on.trained, on.rules).as_bytes());
-    let firings = records.iter().map(|on| (name(on), Firing { site: 0, trained: on.trained, rules: on.rules.clone() }));
+    let firings = records
+        .iter()
+        .map(|on| (name(on), Firing { site: 0, trained: on.trained, rules: on.rules.clone(), view: View::Both }));
     let mut tally = Tally::new(1, firings.collect());
     let mut rows: Vec<Page> = records.iter().map(|on| [on.page, 0, on.url, on.cluster, name(on)]).collect();
     rows.sort_unstable();

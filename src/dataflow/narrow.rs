@@ -1,0 +1,320 @@
+//! Narrowing a rule that makes wrong merges, before it is withdrawn (second design, section 4). Pure.
+//!
+//! First where it acted: sections and values of its table that merge wrongly are taken out. Then by one test on one key,
+//! found on the merges of one half of the clusters and accepted on the other half: one test among many fits any few merges
+//! by chance.
+
+use super::marginal::{Cell, CellCounts, Kept, Marginal};
+use super::table::key_of_table;
+use crate::model::hash64;
+use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
+use crate::site::evidence::Bound;
+use crate::url::{NormalUrl, Pairs};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Clusters that merge wrongly in a section or with a value from which on it is against the rule: one may be an error of
+/// the labels.
+pub const MIN_CLUSTERS: usize = 2;
+/// Share of the wrong merges of each half that a test must hold, in hundredths.
+const MIN_HELD: u64 = 80;
+/// Clusters of wrong merges that a test must hold.
+const MIN_HELD_CLUSTERS: usize = 3;
+
+/// The sections and values that are against a rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Against {
+    /// Sections.
+    pub sections: BTreeSet<String>,
+    /// Values of the key of its table.
+    pub values: BTreeSet<String>,
+}
+
+impl Against {
+    /// First values that merge wrongly as often as rightly: nothing else speaks for them, so one cluster suffices. Then
+    /// sections, without these values; then values that fail the bound outside these sections.
+    pub fn of(marginal: &Marginal, bound: Bound) -> Against {
+        let mut against = Against::default();
+        let fails = |of: &CellCounts| of.clusters.0.len() >= MIN_CLUSTERS && !bound.allows(of.good, of.bad);
+        let value = |cell: &Cell| cell.value.clone();
+        against.values = against.sums(marginal, value, |of| of.bad > 0 && of.bad >= of.good);
+        against.sections = against.sums(marginal, |cell| Some(cell.section.clone()), fails);
+        let more = against.sums(marginal, value, fails);
+        against.values.extend(more);
+        against
+    }
+
+    /// Right and wrong merges of the rule without what is against it.
+    pub fn rest(&self, marginal: &Marginal) -> (u64, u64) {
+        let stays = |cell: &Cell| {
+            !self.sections.contains(&cell.section)
+                && cell.value.as_ref().is_none_or(|value| !self.values.contains(value))
+        };
+        let rest = marginal.cells.iter().filter(|(cell, _)| stays(cell));
+        rest.fold((0, 0), |(good, bad), (_, of)| (good + of.good, bad + of.bad))
+    }
+
+    /// Names whose cells, but for those that are against the rule already, add up to counts that `are` against it.
+    fn sums(
+        &self,
+        marginal: &Marginal,
+        name: impl Fn(&Cell) -> Option<String>,
+        are: impl Fn(&CellCounts) -> bool,
+    ) -> BTreeSet<String> {
+        let mut sums: BTreeMap<String, CellCounts> = BTreeMap::new();
+        for (cell, counts) in &marginal.cells {
+            let known = cell.value.as_ref().is_some_and(|value| self.values.contains(value));
+            if let Some(name) = name(cell).filter(|_| !known && !self.sections.contains(&cell.section)) {
+                let to = sums.entry(name).or_default();
+                to.good += counts.good;
+                to.bad += counts.bad;
+                counts.clusters.0.iter().for_each(|&cluster| to.clusters.add(cluster, MIN_CLUSTERS));
+            }
+        }
+        sums.into_iter().filter(|(_, of)| are(of)).map(|(name, _)| name).collect()
+    }
+
+    /// True where nothing is against the rule.
+    pub fn is_empty(&self) -> bool {
+        self.sections.is_empty() && self.values.is_empty()
+    }
+
+    /// The rule without what is against it; `None` where nothing of it is left or it cannot be told apart.
+    pub fn taken_from(&self, rule: &Rule) -> Option<Rule> {
+        let mut rule = rule.clone();
+        if rule.mirror().is_some() {
+            return None;
+        }
+        if !self.values.is_empty() {
+            let key = key_of_table(&rule)?.to_owned();
+            let is_against = |value: &Option<String>| value.as_ref().is_some_and(|value| self.values.contains(value));
+            let mut found = false;
+            for (_, operation) in rule.operations.iter_mut().filter(|(of, _)| *of == key) {
+                if let Operation::Classes(pairs) = operation {
+                    let before = pairs.len();
+                    pairs.retain(|(from, _)| !is_against(from));
+                    found |= pairs.len() < before;
+                }
+            }
+            rule.operations
+                .retain(|(_, operation)| !matches!(operation, Operation::Classes(pairs) if pairs.is_empty()));
+            for of in rule.scope.iter_mut().filter(|of| of.key == key) {
+                if let Test::OneOf(values) = &mut of.test {
+                    let before = values.len();
+                    values.retain(|value| !self.values.contains(value));
+                    found |= values.len() < before;
+                }
+            }
+            let none_left = |of: &Constraint| matches!(&of.test, Test::OneOf(values) if values.is_empty());
+            if !found || rule.operations.is_empty() || rule.scope.iter().any(none_left) {
+                return None;
+            }
+        }
+        if self.sections.is_empty() {
+            return Some(rule);
+        }
+        let against: Vec<String> = self.sections.iter().cloned().collect();
+        match rule.scope.iter_mut().find(|of| of.key == SECTION) {
+            None => rule.scope.push(Constraint { key: SECTION.to_owned(), test: Test::NoneOf(against) }),
+            Some(Constraint { test: Test::NoneOf(sections), .. }) => {
+                sections.extend(against);
+                sections.sort_unstable();
+                sections.dedup();
+            }
+            Some(Constraint { test: Test::OneOf(sections), .. }) => {
+                sections.retain(|section| !self.sections.contains(section));
+                if sections.is_empty() {
+                    return None;
+                }
+            }
+            Some(_) => return None,
+        }
+        rule.scope.sort_unstable();
+        Some(rule)
+    }
+}
+
+/// A merge with the pairs of its URL.
+struct Merge<'u> {
+    cluster: u64,
+    pairs: Pairs<'u>,
+}
+
+/// The rule narrowed by one test on one key; `None` where no test is good enough. `texts` are URLs by the hashes of the
+/// samples of `marginal`.
+pub fn by_test(
+    site: &SiteRules,
+    rule: &Rule,
+    marginal: &Marginal,
+    texts: &BTreeMap<u64, String>,
+    bound: Bound,
+) -> Option<Rule> {
+    if rule.mirror().is_some() || site.tokens.published {
+        return None;
+    }
+    let merges = |sample: &[Kept]| -> Vec<Merge<'_>> {
+        let merge = |&(part, cluster): &Kept| {
+            let url = NormalUrl::new(texts.get(&part)?.as_bytes()).ok()?;
+            Some(Merge { cluster, pairs: Pairs::cut(&url, site.cut(), &site.tokens.query_order) })
+        };
+        sample.iter().filter_map(merge).collect()
+    };
+    let (good, bad) = (merges(&marginal.good_sample.0), merges(&marginal.bad_sample.0));
+    let (good_seen, bad_seen) = (good.len() as u64, bad.len() as u64);
+    if bad_seen == 0 || good_seen == 0 {
+        return None;
+    }
+    // A cluster and its URLs are of one half.
+    let first = |merge: &&Merge<'_>| hash64(&merge.cluster.to_le_bytes()) & 1 == 0;
+    let half = |merges: &[Merge<'_>], test: &Constraint, which: bool| {
+        let of: Vec<&Merge<'_>> = merges.iter().filter(|merge| first(merge) == which).collect();
+        let stays = of.iter().filter(|merge| stays(test, &merge.pairs)).count() as u64;
+        (stays, of.len() as u64 - stays)
+    };
+    let rest_passes = |kept_good: u64, of_good: u64, kept_bad: u64, of_bad: u64| {
+        let scaled =
+            |total: u64, kept: u64, of: u64| (u128::from(total) * u128::from(kept)).div_ceil(u128::from(of.max(1)));
+        let good = scaled(marginal.good, kept_good, of_good) as u64;
+        let bad = scaled(marginal.wrong(), kept_bad, of_bad) as u64;
+        bound.allows(good, bad) && bound.wilson(good, bad, 0)
+    };
+    let mut best: Option<((u64, u64), Constraint)> = None;
+    for test in candidates(rule, &good, &bad) {
+        let ((good_in, good_out), (bad_in, bad_out)) = (half(&good, &test, true), half(&bad, &test, true));
+        if bad_out * 100 < MIN_HELD * (bad_in + bad_out) || bad_out == 0 {
+            continue;
+        }
+        if !rest_passes(good_in, good_in + good_out, bad_in, bad_in + bad_out) {
+            continue;
+        }
+        let rank = (bad_out, good_in);
+        if best.as_ref().is_none_or(|(before, _)| rank > *before) {
+            best = Some((rank, test));
+        }
+    }
+    let (_, test) = best?;
+    let (bad_in, bad_out) = half(&bad, &test, false);
+    let stays_good = good.iter().filter(|merge| stays(&test, &merge.pairs)).count() as u64;
+    let stays_bad = bad.iter().filter(|merge| stays(&test, &merge.pairs)).count() as u64;
+    let held: BTreeSet<u64> =
+        bad.iter().filter(|merge| !stays(&test, &merge.pairs)).map(|merge| merge.cluster).collect();
+    let accepted = bad_out > 0
+        && bad_out * 100 >= MIN_HELD * (bad_in + bad_out)
+        && held.len() >= MIN_HELD_CLUSTERS
+        && rest_passes(stays_good, good_seen, stays_bad, bad_seen);
+    accepted.then(|| {
+        let mut narrowed = rule.clone();
+        narrowed.scope.retain(|of| of.key != test.key);
+        narrowed.scope.push(test);
+        narrowed.scope.sort_unstable();
+        narrowed
+    })
+}
+
+/// Whether a URL with these pairs stays in the scope under one more constraint.
+fn stays(constraint: &Constraint, pairs: &Pairs<'_>) -> bool {
+    crate::url::Key::parse(&constraint.key).is_some_and(|key| constraint.test.holds(pairs.get(&key)))
+}
+
+/// Constraints by which a rule can be narrowed: on keys that it does not name, and on those of which it asks no more than
+/// that they are there. In order.
+fn candidates(rule: &Rule, good: &[Merge<'_>], bad: &[Merge<'_>]) -> BTreeSet<Constraint> {
+    let mut out = BTreeSet::new();
+    for (key, value) in good.iter().chain(bad).flat_map(|merge| merge.pairs.iter()) {
+        let (key, Ok(value)) = (key.to_string(), std::str::from_utf8(value)) else { continue };
+        let named = rule.scope.iter().find(|of| of.key == key);
+        let mut offer = |test: Test| out.insert(Constraint { key: key.clone(), test });
+        match named.map(|of| &of.test) {
+            None if !rule.closed => {
+                offer(Test::Absent);
+                offer(Test::Present);
+            }
+            Some(Test::Present) => {}
+            _ => continue,
+        }
+        offer(Test::NoneOf(vec![value.to_owned()]));
+        offer(Test::Equals(value.to_owned()));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marginal::Smallest;
+    use super::*;
+    use crate::rules::types::Representative;
+
+    const BOUND: Bound = Bound::OPERATION;
+
+    /// Merges of `id` pages of a list: right ones plain, wrong ones with `all=`; the cluster is the page.
+    fn merges(good: u64, bad: u64, wrong: impl Fn(u64) -> String) -> (Marginal, BTreeMap<u64, String>) {
+        let mut marginal = Marginal { good, bad, ..Marginal::default() };
+        let mut texts = BTreeMap::new();
+        for id in 0..good {
+            marginal.good_sample.add((id, id), usize::MAX);
+            texts.insert(id, format!("http://a/list?c={id}&limit=5"));
+        }
+        for id in good..good + bad {
+            marginal.bad_sample.add((id, id), usize::MAX);
+            texts.insert(id, wrong(id));
+        }
+        (marginal, texts)
+    }
+
+    fn rule() -> Rule {
+        Rule::of("a", Vec::new(), vec![("query limit=".to_owned(), Operation::Ignore(Representative::LeftOut))])
+    }
+
+    fn narrowed(good: u64, bad: u64, wrong: impl Fn(u64) -> String) -> Option<Vec<Constraint>> {
+        let (marginal, texts) = merges(good, bad, wrong);
+        by_test(&SiteRules::default(), &rule(), &marginal, &texts, BOUND).map(|rule| rule.scope)
+    }
+
+    #[test]
+    fn the_test_that_holds_the_wrong_merges_is_found() {
+        let absent = Constraint { key: "query all=".to_owned(), test: Test::Absent };
+        assert_eq!(narrowed(60, 20, |id| format!("http://a/list?all={id}&c={id}&limit=5")), Some(vec![absent]));
+        // Of tests that hold the same the narrowest: a third script was never seen.
+        let own = Constraint { key: "path0".to_owned(), test: Test::Equals("list".to_owned()) };
+        assert_eq!(narrowed(60, 20, |id| format!("http://a/tree?c={id}&limit=5")), Some(vec![own]));
+    }
+
+    #[test]
+    fn what_holds_on_one_half_alone_is_chance() {
+        // Wrong merges that differ in nothing from the right ones.
+        assert_eq!(narrowed(60, 20, |id| format!("http://a/list?c={id}&limit=5")), None);
+        // Too few clusters, and too little that would be left.
+        assert_eq!(narrowed(60, 2, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
+        assert_eq!(narrowed(4, 20, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
+        assert_eq!(narrowed(0, 20, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
+    }
+
+    #[test]
+    fn a_value_that_merges_wrongly_as_often_as_rightly_goes_without_a_second_cluster() {
+        let cell = |value: &str| Cell { section: String::new(), value: Some(value.to_owned()) };
+        let counts = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad.min(1)).collect()) };
+        let cells = [(cell("a"), counts(9, 0)), (cell("b"), counts(1, 1)), (cell("c"), counts(9, 1))];
+        let marginal = Marginal { cells: cells.into(), ..Marginal::default() };
+        let against = Against::of(&marginal, BOUND);
+        assert_eq!(against.values.iter().collect::<Vec<_>>(), ["b"]);
+        assert!(against.sections.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_rule_without_its_only_value_or_section() {
+        let of = |values: &[&str], sections: &[&str]| Against {
+            values: values.iter().map(|&of| of.to_owned()).collect(),
+            sections: sections.iter().map(|&of| of.to_owned()).collect(),
+        };
+        let one = Operation::Classes(vec![(Some("x".to_owned()), Some("z".to_owned()))]);
+        let class = Rule::of("a", Vec::new(), vec![("query q=".to_owned(), one)]);
+        assert_eq!(of(&["x"], &[]).taken_from(&class), None);
+        // A value that is in no table of the rule cannot be taken out of it.
+        assert_eq!(of(&["y"], &[]).taken_from(&class), None);
+        let scope = vec![Constraint { key: SECTION.to_owned(), test: Test::OneOf(vec!["news".to_owned()]) }];
+        let listed = Rule { scope, ..rule() };
+        assert_eq!(of(&[], &["news"]).taken_from(&listed), None);
+        let listed = of(&[], &["b", "a"]).taken_from(&rule()).and_then(|rule| of(&[], &["c"]).taken_from(&rule));
+        let test = Test::NoneOf(["a", "b", "c"].map(str::to_owned).to_vec());
+        assert_eq!(listed.expect("a rule").scope, [Constraint { key: SECTION.to_owned(), test }]);
+    }
+}

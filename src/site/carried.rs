@@ -1,0 +1,45 @@
+//! Values of a table that more than one cluster shows (second design, section 4).
+//!
+//! A table (value classes, listed values) remembers: a value that stands in it because of one cluster is no evidence for
+//! any other cluster, and that one had it already. So the links of a value are counted out of fold, a fold being a cluster:
+//! whichever cluster is left out, the others must still show the value beside another one.
+
+use super::columns::Columns;
+use super::evidence::Groups;
+use super::operations::Map;
+use std::collections::BTreeSet;
+
+/// Clusters that must show a value beside another: without any one of them, there is one left.
+const MIN_CARRIERS: usize = 2;
+
+/// Takes the values out of a table that fewer than [`MIN_CARRIERS`] clusters carry; true where there were some. `groups` are
+/// what the operation joins. Other maps are left alone.
+///
+/// O(rows of the groups x log).
+pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize, Map)) -> bool {
+    let Map::Table(table) = map else { return false };
+    let mut carriers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); table.len()];
+    let mut members: Vec<(u32, u32)> = Vec::new();
+    for group in 0..groups.len() {
+        members.clear();
+        members.extend(groups.members(group).iter().map(|&row| (columns.label[row as usize], columns.code(*key, row))));
+        members.sort_unstable();
+        members.dedup();
+        for same in members.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+            for &(label, code) in same {
+                if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < MIN_CARRIERS) {
+                    of.insert(label);
+                }
+            }
+        }
+    }
+    let mut changed = false;
+    for (code, to) in table.iter_mut().enumerate() {
+        let is_mapped = *to != code as u32;
+        if is_mapped && carriers[code].len() < MIN_CARRIERS {
+            *to = code as u32;
+            changed = true;
+        }
+    }
+    changed
+}
