@@ -20,6 +20,7 @@ mod messages;
 mod normalize;
 mod options;
 mod pipeline;
+mod prove;
 mod report;
 mod rules;
 mod rules_dir;
@@ -47,6 +48,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Job {
     Learn(learn::LearnArgs),
+    Prove(prove::ProveArgs),
     Normalize(normalize::NormalizeArgs),
     Clusters(clusters::ClustersArgs),
     Evaluate(evaluate::EvaluateArgs),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
     interrupt::watch();
     let done = match cli.job {
         Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
+        Job::Prove(args) => prove::run(args).map_err(learn::LearnError::into_failure),
         Job::Normalize(args) => normalize::run(args),
         Job::Clusters(args) => clusters::run(args),
         Job::Evaluate(args) => evaluate::run(args),

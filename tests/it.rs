@@ -85,6 +85,8 @@ mod jobs_mistakes;
 mod jobs_normalize;
 #[path = "it/jobs_previous.rs"]
 mod jobs_previous;
+#[path = "it/jobs_prove.rs"]
+mod jobs_prove;
 #[path = "it/jobs_result.rs"]
 mod jobs_result;
 #[path = "it/jobs_rules.rs"]
