@@ -10,9 +10,11 @@
              duplicates is the same set under both, those with another canonical URL; then the second time with
              --previous and the first result
   evaluate   `undust evaluate --one-site --json` against tools/score.py
+  proof      of --planted mistakes in learned rules those that `undust prove` refuses, and rules of synthetic sites without
+             noise that the proof withdraws or narrows: see accept_proof.py; --seed chooses other mistakes
 
 The scorer is not ours: tools/ of the shared folder. Exit code 1 when a floor is missed, 2 when something is missing."""
-import argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
+import accept_proof, argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
 
 # Corpus: (floor, goal); floor = saved, recall, pair fpr; goal = saved, recall.
 CORPORA = {
@@ -46,7 +48,9 @@ FETCH_BAD = 0.002
 # Most churn of crawl-*, without and with --previous.
 CHURN, CHURN_PREVIOUS, CHURN_SEED = 0.02, 0.003, 1
 TOLERANCE = 1e-9
-PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate')
+# Planted mistakes that may survive and true rules that may go, in hundredths.
+SURVIVORS, WITHDRAWN = 1, 1
+PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate', 'proof')
 
 
 class Missing(Exception):
@@ -340,6 +344,35 @@ def evaluate(house, table):
         table.add('evaluate', name, 'undust', 'largest difference %.1e %s' % (worst, where), '%.0e' % TOLERANCE, '', verdict(missed))
 
 
+def proof(house, table):
+    """Mistakes that the proof must refuse, and rules that it must not."""
+    folder = os.path.join(house.scratch, 'proof')
+    sample = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'tests', 'data')
+    paths = [os.path.join(house.corpora, name + '.jsonl.gz') for name in CORPORA]
+    paths += sorted(os.path.join(sample, name) for name in os.listdir(sample) if '.jsonl' in name or '.tsv' in name)
+    withdrawn = rules = 0
+    for seed in ('1', '2', '3'):
+        out = os.path.join(folder, 'synthetic' + seed)
+        run([house.binary, 'synth', '--sites', '40', '--total-urls', '80000', '--seed', seed, '--out', out])
+        run([house.binary, 'learn', '-q', out, '--out', os.path.join(folder, 'learned' + seed)])
+        with open(os.path.join(folder, 'learned' + seed, 'summary.json')) as text:
+            total = json.load(text)['total']
+        withdrawn, rules = withdrawn + total['withdrawn'] + total['narrowed'], rules + total['rules'] + total['withdrawn']
+    share = 100 * withdrawn / max(1, rules)
+    table.add('proof', 'synthetic, no noise', 'undust', '%d of %d rules withdrawn or narrowed' % (withdrawn, rules),
+              'at most %d %%' % WITHDRAWN, verdict='ok' if share <= WITHDRAWN else 'FAIL')
+    shards = sorted(os.path.join(folder, 'synthetic1', name) for name in os.listdir(os.path.join(folder, 'synthetic1')))
+    paths += [path for path in shards if '.tsv' in path or '.jsonl' in path][:2]
+    grounds = [accept_proof.Ground(house.binary, os.path.basename(path).split('.')[0], path, os.path.join(folder, 'ground%d' % n))
+               for n, path in enumerate(paths)]
+    kinds, survivors = accept_proof.mutants(grounds, house.planted, house.seed, True)
+    for kind, (planted, refused) in kinds.items():
+        table.add('proof', kind, 'undust', '%d of %d refused' % (refused, planted))
+    planted = sum(of[0] for of in kinds.values())
+    table.add('proof', 'all kinds, seed %d' % house.seed, 'undust', '%d of %d survive' % (len(survivors), planted),
+              'at most %d %%' % SURVIVORS, verdict='ok' if 100 * len(survivors) <= SURVIVORS * planted else 'FAIL')
+
+
 def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     target = os.environ.get('CARGO_TARGET_DIR', os.path.join(root, 'target'))
@@ -347,6 +380,8 @@ def main():
     parser.add_argument('--shared', default=os.path.join(root, '..', 'shared'), help='folder with corpora/ and tools/ (default: ../shared of the repository)')
     parser.add_argument('--only', action='append', choices=PARTS, help='one part; may be given several times')
     parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
+    parser.add_argument('--seed', type=int, default=1, help='draws the planted mistakes')
+    parser.add_argument('--planted', type=int, default=500, help='number of planted mistakes')
     parser.add_argument('--keep', help='folder in which the scratch folder is made and kept')
     args = parser.parse_args()
     table, missing = Table(), False
@@ -355,6 +390,7 @@ def main():
     scratch = tempfile.mkdtemp(prefix='undust-accept-', dir=args.keep)
     try:
         house = House(os.path.abspath(args.binary), args.shared, scratch)
+        house.seed, house.planted = args.seed, args.planted
         for part in args.only or PARTS:
             try:
                 globals()[part](house, table)
