@@ -13,6 +13,7 @@ pub mod evidence;
 mod extend;
 pub mod forms;
 mod fragments;
+pub mod held_out;
 pub mod hints;
 mod joint;
 pub mod lookups;
