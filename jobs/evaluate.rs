@@ -9,9 +9,11 @@ use clap::Args;
 use serde::Serialize;
 use undust::evaluate::{Counts, Evaluation, Grouping, Rates, SiteFigures, Summary};
 use undust::io::output::atomic_write;
+use undust::io::rules::OpenedRules;
 use undust::io::{Rejects, ShardReader};
 use undust::model::RecordBatch;
 use undust::model::shown::{Page, visible};
+use undust::rules::file::DataId;
 
 use crate::failure::{EXIT_CODES, Failure};
 use crate::inputs::{Inputs, Tally};
@@ -25,7 +27,8 @@ use crate::rules_dir::RulesDir;
 /// URL and prints a row a site, the mean over the sites (MACRO) and the figures of all counts together (MICRO). A URL
 /// that is repeated in a site counts once, its first record wins; records without a cluster are left out, and an input of
 /// nothing else is an error. Memory: 48
-/// bytes a labelled record.
+/// bytes a labelled record. The last line tells whether these are the data the rules were learned from, by the number of
+/// records and a sum of their hashes; of other data it is unknown whether they overlap.
 #[derive(Args, Debug)]
 #[command(after_long_help = format!("{FIGURES}\n\n{EXIT_CODES}"))]
 pub struct EvaluateArgs {
@@ -69,7 +72,9 @@ const SHOWN: usize = 20;
 /// Runs the job.
 pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     let shards = args.records.find()?;
-    let rules = args.rules.open()?;
+    let opened = args.rules.opened()?;
+    let learned_from = opened.as_ref().and_then(|file| file.header.data);
+    let rules = opened.map(OpenedRules::compile).transpose()?.unwrap_or_default();
     let mut evaluation = Evaluation::new(&rules, Grouping::Site(args.sites.by()));
     let mut rejects = Rejects::default();
     let mut batch = RecordBatch::default();
@@ -96,8 +101,10 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     let sites = evaluation.finish();
     let counts: Vec<Counts> = sites.iter().map(|site| site.counts).collect();
     let summary = Summary::of(&counts);
+    let data = Data::of(learned_from, tally.data());
     if let Some(path) = &args.json {
-        let all = All { sites: Sites(&sites), summary, records, unlabelled, invalid, rejected: rejects.total() };
+        let rejected = rejects.total();
+        let all = All { data, sites: Sites(&sites), summary, records, unlabelled, invalid, rejected };
         let text = serde_json::to_string_pretty(&all)? + "\n";
         atomic_write(path, |file| file.write_all(text.as_bytes()))?;
     }
@@ -105,12 +112,40 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     args.reading
         .quiet
         .say(format_args!("{records} records, {unlabelled} without a cluster, {rejected} lines rejected"));
-    show(&table(&sites, &summary, args.all)).map_err(Failure::stdout)
+    let mut page = table(&sites, &summary, args.all);
+    let _ = writeln!(page, "{}", data.words());
+    show(&page).map_err(Failure::stdout)
+}
+
+/// What the records are to the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Data {
+    /// The rules were learned from them.
+    LearnedFrom,
+    /// Other records, or rules that do not say what they were learned from.
+    Unknown,
+}
+
+impl Data {
+    fn of(learned_from: Option<DataId>, read: DataId) -> Data {
+        if learned_from == Some(read) { Data::LearnedFrom } else { Data::Unknown }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Data::LearnedFrom => {
+                "data: these are the data the rules were learned from; see held_out in summary.json for URLs that took no part"
+            }
+            Data::Unknown => "data: not those the rules were learned from as a whole; unknown whether they overlap",
+        }
+    }
 }
 
 /// All figures, as they stand in the JSON file; a figure that is not defined is null.
 #[derive(Serialize)]
 struct All<'a> {
+    data: Data,
     sites: Sites<'a>,
     #[serde(flatten)]
     summary: Summary,

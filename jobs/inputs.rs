@@ -6,15 +6,19 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use undust::io::{Format, Rejects, Shard, detect};
 use undust::model::RecordBatch;
+use undust::rules::file::DataId;
 use undust::runtime::mesh::Mesh;
 
 use crate::cluster::{ClusterError, merged};
 use crate::failure::{Exit, Failure};
 use crate::messages::say;
 
-/// Records and labels of each input file; merges the same over any split of the input.
+/// Records and labels of each input file, and which records they are; merges the same over any split of the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally(BTreeMap<String, Counts>);
+pub struct Tally {
+    files: BTreeMap<String, Counts>,
+    data: DataId,
+}
 
 /// What one file held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,25 +32,32 @@ impl Tally {
     pub fn add(&mut self, file: &str, batch: &RecordBatch) {
         let labelled = batch.iter().filter(|record| record.cluster.is_some()).count() as u64;
         let counts = Counts { records: batch.len() as u64, labelled };
-        match self.0.get_mut(file) {
+        match self.files.get_mut(file) {
             Some(sum) => sum.add(counts),
-            None => drop(self.0.insert(file.to_owned(), counts)),
+            None => drop(self.files.insert(file.to_owned(), counts)),
         }
+        batch.iter().for_each(|record| self.data.add(record));
     }
 
     /// Adds what another worker or process counted.
     pub fn merge(&mut self, other: Tally) {
-        other.0.into_iter().for_each(|(file, counts)| self.0.entry(file).or_default().add(counts));
+        other.files.into_iter().for_each(|(file, counts)| self.files.entry(file).or_default().add(counts));
+        self.data.merge(&other.data);
+    }
+
+    /// Which records they are.
+    pub fn data(&self) -> DataId {
+        self.data
     }
 
     /// Records of all files.
     pub fn records(&self) -> u64 {
-        self.0.values().map(|counts| counts.records).sum()
+        self.files.values().map(|counts| counts.records).sum()
     }
 
     /// Records with a label, of all files.
     pub fn labelled(&self) -> u64 {
-        self.0.values().map(|counts| counts.labelled).sum()
+        self.files.values().map(|counts| counts.labelled).sum()
     }
 }
 
@@ -122,7 +133,7 @@ impl Inputs<'_> {
             }
         }
         for shard in names.iter().take(SHOWN_FILES) {
-            let Counts { records, labelled } = self.tally.0.get(&shard.name).copied().unwrap_or_default();
+            let Counts { records, labelled } = self.tally.files.get(&shard.name).copied().unwrap_or_default();
             let (format, why) = (shard.format.name(), self.why(shard));
             let hint = hint(shard, records).map_or_else(String::new, |hint| format!("; {hint}"));
             lines.push(format!(

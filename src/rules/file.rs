@@ -18,6 +18,7 @@
 //!
 //! Nothing here opens files: a reader or writer is passed in. Cost: one line in memory beside the result.
 
+mod data;
 mod error;
 
 use super::seal::{self, Seal};
@@ -25,6 +26,7 @@ use crate::model::hash64;
 use crate::rules::Params;
 use crate::rules::spans::Local;
 use crate::rules::types::{Constraint, Kind, Operation, Rule, SiteRules, Tokens};
+pub use data::DataId;
 pub use error::RuleFileError;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
@@ -58,6 +60,9 @@ pub struct Header {
     pub params: Params,
     /// What they were learned from.
     pub input: InputCounts,
+    /// Which records they were, so that they are known again; a file made before that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataId>,
     /// The time span of the records, where they tell one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
@@ -72,6 +77,7 @@ impl Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             params,
             input,
+            data: None,
             learned: None,
         }
     }
