@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod failure;
 mod fetch;
+mod held_out;
 mod inputs;
 mod interrupt;
 mod labelled;

@@ -17,6 +17,7 @@ use undust::io::output::Existing;
 use undust::io::rejects::Limit;
 use undust::io::rules::RuleFile;
 use undust::io::{OutputDir, Shard};
+use undust::model::shown::Page;
 use undust::rules::file::{self, Header, InputCounts};
 use undust::rules::types::SiteRules;
 use undust::runtime::hosts::Cluster;
@@ -111,6 +112,7 @@ fn plan(args: &ProveArgs, cluster: Option<&Cluster>, header: &Header) -> Plan {
     let fpr_max_ppm = (args.fpr_max * 1e6).round() as u32;
     Plan {
         params: Params { fpr_max_ppm, ..header.params.clone() },
+        held_out: None,
         sample: SampleParams { share: 1.0, held_back: 0.0, ..SampleParams::default() },
         site_by: args.sites.by(),
         previous: Arc::default(),
@@ -179,7 +181,7 @@ fn prove(
         let passed_over = tally.records().saturating_sub(summary.total.records + proven.invalid);
         write(&mut out, header, &proven, &summary)?;
         out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?;
-        report(&proven, &summary)?;
+        report(Page::default(), &proven, &summary)?;
         if passed_over > 0 {
             args.reading.quiet.say(format_args!(
                 "{passed_over} records are of sites without rules in {} (see --site-by), or no http or https URLs",

@@ -59,6 +59,8 @@ mod formats_support;
 mod formats_warc;
 #[path = "it/fuzz_replay.rs"]
 mod fuzz_replay;
+#[path = "it/held_out.rs"]
+mod held_out;
 #[path = "it/house.rs"]
 mod house;
 #[path = "it/io_reader.rs"]

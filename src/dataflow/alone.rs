@@ -7,18 +7,68 @@ use super::counts::SiteCounts;
 use super::locate::Locator;
 use super::pages::{Canonicalizer, Firing, Page, Pages};
 use super::run::{Case, ProvenSite};
-use super::sample::{Key, Lots, SampleParams, select};
+use super::sample::{Cut, Key, Lots, SampleParams, select};
 use super::table::Table;
 use super::tally::Tally;
 use super::types::LearnedSite;
 use crate::model::{Record, SiteBy};
-use crate::site::{self, Params, Training};
+use crate::rules::types::SiteRules;
+use crate::site::{self, Params, Training, held_out};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The first dataflow on the records of one site: sample, learn, walk, select. Records of URLs that are not absolute
 /// http or https URLs with a host are passed over.
 pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> LearnedSite {
+    let (training, cut) = training(site, records, sample);
+    learn_from(training, cut, params)
+}
+
+/// [`learn`], cross-fitted.
+pub fn cross_fitted(
+    site: &str,
+    records: &[Record<'_>],
+    sample: &SampleParams,
+    params: &Params,
+    extent: held_out::Extent,
+) -> LearnedSite {
+    let (training, cut) = training(site, records, sample);
+    let held_out = held_out::cross_fit(&training, extent, |part| proven(part, sample, params));
+    LearnedSite { held_out: Some(held_out), ..learn_from(training, cut, params) }
+}
+
+/// The rules that are learned from `training` and hold on it.
+pub fn proven(training: Training, sample: &SampleParams, params: &Params) -> SiteRules {
+    let labels: Vec<Option<[u8; 4]>> =
+        training.clusters.iter().map(|&id| (id != u32::MAX).then(|| id.to_le_bytes())).collect();
+    let record = |row: usize| Record {
+        url: training.url(row),
+        cluster: labels[row].as_ref().map(<[u8; 4]>::as_slice),
+        site: Some(training.site.as_bytes()),
+        elsewhere: training.elsewhere[row],
+    };
+    let records: Vec<Record<'_>> = (0..training.len()).map(record).collect();
+    let learned = learn_from(training.clone(), None, params);
+    prove(learned, &records, sample, params.fpr_max_ppm).rules
+}
+
+/// Candidates for training among the records of a site, repeats included.
+pub fn candidates(records: &[Record<'_>], sample: &SampleParams) -> u64 {
+    let (lots, mut url) = (Lots::new(sample), Vec::new());
+    let mut is_candidate = |record: &&Record<'_>| {
+        crate::url::normalize(record.url, &mut url).is_ok() && lots.draw(&url, record.cluster).candidate
+    };
+    records.iter().filter(|record| is_candidate(record)).count() as u64
+}
+
+fn learn_from(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
+    let (trained, conflicts) = (training.len() as u64, training.conflicts);
+    let outcome = site::learn(training, params);
+    LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out: None }
+}
+
+/// The training set of a site, and what of the candidates it is.
+fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Training, Option<Cut>) {
     let lots = Lots::new(sample);
     let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
     let mut keys: Vec<Key> = Vec::new();
@@ -40,10 +90,7 @@ pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: 
         (&bytes[start..end], record.cluster, record.elsewhere)
     };
     let cut = select(&mut keys, sample, |a, b| row(a).cmp(&row(b)), |at| row(at).0);
-    let training = Training::new(site, keys.iter().map(|key| row(key.at)));
-    let (trained, conflicts) = (training.len() as u64, training.conflicts);
-    let outcome = site::learn(training, params);
-    LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts }
+    (Training::new(site, keys.iter().map(|key| row(key.at))), cut)
 }
 
 /// The second dataflow on the records of the site of `learned`, as often as it takes.

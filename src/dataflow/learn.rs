@@ -4,9 +4,12 @@
 //! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
 //!      -> learn (stages 2 to 6) -> energy walk -> select (stages 7, 8) -> rule sets, at one worker of each process
 //! ```
+//! Candidates of all sites travel to all workers behind the samples: they choose which sites [`held_out`](super::held_out)
+//! cross-fits before it learns them.
 
 use super::deal::Next;
 use super::group::Grouper;
+use super::held_out::Choosing;
 use super::journal::{Keep, TakeUp};
 use super::locate::Locator;
 use super::read::{Pool, read};
@@ -15,6 +18,7 @@ use super::sample::{Cut, Sampler};
 use super::types::{Epoch, Flow, LearnedSite, Plan, Shared, Source};
 use super::walk::{EnergyWalk, HasGraph, Walking};
 use crate::model::RecordBatch;
+use crate::site::held_out::Counts;
 use crate::site::{self, Prepared, Training, energy::Graph};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -47,15 +51,16 @@ pub fn learn<'scope>(
 ) -> Harvest {
     let harvest = Harvest::default();
     let (pace, in_hand, pool) = (Handle::new(), InHand::default(), Pool::default());
+    let choice = Choosing::new(plan);
 
     let part = records.open(scope.index(), scope.peers(), 0);
     let (open, finished) = read(scope, part, pace.clone(), pool.clone(), shared.clone())
         .sample(plan, pool, harvest.invalid.clone())
         .exchange(|(owner, _)| *owner)
         .probe_with(&pace)
-        .group_by_site(plan, in_hand.clone(), shared.clone())
+        .group_by_site(plan, in_hand.clone(), choice.clone(), shared.clone())
         .take_up(shared);
-    open.learn_site(plan)
+    open.learn_site(plan, choice)
         .energy_walk()
         .select_rules()
         .keep_learned(shared)
@@ -88,6 +93,7 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
         let peers = self.scope().peers();
         let mut sampler = Sampler::new(plan.sample, peers, plan.memory / plan.workers / SAMPLER_SHARE);
         let mut locator = Locator::new(plan.site_by);
+        let cross_fits = plan.held_out.is_some();
         self.unary_frontier(Pipeline, "Sample", move |capability, _| {
             let mut capability = Some(capability);
             move |(input, frontier), output| {
@@ -112,6 +118,9 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
                 if sampler.is_full() || frontier.is_empty() {
                     output.session(cap).give_iterator(sampler.flush().into_iter());
                 }
+                if cross_fits && frontier.is_empty() {
+                    output.session(cap).give_iterator(sampler.candidates().into_iter());
+                }
                 match frontier.frontier().first() {
                     Some(epoch) => cap.downgrade(epoch),
                     None => capability = None,
@@ -124,11 +133,24 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
 /// Group by site.
 trait GroupBySite<'scope> {
     /// Collects the rows of each site; when all are there, gives training sets, some an epoch, when none is `in_hand`.
-    fn group_by_site(self, plan: &Plan, in_hand: InHand, shared: Arc<Shared>) -> Flow<'scope, (Training, Option<Cut>)>;
+    /// Before the first, the sites of the `choice` are known.
+    fn group_by_site(
+        self,
+        plan: &Plan,
+        in_hand: InHand,
+        choice: Choosing,
+        shared: Arc<Shared>,
+    ) -> Flow<'scope, (Training, Option<Cut>)>;
 }
 
 impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
-    fn group_by_site(self, plan: &Plan, in_hand: InHand, shared: Arc<Shared>) -> Flow<'scope, (Training, Option<Cut>)> {
+    fn group_by_site(
+        self,
+        plan: &Plan,
+        in_hand: InHand,
+        choice: Choosing,
+        shared: Arc<Shared>,
+    ) -> Flow<'scope, (Training, Option<Cut>)> {
         let scope = self.scope();
         let memory = plan.memory / plan.workers;
         let mut grouper = Some(Grouper::new(plan.sample, memory / 2, shared.scratch.clone()));
@@ -140,6 +162,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
             move |(input, frontier), output| {
                 input.for_each_time(|_, batches| {
                     for (_, rows) in batches.flat_map(|b| b.drain(..)) {
+                        choice.add(&rows.candidates);
                         let pushed = grouper.as_mut().map_or(Ok(()), |grouper| grouper.push(rows));
                         if let Err(error) = pushed {
                             shared.fail(error);
@@ -151,6 +174,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                     return;
                 }
                 if let Some(whole) = grouper.take() {
+                    choice.decide();
                     shared.progress.stage("learning");
                     match whole.finish() {
                         Ok(found) => hand = Some(shared.deal.lay(found)),
@@ -203,6 +227,7 @@ struct Site {
     cut: Option<Cut>,
     trained: u64,
     conflicts: u64,
+    held_out: Option<Counts>,
 }
 
 impl HasGraph for Site {
@@ -213,18 +238,19 @@ impl HasGraph for Site {
 
 /// Stages 2 to 6.
 trait LearnSite<'scope> {
-    /// Candidate rules of each site, and the graph they make.
-    fn learn_site(self, plan: &Plan) -> Flow<'scope, Box<Walking<Site>>>;
+    /// Candidate rules of each site, and the graph they make; sites of the `choice` are cross-fitted before.
+    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Walking<Site>>>;
 }
 
 impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
-    fn learn_site(self, plan: &Plan) -> Flow<'scope, Box<Walking<Site>>> {
+    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Walking<Site>>> {
         let (params, previous) = (plan.params.clone(), plan.previous.clone());
         self.map(move |(mut training, cut)| {
             training.hints.previous = previous.get(&training.site).cloned();
             let (trained, conflicts) = (training.len() as u64, training.conflicts);
+            let held_out = choice.cross_fit(&training);
             let prepared = site::prepare(training, &params);
-            let site = Site { prepared, cut, trained, conflicts };
+            let site = Site { prepared, cut, trained, conflicts, held_out };
             Box::new(Walking::new(site))
         })
     }
@@ -239,9 +265,9 @@ trait SelectRules<'scope> {
 impl<'scope> SelectRules<'scope> for Flow<'scope, Box<Walking<Site>>> {
     fn select_rules(self) -> Flow<'scope, LearnedSite> {
         self.map(|walked| {
-            let Walking { site: Site { prepared, cut, trained, conflicts }, energy, .. } = *walked;
+            let Walking { site: Site { prepared, cut, trained, conflicts, held_out }, energy, .. } = *walked;
             let outcome = site::finish(prepared, &energy);
-            LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts }
+            LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out }
         })
     }
 }

@@ -23,6 +23,7 @@ pub mod deal;
 pub mod form;
 pub mod group;
 mod grouped;
+pub mod held_out;
 pub mod journal;
 pub mod learn;
 pub mod locate;

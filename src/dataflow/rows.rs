@@ -36,12 +36,19 @@ pub struct Rows {
     name_bytes: Vec<u8>,
     /// Place of a site in the list of names, and the origins that records of it lead to.
     pub targets: Vec<(u32, Origins)>,
+    /// Candidates of sites of the whole run, by key: see [`held_out`](super::held_out).
+    pub candidates: Vec<(u64, u64)>,
 }
 
 /// Bytes of a row's fixed columns.
 const ROW_BYTES: usize = 33;
 
 impl Rows {
+    /// Nothing but candidates of sites.
+    pub fn of_candidates(candidates: Vec<(u64, u64)>) -> Rows {
+        Rows { candidates, ..Rows::default() }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.site.len()
@@ -135,7 +142,7 @@ impl Rows {
         self.push(site, other.url_hash[row], other.cluster_hash[row], url, label, elsewhere);
     }
 
-    /// Forgets the rows, names and targets, keeps the memory.
+    /// Forgets the rows, names, targets and candidates, keeps the memory.
     pub fn clear(&mut self) {
         self.url_hash.clear();
         self.cluster_hash.clear();
@@ -148,6 +155,7 @@ impl Rows {
         self.name_end.clear();
         self.name_bytes.clear();
         self.targets.clear();
+        self.candidates.clear();
     }
 
     /// Lays the rows (not the names) out for a spill file: hashes, then sites and lengths, then flags and strings.

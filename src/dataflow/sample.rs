@@ -31,13 +31,14 @@
 //! budget; a site has at most [`ORIGINS`] of them, the first by their bytes.
 //!
 //! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all it holds; beside
-//! them it keeps 40 bytes and the name of every site it has seen, the hashes of the last origins (4 MiB), and at most 256
+//! them it keeps 48 bytes and the name of every site it has seen, the hashes of the last origins (4 MiB), and at most 256
 //! origins that records of a site lead to.
 
 use super::form::form;
 use super::rows::{Names, Rows, UNLABELLED};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::origins;
+use crate::site::held_out::site_key;
 use crate::site::hints::Targets;
 use foldhash::fast::FixedState;
 use std::cmp::Ordering;
@@ -245,6 +246,8 @@ struct SiteState {
     owner: u32,
     /// Candidates held.
     held: u32,
+    /// Candidates so far, repeats included.
+    candidates: u64,
     /// Where the site stands in the names of the batch with this stamp.
     batch: u64,
     index: u32,
@@ -306,7 +309,7 @@ impl Sampler {
         self.last = Some(id);
         if id as usize == self.states.len() {
             let owner = owner(site, self.batches.len()) as u32;
-            self.states.push(SiteState { owner, held: 0, batch: 0, index: 0, cut: None });
+            self.states.push(SiteState { owner, held: 0, candidates: 0, batch: 0, index: 0, cut: None });
             self.enter(id);
         }
         id
@@ -326,7 +329,11 @@ impl Sampler {
             self.offer_origin(id, origins::of(url));
         }
         let lot = self.lots.draw(url, label);
-        if !lot.candidate || self.states[id as usize].cut.is_some_and(|cut| !cut.admits(&lot)) {
+        if !lot.candidate {
+            return;
+        }
+        self.states[id as usize].candidates += 1;
+        if self.states[id as usize].cut.is_some_and(|cut| !cut.admits(&lot)) {
             return;
         }
         self.enter(id);
@@ -388,6 +395,14 @@ impl Sampler {
         }
         (self.held_bytes, self.over) = (0, false);
         out
+    }
+
+    /// The candidates of each site, by its key, for every worker: sent once, when all records were offered.
+    pub fn candidates(&self) -> Vec<(u64, Rows)> {
+        let key = |id| site_key(&String::from_utf8_lossy(self.names.get(id)));
+        let candidates: Vec<(u64, u64)> = (0..).map(key).zip(self.states.iter().map(|site| site.candidates)).collect();
+        let to_all = |to| (to as u64, Rows::of_candidates(candidates.clone()));
+        (0..self.batches.len()).map(to_all).collect()
     }
 
     /// Makes sure the open batch of the site's owner names the site.

@@ -3,6 +3,7 @@
 //! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts, no run times.
 //! Integers and sorted maps only, so that the same run gives the same bytes.
 
+use super::held_out::HeldOut;
 use super::run::{Learned, Narrowed, ProvenSite, Withdrawn};
 use super::sample::SampleParams;
 use super::types::Plan;
@@ -10,6 +11,7 @@ use super::verdict::Reason;
 use crate::model::SiteBy;
 use crate::rules::explain::pattern_text;
 use crate::site::Params;
+use crate::site::held_out::{Counts, Limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -109,6 +111,9 @@ pub struct Parameters {
     pub sample: SampleParams,
     /// `domain` or `host`.
     pub site_by: String,
+    /// Bounds on what is cross-fitted; absent with `--no-held-out`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<Limits>,
 }
 
 impl Parameters {
@@ -118,7 +123,12 @@ impl Parameters {
             SiteBy::Domain => "domain",
             SiteBy::Host => "host",
         };
-        Parameters { learn: plan.params.clone(), sample: plan.sample, site_by: site_by.to_owned() }
+        Parameters {
+            learn: plan.params.clone(),
+            sample: plan.sample,
+            site_by: site_by.to_owned(),
+            held_out: plan.held_out,
+        }
     }
 }
 
@@ -168,6 +178,9 @@ pub struct Figures {
     pub fpr_ppm: u64,
     /// Compression rate, (urls - canonical) / urls, in millionths, rounded down.
     pub compression_ppm: u64,
+    /// Figures on URLs that took no part in learning; absent with `--no-held-out`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<HeldOut>,
 }
 
 impl Figures {
@@ -230,14 +243,21 @@ impl Figures {
 impl Summary {
     /// The summary of a run; `rejects` are the rejected lines by reason.
     pub fn new(plan: &Plan, learned: &Learned, rejects: BTreeMap<String, u64>) -> Summary {
+        let held_out = |counts: Option<&Counts>| plan.held_out.map(|_| HeldOut::of(counts));
+        let figures =
+            |site: &ProvenSite| Figures { held_out: held_out(site.learned.held_out.as_ref()), ..Figures::of(site) };
         let sites: BTreeMap<String, Figures> =
-            learned.sites.iter().map(|site| (site.rules.site.clone(), Figures::of(site))).collect();
+            learned.sites.iter().map(|site| (site.rules.site.clone(), figures(site))).collect();
         let gone = |site: &ProvenSite| (site.rules.site.clone(), site.withdrawn.iter().map(Gone::of).collect());
         let withdrawn = learned.sites.iter().filter(|site| !site.withdrawn.is_empty()).map(gone).collect();
         let narrowed = |site: &ProvenSite| (site.rules.site.clone(), site.narrowed.iter().map(Changed::of).collect());
         let narrowed = learned.sites.iter().filter(|site| !site.narrowed.is_empty()).map(narrowed).collect();
         let mut total = Figures::default();
         sites.values().for_each(|site| total.add(site));
+        let mut all: Option<Counts> = None;
+        let counts = learned.sites.iter().filter_map(|site| site.learned.held_out.as_ref());
+        counts.for_each(|counts| all.get_or_insert_default().add(counts));
+        total.held_out = held_out(all.as_ref());
         let mut stages: BTreeMap<String, u64> = BTreeMap::new();
         for (name, count) in learned.sites.iter().flat_map(|site| &site.learned.counts) {
             *stages.entry(format!("learn: {name}")).or_default() += count;

@@ -5,6 +5,7 @@ use crate::runtime::mesh::{Cause, Shutdown};
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::WorkersError;
 use crate::site::Params;
+use crate::site::held_out::{Counts, Limits};
 use crate::spill::{Scratch, SpillError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,6 +54,8 @@ pub struct Plan {
     pub params: Params,
     /// What trains.
     pub sample: SampleParams,
+    /// Bounds on what is cross-fitted; nothing is where there are none.
+    pub held_out: Option<Limits>,
     /// How records are dealt to sites.
     pub site_by: SiteBy,
     /// Rules of an earlier result by site: they decide between equals.
@@ -157,6 +160,8 @@ pub struct LearnedSite {
     pub trained: u64,
     /// Training URLs that came with two labels.
     pub conflicts: u64,
+    /// Cross-fitted sums of the site; `None` where it was not cross-fitted.
+    pub held_out: Option<Counts>,
 }
 
 /// Rules inside another format.

@@ -67,6 +67,7 @@ pub fn plan(workers: usize, memory: usize) -> Plan {
     Plan {
         params: Params::default(),
         sample: SampleParams::default(),
+        held_out: None,
         site_by: SiteBy::Domain,
         previous: Default::default(),
         workers,

@@ -135,7 +135,7 @@ mod tests {
         assert_eq!((single.ppm(), clustered.ppm()), (Some(100_000), Some(100_000)));
         let (a, b) = (single.margin_ppm().unwrap(), clustered.margin_ppm().unwrap());
         // sqrt(0.09 / 1000) and sqrt(0.09 / 100), times 1.96, a ratio of sqrt(10).
-        assert_eq!((a, b), (18_604, 59_096));
+        assert_eq!((a, b), (18_604, 59_097));
         assert!(single.upper_ppm() < clustered.upper_ppm());
     }
 

@@ -1,0 +1,127 @@
+//! Which sites of a run are cross-fitted: the same choice at every worker, before any site is learned.
+//!
+//! Each worker counts the candidates for training of every site it meets, repeats included, and ships
+//! the counts to all workers with the last of its rows. When the rows of a worker are all there, so are
+//! the counts of all workers: their sum depends on the records alone. Distinct URLs are not known that
+//! early; a site has at most as many rows as candidates, so that the bounds hold.
+//!
+//! Memory: 16 bytes a site at each worker, beside what the sampler keeps of a site.
+
+use super::alone;
+use super::sample::SampleParams;
+use super::types::Plan;
+use crate::site::held_out::{Choice, Counts, Limits, choose, cross_fit, site_key};
+use crate::site::{Params, Training};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What `summary.json` says of a site, or of all that were cross-fitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum HeldOut {
+    /// Figures on URLs that took no part.
+    Figures(HeldOutFigures),
+    /// [`HeldOut::NONE`].
+    None(String),
+}
+
+impl HeldOut {
+    /// Stands for the figures where there are none.
+    pub const NONE: &str = "not cross-fitted";
+
+    /// The figures of these sums.
+    pub fn of(counts: Option<&Counts>) -> HeldOut {
+        counts
+            .map_or_else(|| HeldOut::None(Self::NONE.to_owned()), |counts| HeldOut::Figures(HeldOutFigures::of(counts)))
+    }
+}
+
+/// Cross-fitted figures in millionths; see [`site::held_out`](crate::site::held_out) for what they count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldOutFigures {
+    /// Fetches saved of those that perfect rules save, where no URL of a cluster trained; rounded down. Null
+    /// without duplicates, as are the three that follow.
+    pub saved_by_cluster: Option<u64>,
+    /// Half the width of its interval of 95 %; rounded up.
+    pub saved_by_cluster_margin: Option<u64>,
+    /// Fetches saved of those that perfect rules save, where other URLs of a cluster may have trained.
+    pub saved_by_url: Option<u64>,
+    /// Half the width of its interval of 95 %.
+    pub saved_by_url_margin: Option<u64>,
+    /// Of the URLs that share their canonical URL, those outside the largest cluster of it; clusters that did
+    /// not train. Rounded up, 0 where no URL shares its canonical URL.
+    pub wrong_share: u64,
+    /// Upper end of its interval of 95 %; 1,000,000 where no URL shares its canonical URL.
+    pub wrong_upper: u64,
+    /// Clusters that were counted.
+    pub clusters: u64,
+    /// Labelled URLs that were counted.
+    pub rows: u64,
+}
+
+impl HeldOutFigures {
+    fn of(counts: &Counts) -> HeldOutFigures {
+        HeldOutFigures {
+            saved_by_cluster: counts.by_cluster.ppm(),
+            saved_by_cluster_margin: counts.by_cluster.margin_ppm(),
+            saved_by_url: counts.by_url.ppm(),
+            saved_by_url_margin: counts.by_url.margin_ppm(),
+            wrong_share: counts.wrong.ppm_up(),
+            wrong_upper: counts.wrong.upper_ppm(),
+            clusters: counts.clusters,
+            rows: counts.rows,
+        }
+    }
+}
+
+/// What a worker knows of the choice; clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Choosing {
+    limits: Option<Limits>,
+    /// What trains.
+    sample: SampleParams,
+    params: Params,
+    /// Candidates of each site by its key.
+    candidates: Rc<RefCell<BTreeMap<u64, u64>>>,
+    choice: Rc<RefCell<Choice>>,
+}
+
+impl Choosing {
+    /// Nothing is counted yet. A plan without bounds chooses no site.
+    pub(super) fn new(plan: &Plan) -> Choosing {
+        let (limits, sample, params) = (plan.held_out, plan.sample, plan.params.clone());
+        Choosing { limits, sample, params, candidates: Rc::default(), choice: Rc::default() }
+    }
+
+    /// Adds what a worker counted.
+    pub(super) fn add(&self, counted: &[(u64, u64)]) {
+        let mut candidates = self.candidates.borrow_mut();
+        counted.iter().for_each(|&(site, rows)| *candidates.entry(site).or_default() += rows);
+    }
+
+    /// All counts are there: chooses.
+    pub(super) fn decide(&self) {
+        let Some(limits) = &self.limits else { return };
+        *self.choice.borrow_mut() = decide(self.candidates.take(), limits, &self.sample);
+    }
+
+    /// Cross-fits the site if it was chosen.
+    pub(super) fn cross_fit(&self, training: &Training) -> Option<Counts> {
+        let extent = self.choice.borrow().extent(&training.site)?;
+        Some(cross_fit(training, extent, |part| alone::proven(part, &self.sample, &self.params)))
+    }
+}
+
+fn decide(mut candidates: BTreeMap<u64, u64>, limits: &Limits, sample: &SampleParams) -> Choice {
+    candidates.values_mut().for_each(|rows| *rows = (*rows).min(u64::from(sample.max)));
+    choose(&candidates, limits)
+}
+
+/// What the workers agree on, in plain code: from the candidates of all sites of a run by name.
+pub fn chosen(candidates: &BTreeMap<String, u64>, limits: &Limits, sample: &SampleParams) -> Choice {
+    let mut by_key = BTreeMap::new();
+    candidates.iter().for_each(|(name, rows)| *by_key.entry(site_key(name)).or_default() += rows);
+    decide(by_key, limits, sample)
+}
