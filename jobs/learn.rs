@@ -63,8 +63,8 @@ pub struct LearnArgs {
     #[arg(long, value_name = "F", default_value_t = 0.0)]
     held_back: f64,
     /// Leaves out the figures on URLs that took no part in learning. They are cross-fitted: rules are learned without each
-    /// part of the clusters, and of the URLs, and counted on that part, which takes a few seconds, or up to a quarter of the
-    /// time of a large run.
+    /// part of the clusters, and of the URLs, and counted on that part, which takes a few seconds, or in a large run
+    /// about a sixth of the time more.
     #[arg(long)]
     no_held_out: bool,
     /// Highest pair false-positive rate of a site's rules over all records (published: 0.05).
