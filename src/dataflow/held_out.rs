@@ -41,7 +41,7 @@ impl HeldOut {
 /// Cross-fitted figures in millionths; see [`site::held_out`](crate::site::held_out) for what they count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldOutFigures {
-    /// Fetches saved of those that perfect rules save, where no URL of a cluster trained; rounded down. Null
+    /// Fetches saved of those that perfect rules save, where no URL of a cluster trained; rounded. Null
     /// without duplicates, as are the three that follow.
     pub saved_by_cluster: Option<u64>,
     /// Half the width of its interval of 95 %; rounded up.

@@ -22,8 +22,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// What one URL counts.
-    pub const UNIT: u64 = 1_000_000;
+    /// What one URL counts: the least number that 2 to 20 divide, so that parts of small groups are exact.
+    pub const UNIT: u64 = 232_792_560;
 
     /// Adds one unit, in parts of [`UNIT`](Self::UNIT); one with nothing in the whole is no unit.
     pub fn push(&mut self, part: u64, whole: u64) {
@@ -50,9 +50,9 @@ impl Ratio {
         self.whole_whole += whole_whole;
     }
 
-    /// The ratio in millionths, rounded down; `None` where the whole is nothing.
+    /// The ratio in millionths, rounded; `None` where the whole is nothing.
     pub fn ppm(&self) -> Option<u64> {
-        (self.whole > 0).then(|| (self.part * 1_000_000 / self.whole) as u64)
+        (self.whole > 0).then(|| ((self.part * 1_000_000 + self.whole / 2) / self.whole) as u64)
     }
 
     /// The ratio in millionths, rounded up; 0 where the whole is nothing.
