@@ -9,11 +9,12 @@
 
 A marginal merge, counted here and not by undust: on a page (URLs with one canonical URL by all rules, memory off), the parts
 into which it falls without the rule, less one; wrong where the largest cluster of a part is not the page's."""
-import argparse, collections, gzip, json, os, random, subprocess, sys, tempfile
+import argparse, collections, gzip, hashlib, json, os, random, subprocess, sys, tempfile
 
 KINDS = ('functional key ignored', 'condition dropped', 'list widened', 'directories joined', 'class joined',
          'look-up elsewhere', 'mapping swapped')
 LEAST_WRONG, MOST_LEFT = 5, 1
+MOST_ROWS = 12000
 MEMORY = ('exceptions', 'aliases', 'local')
 
 
@@ -38,12 +39,21 @@ def records(path):
 class Ground:
     """A corpus with the rules learned from it."""
 
-    def __init__(self, undust, name, path, folder, most_sites=40):
+    def __init__(self, undust, name, path, folder, most=MOST_ROWS):
         self.undust, self.name, self.folder = undust, name, folder
         os.makedirs(folder, exist_ok=True)
         self.input = os.path.join(folder, 'records.jsonl')
         self.learned = os.path.join(folder, 'rules')
         rows = list(records(path))
+        # Whole clusters of a large corpus, in the order of their hashes: a mutant takes a pass or several over all rows.
+        order = sorted({(site, cluster) for site, _, cluster in rows}, key=lambda of: hashlib.sha1(repr(of).encode()).digest())
+        sizes, taken, total = collections.Counter((site, cluster) for site, _, cluster in rows), set(), 0
+        for of in order:
+            if total + sizes[of] > most:
+                break
+            taken.add(of)
+            total += sizes[of]
+        rows = [row for row in rows if (row[0], row[2]) in taken]
         with open(self.input, 'w') as out:
             for site, url, cluster in rows:
                 out.write(json.dumps({'url': url, 'cluster': cluster, **({'site': site} if site else {})}) + '\n')
@@ -236,18 +246,21 @@ def left(ground, mutant, without, proven):
     return ground.marginal(plain(proven), {**plain(proven), 'rules': rest})[1]
 
 
-def mutants(grounds, planted, seed, verbose, attempts=400):
-    """Plants mistakes; gives by kind [planted, refused], and the survivors."""
+def mutants(grounds, planted, seed, verbose, attempts=20):
+    """Plants mistakes; gives by kind [planted, refused], and the survivors. A kind is given up after `attempts` tries for each
+    that is wanted: a look-up moves one page, and seldom makes five wrong merges."""
     table, survivors = collections.OrderedDict((kind, [0, 0]) for kind in KINDS), []
     quota = -(-planted // len(KINDS))
     for kind in KINDS:
         rng = random.Random('%d %s' % (seed, kind))
         queues = [(ground, candidates(ground, kind, rng)) for ground in grounds]
         tried = 0
-        while table[kind][0] < quota and any(queue for _, queue in queues) and tried < attempts * len(KINDS):
+        while table[kind][0] < quota and any(queue for _, queue in queues) and tried < attempts * max(quota, 10):
             ground, queue = rng.choice([of for of in queues if of[1]])
             name, mutant, without = queue.pop()
             tried += 1
+            if tried % 50 == 0:
+                print('%s: %d tried, %d planted' % (kind, tried, table[kind][0]), file=sys.stderr, flush=True)
             strip = lambda site: site if 'aliases' in without and kind == 'look-up elsewhere' else plain(site)
             right, wrong = ground.marginal(strip(mutant), strip(without))
             if wrong < LEAST_WRONG or wrong <= right:

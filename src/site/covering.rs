@@ -15,7 +15,7 @@ use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Scope};
 use super::defaults;
-use super::evidence::{Bound, Groups, MIN_GOOD, Sorter};
+use super::evidence::{Bound, Groups, MIN_CLUSTERS, MIN_CONSTANT_SMALL, MIN_GOOD, SMALL_SAMPLE, Sorter};
 use super::joint;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
@@ -126,6 +126,8 @@ pub struct Covering {
     pub(super) sinks: Sinks,
     /// Levels that are left out, to measure what they are for.
     pub without: Without,
+    /// The sample is small: see [`SMALL_SAMPLE`].
+    pub(super) is_small: bool,
     sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     pub(super) counts: Vec<Vec<u32>>,
@@ -139,7 +141,7 @@ impl Covering {
     /// Starts from the rows as they are.
     pub fn new(columns: Columns) -> Covering {
         let alive = (0..columns.len() as u32).collect();
-        let keys = columns.keys.len();
+        let (keys, is_small) = (columns.keys.len(), columns.len() < SMALL_SAMPLE);
         let sinks = Sinks::new(&columns.label);
         let mut out = Covering {
             columns,
@@ -150,6 +152,7 @@ impl Covering {
             seen: Vec::new(),
             sinks,
             without: Without::default(),
+            is_small,
             sorter: Sorter::default(),
             counts: Vec::new(),
             ignores: vec![None; keys],
@@ -417,6 +420,10 @@ impl Covering {
                     && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows));
             of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive)
         };
+        let is_of_few = self.is_small && prior == 0 && groups.clusters() < MIN_CLUSTERS as u64;
+        if is_of_few && groups.totals().0 < MIN_CONSTANT_SMALL {
+            return false;
+        }
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
     }
 

@@ -72,13 +72,15 @@ pub struct Forms {
     host: Option<usize>,
     /// Label noise of the site, in thousandths.
     pub noise: u64,
+    /// Clusters that must support a rule, beside the bound.
+    pub least_clusters: u64,
     sorter: Sorter,
 }
 
 impl Forms {
     /// Finds forms and candidates among `rows` (odd rows, which have keys without a column, take no part).
-    pub fn new(columns: &Columns, rows: &[u32], tree: &Tree, noise: u64) -> Forms {
-        let mut out = Forms { host: columns.fixed(Fixed::HOST), noise, ..Forms::default() };
+    pub fn new(columns: &Columns, rows: &[u32], tree: &Tree, noise: u64, least_clusters: u64) -> Forms {
+        let mut out = Forms { host: columns.fixed(Fixed::HOST), noise, least_clusters, ..Forms::default() };
         out.words = (0..columns.keys.len())
             .map(|k| {
                 let word = |code: u32| {
@@ -169,7 +171,9 @@ impl Forms {
             let own: Mapping = to_b.iter().map(|&(kb, _)| (kb, kb)).collect();
             let groups = self.test(columns, &[(a, &to_b), (b, &own)]);
             let (good, bad) = groups.totals();
-            if !Bound::FORM.allowing(self.noise).holds(good, bad, 0) || self.groups_with_both(a, &groups) < 3 {
+            let holds =
+                Bound::FORM.allowing(self.noise).holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
+            if !holds || self.groups_with_both(a, &groups) < 3 {
                 continue;
             }
             let weight = good as f64 / (good + bad) as f64;

@@ -251,7 +251,8 @@ fn prepare_cut(training: Training, tokens: Tokens, without: Without, extend: boo
         ..SiteRules::default()
     };
     let tree = tree::grow(&covering.columns, &covering.alive);
-    let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise);
+    let least = if covering.is_small { evidence::MIN_CLUSTERS_FORM_SMALL } else { 0 };
+    let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, least);
     if without.has(Stage::Forms) {
         forms.candidates.clear();
     }

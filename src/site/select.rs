@@ -99,7 +99,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
                 all.push((source, &composed));
                 let groups = forms.test(columns, &all);
-                if !holds(&groups, composed.is_empty(), forms.noise) {
+                if !holds(&groups, composed.is_empty(), forms) {
                     continue;
                 }
                 done[source] = true;
@@ -190,9 +190,10 @@ fn is_invented(source: &Form, destination: &Form, columns: &Columns) -> bool {
 }
 
 /// Rules between forms pass with z = 0.5; constant pages pass when nothing contradicts them.
-fn holds(groups: &Groups, constant: bool, noise: u64) -> bool {
+fn holds(groups: &Groups, constant: bool, forms: &Forms) -> bool {
     let (good, bad) = groups.totals();
-    Bound::FORM.allowing(noise).holds(good, bad, 0) || constant && good > 0 && bad == 0
+    let passes = Bound::FORM.allowing(forms.noise).holds(good, bad, 0) && groups.clusters() >= forms.least_clusters;
+    passes || constant && good > 0 && bad == 0
 }
 
 /// The rule of a move; its id is still empty.
