@@ -56,7 +56,7 @@ pub struct SynthArgs {
     /// Share of the records that are left out
     #[arg(long, value_name = "R", default_value_t = 0.0)]
     pub drop: f64,
-    /// Page types of every site, by comma (--help lists them); without it 3 to 7 are drawn for each site
+    /// Page types of every site, by comma, or traps (--help lists them); without it 3 to 7 are drawn for each site
     #[arg(long, value_name = "A,B", value_delimiter = ',', long_help = types_help())]
     pub types: Option<Vec<String>>,
     /// Decorations of every site, by comma, or none: mirrors, https, session, utm, case, dslash, empty-query, port,
@@ -176,9 +176,15 @@ fn options(args: &SynthArgs) -> Options {
 
 /// Help of `--types`: each with what it stands for and where that is described.
 fn types_help() -> String {
-    let line = |t: &(&str, &str, synth::kind::Make)| format!("\n  {:<9} {}", t.0, t.1);
-    let types: String = synth::kind::TYPES.iter().map(line).collect();
-    format!("Page types of every site, by comma; without it 3 to 7 are drawn for each site:{types}")
+    use synth::kind::{ALL_TRAPS, Make, TRAPS, TYPES};
+    let line = |t: &(&str, &str, Make)| format!("\n  {:<9} {}", t.0, t.1);
+    let types: String = TYPES.iter().map(line).collect();
+    let line = |t: &(&str, &str, Make)| format!("\n  {:<16} {}", t.0, t.1);
+    let traps: String = TRAPS.iter().map(line).collect();
+    format!(
+        "Page types of every site, by comma; without it 3 to 7 are drawn for each site:{types}\n\
+         Types that mislead a learner of rules, never drawn; {ALL_TRAPS} stands for all of them:{traps}"
+    )
 }
 
 /// Bytes for people.
@@ -234,7 +240,8 @@ impl Job<'_> {
 
     fn layout(&self) -> Layout {
         let args = self.args;
-        let noisy = args.noise > 0.0 || args.split > 0.0 || args.drop > 0.0;
+        let drifts = self.sites.iter().any(SitePlan::has_renderings);
+        let noisy = args.noise > 0.0 || args.split > 0.0 || args.drop > 0.0 || drifts;
         Layout { json: args.format == Format::Jsonl, site: args.site_label, truth: args.per_site && noisy }
     }
 

@@ -121,6 +121,8 @@ mod rules_packed;
 mod rules_shared;
 #[path = "it/synth.rs"]
 mod synth;
+#[path = "it/synth_traps.rs"]
+mod synth_traps;
 #[path = "it/url_fuzz.rs"]
 mod url_fuzz;
 #[path = "it/url_safe.rs"]

@@ -19,6 +19,15 @@ pub struct Page {
     pub free: bool,
 }
 
+/// The URLs of one page of a block (see [`PageType::block`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urls {
+    /// Each block has a page of its own with this number of URLs.
+    Each(u64),
+    /// One page of the site, to which each block adds this number of URLs.
+    Shared(u64),
+}
+
 /// A page type: one way in which a web server gives pages several URLs (or refuses to).
 ///
 /// Two laws make distinct URLs and true clusters by construction rather than by a table of what was written:
@@ -36,6 +45,22 @@ pub trait PageType: Send + Sync {
     }
     /// The type has a free value of its own, so a page has URLs without end.
     fn has_free_value(&self) -> bool {
+        false
+    }
+    /// The pages of one block, for types whose pages differ in the number of their URLs; empty for
+    /// types whose cluster sizes follow the site's law. The type is a repetition of the block: page `i`
+    /// of block `b` is the entity `b * block().len() + i`, that of a shared page `i`, and
+    /// [`forms`](Self::forms) is not used. Only the last block can lack pages and URLs.
+    fn block(&self) -> Vec<Urls> {
+        Vec::new()
+    }
+    /// Labels under which a crawl records page `entity`: above 1 for a page whose text changes with
+    /// what the URL does not show. Each record has one of them at random; the true cluster is one.
+    fn renderings(&self, _entity: u64) -> u64 {
+        1
+    }
+    /// The type has parameters without `=`.
+    fn has_bare_keys(&self) -> bool {
         false
     }
     /// Letters' case tells forms or pages apart: the site's case decoration keeps off.
@@ -86,9 +111,23 @@ pub const TYPES: [(&str, &str, Make); 23] = [
     ("wiki", "spelling and case of titles", aliases::wiki),
 ];
 
-/// Names of all page types, for messages.
+/// Page types that mislead a learner of rules, with truth. A site has them only where it is asked
+/// for them, by name or by [`ALL_TRAPS`].
+pub use super::traps::TRAPS;
+
+/// Name that stands for all of [`TRAPS`] among names of page types.
+pub const ALL_TRAPS: &str = "traps";
+
+/// Names of all page types and [`ALL_TRAPS`], for messages.
 pub fn type_names() -> Vec<&'static str> {
-    TYPES.iter().map(|t| t.0).collect()
+    TYPES.iter().chain(&TRAPS).map(|t| t.0).chain([ALL_TRAPS]).collect()
+}
+
+/// Page types that `names` asks for, in the order of [`TYPES`] and [`TRAPS`].
+pub fn named(names: &[String]) -> Vec<Make> {
+    let asked = |name: &str| names.iter().any(|n| n == name);
+    let traps = TRAPS.iter().filter(|t| asked(t.0) || asked(ALL_TRAPS));
+    TYPES.iter().filter(|t| asked(t.0)).chain(traps).map(|t| t.2).collect()
 }
 
 /// Names of all decorations, for messages.

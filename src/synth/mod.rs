@@ -1,5 +1,6 @@
-//! Synthetic sites with known truth, for trials and benchmarks: every kind of DUST that the papers name, at the scale
-//! of WWW10, table 1, with label noise on request.
+//! Synthetic sites with known truth, for trials and benchmarks: every kind of DUST that the papers
+//! name, at the scale of WWW10, table 1, with label noise on request; and, where they are asked
+//! for, sites that mislead a learner of rules ([`kind::TRAPS`]).
 //!
 //! A corpus is a function of its [`Options`]. A [`SitePlan`] gives any record of a site by its position in the crawl,
 //! in constant memory, so workers and shards change nothing; URLs are written into buffers of the caller. No URL comes
@@ -16,10 +17,12 @@ mod mapping;
 mod negatives;
 pub mod options;
 pub mod parts;
+mod place;
 pub mod plan;
 pub mod record;
 pub mod rng;
 mod syntax;
+mod traps;
 pub mod view;
 mod views;
 pub mod words;

@@ -8,7 +8,7 @@ use super::words;
 pub struct Parts {
     path: Vec<u8>,
     query: Vec<u8>,
-    /// Start and end of each `key=value` in `query`.
+    /// Start and end of each parameter in `query`.
     pairs: Vec<(u32, u32)>,
     host: Option<&'static str>,
 }
@@ -86,6 +86,14 @@ impl Parts {
     /// A query parameter that is a number.
     pub fn pair_n(&mut self, key: &str, n: u64) -> &mut Parts {
         self.pair_with(key, |out| words::number(n, out))
+    }
+
+    /// A query parameter without `=`, whose name `write` adds.
+    pub fn bare(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Parts {
+        let start = self.query.len() as u32;
+        write(&mut self.query);
+        self.pairs.push((start, self.query.len() as u32));
+        self
     }
 
     /// Puts the parameters written so far in random order.

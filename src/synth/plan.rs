@@ -5,10 +5,11 @@
 //! whatever the number of URLs, and any worker makes any range of records.
 
 use super::decor::Decor;
-use super::kind::{Make, Page, PageType, TYPES};
+use super::kind::{self, Page, PageType, TYPES};
 use super::law::{self, Share};
 use super::options::Options;
 use super::parts::Parts;
+use super::place::{Kind, deal};
 use super::rng::{Permutation, Rng, mix2, unit};
 use super::view::View;
 use super::words;
@@ -42,22 +43,6 @@ struct Run {
     kind: u32,
 }
 
-/// A page type on its site.
-struct Kind {
-    make: Box<dyn PageType>,
-    first_cluster: u64,
-    clusters: u64,
-    urls: u64,
-    /// Entities are handed out in an order that tells nothing of cluster sizes.
-    entities: Permutation,
-    step: u64,
-    offset: u64,
-    /// Distinct URLs of a page without free values.
-    finite: u64,
-    /// Factors that have no divisor in common with `finite`.
-    strides: Vec<u64>,
-}
-
 /// What is true of one page type of a site.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct TypeFacts {
@@ -80,6 +65,8 @@ pub struct Row {
     pub label: u64,
     /// The label names the second half of a split cluster.
     pub half: bool,
+    /// Which of its page's renderings the label names; 0 for the first and for pages with one.
+    pub rendering: u64,
     /// The record is left out.
     pub dropped: bool,
 }
@@ -106,6 +93,7 @@ const SALT_FUSE_TO: u64 = 3;
 const SALT_SPLIT: u64 = 4;
 const SALT_HALF: u64 = 5;
 const SALT_DROP: u64 = 6;
+const SALT_RENDERING: u64 = 7;
 
 impl SitePlan {
     /// Plans site `index` with `rows` URLs. `options` must have been [checked](Options::check).
@@ -132,37 +120,61 @@ impl SitePlan {
         }
         let constant: u64 = constant_urls.iter().sum();
 
+        // Then blocks, which have sizes of their own: they take a share of the URLs, too.
+        let ordinary = kinds.iter().filter(|k| !k.is_constant() && !k.is_block()).count();
+        let whole: f64 = kinds.iter().zip(&weights).filter(|(k, _)| !k.is_constant()).map(|(_, w)| w).sum();
+        let mut left = rows - constant;
+        let mut block_urls = Vec::new();
+        for (_, weight) in kinds.iter().zip(&weights).filter(|(k, _)| k.is_block()) {
+            let urls = ((weight / whole * (rows - constant) as f64) as u64).min(left);
+            left -= urls;
+            block_urls.push(urls);
+        }
+        if let Some(last) = block_urls.last_mut().filter(|_| ordinary == 0) {
+            *last += left;
+            left = 0;
+        }
+
         // The mean is that of all clusters of two or more: what constant pages take is missing from the others.
         let part = constant as f64 / rows as f64;
         let singles_each = options.single / (1.0 - options.single).max(0.01);
         let mean = (options.mean_cluster - part * (options.mean_cluster + singles_each)).max(2.1);
-        let caps = |kinds: &[Kind], decor: &Decor| -> Vec<u64> { kinds.iter().map(|k| k.cap(decor)).collect() };
-        let reach = |caps: &[u64]| caps.iter().any(|&cap| cap as f64 > 4.0 * mean);
+        let caps = |kinds: &[Kind], decor: &Decor| -> Vec<u64> {
+            kinds.iter().filter(|k| !k.is_block()).map(|k| k.cap(decor)).collect()
+        };
+        let reach = |caps: &[u64]| caps.is_empty() || caps.iter().any(|&cap| cap as f64 > 4.0 * mean);
         if options.decorations.is_none() && !reach(&caps(&kinds, &decor)) {
             decor.session = Some("PHPSESSID");
         }
-        let shares: Vec<Share> = (kinds.iter().zip(&weights).zip(caps(&kinds, &decor)))
-            .filter(|((kind, _), _)| !kind.is_constant())
-            .map(|((_, &weight), cap)| Share { weight, cap })
+        let shares: Vec<Share> = (kinds.iter().zip(&weights))
+            .filter(|(kind, _)| !kind.is_constant() && !kind.is_block())
+            .map(|(kind, &weight)| Share { weight, cap: kind.cap(&decor) })
             .collect();
-        let mut ordinary = law::clusters(&shares, rows - constant, options.single, mean).into_iter();
-        let mut constant_urls = constant_urls.into_iter();
+        let mut ordinary = law::clusters(&shares, left, options.single, mean).into_iter();
+        let (mut constant_urls, mut block_urls) = (constant_urls.into_iter(), block_urls.into_iter());
 
         let mut runs = Vec::new();
         let (mut row, mut cluster) = (0, 0);
         for (i, kind) in kinds.iter_mut().enumerate() {
-            let counts = if kind.is_constant() {
-                constant_urls.next().filter(|&urls| urls > 0).map(|urls| (urls, 1)).into_iter().collect()
+            let groups = if kind.is_constant() {
+                vec![constant_urls.next().filter(|&urls| urls > 0).map(|urls| (urls, 1)).into_iter().collect()]
+            } else if kind.is_block() {
+                deal(&kind.block, block_urls.next().unwrap_or_default())
             } else {
-                ordinary.next().unwrap_or_default()
+                vec![ordinary.next().unwrap_or_default()]
             };
             let (first_row, first_cluster) = (row, cluster);
-            for (size, number) in counts {
-                runs.push(Run { row, cluster, size, kind: i as u32 });
-                row += size * number;
-                cluster += number;
+            let mut first_clusters = Vec::new();
+            for counts in groups {
+                first_clusters.push(cluster);
+                for (size, number) in counts {
+                    runs.push(Run { row, cluster, size, kind: i as u32 });
+                    row += size * number;
+                    cluster += number;
+                }
             }
-            kind.place(first_cluster, cluster - first_cluster, row - first_row, &decor, mix2(seed, 100 + i as u64));
+            let seed = mix2(seed, 100 + i as u64);
+            kind.place(&first_clusters, cluster - first_cluster, row - first_row, &decor, seed);
         }
         SitePlan {
             index,
@@ -200,6 +212,12 @@ impl SitePlan {
         self.clusters
     }
 
+    /// True when some page of the site is recorded under several labels even without noise.
+    pub fn has_renderings(&self) -> bool {
+        let several = |kind: &Kind| (0..kind.block.len() as u64).any(|entity| kind.make.renderings(entity) > 1);
+        self.kinds.iter().any(several)
+    }
+
     /// The site's decorations.
     pub fn decor(&self) -> &Decor {
         &self.decor
@@ -226,7 +244,9 @@ impl SitePlan {
         let within = row - run.row;
         let (nth, member) = (within / run.size, within % run.size);
         let cluster = run.cluster + nth;
-        self.url(run.kind as usize, cluster, member, scratch, out);
+        let kind = &self.kinds[run.kind as usize];
+        let entity = kind.entity(cluster);
+        self.url(kind, cluster, entity, member, scratch, out);
 
         let about_cluster = mix2(self.seed, cluster);
         let about_row = mix2(self.seed ^ SALT_DROP, row);
@@ -236,24 +256,25 @@ impl SitePlan {
         } else {
             cluster
         };
+        let renderings = kind.make.renderings(entity);
         let split = run.size > 1 && chance(SALT_SPLIT, self.split);
         Row {
             cluster,
             label,
             half: split && mix2(about_row, SALT_HALF) & 1 == 1,
+            rendering: if renderings > 1 { mix2(about_row, SALT_RENDERING) % renderings } else { 0 },
             dropped: self.drop > 0.0 && unit(about_row) < self.drop,
         }
     }
 
-    fn url(&self, kind: usize, cluster: u64, member: u64, parts: &mut Parts, out: &mut Vec<u8>) {
-        let kind = &self.kinds[kind];
+    fn url(&self, kind: &Kind, cluster: u64, entity: u64, member: u64, parts: &mut Parts, out: &mut Vec<u8>) {
         let decor = &self.decor;
         let about = mix2(self.seed ^ 0x0ddb_a115, cluster);
         let mut coin = Rng::new(about ^ member.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let address = kind.address(member, about, decor);
+        let address = kind.address(cluster, member, about, decor);
         let own_free = kind.make.has_free_value();
         let page = Page {
-            entity: kind.entity(cluster),
+            entity,
             form: address.form,
             serial: (about >> 1).wrapping_add(member),
             free: address.free && own_free,
@@ -319,7 +340,8 @@ impl SitePlan {
     pub fn truth(&self, url: &str) -> Option<(&'static str, u64)> {
         let view = View::read(url, &self.domain, &self.decor)?;
         let mut claims = self.kinds.iter().filter_map(|kind| {
-            if view.host.is_some() && kind.make.own_host_forms() == 0 {
+            let of_host = view.host.is_none() || kind.make.own_host_forms() > 0;
+            if !of_host || !view.bare.is_empty() && !kind.make.has_bare_keys() {
                 return None;
             }
             kind.make.key(&view).map(|entity| (kind.make.name(), entity))
@@ -339,8 +361,8 @@ fn capitalize(path: &mut [u8]) {
 
 /// The named types, or 3 to 7 of all; at least one of those drawn has duplicates of its own.
 fn choose_types(rng: &mut Rng, names: Option<&[String]>) -> Vec<Box<dyn PageType>> {
-    let makes: Vec<Make> = match names {
-        Some(names) => TYPES.iter().filter(|t| names.iter().any(|n| n == t.0)).map(|t| t.2).collect(),
+    let makes: Vec<kind::Make> = match names {
+        Some(names) => kind::named(names),
         None => {
             let mut all: Vec<usize> = (0..TYPES.len()).collect();
             rng.shuffle(&mut all);
@@ -353,94 +375,4 @@ fn choose_types(rng: &mut Rng, names: Option<&[String]>) -> Vec<Box<dyn PageType
         }
     };
     makes.into_iter().map(|make| make(rng)).collect()
-}
-
-/// Where a URL of a page is served.
-struct Address {
-    form: u64,
-    mirror: &'static str,
-    https: bool,
-    free: bool,
-}
-
-impl Kind {
-    fn new(make: Box<dyn PageType>, rng: &mut Rng) -> Kind {
-        let step = if make.sparse_ids() { rng.pick(&[1, 1, 3, 17]) } else { 1 };
-        let offset = if make.sparse_ids() { 1 + rng.below(100) } else { 0 };
-        Kind {
-            make,
-            first_cluster: 0,
-            clusters: 0,
-            urls: 0,
-            entities: Permutation::new(1, 0),
-            step,
-            offset,
-            finite: 1,
-            strides: vec![1],
-        }
-    }
-
-    fn is_constant(&self) -> bool {
-        self.make.forms() == u64::MAX
-    }
-
-    /// Distinct URLs of a page without free values.
-    fn finite(&self, decor: &Decor) -> u64 {
-        if self.is_constant() {
-            return u64::MAX;
-        }
-        self.make.forms() * decor.addresses() + self.make.own_host_forms() * decor.schemes()
-    }
-
-    /// URLs a page can have at most.
-    fn cap(&self, decor: &Decor) -> u64 {
-        if self.make.has_free_value() || decor.endless() { u64::MAX } else { self.finite(decor) }
-    }
-
-    fn place(&mut self, first_cluster: u64, clusters: u64, urls: u64, decor: &Decor, seed: u64) {
-        let coprime = |a: &u64| gcd(*a, self.finite(decor)) == 1;
-        self.strides = (1..64).filter(coprime).take(16).collect();
-        self.finite = self.finite(decor);
-        (self.first_cluster, self.clusters, self.urls) = (first_cluster, clusters, urls);
-        self.entities = Permutation::new(clusters.max(1), seed);
-    }
-
-    fn entity(&self, cluster: u64) -> u64 {
-        if self.is_constant() {
-            return 0;
-        }
-        self.offset + self.step * self.entities.at(cluster - self.first_cluster)
-    }
-
-    /// Deals a page's members to its distinct addresses, each once before any twice; `about` is the page's hash. A
-    /// third of the pages begin with their canonical URL.
-    fn address(&self, member: u64, about: u64, decor: &Decor) -> Address {
-        if self.is_constant() {
-            let pick = mix2(about, member);
-            return Address {
-                form: member,
-                mirror: decor.mirrors[(pick % decor.mirrors.len() as u64) as usize],
-                https: decor.https && pick >> 63 == 1,
-                free: false,
-            };
-        }
-        let stride = self.strides[(about % self.strides.len() as u64) as usize];
-        let start = if (about >> 8).is_multiple_of(3) { 0 } else { (about >> 16) % self.finite };
-        let n = (start + member % self.finite * stride) % self.finite;
-        let free = member >= self.finite;
-        let mirrored = self.make.forms() * decor.addresses();
-        let (https, mirror, form) = if n < mirrored {
-            let rest = n / decor.schemes();
-            let mirrors = decor.mirrors.len() as u64;
-            (n % decor.schemes() == 1, decor.mirrors[(rest % mirrors) as usize], rest / mirrors)
-        } else {
-            let rest = n - mirrored;
-            (rest % decor.schemes() == 1, decor.mirrors[0], self.make.forms() + rest / decor.schemes())
-        };
-        Address { form, mirror, https, free }
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

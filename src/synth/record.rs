@@ -47,8 +47,9 @@ pub struct Writer {
 impl Writer {
     /// Adds the records at `positions` of a site's crawl to `out`, and `url<TAB>true cluster` to `truth`.
     ///
-    /// Labels are `s<site>.<cluster>`, with `#2` for the second half of a split cluster. URLs hold printable ASCII
-    /// without quotes and backslashes, so JSON needs no escapes.
+    /// Labels are `s<site>.<cluster>`, with `#2` for the second half of a split cluster and `#r2` for
+    /// the second rendering of a page. URLs hold printable ASCII without quotes and backslashes, so
+    /// JSON needs no escapes.
     pub fn write(
         &mut self,
         site: &SitePlan,
@@ -70,11 +71,11 @@ impl Writer {
                 continue;
             }
             self.counts.urls += 1;
-            self.counts.mislabelled += u64::from(row.label != row.cluster || row.half);
+            self.counts.mislabelled += u64::from(row.label != row.cluster || row.half || row.rendering > 0);
             if let Some(truth) = truth.as_deref_mut() {
                 truth.extend_from_slice(&out[url..]);
                 truth.push(b'\t');
-                label(site, row.cluster, false, truth);
+                label(site, row.cluster, false, 0, truth);
                 truth.push(b'\n');
             }
             finish(site, row, layout, out);
@@ -94,24 +95,28 @@ fn finish(site: &SitePlan, row: Row, layout: Layout, out: &mut Vec<u8>) {
         }
     };
     between("cluster", out);
-    label(site, row.label, row.half, out);
+    label(site, row.label, row.half, row.rendering, out);
     if layout.site {
         between("site", out);
         out.extend_from_slice(site.domain().as_bytes());
     }
     if layout.truth {
         between("truth", out);
-        label(site, row.cluster, false, out);
+        label(site, row.cluster, false, 0, out);
     }
     out.extend_from_slice(if layout.json { b"\"}\n" } else { b"\n" });
 }
 
-fn label(site: &SitePlan, cluster: u64, half: bool, out: &mut Vec<u8>) {
+fn label(site: &SitePlan, cluster: u64, half: bool, rendering: u64, out: &mut Vec<u8>) {
     out.push(b's');
     words::number(site.index(), out);
     out.push(b'.');
     words::number(cluster, out);
     if half {
         out.extend_from_slice(b"#2");
+    }
+    if rendering > 0 {
+        out.extend_from_slice(b"#r");
+        words::number(rendering + 1, out);
     }
 }

@@ -1,7 +1,7 @@
 //! The laws of the generator, each against something that does not share its code: the oracle that reads URLs back,
 //! sets of what was written, the public suffix list.
 
-use super::kind::TYPES;
+use super::kind::{TRAPS, TYPES};
 use super::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -52,7 +52,7 @@ fn assert_laws(site: &SitePlan) -> HashMap<u64, u64> {
 
 #[test]
 fn every_type_keeps_the_laws_plain_and_with_every_decoration() {
-    for (name, ..) in TYPES {
+    for (name, ..) in TYPES.into_iter().chain(TRAPS) {
         for seed in 0..4 {
             for decorations in [None, Some(&[][..]), Some(&decor::NAMES[..])] {
                 for site in plan(&options(&[name], decorations, 3000, seed)).expect("fits") {
@@ -66,10 +66,10 @@ fn every_type_keeps_the_laws_plain_and_with_every_decoration() {
 
 #[test]
 fn types_of_one_site_do_not_claim_each_others_urls() {
-    let all: Vec<&str> = TYPES.iter().map(|t| t.0).collect();
+    let all: Vec<&str> = TYPES.iter().map(|t| t.0).chain([kind::ALL_TRAPS]).collect();
     for seed in 0..6 {
         for site in plan(&options(&all, Some(&decor::NAMES), 20_000, seed)).expect("fits") {
-            assert_eq!(site.facts().len(), TYPES.len());
+            assert_eq!(site.facts().len(), TYPES.len() + TRAPS.len());
             assert_laws(&site);
         }
     }
@@ -129,6 +129,22 @@ fn constant_pages_reach_hundreds_of_thousands_of_urls_and_stop_at_the_published_
 }
 
 #[test]
+fn only_pages_with_renderings_have_several_labels_without_noise() {
+    let site = SitePlan::new(&options(&[kind::ALL_TRAPS], None, 20_000, 3), 0, 20_000);
+    assert!(site.has_renderings());
+    let (mut scratch, mut labels) = (parts::Parts::default(), BTreeMap::<u64, [u64; 5]>::new());
+    for position in 0..site.rows() {
+        let row = site.record(position, &mut scratch, &mut Vec::new());
+        assert_eq!(row.label, row.cluster);
+        labels.entry(row.cluster).or_default()[row.rendering as usize] += 1;
+    }
+    let drifting: Vec<_> = labels.values().filter(|l| l[1..].iter().any(|&n| n > 0)).collect();
+    assert_eq!(drifting.len(), 1, "{drifting:?}");
+    let all: u64 = drifting[0].iter().sum();
+    assert!(drifting[0].iter().all(|&n| n * 6 > all && n * 4 < all), "{drifting:?}");
+}
+
+#[test]
 fn noise_has_the_rates_asked_for_and_spares_the_rest() {
     let quiet = options(&["story", "list", "archive"], None, 60_000, 9);
     let loud = Options { noise: 0.05, split: 0.1, drop: 0.2, ..quiet.clone() };
@@ -142,7 +158,7 @@ fn noise_has_the_rates_asked_for_and_spares_the_rest() {
         let plain = site.record(position, &mut scratch, &mut a);
         let row = noisy.record(position, &mut scratch, &mut b);
         assert_eq!(a, b, "noise changes labels only");
-        assert_eq!(plain, Row { cluster: row.cluster, label: row.cluster, half: false, dropped: false });
+        assert_eq!(plain, Row { cluster: row.cluster, label: row.cluster, half: false, rendering: 0, dropped: false });
         assert!(row.label < noisy.clusters());
         dropped += u64::from(row.dropped);
         urls += 1;

@@ -13,6 +13,8 @@ pub struct View {
     pub lower: Vec<String>,
     /// Parameters in their order.
     pub pairs: Vec<(String, String)>,
+    /// Parameters without `=`, in their order.
+    pub bare: Vec<String>,
 }
 
 impl View {
@@ -38,16 +40,19 @@ impl View {
         let path = if decor.dslash { path.replace("//", "/") } else { path.to_owned() };
         let segs: Vec<String> = path.strip_prefix('/')?.split('/').map(str::to_owned).collect();
         let lower = segs.iter().map(|s| s.to_ascii_lowercase()).collect();
-        let mut pairs = Vec::new();
+        let (mut pairs, mut bare) = (Vec::new(), Vec::new());
         for pair in query.split('&').filter(|p| !p.is_empty()) {
-            let (key, value) = pair.split_once('=')?;
+            let Some((key, value)) = pair.split_once('=') else {
+                bare.push(pair.to_owned());
+                continue;
+            };
             let superfluous = decor.session == Some(key)
                 || decor.utm && (key.starts_with("utm_") || key == "gclid" || key == "fbclid");
             if !superfluous {
                 pairs.push((key.to_owned(), value.to_owned()));
             }
         }
-        Some(View { host, segs, lower, pairs })
+        Some(View { host, segs, lower, pairs, bare })
     }
 
     /// Value of a parameter.
