@@ -106,6 +106,36 @@ fn clusters_of_shards_on_their_own_hosts() {
 }
 
 #[test]
+fn rules_are_proven_across_processes() {
+    let cluster = Cluster::new(3, 300);
+    let learned =
+        cluster.undust(&words("learn in --no-held-out -q --out rules").iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(learned.code, Some(0), "{}", learned.err);
+    // A rule that is wrong on all sites: whatever the first two directories, they are one.
+    let text = String::from_utf8(read(&cluster, "rules/rules.jsonl")).unwrap();
+    let mut lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &mut lines {
+        let fields = line.as_object_mut().unwrap();
+        ["check", "last"].map(|field| fields.remove(field));
+        if let Some(rule) = fields.get("rules").and_then(|rules| rules.get(0)).cloned() {
+            let mut wrong = rule;
+            wrong["id"] = "00000000000000aa".into();
+            wrong["scope"] = serde_json::json!([]);
+            wrong["operations"] = serde_json::json!([["path0", { "ignore": { "where-present": "x" } }], ["path1", { "ignore": { "where-present": "x" } }]]);
+            fields["rules"].as_array_mut().unwrap().push(wrong);
+        }
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    cluster.write("rules.jsonl", &text);
+    let job = "prove in --rules rules.jsonl -q --out";
+    let one = cluster.undust(&format!("{job} one").split(' ').collect::<Vec<_>>());
+    assert_eq!(one.code, Some(0), "{}", one.err);
+    assert!(one.out.contains("withdrawn: "), "{}", one.out);
+    all_end(&together(&cluster, |_| words(&format!("{job} three"))), 0);
+    assert!(cluster.result("one") == cluster.result("three"));
+}
+
+#[test]
 fn methods_are_compared_across_processes() {
     let cluster = Cluster::new(3, 700);
     let job = "compare in --methods undust,fan-out-10,dustbuster,tracking --fpr-max 0.01,0.1 --seeds 1,2 -q --out";
