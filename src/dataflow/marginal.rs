@@ -85,7 +85,8 @@ pub struct Marginal {
     pub bad_sample: Smallest<Kept>,
     /// Some of the pages with wrong merges, by hash.
     pub bad_pages: Smallest<u64>,
-    /// Values that the rule takes away which occur twice or more on a page with wrong merges of the rule, page by page.
+    /// Values that the suspected rules take away which occur twice or more on a page with wrong merges of this rule, page by
+    /// page.
     pub recurring: u64,
     /// Those among them that meet several clusters.
     pub recurring_several: u64,
@@ -180,11 +181,12 @@ fn largest(portions: &[Portion], of_page: u64) -> u64 {
         .map_or(of_page, |(_, cluster)| cluster)
 }
 
-/// Adds the values that a rule takes away on a page with wrong merges to `to`. `values` are consolidated, with the hash of
-/// the values as their part.
+/// Adds the values that all suspected rules take away on a page with wrong merges of one of them to `to`. `values` are
+/// consolidated, with the hash of the values as their part.
 ///
-/// URLs of the page that agree in them differ in nothing that this rule takes away: where they are of several clusters, it
-/// is not this rule that brought these together.
+/// URLs of the page that agree in them differ in nothing that a suspected rule takes away: where they are of several
+/// clusters, none of these rules brought them together. Values of one rule alone say nothing: of two wrong rules each would
+/// excuse the other.
 pub fn count_values(values: &[Portion], to: &mut Marginal) {
     for value in values.chunk_by(|a, b| a.part == b.part) {
         let urls: u64 = value.iter().map(|portion| portion.urls).sum();

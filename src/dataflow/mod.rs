@@ -7,6 +7,9 @@
 //! Two things spare work and change no result: the workers of a process take each other's sites ([`deal`]), and the
 //! records of small sites are laid [`aside`] for a later pass of the proof.
 //!
+//! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`], [`verdict`] decides by
+//! them, [`narrow`] finds what is left of a rule, [`run`] goes from pass to pass.
+//!
 //! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters of records without
 //! labels, before the others, through pairs of [`near`] fingerprints; it alone uses differential dataflow.
 //! [`compare`](mod@compare) deals sites to all methods, [`undust`] among them, and [`compress`] merges the documents of an

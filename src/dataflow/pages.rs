@@ -17,9 +17,9 @@ use super::table::Table;
 use crate::model::{Record, hash64, hash128};
 use crate::rules::Tokens;
 use crate::rules::apply::Scratch;
-use crate::url::{NormalUrl, Pairs};
+use crate::url::{Key, NormalUrl, Pairs};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Cluster of a record without a label.
@@ -46,7 +46,8 @@ pub enum View {
         /// Where it acted.
         cell: Cell,
     },
-    /// By canonical URL without memory: the values that a rule takes away from the record.
+    /// By canonical URL without memory: the values that this rule and all others that are suspected take away from the
+    /// record.
     Value {
         /// The rule.
         rule: u16,
@@ -233,6 +234,7 @@ impl Canonicalizer {
         let table = self.table.clone();
         let suspects = table.without.of(row.site);
         let mut pairs = None;
+        let mut value = None;
         for suspect in suspects.iter().filter(|suspect| row.rules.binary_search(&suspect.rule).is_ok()) {
             let applied =
                 table.without.rules.apply_normal(self.normal.by_ref(), Some(suspect.index), &mut self.scratch);
@@ -245,13 +247,16 @@ impl Canonicalizer {
                 section: text(suspect.tokens.section(self.normal.as_bytes())),
                 value: suspect.table.as_ref().map(|key| pairs.get(key).map(text).unwrap_or_default()),
             };
-            let taken: Vec<Option<&[u8]>> = suspect.ignored.iter().map(|key| pairs.get(key)).collect();
-            let value = (!taken.is_empty()).then(|| hash64(format!("{taken:?}").as_bytes()));
+            let value = *value.get_or_insert_with(|| {
+                let ignored: BTreeSet<&Key> = suspects.iter().flat_map(|of| &of.ignored).collect();
+                let taken: Vec<Option<&[u8]>> = ignored.into_iter().map(|key| pairs.get(key)).collect();
+                hash64(format!("{taken:?}").as_bytes())
+            });
             let view = View::Without { rule: suspect.rule, cell };
             self.push(&Row { url: part, view, rules: &[], ..row.clone() });
-            if let Some(url) = value {
+            if !suspect.ignored.is_empty() {
                 let view = View::Value { rule: suspect.rule };
-                self.push(&Row { url, view, rules: &[], ..row.clone() });
+                self.push(&Row { url: value, view, rules: &[], ..row.clone() });
             }
             if is_part {
                 let url = self.normal.as_bytes().to_vec();

@@ -11,7 +11,7 @@ use super::learn::{Harvest, learn};
 use super::proof::{Counts, prove};
 use super::table::{Ask, Table, has_memory, without_memory};
 use super::types::{Batches, Epoch, LearnedSite, Plan, RunError, Shared, Source, SourceError};
-use super::verdict::{self, Change, Reason, Verdict, judge, overwrite};
+use super::verdict::{Change, Pending, Reason, Verdict, judge, overwrite};
 use crate::model::hash128;
 use crate::rules::file::rule_id;
 use crate::rules::types::{Rule, SECTION, SiteRules};
@@ -74,7 +74,7 @@ pub struct Narrowed {
 impl ProvenSite {
     /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by index, ascending).
     /// Gives the new index of each rule that stays.
-    fn change(&mut self, changes: Vec<(usize, Change)>, case: &mut verdict::Case) -> Vec<Option<u16>> {
+    fn change(&mut self, changes: Vec<(usize, Change)>, case: &mut Pending) -> Vec<Option<u16>> {
         let mut changes = changes.into_iter().peekable();
         let mut places = Vec::new();
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
@@ -254,7 +254,7 @@ pub(super) struct Case {
     pub(super) table: Arc<Table>,
     pub(super) sites: Vec<ProvenSite>,
     /// What is known of each site from pass to pass.
-    known: Vec<verdict::Case>,
+    known: Vec<Pending>,
     /// Nothing is left to count.
     pub(super) closed: bool,
 }
@@ -350,7 +350,7 @@ impl Case {
             .into_iter()
             .map(|learned| ProvenSite { rules: learned.rules.clone(), learned, ..ProvenSite::default() })
             .collect();
-        let known = vec![verdict::Case::default(); sites.len()];
+        let known = vec![Pending::default(); sites.len()];
         Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites, known }
     }
 
@@ -392,7 +392,7 @@ impl Case {
                     if !site.rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
                         site.rules.tokens.sections.clear();
                     }
-                    *case = verdict::Case::default();
+                    *case = Pending::default();
                 }
                 Verdict::Ask => {}
                 Verdict::Change(changes) => {
@@ -416,7 +416,7 @@ impl Case {
                     let all = (0..site.rules.rules.len()).map(|at| (at, Change::Withdraw(Reason::FellBack))).collect();
                     site.change(all, case);
                     site.withdraw_lookups();
-                    *case = verdict::Case::default();
+                    *case = Pending::default();
                 }
             }
         }

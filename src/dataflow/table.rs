@@ -98,6 +98,7 @@ impl Without {
                 let index = lacking.len() as u32;
                 let mut lacks = without_memory(rules);
                 let removed = lacks.rules[usize::from(rule)].clone();
+                lacks.rules.remove(usize::from(rule));
                 lacks.rules.retain(|other| !does_the_same(other, &removed));
                 lacking.push(lacks);
                 out.suspects.push(Suspect {
@@ -118,16 +119,15 @@ impl Without {
     }
 }
 
-/// True for the rule itself, and for rules that do what it does to its keys or to some of them: what it brings together
-/// without one of them would hide behind the other.
-fn does_the_same(other: &Rule, rule: &Rule) -> bool {
+/// True for rules that do what a rule does to its keys or to some of them: what one brings together would hide behind the
+/// other.
+pub(super) fn does_the_same(other: &Rule, rule: &Rule) -> bool {
     let kind = |(key, operation): &(String, Operation)| (key.clone(), std::mem::discriminant(operation));
     let of: Vec<_> = rule.operations.iter().map(kind).collect();
-    other.id == rule.id
-        || !rule.closed
-            && !other.closed
-            && rule.mirror().is_none()
-            && other.operations.iter().map(kind).all(|one| of.contains(&one))
+    !rule.closed
+        && !other.closed
+        && rule.mirror().is_none()
+        && other.operations.iter().map(kind).all(|one| of.contains(&one))
 }
 
 /// The key by which a rule has a table (classes) or else a list (a condition of several values).

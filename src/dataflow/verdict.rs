@@ -7,6 +7,7 @@
 use super::counts::{RuleCounts, SiteCounts};
 use super::marginal::Marginal;
 use super::narrow::{self, Against};
+use super::table::does_the_same;
 use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Passes that may change rules; past them a site that still fails falls back to syntax-based normalization. Each change
-/// takes two (ask, count again), and rules that share wrong merges go one after the other.
-pub const MAX_PASSES: usize = 12;
+/// takes two (ask, count again), and rules that share wrong merges go one after the other: a rule a pass where nothing of it is
+/// right. Only sites with rules that change are counted again.
+pub const MAX_PASSES: usize = 24;
 
 /// Observations under which a rule goes only if it merges wrongly as often as rightly.
 pub const MIN_OBSERVATIONS: u64 = 3;
@@ -26,7 +28,7 @@ pub const NOISY_PERMILLE: u32 = 10;
 /// Values that occur twice or more from which on drift of labels can be told from wrong merges.
 pub const MIN_RECURRING: u64 = 9;
 
-/// Why the proof withdrew or narrowed a rule. The names (kebab-case) stand in `summary.json`.
+/// Why the proof withdrew or narrowed a rule. The names (kebab-pending) stand in `summary.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -42,6 +44,8 @@ pub enum Reason {
     Parts,
     /// One test on one key holds its wrong merges: it became a condition.
     Test,
+    /// It does what a rule that was withdrawn does, and showed nothing beside it.
+    Twin,
 }
 
 impl Reason {
@@ -54,6 +58,7 @@ impl Reason {
             Reason::FellBack => "the site still failed after the last pass",
             Reason::Parts => "without the sections or values that merged wrongly",
             Reason::Test => "with a condition that its wrong merges do not meet",
+            Reason::Twin => "does what a withdrawn rule does, and showed nothing beside it",
         }
     }
 }
@@ -84,7 +89,7 @@ pub enum Verdict {
 
 /// What is known of a site from pass to pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Case {
+pub struct Pending {
     /// Rules that are suspected: what they answer for is counted in the pass to come.
     pub suspects: Vec<u16>,
     /// Hashes of URLs that are asked for.
@@ -110,24 +115,24 @@ pub fn bound(site: &SiteRules, rule: &Rule) -> Bound {
 /// is left of the counted pairs is within the bound. The worst is the one with most false-positive pairs above its share,
 /// that is, above what its pairs would hold at the rate of the site: a rule that fires nearly everywhere (host, scheme) is
 /// in every wrong pair without being to blame for it. Ties: more false-positive pairs, more bad URLs, then order.
-pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize, case: &mut Case) -> Verdict {
+pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize, pending: &mut Pending) -> Verdict {
     if site.rules.is_empty() && !super::table::has_memory(site) {
         return Verdict::Holds;
     }
     let of = |index: usize| counts.rules.get(index).cloned().unwrap_or_default();
-    let asked = std::mem::take(&mut case.suspects);
-    let wanted = std::mem::take(&mut case.wanted);
-    case.suspects = (0..site.rules.len() as u16).filter(|&rule| of(rule.into()).bad > 0).collect();
-    case.wanted.extend(&counts.misremembered.0);
-    let news = case.suspects.iter().any(|rule| !asked.contains(rule)) || !case.wanted.is_subset(&wanted);
+    let asked = std::mem::take(&mut pending.suspects);
+    let wanted = std::mem::take(&mut pending.wanted);
+    pending.suspects = (0..site.rules.len() as u16).filter(|&rule| of(rule.into()).bad > 0).collect();
+    pending.wanted.extend(&counts.misremembered.0);
+    let news = pending.suspects.iter().any(|rule| !asked.contains(rule)) || !pending.wanted.is_subset(&wanted);
     if news && pass + 2 < MAX_PASSES {
         return Verdict::Ask;
     }
-    let changes = changes(site, counts, &of, pass, case);
+    let changes = changes(site, counts, &of, pass, pending);
     if !changes.is_empty() || !counts.misremembered.0.is_empty() {
         return if pass + 1 >= MAX_PASSES { Verdict::FallBack } else { Verdict::Change(changes) };
     }
-    if !case.failing.is_empty() {
+    if !pending.failing.is_empty() {
         return Verdict::Ask;
     }
     match over_the_rate(site, counts, &of, fpr_max_ppm) {
@@ -141,22 +146,22 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
     }
 }
 
-/// Rules that change by what they answer for. Those whose merges are asked for first are put into `case`.
+/// Rules that change by what they answer for. Those whose merges are asked for first are put into `pending`.
 fn changes(
     site: &SiteRules,
     counts: &SiteCounts,
     of: &dyn Fn(usize) -> RuleCounts,
     pass: usize,
-    case: &mut Case,
+    pending: &mut Pending,
 ) -> Vec<(usize, Change)> {
     let last = pass + 2 >= MAX_PASSES;
-    let asked = std::mem::take(&mut case.failing);
-    case.drift = 0;
+    let asked = std::mem::take(&mut pending.failing);
+    pending.drift = 0;
     let mut failing: Vec<(usize, Marginal, Reason)> = Vec::new();
     for (at, rule) in site.rules.iter().enumerate() {
         let Some(marginal) = of(at).marginal else { continue };
         if is_drift(&marginal) {
-            case.drift += marginal.wrong();
+            pending.drift += marginal.wrong();
         } else if let Some(reason) = fails(&marginal, bound(site, rule)) {
             failing.push((at, *marginal, reason));
         }
@@ -181,25 +186,37 @@ fn changes(
         let narrowed = may.then(|| against.taken_from(rule)).flatten();
         if let Some(rule) = narrowed {
             changes.push((*at, Change::Narrow(Reason::Parts, Box::new(rule))));
-        } else if asked.contains(&rule.id) || last || case.tried.contains(&rule.id) {
+        } else if asked.contains(&rule.id) || last || marginal.good == 0 || pending.tried.contains(&rule.id) {
             let narrowed = narrow::by_test(site, rule, marginal, &counts.texts, bound);
             changes.push((
                 *at,
-                match narrowed.filter(|_| !case.tried.contains(&rule.id)) {
+                match narrowed.filter(|_| !pending.tried.contains(&rule.id)) {
                     Some(rule) => Change::Narrow(Reason::Test, Box::new(rule)),
                     None => Change::Withdraw(*reason),
                 },
             ));
         } else {
-            case.failing.insert(rule.id.clone());
+            pending.failing.insert(rule.id.clone());
             let sample = marginal.good_sample.0.iter().chain(&marginal.bad_sample.0);
-            case.wanted.extend(sample.map(|kept| kept.0));
+            pending.wanted.extend(sample.map(|kept| kept.0));
         }
     }
     if !changes.is_empty() {
-        case.failing.clear();
+        pending.failing.clear();
     }
+    changes.extend(twins(site, of, &changes));
+    changes.sort_by_key(|(at, _)| *at);
     changes
+}
+
+/// Rules that go with those that are withdrawn: they do the same, and took part in no merge beside them. One by one they
+/// would come forth in the passes to come, and a wrong rule would be as many passes long as it has copies.
+fn twins(site: &SiteRules, of: &dyn Fn(usize) -> RuleCounts, changes: &[(usize, Change)]) -> Vec<(usize, Change)> {
+    let gone = changes.iter().filter(|(_, change)| matches!(change, Change::Withdraw(_)));
+    let gone: Vec<&Rule> = gone.map(|(at, _)| &site.rules[*at]).collect();
+    let is_silent = |at: usize| of(at).support_pairs == 0 && changes.iter().all(|(changed, _)| *changed != at);
+    let is_twin = |at: &usize| gone.iter().any(|rule| does_the_same(&site.rules[*at], rule)) && is_silent(*at);
+    (0..site.rules.len()).filter(is_twin).map(|at| (at, Change::Withdraw(Reason::Twin))).collect()
 }
 
 /// Whether a rule fails on the merges that it answers for.
@@ -310,28 +327,28 @@ mod tests {
     #[test]
     fn who_takes_part_in_wrong_merges_is_asked_what_it_answers_for() {
         let site = site(&[rule("a"), rule("b")]);
-        let mut case = Case::default();
-        assert_eq!(judge(&site, &of(vec![counts(0, None), counts(0, None)]), 10_000, 0, &mut case), Verdict::Holds);
+        let mut pending = Pending::default();
+        assert_eq!(judge(&site, &of(vec![counts(0, None), counts(0, None)]), 10_000, 0, &mut pending), Verdict::Holds);
         let first = of(vec![counts(5, None), counts(0, None)]);
-        assert_eq!(judge(&site, &first, 10_000, 0, &mut case), Verdict::Ask);
-        assert_eq!(case.suspects, [0]);
+        assert_eq!(judge(&site, &first, 10_000, 0, &mut pending), Verdict::Ask);
+        assert_eq!(pending.suspects, [0]);
         // Others make them.
         let innocent = of(vec![counts(5, Some((900, 0))), counts(0, None)]);
-        assert_eq!(judge(&site, &innocent, 10_000, 1, &mut case), Verdict::Holds);
+        assert_eq!(judge(&site, &innocent, 10_000, 1, &mut pending), Verdict::Holds);
     }
 
     #[test]
     fn a_rule_that_fails_is_withdrawn_once_a_sample_of_its_merges_is_there() {
         let site = site(&[rule("a"), rule("b")]);
-        let mut case = Case { suspects: vec![0, 1], ..Case::default() };
+        let mut pending = Pending { suspects: vec![0, 1], ..Pending::default() };
         let both = of(vec![counts(50, Some((20, 30))), counts(50, Some((900, 30)))]);
-        assert_eq!(judge(&site, &both, 10_000, 1, &mut case), Verdict::Ask);
+        assert_eq!(judge(&site, &both, 10_000, 1, &mut pending), Verdict::Ask);
         // The worse one first: the other may share its wrong merges.
-        assert_eq!(case.failing.iter().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a"]);
         let gone = vec![(0, Change::Withdraw(Reason::Bound))];
-        assert_eq!(judge(&site, &both, 10_000, 2, &mut case), Verdict::Change(gone));
+        assert_eq!(judge(&site, &both, 10_000, 2, &mut pending), Verdict::Change(gone));
         // With no pass left for more, all that fail go; and then everything.
-        let mut late = Case { suspects: vec![0, 1], ..Case::default() };
+        let mut late = Pending { suspects: vec![0, 1], ..Pending::default() };
         let all = [0, 1].map(|at| (at, Change::Withdraw(Reason::Bound))).to_vec();
         assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 2, &mut late), Verdict::Change(all));
         assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 1, &mut late), Verdict::FallBack);
@@ -380,8 +397,8 @@ mod tests {
             ..Marginal::default()
         };
         let rules = vec![RuleCounts { bad: 8, marginal: Some(Box::new(marginal)), ..RuleCounts::default() }];
-        let mut case = Case { suspects: vec![0], ..Case::default() };
-        let Verdict::Change(changes) = judge(&site, &of(rules), 10_000, 1, &mut case) else {
+        let mut pending = Pending { suspects: vec![0], ..Pending::default() };
+        let Verdict::Change(changes) = judge(&site, &of(rules), 10_000, 1, &mut pending) else {
             panic!("nothing changes")
         };
         let [(0, Change::Narrow(Reason::Parts, rule))] = &changes[..] else { panic!("{changes:?}") };
@@ -405,25 +422,28 @@ mod tests {
             false_positive_pairs: 400,
             ..of(vec![pairs(10_000, 400), pairs(1_000, 390)])
         };
-        let mut case = Case { suspects: vec![0, 1], ..Case::default() };
+        let mut pending = Pending { suspects: vec![0, 1], ..Pending::default() };
         let worst = vec![(1, Change::Withdraw(Reason::PairRate))];
-        assert_eq!(judge(&site, &counts, 10_000, 1, &mut case), Verdict::Change(worst));
-        assert_eq!(judge(&site, &counts, 100_000, 1, &mut case), Verdict::Holds);
+        assert_eq!(judge(&site, &counts, 10_000, 1, &mut pending), Verdict::Change(worst));
+        assert_eq!(judge(&site, &counts, 100_000, 1, &mut pending), Verdict::Holds);
     }
 
     #[test]
     fn what_memory_leads_astray_is_asked_for_and_forgotten() {
         let look_up = ["http://a/b", "http://a/"].map(str::to_owned);
         let site = SiteRules { aliases: vec![look_up], ..site(&[rule("a")]) };
-        let mut case = Case::default();
+        let mut pending = Pending::default();
         let counts = SiteCounts { misremembered: Smallest(vec![3, 5]), ..of(vec![counts(0, None)]) };
-        assert_eq!(judge(&site, &counts, 10_000, 0, &mut case), Verdict::Ask);
-        assert_eq!(case.wanted.iter().copied().collect::<Vec<_>>(), [3, 5]);
-        assert_eq!(judge(&site, &counts, 10_000, 1, &mut case), Verdict::Change(Vec::new()));
+        assert_eq!(judge(&site, &counts, 10_000, 0, &mut pending), Verdict::Ask);
+        assert_eq!(pending.wanted.iter().copied().collect::<Vec<_>>(), [3, 5]);
+        assert_eq!(judge(&site, &counts, 10_000, 1, &mut pending), Verdict::Change(Vec::new()));
         // Nobody is to blame: memory goes; without any, the labels are wrong.
         let wrong = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
-        assert_eq!(judge(&site, &wrong, 10_000, 0, &mut Case::default()), Verdict::WithdrawMemory);
-        assert_eq!(judge(&super::tests::site(&[rule("a")]), &wrong, 10_000, 0, &mut Case::default()), Verdict::Holds);
-        assert_eq!(judge(&SiteRules::default(), &wrong, 10_000, 0, &mut Case::default()), Verdict::Holds);
+        assert_eq!(judge(&site, &wrong, 10_000, 0, &mut Pending::default()), Verdict::WithdrawMemory);
+        assert_eq!(
+            judge(&super::tests::site(&[rule("a")]), &wrong, 10_000, 0, &mut Pending::default()),
+            Verdict::Holds
+        );
+        assert_eq!(judge(&SiteRules::default(), &wrong, 10_000, 0, &mut Pending::default()), Verdict::Holds);
     }
 }

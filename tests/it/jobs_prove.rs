@@ -152,6 +152,90 @@ fn rules_that_make_the_same_wrong_merges_do_not_hide_each_other() {
     assert_eq!(site.rules.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(), ["000000000000000a"]);
 }
 
+/// Ids of the rules that are left, and the merges that are right on the data.
+fn left(folder: &Folder) -> (Vec<String>, u64) {
+    prove(folder, &["-q"]).done();
+    let (site, summary) = proven(folder);
+    (site.rules.into_iter().map(|rule| rule.id).collect(), summary["total"]["good"].as_u64().unwrap())
+}
+
+const SID: &str = "000000000000000a";
+
+/// `sid` is right; the others are not.
+fn sid_and(others: &[&str]) -> SiteRules {
+    let other = |(n, key): (usize, &&str)| ignore(&format!("{:016x}", 0xb0 + n), &format!("query {key}="), vec![]);
+    let mut rules = vec![ignore(SID, "query sid=", vec![])];
+    rules.extend(others.iter().enumerate().map(other));
+    site(rules)
+}
+
+#[test]
+fn a_right_rule_is_not_blamed_for_several_wrong_ones_together() {
+    // A page for each combination of three keys: without any of the three there are still several on one URL.
+    let mut cube = Vec::new();
+    for page in 0..27 {
+        let [a, b, c] = [page / 9, page / 3 % 3, page % 3];
+        cube.extend((0..4).map(|s| (format!("item?k0={a}&k1={b}&k2={c}&sid={s}x{page}"), format!("p{page}"))));
+    }
+    let cube = folder(&sid_and(&["k0", "k1", "k2"]), &cube);
+    assert_eq!(left(&cube), (vec![SID.to_owned()], 81));
+    // Two keys that are needed together on some pages, and wrong alone on others.
+    let mut two = Vec::new();
+    for i in 0..60 {
+        two.extend((0..3).map(|s| (format!("item?k0={i}&k1={i}&sid={s}x{i}"), format!("p{i}"))));
+        for key in 0..2 {
+            two.extend((0..2).map(|s| (format!("item?k{key}={i}&sid=q{s}x{i}"), format!("q{key}.{i}"))));
+        }
+    }
+    let two = folder(&sid_and(&["k0", "k1"]), &two);
+    assert_eq!(left(&two), (vec![SID.to_owned()], 240));
+    // Eight keys of three values each, at random.
+    let keys: Vec<String> = (0..8).map(|n| format!("k{n}")).collect();
+    let mut many = Vec::new();
+    for page in 0..300u64 {
+        let bits = undust::model::hash64(&page.to_le_bytes());
+        let query: Vec<String> =
+            keys.iter().zip(0..).map(|(key, n)| format!("{key}={}", (bits >> (4 * n)) % 3)).collect();
+        many.extend((0..2).map(|s| (format!("item?{}&sid={s}x{page}", query.join("&")), query.join(" "))));
+    }
+    let names: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let many = folder(&sid_and(&names), &many);
+    assert_eq!(left(&many).0, [SID]);
+}
+
+#[test]
+fn copies_of_a_wrong_rule_go_with_it() {
+    for copies in [4, 60] {
+        let mut rules = site(vec![ignore(SID, "query sid=", vec![])]);
+        for n in 0..copies {
+            let scope = vec![Constraint { key: format!("query k{n}="), test: Test::Absent }];
+            rules.rules.push(ignore(&format!("{:016x}", 0xb00 + n), "query id=", scope));
+        }
+        assert_eq!(left(&folder(&rules, &pages())), (vec![SID.to_owned()], 120));
+    }
+    // Of two rules with one id each answers for itself.
+    let mut rules = sid_and(&["id"]);
+    rules.rules[1].id = SID.to_owned();
+    let folder = folder(&rules, &pages());
+    assert_eq!(left(&folder), (vec![SID.to_owned()], 120));
+    assert_eq!(proven(&folder).0.rules[0].operations, rules.rules[0].operations);
+}
+
+#[test]
+fn pages_that_another_key_changes_excuse_no_wrong_merge() {
+    // `utm` changes twelve pages, so that each value of `id` there meets two clusters; 300 others are told apart by `id`.
+    let mut records = Vec::new();
+    for i in 0..12 {
+        records.extend(["a", "b"].map(|utm| (format!("item?id={i}&utm={utm}"), format!("d{i}{utm}"))));
+    }
+    records.extend((12..312).map(|i| (format!("item?id={i}"), format!("p{i}"))));
+    records.extend((0..6000).map(|n| (format!("login?utm={n}"), "login".to_owned())));
+    let rules =
+        site(vec![ignore("00000000000000c1", "query utm=", vec![]), ignore("00000000000000c2", "query id=", vec![])]);
+    let folder = folder(&rules, &records);
+    assert!(!left(&folder).0.contains(&"00000000000000c2".to_owned()));
+}
+
 #[test]
 fn memory_is_no_evidence_and_goes_where_it_is_wrong() {
     let url = |tail: &str| format!("http://{HOST}/{tail}");
