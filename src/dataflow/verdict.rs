@@ -28,7 +28,7 @@ pub const NOISY_PERMILLE: u32 = 10;
 /// Values that occur twice or more from which on drift of labels can be told from wrong merges.
 pub const MIN_RECURRING: u64 = 9;
 
-/// Why the proof withdrew or narrowed a rule. The names (kebab-pending) stand in `summary.json`.
+/// Why the proof withdrew or narrowed a rule. The names (kebab-case) stand in `summary.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -304,10 +304,10 @@ pub fn overwrite(evidence: &mut Evidence, counts: &RuleCounts) {
 mod tests {
     use super::super::marginal::{Cell, CellCounts, Smallest};
     use super::*;
-    use crate::rules::types::{Constraint, Operation, SECTION, Test};
+    use crate::rules::types::{Constraint, Operation, Representative, SECTION, Test};
 
     fn rule(id: &str) -> Rule {
-        Rule::of(id, Vec::new(), Vec::new())
+        Rule::of(id, Vec::new(), vec![(format!("query {id}="), Operation::Ignore(Representative::LeftOut))])
     }
 
     fn site(rules: &[Rule]) -> SiteRules {
