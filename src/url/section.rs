@@ -40,7 +40,7 @@ pub fn of(path: &[u8]) -> Section<'_> {
         // A server may read an escape or a parameter as nothing: one directory would have as many names as one likes.
         None => Section::Other,
         Some(_) if memchr::memchr2(b'%', b';', name).is_some() => Section::Other,
-        Some(end) if TENANTS.iter().any(|of| of.eq_ignore_ascii_case(name)) => {
+        Some(end) if names_tenants(name) => {
             let start = end + path[end..].iter().take_while(|&&b| b == b'/').count();
             let second = memchr::memchr(b'/', &path[start..]).map_or(path.len(), |at| start + at);
             if second > start { Section::Member(&path[..=end], &path[..second]) } else { Section::Word(name) }
@@ -48,6 +48,12 @@ pub fn of(path: &[u8]) -> Section<'_> {
         Some(_) if name.iter().all(u8::is_ascii_digit) => Section::Number,
         Some(_) => Section::Word(name),
     }
+}
+
+/// True for one of [`TENANTS`]; most names show by their first letter that they are none.
+fn names_tenants(name: &[u8]) -> bool {
+    matches!(name.first().map(u8::to_ascii_lowercase), Some(b'u' | b'p' | b'm' | b'h'))
+        && TENANTS.iter().any(|of| of.eq_ignore_ascii_case(name))
 }
 
 /// The path of a URL in normal form.

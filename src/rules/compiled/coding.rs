@@ -34,6 +34,8 @@ pub struct CodedOrigin {
     /// Sums over the rows of both.
     rows: [u64; 2],
     touched: u8,
+    /// Inlined programs that ran on them: others do in other sections.
+    programs: u64,
 }
 
 impl CompiledSite {
@@ -52,14 +54,17 @@ impl CompiledSite {
         cells.cut(split, template.cut);
         state.clear(usize::from(template.slots));
         state.holds = split.letters | ANY;
+        let section = template.section(&cells.text[split.path.0 as usize..split.path.1 as usize]);
+        let allowed = section.map_or(u64::MAX, |state| template.allowed(state.row));
+        let programs = if inline { template.origin & allowed } else { 0 };
         let made;
         let known: &CodedOrigin = match origin {
-            Some(Some(known)) => {
+            Some(Some(known)) if known.programs == programs => {
                 resume(known, cells, state);
                 known
             }
             origin => {
-                made = self.code_origin(cells, state, inline);
+                made = self.code_origin(cells, state, programs);
                 let kept = origin.filter(|_| made.lengths != [0, 0] || made.fired == 0);
                 kept.map_or(&made, |place| place.insert(made))
             }
@@ -73,12 +78,14 @@ impl CompiledSite {
             identity,
             rows,
             words: template.words(),
-            inline,
+            inlined: if inline { allowed } else { 0 },
             removed: 0,
             fired,
             empty: false,
         };
-        coding.section(&cells.text[split.path.0 as usize..split.path.1 as usize]);
+        if let Some(section) = section {
+            coding.put(template.fixed_slot(Fixed::SECTION.0), section);
+        }
         let (mut unnamed, mut fell, mut last) = (false, false, (0, (0, 0)));
         for (cell, at) in cells.list[2..].iter().zip(2u16..) {
             let key = match cell.key {
@@ -104,7 +111,7 @@ impl CompiledSite {
         };
         let order = template.columns.get(usize::from(template.fixed_slot(Fixed::ORDER.0)));
         let order = order.map_or(NO_PROGRAM, |column| column.inlined);
-        let disordered = unusual && inline && order != NO_PROGRAM;
+        let disordered = unusual && coding.inlines(order);
         if disordered {
             coding.fired |= 1 << order;
         } else if unusual {
@@ -138,7 +145,7 @@ impl CompiledSite {
 
     /// Codes scheme and host. A call of its own: those of most URLs are known from the URL before.
     #[inline(never)]
-    fn code_origin(&self, cells: &mut Cells, state: &mut State, inline: bool) -> CodedOrigin {
+    fn code_origin(&self, cells: &mut Cells, state: &mut State, programs: u64) -> CodedOrigin {
         let template = &*self.template;
         (state.present, state.identity, state.removed, state.touched) = (EVER, 0, 0, 0);
         for (at, fixed) in [(0, Fixed::SCHEME), (1, Fixed::HOST)] {
@@ -155,7 +162,7 @@ impl CompiledSite {
             state.identity = state.identity.wrapping_add(hash);
             state.pairs.push(PairState { hash, rank: NO_RANK, slot });
         }
-        let (programs, mut fired) = (if inline { template.origin } else { 0 }, 0);
+        let mut fired = 0;
         for at in bits(programs) {
             if self.run(&template.programs[at], cells, state) {
                 fired |= 1 << at;
@@ -184,7 +191,39 @@ impl CompiledSite {
         let row = |rows: [u64; 2], slot: SlotState| template.add_row(rows, slot.row, template.words());
         let every = template.rows.first().copied().unwrap_or_default();
         let rows = slots.into_iter().filter(|slot| slot.code != ABSENT).fold(every, row);
-        CodedOrigin { pairs, slots, text, lengths, fired, present, identity, rows, touched }
+        CodedOrigin { pairs, slots, text, lengths, fired, present, identity, rows, touched, programs }
+    }
+}
+
+impl Template {
+    /// The section of a path as the value of a slot, where rules name some. It is no pair.
+    #[inline(always)]
+    pub(super) fn section(&self, path: &[u8]) -> Option<SlotState> {
+        let slot = self.fixed_slot(Fixed::SECTION.0);
+        if slot == NO_SLOT {
+            return None;
+        }
+        let (number, other) = (self.number, self.number + 1);
+        let find = |name: &[u8]| {
+            let hash = hash(name, fixed_seed(Fixed::SECTION.0));
+            self.codes.find(hash, |code| self.values[code as usize].hash)
+        };
+        let listed = |name: &[u8]| find(name).filter(|&code| code < number);
+        let code = match section::of(path) {
+            Section::Tenant(name) => find(name).unwrap_or(OTHER),
+            Section::Member(directory, name) if listed(directory).is_some() => find(name).unwrap_or(OTHER),
+            Section::Member(directory, _) => listed(&directory[..directory.len() - 1]).unwrap_or(other),
+            Section::Word(name) => listed(name).unwrap_or(other),
+            Section::Number => number,
+            Section::Other => other,
+        };
+        Some(SlotState { code, row: self.row(slot, code), pair: u16::MAX })
+    }
+
+    /// Programs of the first 64 that a row lets pass, as bits.
+    #[inline(always)]
+    fn allowed(&self, row: u32) -> u64 {
+        self.add_row([u64::MAX, 0], row, self.words())[0]
     }
 }
 
@@ -225,8 +264,8 @@ struct Coding<'s> {
     rows: [u64; 2],
     /// Words a row.
     words: usize,
-    /// Inlined programs run.
-    inline: bool,
+    /// Inlined programs that run, as bits.
+    inlined: u64,
     /// Pairs that they removed, and those that did, as bits.
     removed: u64,
     fired: u64,
@@ -253,35 +292,18 @@ impl Coding<'_> {
         }
     }
 
-    /// The section of a path, where rules name some. It is no pair.
+    /// True for an inlined program that runs.
     #[inline(always)]
-    fn section(&mut self, path: &[u8]) {
-        let slot = self.template.fixed_slot(Fixed::SECTION.0);
-        if slot == NO_SLOT {
-            return;
-        }
-        let (template, seed) = (self.template, fixed_seed(Fixed::SECTION.0));
-        let find = |name: &[u8]| {
-            let hash = hash(name, seed);
-            template.codes.find(hash, |code| template.values[code as usize].hash)
-        };
-        // What the site names has the codes before that of numbers.
-        let listed =
-            |name: &[u8]| find(name).filter(|&code| find(section::NUMBER.as_bytes()).is_some_and(|of| code < of));
-        let (number, other) = (|| find(section::NUMBER.as_bytes()), || find(section::OTHER.as_bytes()));
-        let code = match section::of(path) {
-            Section::Tenant(name) => find(name),
-            Section::Member(directory, name) if listed(directory).is_some() => find(name),
-            Section::Member(directory, _) => listed(&directory[..directory.len() - 1]).or_else(other),
-            Section::Word(name) => listed(name).or_else(other),
-            Section::Number => number(),
-            Section::Other => other(),
-        };
-        let code = code.unwrap_or(OTHER);
-        let row = template.row(slot, code);
-        self.slots[usize::from(slot)] = SlotState { code, row, pair: u16::MAX };
+    fn inlines(&self, program: u8) -> bool {
+        program != NO_PROGRAM && self.inlined >> program & 1 != 0
+    }
+
+    /// Notes the value of a slot.
+    #[inline(always)]
+    fn put(&mut self, slot: Slot, state: SlotState) {
+        self.slots[usize::from(slot)] = state;
         self.present |= bit(slot);
-        self.rows = template.add_row(self.rows, row, self.words);
+        self.rows = self.template.add_row(self.rows, state.row, self.words);
     }
 
     /// The pair at `at`, with this key.
@@ -290,8 +312,7 @@ impl Coding<'_> {
         let template = self.template;
         let column = template.columns[..self.slots.len()].get(usize::from(slot));
         if let Some(column) = column
-            && column.inlined != NO_PROGRAM
-            && self.inline
+            && self.inlines(column.inlined)
             && at < MOST_REMOVED
         {
             self.removed |= 1 << at;
@@ -308,9 +329,7 @@ impl Coding<'_> {
             if coded && let Some(found) = template.codes.find(hash, |code| values[code as usize].hash) {
                 (code, row) = (found, values[found as usize].row);
             }
-            self.slots[usize::from(slot)] = SlotState { code, row, pair: at };
-            self.present |= bit(slot);
-            self.rows = template.add_row(self.rows, row, self.words);
+            self.put(slot, SlotState { code, row, pair: at });
         }
         PairState { hash, rank, slot }
     }

@@ -66,8 +66,11 @@ impl Template {
             host.map(|slot| builder.code(slot, value));
         }
         if let Some(slot) = builder.slot_of(SECTION) {
-            let fixed = [section::NUMBER, section::OTHER];
-            site.sections.iter().map(String::as_str).chain(fixed).for_each(|value| _ = builder.code(slot, value));
+            // Only in a rule file made by hand do names of sections hold `<`; no path does.
+            let names = site.sections.iter().filter(|name| !name.starts_with('<'));
+            names.for_each(|name| _ = builder.code(slot, name));
+            builder.site.number = builder.code(slot, section::NUMBER);
+            builder.code(slot, section::OTHER);
         }
         let programs: Vec<Program> = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
         builder.finish(programs)
@@ -274,13 +277,13 @@ impl Builder {
             || site.fixed_slot(Fixed::ORDER.0) != NO_SLOT
             || site.programs.iter().any(Program::is_form)
             || site.steps.iter().any(|step| site.adds(step));
+        site.fill_rows(&self.slots);
         site.fill_watched();
         let sleepers = (1..ANY).map(|needs| {
             let sleeps = |(at, program): (usize, &Program)| u64::from(program.needs == needs) << at;
             (needs, site.programs.iter().take(64).enumerate().map(sleeps).fold(0, |all, bit| all | bit))
         });
         site.sleepers = sleepers.filter(|sleepers| sleepers.1 != 0).collect();
-        site.fill_rows(&self.slots);
         let fixed = site.columns.iter().take_while(|c| matches!(c.kind, KeyKind::Fixed(_))).count();
         site.named = Index::new(site.columns[fixed..].iter().map(|c| c.seed), fixed as u32);
         site.codes = Index::new(site.values[FIRST_HOST..].iter().map(|v| v.hash), FIRST_HOST as u32);
@@ -297,8 +300,10 @@ impl Template {
 
     /// Notes which programs have others behind them that watch what they change; and which are inlined: run while a URL is
     /// coded. Those have no check, no program before them watches their keys, and they remove parameters, or set scheme and
-    /// host; of the latter several may set the same key, one after the other.
+    /// host; of the latter several may set the same key, one after the other. A check of the section is none
+    /// where sections have rows: those are read before the pairs.
     fn fill_watched(&mut self) {
+        let section = Some(self.fixed_slot(Fixed::SECTION.0)).filter(|_| self.rows.len() > self.words());
         let mut last = vec![0; usize::from(self.slots)];
         for (at, program) in self.programs.iter().enumerate() {
             self.watches(program).for_each(|slot| last[slot] = at);
@@ -309,7 +314,8 @@ impl Template {
             let steps = part(&self.steps, program.steps).to_vec();
             let watched = steps.iter().any(|step| last[usize::from(step.slot())] > at);
             self.programs[at].watched = program.is_form() || watched;
-            let free = !program.is_form() && part(&self.checks, program.checks).is_empty() && at < 64;
+            let is_free = part(&self.checks, program.checks).iter().all(|check| Some(check.0) == section);
+            let free = !program.is_form() && is_free && at < 64;
             if free && steps.iter().all(|step| !seen[usize::from(step.slot())]) {
                 if steps.iter().all(|step| self.removes(step)) {
                     steps.iter().for_each(|step| self.columns[usize::from(step.slot())].inlined = at as u8);

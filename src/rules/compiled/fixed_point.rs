@@ -3,7 +3,7 @@
 use super::{Buffers, NO_SLOT, State, Step, Template, bits, part, touch};
 use crate::rules::functions;
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters, section};
+use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters};
 
 impl Template {
     /// True where the pairs of `buffers`, composed to `buffers.out` and cut again, are the same pairs, and no rule acts on them.
@@ -29,10 +29,14 @@ impl Template {
             return false;
         }
         // Programs that act in the section of the result may be others.
-        let input = &cells.text[..buffers.length];
-        let moves = || section::of(section::path(out)) != section::of(section::path(input));
-        if self.fixed_slot(Fixed::SECTION.0) != NO_SLOT && moves() {
-            return false;
+        let section = self.fixed_slot(Fixed::SECTION.0);
+        if section != NO_SLOT {
+            let path = cells.value(&cells.list[0]).len() + 3 + cells.value(&cells.list[1]).len();
+            let path = &out[path..];
+            let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
+            if self.section(path).is_none_or(|found| found.code != state.slot(section).code) {
+                return false;
+            }
         }
         // Where no program but inlined ones ran, every program was checked on these pairs, and inlined ones act once.
         !state.ran || self.is_idle(buffers)

@@ -43,6 +43,8 @@ pub struct Template {
     pub(super) local: Box<[Slot]>,
     /// Programs of the first 64 that are run when scheme and host are coded, as bits.
     pub(super) origin: u64,
+    /// Code of the section of numbers. Behind it is that of other URLs, before it those of the sections that the site names.
+    pub(super) number: u32,
     /// Some rule depends on the order of parameters, or may change it.
     pub(super) ordered: bool,
     /// Number of hosts that rules name.

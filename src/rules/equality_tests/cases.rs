@@ -3,6 +3,7 @@
 use super::SiteRules;
 use super::compare::{Applier, Forms, Input, check};
 use crate::rules::spans::{Local, Span};
+use crate::rules::types::SECTION;
 use crate::rules::{Constraint, Function, Operation, Representative, Rule, Test};
 
 fn left_out(key: &str) -> (String, Operation) {
@@ -164,6 +165,23 @@ fn a_slash_that_was_decoded_ends_a_segment() {
         ("http://a.example/x/b", "http://a.example/x/c"),
     ];
     equal(site(vec![classes("path1", &[("b", "c")]), function("path0", Function::DecodeSlash)]), &cases);
+}
+
+#[test]
+fn a_rule_for_the_scheme_acts_in_its_section_alone() {
+    // More than one batch, so that what scheme and host were coded to is taken from the cache.
+    let case = |at: usize| match at % 2 {
+        0 => (format!("http://m.a.example/a/{at}"), format!("https://m.a.example/a/{at}")),
+        _ => (format!("http://m.a.example/b/{at}"), format!("http://m.a.example/b/{at}")),
+    };
+    let urls: Vec<(String, String)> = (0..64).map(case).collect();
+    let cases: Vec<(&str, &str)> = urls.iter().map(|(url, expected)| (url.as_str(), expected.as_str())).collect();
+    let scope = vec![Constraint { key: SECTION.to_owned(), test: Test::Equals("a".to_owned()) }];
+    let https = Operation::Ignore(Representative::WherePresent("https".to_owned()));
+    let mut site = site(vec![("scheme".to_owned(), https)]);
+    site.rules[0].scope = scope;
+    site.tokens.sections = vec!["a".to_owned()];
+    equal(site, &cases);
 }
 
 #[test]
