@@ -15,7 +15,7 @@ pub(super) const ANY: u8 = 0x80;
 /// What a URL must have for the function to change a value in it: one of these bits.
 pub(super) fn needs(function: Function) -> u8 {
     match function {
-        Function::DropWww => ANY,
+        Function::DropWww | Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => ANY,
         Function::DropEmpty => EMPTY,
         Function::PlusIsSpace => PLUS,
         Function::LowerCase => CAPITAL,
@@ -25,7 +25,11 @@ pub(super) fn needs(function: Function) -> u8 {
 
 /// What may stand in a value that the function wrote and did not stand in the one before: the same bits.
 pub(super) fn brings(function: Function) -> u8 {
-    if function == Function::PlusIsSpace { PERCENT } else { 0 }
+    match function {
+        Function::PlusIsSpace => PERCENT,
+        _ if function.is_on_repeats() => EMPTY,
+        _ => 0,
+    }
 }
 
 /// What functions may find in a value: the same bits.
@@ -79,7 +83,32 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
         }
         Function::DecodeSubDelimiters => decode_some(value, b"()!*',:@$", out),
         Function::DecodeSlash => decode_some(value, b"/?", out),
+        Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => of_repeats(function, value, out),
     }
+}
+
+/// Writes what `function` makes of the values of a repeated query key, which are joined by `&` and the name of the key;
+/// false where the key is not repeated, or the values do not change.
+fn of_repeats(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
+    let Some(joint) = memchr::memchr(b'&', value) else { return false };
+    // A name ends in the first `=`, or has none.
+    let behind_name = |part: &[u8]| memchr::memchr(b'=', part).map_or(part.len(), |at| at + 1);
+    let name =
+        &value[joint..joint + 1 + behind_name(value[joint + 1..].split(|&b| b == b'&').next().unwrap_or_default())];
+    let first = &value[..joint];
+    let mut others = value[joint + 1..].split(|&b| b == b'&').map(|part| &part[behind_name(part)..]);
+    match function {
+        Function::FirstRepeat => out.extend_from_slice(first),
+        Function::LastRepeat => out.extend_from_slice(others.next_back().unwrap_or_default()),
+        _ => {
+            let values: std::collections::BTreeSet<&[u8]> = others.chain([first]).collect();
+            for (at, value) in values.into_iter().enumerate() {
+                out.extend_from_slice(if at == 0 { b"" } else { name });
+                out.extend_from_slice(value);
+            }
+        }
+    }
+    out != value
 }
 
 /// True for a value that can be copied to `key` as it is: it holds no delimiter that has a meaning there.
@@ -136,7 +165,7 @@ mod tests {
 
     #[test]
     fn functions_change_what_they_name_and_tell_so() {
-        let cases: [(Function, &str, Option<&str>); 12] = [
+        let cases: [(Function, &str, Option<&str>); 20] = [
             (Function::DropWww, "www.example.com", Some("example.com")),
             (Function::DropWww, "www.com", None),
             (Function::DropWww, "wwww.example.com", None),
@@ -149,6 +178,15 @@ mod tests {
             (Function::DecodeSubDelimiters, "%2", None),
             (Function::DecodeSlash, "a%2fb%3F%28", Some("a/b?%28")),
             (Function::DecodeSlash, "%252F", None),
+            (Function::FirstRepeat, "1&a=2&a=3", Some("1")),
+            (Function::LastRepeat, "1&a=2&a=3=4", Some("3=4")),
+            (Function::LastRepeat, "1", None),
+            (Function::SortRepeats, "3&a=1&a=3&a=2", Some("1&a=2&a=3")),
+            (Function::SortRepeats, "1&a=1", Some("1")),
+            (Function::SortRepeats, "1&a=2", None),
+            // A name without `=` has no values.
+            (Function::SortRepeats, "&a&a", Some("")),
+            (Function::LastRepeat, "&a", Some("")),
         ];
         for (function, value, expected) in cases {
             let mut out = Vec::new();
@@ -161,7 +199,8 @@ mod tests {
     fn functions_bring_what_they_say_and_change_nothing_without_what_they_need() {
         let all = [Function::DropWww, Function::DropEmpty, Function::PlusIsSpace, Function::LowerCase];
         let all = all.into_iter().chain([Function::DecodeSubDelimiters, Function::DecodeSlash]);
-        let pieces = ["", "www.", "A", "a.b", "+", "%2F", "%28", "%C3%A9", "%2B", "%"];
+        let all = all.chain([Function::FirstRepeat, Function::LastRepeat, Function::SortRepeats]);
+        let pieces = ["", "www.", "A", "a.b", "+", "%2F", "%28", "&a=", "%2B", "%"];
         for (function, i) in all.flat_map(|function| (0..1000).map(move |i| (function, i))) {
             let value = [pieces[i % 10], pieces[i / 10 % 10], pieces[i / 100]].concat();
             let mut out = Vec::new();

@@ -65,6 +65,19 @@ pub enum Function {
     DropEmpty,
     /// ASCII upper case becomes lower case, escapes untouched.
     LowerCase,
+    /// Of the values of a query key that comes more than once only the first counts (`a=1&a=2` is `a=1`).
+    FirstRepeat,
+    /// Of the values of a query key that comes more than once only the last counts (`a=1&a=2` is `a=2`).
+    LastRepeat,
+    /// The values of a query key that comes more than once are a set: sorted by bytes, each once.
+    SortRepeats,
+}
+
+impl Function {
+    /// True for a function on the values of a repeated key: it has a meaning on query keys only.
+    pub fn is_on_repeats(self) -> bool {
+        matches!(self, Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats)
+    }
 }
 
 /// What a rule does to one key of the target (WWW10 section 3; the last two are departures).

@@ -343,7 +343,7 @@ pub enum On {
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 10] = [
+pub const FAMILIES: [Family; 13] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
@@ -354,6 +354,9 @@ pub const FAMILIES: [Family; 10] = [
     Family { function: Function::LowerCase, on: On::PathBelow },
     Family { function: Function::LowerCase, on: On::Query },
     Family { function: Function::DecodeSubDelimiters, on: On::PathBelow },
+    Family { function: Function::LastRepeat, on: On::Query },
+    Family { function: Function::FirstRepeat, on: On::Query },
+    Family { function: Function::SortRepeats, on: On::Query },
 ];
 
 impl Family {
@@ -362,9 +365,9 @@ impl Family {
         matches!(self.function, Function::DecodeSubDelimiters | Function::DecodeSlash | Function::PlusIsSpace)
     }
 
-    /// Prior of the function: changes of case have none.
+    /// Prior of the function: changes of case have none, nor has what a program makes of repeated keys.
     pub fn prior(&self) -> u64 {
-        if self.function == Function::LowerCase { 0 } else { PRIOR }
+        if self.function == Function::LowerCase || self.function.is_on_repeats() { 0 } else { PRIOR }
     }
 
     /// True for a key of the family.

@@ -141,8 +141,18 @@ fn operation() -> impl Strategy<Value = Operation> {
             pairs.sort();
             Operation::Classes(pairs)
         }),
-        prop::sample::select(vec![DropWww, DecodeSubDelimiters, DecodeSlash, PlusIsSpace, DropEmpty, LowerCase])
-            .prop_map(Operation::Apply),
+        prop::sample::select(vec![
+            DropWww,
+            DecodeSubDelimiters,
+            DecodeSlash,
+            PlusIsSpace,
+            DropEmpty,
+            LowerCase,
+            FirstRepeat,
+            LastRepeat,
+            SortRepeats
+        ])
+        .prop_map(Operation::Apply),
     ]
 }
 

@@ -165,6 +165,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => vec((maybe(), maybe()), 0..4).prop_map(Operation::Classes),
         2 => select(&[
             Function::DropWww, Function::DecodeSubDelimiters, Function::DecodeSlash, Function::PlusIsSpace, Function::DropEmpty, Function::LowerCase,
+            Function::FirstRepeat, Function::LastRepeat, Function::SortRepeats,
         ][..]).prop_map(Operation::Apply),
     ]
 }

@@ -71,8 +71,18 @@ fn operation() -> impl Strategy<Value = Operation> {
         hostile().prop_map(|value| Operation::Ignore(WherePresent(value))),
         hostile().prop_map(|value| Operation::Ignore(Everywhere(value))),
         prop::collection::vec((absent_or(), absent_or()), 0..3).prop_map(Operation::Classes),
-        prop::sample::select(vec![DropWww, DecodeSubDelimiters, DecodeSlash, PlusIsSpace, DropEmpty, LowerCase])
-            .prop_map(Operation::Apply),
+        prop::sample::select(vec![
+            DropWww,
+            DecodeSubDelimiters,
+            DecodeSlash,
+            PlusIsSpace,
+            DropEmpty,
+            LowerCase,
+            FirstRepeat,
+            LastRepeat,
+            SortRepeats
+        ])
+        .prop_map(Operation::Apply),
     ]
 }
 

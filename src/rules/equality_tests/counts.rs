@@ -72,6 +72,7 @@ const KINDS: &[(&str, u64)] = &[
     ("function: drop empty", 400),
     ("function: drop www", 800),
     ("function: lower case", 1_000),
+    ("function: of repeats", 60),
     ("function: plus is space", 200),
     ("look-up: a page that is its own canonical URL", 1_000),
     ("look-up: a page that is not its own canonical URL", 50),
@@ -342,7 +343,8 @@ impl Counts {
                 Operation::Apply(Function::DecodeSlash) => "function: decode slash",
                 Operation::Apply(Function::PlusIsSpace) => "function: plus is space",
                 Operation::Apply(Function::DropEmpty) => "function: drop empty",
-                Operation::Apply(Function::LowerCase) => "function: lower case",
+                Operation::Apply(function) if function.is_on_repeats() => "function: of repeats",
+                Operation::Apply(_) => "function: lower case",
                 Operation::Replace(_) => "operation: replace, not closed",
             });
         }

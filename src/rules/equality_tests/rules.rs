@@ -4,13 +4,16 @@ use super::generate::Maker;
 use crate::rules::functions::apply;
 use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, SECTION, Test};
 
-const FUNCTIONS: [Function; 6] = [
+const FUNCTIONS: [Function; 9] = [
     Function::DropWww,
     Function::DecodeSubDelimiters,
     Function::DecodeSlash,
     Function::PlusIsSpace,
     Function::DropEmpty,
     Function::LowerCase,
+    Function::FirstRepeat,
+    Function::LastRepeat,
+    Function::SortRepeats,
 ];
 /// Keys that URLs seldom have, and text that is no key.
 const OTHER_KEYS: [&str; 26] = [
