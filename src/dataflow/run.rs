@@ -74,7 +74,7 @@ pub struct Narrowed {
 impl ProvenSite {
     /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by index, ascending).
     /// Gives the new index of each rule that stays.
-    fn change(&mut self, changes: Vec<(usize, Change)>, case: &mut Pending) -> Vec<Option<u16>> {
+    fn change(&mut self, changes: Vec<(usize, Change)>, pending: &mut Pending) -> Vec<Option<u16>> {
         let mut changes = changes.into_iter().peekable();
         let mut places = Vec::new();
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
@@ -98,7 +98,7 @@ impl ProvenSite {
                     after.evidence = rule.evidence.clone();
                     after.id = rule_id(&self.rules.site, &after);
                     if reason == Reason::Test {
-                        case.tried.insert(after.id.clone());
+                        pending.tried.insert(after.id.clone());
                     }
                     for [_, of] in self.rules.exceptions.iter_mut().filter(|[_, of]| *of == rule.id) {
                         of.clone_from(&after.id);
@@ -382,17 +382,17 @@ impl Case {
                 continue;
             }
             again[index] = true;
-            let case = &mut self.known[index];
-            match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes, case) {
+            let pending = &mut self.known[index];
+            match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes, pending) {
                 Verdict::Holds => {
                     again[index] = false;
-                    site.drift = case.drift;
-                    site.change(Vec::new(), case);
+                    site.drift = pending.drift;
+                    site.change(Vec::new(), pending);
                     site.counts.forget_samples();
                     if !site.rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
                         site.rules.tokens.sections.clear();
                     }
-                    *case = Pending::default();
+                    *pending = Pending::default();
                 }
                 Verdict::Ask => {}
                 Verdict::Change(changes) => {
@@ -406,17 +406,17 @@ impl Case {
                     if !site.counts.misremembered.0.is_empty() {
                         site.forget(&wrong);
                     }
-                    let places = site.change(changes, case);
-                    case.suspects = case.suspects.iter().filter_map(|&rule| places[usize::from(rule)]).collect();
-                    case.wanted.clear();
+                    let places = site.change(changes, pending);
+                    pending.suspects = pending.suspects.iter().filter_map(|&rule| places[usize::from(rule)]).collect();
+                    pending.wanted.clear();
                 }
                 Verdict::WithdrawMemory => site.withdraw_lookups(),
                 Verdict::FallBack => {
                     site.fell_back = true;
                     let all = (0..site.rules.rules.len()).map(|at| (at, Change::Withdraw(Reason::FellBack))).collect();
-                    site.change(all, case);
+                    site.change(all, pending);
                     site.withdraw_lookups();
-                    *case = Pending::default();
+                    *pending = Pending::default();
                 }
             }
         }
@@ -425,8 +425,8 @@ impl Case {
             let rules = self.sites.iter().map(|site| site.rules.clone()).collect();
             let laid = laid.iter().zip(&again).all(|(&laid, &again)| laid || !again);
             let ask = Ask {
-                suspects: self.known.iter().map(|case| case.suspects.clone()).collect(),
-                wanted: self.known.iter().map(|case| case.wanted.clone()).collect(),
+                suspects: self.known.iter().map(|pending| pending.suspects.clone()).collect(),
+                wanted: self.known.iter().map(|pending| pending.wanted.clone()).collect(),
             };
             self.table = Arc::new(self.table.again(rules, again, laid, ask, self.threads));
         }

@@ -74,6 +74,19 @@ pub enum Function {
 }
 
 impl Function {
+    /// All functions, in the order of their definition.
+    pub const ALL: [Function; 9] = [
+        Function::DropWww,
+        Function::DecodeSubDelimiters,
+        Function::DecodeSlash,
+        Function::PlusIsSpace,
+        Function::DropEmpty,
+        Function::LowerCase,
+        Function::FirstRepeat,
+        Function::LastRepeat,
+        Function::SortRepeats,
+    ];
+
     /// True for a function on the values of a repeated key: it has a meaning on query keys only.
     pub fn is_on_repeats(self) -> bool {
         matches!(self, Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats)

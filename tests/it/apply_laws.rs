@@ -129,7 +129,7 @@ fn test() -> impl Strategy<Value = Test> {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    use {Function::*, Representative::*};
+    use Representative::*;
     let absent_or = || prop::option::of(value());
     prop_oneof![
         value().prop_map(Operation::Keep),
@@ -141,18 +141,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             pairs.sort();
             Operation::Classes(pairs)
         }),
-        prop::sample::select(vec![
-            DropWww,
-            DecodeSubDelimiters,
-            DecodeSlash,
-            PlusIsSpace,
-            DropEmpty,
-            LowerCase,
-            FirstRepeat,
-            LastRepeat,
-            SortRepeats
-        ])
-        .prop_map(Operation::Apply),
+        prop::sample::select(Function::ALL.to_vec()).prop_map(Operation::Apply),
     ]
 }
 

@@ -163,10 +163,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => text(VALUES).prop_map(Operation::Keep),
         1 => text(KEYS).prop_map(Operation::Replace),
         2 => vec((maybe(), maybe()), 0..4).prop_map(Operation::Classes),
-        2 => select(&[
-            Function::DropWww, Function::DecodeSubDelimiters, Function::DecodeSlash, Function::PlusIsSpace, Function::DropEmpty, Function::LowerCase,
-            Function::FirstRepeat, Function::LastRepeat, Function::SortRepeats,
-        ][..]).prop_map(Operation::Apply),
+        2 => select(&Function::ALL[..]).prop_map(Operation::Apply),
     ]
 }
 

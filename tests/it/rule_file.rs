@@ -62,7 +62,7 @@ fn test() -> impl Strategy<Value = Test> {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    use {Function::*, Representative::*};
+    use Representative::*;
     let absent_or = || prop::option::of(hostile());
     prop_oneof![
         hostile().prop_map(Operation::Keep),
@@ -71,18 +71,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         hostile().prop_map(|value| Operation::Ignore(WherePresent(value))),
         hostile().prop_map(|value| Operation::Ignore(Everywhere(value))),
         prop::collection::vec((absent_or(), absent_or()), 0..3).prop_map(Operation::Classes),
-        prop::sample::select(vec![
-            DropWww,
-            DecodeSubDelimiters,
-            DecodeSlash,
-            PlusIsSpace,
-            DropEmpty,
-            LowerCase,
-            FirstRepeat,
-            LastRepeat,
-            SortRepeats
-        ])
-        .prop_map(Operation::Apply),
+        prop::sample::select(Function::ALL.to_vec()).prop_map(Operation::Apply),
     ]
 }
 

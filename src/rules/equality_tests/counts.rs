@@ -343,8 +343,10 @@ impl Counts {
                 Operation::Apply(Function::DecodeSlash) => "function: decode slash",
                 Operation::Apply(Function::PlusIsSpace) => "function: plus is space",
                 Operation::Apply(Function::DropEmpty) => "function: drop empty",
-                Operation::Apply(function) if function.is_on_repeats() => "function: of repeats",
-                Operation::Apply(_) => "function: lower case",
+                Operation::Apply(Function::LowerCase) => "function: lower case",
+                Operation::Apply(Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats) => {
+                    "function: of repeats"
+                }
                 Operation::Replace(_) => "operation: replace, not closed",
             });
         }

@@ -4,17 +4,6 @@ use super::generate::Maker;
 use crate::rules::functions::apply;
 use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, SECTION, Test};
 
-const FUNCTIONS: [Function; 9] = [
-    Function::DropWww,
-    Function::DecodeSubDelimiters,
-    Function::DecodeSlash,
-    Function::PlusIsSpace,
-    Function::DropEmpty,
-    Function::LowerCase,
-    Function::FirstRepeat,
-    Function::LastRepeat,
-    Function::SortRepeats,
-];
 /// Keys that URLs seldom have, and text that is no key.
 const OTHER_KEYS: [&str; 26] = [
     "scheme",
@@ -137,7 +126,7 @@ impl Maker<'_> {
     fn apt_functions(&self, key: &str) -> Vec<Function> {
         let values = self.values.get(key).map_or(&[][..], Vec::as_slice);
         let changes = |function: &Function| values.iter().any(|v| apply(*function, v.as_bytes(), &mut Vec::new()));
-        FUNCTIONS.into_iter().filter(changes).collect()
+        Function::ALL.into_iter().filter(changes).collect()
     }
 
     /// What a rule that is not closed does to a key; most keep the URL one of the site.
@@ -174,7 +163,7 @@ impl Maker<'_> {
                 pairs.sort();
                 Operation::Classes(pairs)
             }
-            _ => Operation::Apply(*self.random.pick(&FUNCTIONS)),
+            _ => Operation::Apply(*self.random.pick(&Function::ALL)),
         }
     }
 
