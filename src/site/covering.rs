@@ -13,7 +13,7 @@ use super::breadth;
 use super::classes;
 use super::clusters::Clusters;
 use super::columns::Columns;
-use super::conditions::{self, Scope};
+use super::conditions::{self, Choices, Scope};
 use super::defaults;
 use super::evidence::{Bound, Groups, MIN_CLUSTERS, MIN_CONSTANT_SMALL, MIN_GOOD, SMALL_SAMPLE, Sorter};
 use super::joint;
@@ -203,10 +203,7 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
-        let mut conditions = conditions::conditions(&self.columns, &self.counts, self.alive.len() as u32);
-        if self.without.has(Stage::Conditions) {
-            conditions.clear();
-        }
+        let conditions = self.conditions(self.alive.len());
         let found = tables
             .iter()
             .flat_map(|t| conditions::refine(&self.columns, &self.alive, t, &conditions, self.noise, &self.sinks))
@@ -235,6 +232,14 @@ impl Covering {
             .flat_map(|t| classes::conditional(&self.columns, &self.counts, t, &conditions, self.noise))
             .collect();
         self.adopt_all(found)
+    }
+
+    /// The conditions worth trying on `rows` rows.
+    fn conditions(&self, rows: usize) -> Vec<Choices> {
+        match self.without.has(Stage::Conditions) {
+            true => Vec::new(),
+            false => conditions::conditions(&self.columns, &self.counts, rows as u32),
+        }
     }
 
     /// Keys whose values differ among the rows.
@@ -278,7 +283,7 @@ impl Covering {
         clusters: &Clusters,
         tables: &mut Vec<Table>,
     ) -> Vec<Proposal> {
-        let mut found = Vec::new();
+        let (mut found, mut located) = (Vec::new(), None);
         let alive = std::mem::take(&mut self.alive);
         for (action, keys, prior) in operations {
             let maps = self.maps(action, &keys, &alive);
@@ -293,22 +298,25 @@ impl Covering {
                 continue;
             }
             let groups = self.table(&alive, &maps);
-            let (good, bad) = groups.totals();
-            if good < MIN_GOOD {
+            if groups.totals().0 < MIN_GOOD {
                 continue;
             }
+            let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
+            let table = Table::new(groups, action, keys.clone(), prior);
+            let groups = &table.groups;
             if self.rules.is_empty() {
+                let located = located.get_or_insert_with(|| self.conditions(alive.len()));
+                let (good, bad) = noise::unlocated(&self.columns, &table, located);
                 let witness = Witness { good, bad, prior, spread: false };
                 // One key, or its values say nothing.
                 let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone()
-                    && noise::is_spread(&groups, &self.columns.codes[key], &self.columns.label));
+                    && noise::is_spread(groups, &self.columns.codes[key], &self.columns.label));
                 self.seen.push(Witness { spread, ..witness });
             }
-            let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
-            let (reach, against) = self.reach(&groups, action, &maps, prior, &alive);
+            let (reach, against) = self.reach(groups, action, &maps, prior, &alive);
             let accepted = match self.without(&against, &keys, &alive) {
                 _ if !reach.is_some() => None,
-                None => self.accepts(&groups, action, &maps, prior, &alive).then(|| groups.totals()),
+                None => self.accepts(groups, action, &maps, prior, &alive).then(|| groups.totals()),
                 Some(rows) => {
                     let maps = self.maps(action, &keys, &rows);
                     let groups = self.table(&rows, &maps);
@@ -319,7 +327,7 @@ impl Covering {
                 let score = good as i64 - COST * bad as i64;
                 found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
             } else {
-                tables.push(Table::new(groups, action, keys, prior));
+                tables.push(table);
             }
         }
         self.alive = alive;
