@@ -18,6 +18,7 @@ mod forms;
 mod generate;
 mod pages;
 mod rules;
+mod settings;
 mod shrink;
 mod urls;
 

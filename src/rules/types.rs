@@ -234,6 +234,12 @@ pub struct Tokens {
     /// `;` separates query parameters on this site, as `&` does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub semicolons: bool,
+    /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is cut as the path is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub query_path: bool,
+    /// A last path segment that is a name and a number, as in `/category/3/start-30`, is a path parameter (`/start-`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbered_end: bool,
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
@@ -294,6 +300,8 @@ impl Tokens {
             semicolons: self.semicolons,
             fragments: matches!(self.fragments, Some(Fragments::Keys { .. })),
             learned: self.fragments.is_some(),
+            query_path: self.query_path,
+            numbered_end: self.numbered_end,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, and its query at `;`: decided by hold-out.
+//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, and a number at the
+//! end of a path: decided by hold-out.
 //!
 //! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make more keys, and more
 //! keys a larger space of rules: in the prototype cuts chosen on the records that the rules were learned from merged 72 %
@@ -9,7 +10,8 @@
 use super::{Outcome, Training, Without, learn_cut};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
-use crate::url::DELIMITERS;
+use crate::url::{Cells, Cut, DELIMITERS, segment};
+use std::cmp::Reverse;
 
 /// Rows of the clusters that the choice is made on, about.
 const SAMPLE: usize = 5_000;
@@ -27,7 +29,7 @@ const FOLDS: u64 = 4;
 /// More good that a cut must bring on the rows that were held out, and its share of them, in thousandths.
 const MIN_GAIN: u64 = 9;
 const MIN_GAIN_PERMILLE: u64 = 2;
-/// What one bad costs in good.
+/// What one more bad costs in good; one bad less is worth one good.
 const COST: u64 = 10;
 
 /// `tokens` with the cuts of a site.
@@ -39,51 +41,66 @@ pub fn choose(training: &Training, mut tokens: Tokens, without: Without) -> Toke
     if candidates.is_empty() {
         return tokens;
     }
+    let rows = training.subset(sample);
     // Another hash than the one that chose the sample.
-    let fold = |row: usize| hash64_seeded(&training.clusters[row].to_le_bytes(), 2) % FOLDS;
-    let apart = |at: u64| {
-        let learned_from = training.subset(|row| sample(row) && fold(row) != at);
-        (learned_from, training.subset(|row| sample(row) && fold(row) == at))
-    };
-    let folds: Vec<(Training, Training)> = (0..FOLDS).map(apart).collect();
+    let fold = |cluster: u32| hash64_seeded(&cluster.to_le_bytes(), 2) % FOLDS;
+    let others = |at: u64| rows.subset(|row| fold(rows.clusters[row]) != at);
+    let folds: Vec<(u64, Training)> = (0..FOLDS).map(|at| (at, others(at))).collect();
     let trial = |tokens: &Tokens| {
-        let judged =
-            folds.iter().map(|(rows, others)| judge(&learn_cut(rows.clone(), tokens.clone(), without), others));
+        let judged = folds.iter().map(|(at, others)| {
+            let outcome = learn_cut(others.clone(), tokens.clone(), without);
+            judge(&outcome, &rows, |cluster| fold(cluster) == *at)
+        });
         judged.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
     };
-    let rows: usize = folds.iter().map(|fold| fold.1.len()).sum();
     let mut best = trial(&tokens);
-    let least = MIN_GAIN.max(rows as u64 * MIN_GAIN_PERMILLE / 1000);
+    let least = MIN_GAIN.max(rows.len() as u64 * MIN_GAIN_PERMILLE / 1000);
     for candidate in candidates {
         let mut with = tokens.clone();
         match candidate {
-            ';' => with.semicolons = true,
-            delimiter => with.delimiters.push(delimiter),
+            Candidate::Semicolons => with.semicolons = true,
+            Candidate::QueryPath => with.query_path = true,
+            Candidate::NumberedEnd => with.numbered_end = true,
+            Candidate::Delimiter(delimiter) => with.delimiters.push(delimiter),
         }
         let found = trial(&with);
-        let more_bad = found.1.saturating_sub(best.1);
-        if found.0 >= best.0 + least + COST * more_bad {
+        let (more_bad, less_bad) = (found.1.saturating_sub(best.1), best.1.saturating_sub(found.1));
+        if found.0 + less_bad >= best.0 + least + COST * more_bad {
             (best, tokens) = (found, with);
         }
     }
     tokens
 }
 
-/// Characters that enough URLs have where they would cut.
-fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<char> {
-    let mut semicolons = 0;
+/// A way to cut the URLs of a site.
+#[derive(Clone, Copy, Debug)]
+enum Candidate {
+    /// [`Tokens::semicolons`].
+    Semicolons,
+    /// [`Tokens::query_path`].
+    QueryPath,
+    /// [`Tokens::numbered_end`].
+    NumberedEnd,
+    /// One of [`Tokens::delimiters`].
+    Delimiter(char),
+}
+
+/// The cuts that would change how enough URLs are cut.
+fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candidate> {
+    let (mut semicolons, mut query_paths, mut numbered) = (0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
     let mut total = 0;
+    let mut cells = Cells::default();
     for row in (0..training.len()).filter(|&row| sample(row)) {
         total += 1;
-        let url = training.url(row);
-        if memchr::memchr3(b':', b',', b'=', &url[8.min(url.len())..]).is_none()
-            && memchr::memchr2(b'!', b';', url).is_none()
-        {
-            continue;
-        }
         let Some(normal) = training.normal(row) else { continue };
         let (text, split) = (normal.as_bytes(), normal.split());
+        cells.text.clear();
+        cells.text.extend_from_slice(text);
+        let (path, _) = cells.path_of(split, Cut { query_path: true, ..Cut::default() });
+        query_paths += usize::from(path != split.path);
+        let last = text[path.0 as usize..path.1 as usize].rsplit(|&b| b == b'/').next().unwrap_or_default();
+        numbered += usize::from(segment::numbered(last).is_some());
         let path = &text[split.path.0 as usize..split.path.1 as usize];
         for (count, delimiter) in seen.iter_mut().zip(DELIMITERS) {
             let cuts = |w: &[u8]| w[1] == delimiter && w[0].is_ascii_alphanumeric() && w[2].is_ascii_alphanumeric();
@@ -92,29 +109,38 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<char> 
         let query = split.query.map_or(&[][..], |(a, b)| &text[a as usize..b as usize]);
         semicolons += usize::from(memchr::memchr(b';', query).is_some());
     }
-    let mut out = Vec::new();
-    if semicolons >= MIN_SEMICOLONS.max(total * MIN_SEMICOLONS_PERMILLE / 1000) {
-        out.push(';');
-    }
     let often = |count: usize| count >= MIN_URLS.max(total * MIN_PERMILLE / 1000);
-    out.extend(seen.iter().zip(DELIMITERS).filter(|(n, _)| often(**n)).map(|(_, d)| char::from(d)));
-    out
+    let delimiter = |(&count, of): (&usize, u8)| (Candidate::Delimiter(char::from(of)), often(count));
+    // A path in a query comes before its last segment.
+    let others = [
+        (Candidate::Semicolons, semicolons >= MIN_SEMICOLONS.max(total * MIN_SEMICOLONS_PERMILLE / 1000)),
+        (Candidate::QueryPath, often(query_paths)),
+        (Candidate::NumberedEnd, often(numbered)),
+    ];
+    let all = others.into_iter().chain(seen.iter().zip(DELIMITERS).map(delimiter));
+    all.filter(|(_, is_candidate)| *is_candidate).map(|(candidate, _)| candidate).collect()
 }
 
-/// Good and bad of what the rules make of records that they were not learned from.
-fn judge(outcome: &Outcome, records: &Training) -> (u64, u64) {
+/// Good and bad of what the rules make of the records of `sample` that `is_held_out` names, which they were not learned
+/// from, in their groups among all of the sample: a page and the page that it is merged with wrongly are mostly held out
+/// at different times.
+fn judge(outcome: &Outcome, sample: &Training, is_held_out: impl Fn(u32) -> bool) -> (u64, u64) {
     let set = RuleSet::new(vec![outcome.rules.clone()]);
     let mut scratch = Scratch::default();
-    let mut pages: Vec<(u64, u32)> = (0..records.len())
-        .filter_map(|row| Some((records.normal(row)?, records.clusters[row])))
+    let mut pages: Vec<(u64, u32)> = (0..sample.len())
+        .filter_map(|row| Some((sample.normal(row)?, sample.clusters[row])))
         .map(|(url, cluster)| (hash64(set.apply_normal(url, Some(0), &mut scratch).url), cluster))
         .collect();
     pages.sort_unstable();
     let (mut good, mut bad) = (0, 0);
     for page in pages.chunk_by(|a, b| a.0 == b.0) {
-        let most = page.chunk_by(|a, b| a.1 == b.1).map(|run| run.len() as u64).max().unwrap_or(0);
-        good += most - 1;
-        bad += page.len() as u64 - most;
+        let runs = || page.chunk_by(|a, b| a.1 == b.1);
+        let Some(most) = runs().max_by_key(|run| (run.len(), Reverse(run[0].1))) else { continue };
+        let held_out = runs().filter(|run| is_held_out(run[0].1)).map(|run| run.len() as u64).sum::<u64>();
+        match is_held_out(most[0].1) {
+            true => (good, bad) = (good + most.len() as u64 - 1, bad + (page.len() - most.len()) as u64),
+            false => bad += held_out,
+        }
     }
     (good, bad)
 }

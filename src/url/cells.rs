@@ -25,6 +25,9 @@ pub struct Cell {
     pub end: u32,
 }
 
+/// Start and end in [`Cells::text`].
+pub(crate) type Range = (u32, u32);
+
 /// How a site's URLs are cut, compiled from [`Tokens`](crate::rules::Tokens).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
@@ -36,6 +39,10 @@ pub struct Cut {
     pub fragments: bool,
     /// What fragments are was learned: they are left out even where the site has no rules.
     pub learned: bool,
+    /// A path in a query is cut as the path is: see [`Cells::path_of`].
+    pub query_path: bool,
+    /// A last segment such as `start-30` is a path parameter `/start-`: see [`segment::numbered`].
+    pub numbered_end: bool,
 }
 
 /// The key-value pairs of one URL.
@@ -49,6 +56,8 @@ pub struct Cells {
     pub query_from: usize,
     /// The names of the query, one range a parameter, in the order found, repeats included.
     pub names: Vec<(u32, u32)>,
+    /// The `?` may be part of a path segment, as [`Cut::query_path`] cuts it.
+    pub query_path: bool,
 }
 
 impl Cells {
@@ -88,8 +97,11 @@ impl Cells {
         let scheme_end = split.authority.0 - 3;
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
-        if !(split.marks.path && self.cut_short_path(split, cut)) {
-            self.cut_path(split.path, cut);
+        self.query_path = cut.query_path;
+        let is_plain = !cut.query_path && !cut.numbered_end;
+        let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, cut) };
+        if !(is_plain && split.marks.path && self.cut_short_path(split, cut)) {
+            self.cut_path(path, cut);
         }
         if let Some((start, end)) = split.fragment
             && (cut.fragments || is_route(self.bytes(start, end)))
@@ -97,15 +109,35 @@ impl Cells {
             self.fixed(Fixed::FRAGMENT, start, end);
         }
         self.query_from = self.list.len();
-        match split.query {
-            Some((start, end)) if start == end => {
+        match query {
+            Some((start, end)) if start == end && query == split.query => {
                 self.fixed(Fixed::EMPTY_QUERY, start, end);
                 self.query_from = self.list.len();
             }
-            Some((start, end)) if split.marks.query && !cut.semicolons => self.cut_short_query(start, end, split.marks),
+            Some((start, end)) if split.marks.query && !cut.semicolons && query == split.query => {
+                self.cut_short_query(start, end, split.marks);
+            }
             Some((start, end)) => self.cut_query(start, end, cut.semicolons),
             None => {}
         }
+    }
+
+    /// The path and the query as they are cut. With [`Cut::query_path`], `/index.php?/category/3` and
+    /// `/index.php?threads/3` are paths: of segments `index.php?`, `category`, `3`, and of `index.php?threads` and `3`;
+    /// what follows the first `&` is the query. A first parameter with a `=`, or without a segment behind a slash, is
+    /// none of the path.
+    pub(crate) fn path_of(&self, split: &Split, cut: Cut) -> (Range, Option<Range>) {
+        let plain = (split.path, split.query);
+        let Some((start, end)) = split.query.filter(|_| cut.query_path) else { return plain };
+        let query = self.bytes(start, end);
+        let stop = memchr::memchr(b'&', query);
+        let first = &query[..stop.unwrap_or(query.len())];
+        let segment = memchr::memchr(b'/', first).and_then(|at| first[at..].iter().find(|&&b| b != b'/'));
+        if segment.is_none_or(|&b| b == b';') || memchr::memchr(b'=', first).is_some() {
+            return plain;
+        }
+        let path = (split.path.0, start + first.len() as u32);
+        (path, stop.map(|_| (path.1 + 1, end)))
     }
 
     fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
@@ -256,6 +288,12 @@ impl Cells {
             self.fixed_text(Fixed::DOUBLE_SLASH, |text| doubled.write(text));
         }
         let mut slash = trailing;
+        let is_whole = semicolon == 0 && !trailing && depth > 1 && depth < MAX_SEGMENTS && doubled.count == 0;
+        let end_number = segments[..depth].last().filter(|_| cut.numbered_end && is_whole).and_then(|&(a, b, _)| {
+            let name = segment::numbered(self.bytes(a, b))? as u32;
+            Some(Cell { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })
+        });
+        depth -= usize::from(end_number.is_some());
         if !trailing && depth > 0 && {
             let (a, b, dot) = segments[depth - 1];
             segment::is_index(&self.text[a as usize..b as usize], dot.saturating_sub(a) as usize)
@@ -273,6 +311,7 @@ impl Cells {
             let groups = segment::cut_groups(self.bytes(segment.0, segment.1), cut.delimiters);
             self.cut_segment(i, segment, i + 1 == depth && !slash, groups);
         }
+        self.list.extend(end_number);
         if semicolon != 0 {
             self.cut_params(semicolon, path_end);
         }

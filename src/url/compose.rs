@@ -115,12 +115,15 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     let named = cells.list.get(named..).unwrap_or_default();
     for cell in named {
         if let KeyRef::Param(a, b) = cell.key {
-            to.bytes(b";");
+            // The name of a numbered end begins with its slash; no other name holds one.
+            if cells.bytes(a, b).first() != Some(&b'/') {
+                to.bytes(b";");
+            }
             to.range(a, b);
             to.piece(cell);
         }
     }
-    let mut mark = b'?';
+    let mut mark = if cells.query_path && to.holds(b'?') { b'&' } else { b'?' };
     match cell(Fixed::ORDER) {
         Some(order) => ordered_query(cells, cells.value(order), |name, value| {
             to.bytes(&[std::mem::replace(&mut mark, b'&')]);
@@ -191,6 +194,11 @@ impl<'t> Pieces<'t> {
             self.from = self.end;
             self.out.extend_from_slice(bytes);
         }
+    }
+
+    /// True where a byte was written.
+    fn holds(&self, byte: u8) -> bool {
+        [&self.out[..], &self.text[self.from..self.end]].iter().any(|part| memchr::memchr(byte, part).is_some())
     }
 
     /// Copies what was not copied yet.

@@ -15,6 +15,7 @@ pub type Identity = BTreeMap<Key, Vec<u8>>;
 pub struct Pairs<'o> {
     list: Vec<(Key, Vec<u8>)>,
     order: &'o [String],
+    cut: Cut,
 }
 
 impl<'o> Pairs<'o> {
@@ -25,14 +26,14 @@ impl<'o> Pairs<'o> {
         cells.cut(url.split(), cut);
         set_order(&mut cells, |cells, at| rank(order, &cells.key(&cells.list[at])));
         let pair = |cell: &Cell| (cells.key(cell), cells.value(cell).to_vec());
-        let mut pairs = Pairs { list: cells.list.iter().map(pair).collect(), order };
+        let mut pairs = Pairs { list: cells.list.iter().map(pair).collect(), order, cut };
         pairs.sort();
         pairs
     }
 
     /// No pair, of the same site.
     pub fn without_pairs(&self) -> Pairs<'o> {
-        Pairs { list: Vec::new(), order: self.order }
+        Pairs { list: Vec::new(), order: self.order, cut: self.cut }
     }
 
     /// The value of a key; `None` where it is absent.
@@ -70,7 +71,8 @@ impl<'o> Pairs<'o> {
 
     /// The URL that the pairs compose: of pairs that were cut and not changed, the URL that they were cut from.
     pub fn compose(&self) -> Vec<u8> {
-        let (mut cells, mut out) = (Cells::default(), Vec::new());
+        let mut cells = Cells { query_path: self.cut.query_path, ..Cells::default() };
+        let mut out = Vec::new();
         for (key, value) in &self.list {
             let mut range = |bytes: &[u8]| {
                 let start = cells.text.len() as u32;
@@ -96,7 +98,7 @@ impl<'o> Pairs<'o> {
     }
 
     fn sort(&mut self) {
-        let Pairs { list, order } = self;
+        let Pairs { list, order, .. } = self;
         list.sort_by(|(a, _), (b, _)| match (a, b) {
             (Key::Query(_), Key::Query(_)) => (rank(order, a), a).cmp(&(rank(order, b), b)),
             (Key::Param(_), Key::Param(_)) => Ordering::Equal,

@@ -113,6 +113,14 @@ pub fn precedes_numbers(head: &[u8]) -> bool {
     }
 }
 
+/// Length of the name of a segment that is a name and a number, `start-` of `start-30`: letters, `-` or `_`, digits.
+pub fn numbered(segment: &[u8]) -> Option<usize> {
+    let name = segment.iter().rposition(|b| !b.is_ascii_digit())?;
+    let is_name =
+        name > 0 && matches!(segment[name], b'-' | b'_') && segment[..name].iter().all(u8::is_ascii_alphabetic);
+    (is_name && name + 1 < segment.len()).then_some(name + 1)
+}
+
 fn is_word(bytes: &[u8]) -> bool {
     bytes.len() <= MAX_WORD
         && bytes[0].is_ascii_alphabetic()

@@ -83,6 +83,8 @@ fn case(block: &str) -> (String, Tokens, Vec<String>) {
             ("order", names) => tokens.query_order = names.split('|').map(str::to_owned).collect(),
             ("delimiters", those) => tokens.delimiters = those.to_owned(),
             ("semicolons", _) => tokens.semicolons = true,
+            ("query-path", _) => tokens.query_path = true,
+            ("numbered-end", _) => tokens.numbered_end = true,
             _ => panic!("{word:?} of {first}"),
         }
     }

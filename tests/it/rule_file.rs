@@ -115,15 +115,25 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn site() -> impl Strategy<Value = SiteRules> {
     let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
-    let tokens = (hostile(), any::<bool>(), (strings(), strings()), any::<bool>(), fragments);
+    let tokens = (hostile(), any::<[bool; 4]>(), (strings(), strings()), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
         |(site, hosts, tokens, rules, (exceptions, aliases))| {
-            let (delimiters, semicolons, (query_order, sections), published, fragments) = tokens;
+            let (delimiters, flags, (query_order, sections), fragments) = tokens;
+            let [semicolons, published, query_path, numbered_end] = flags;
             SiteRules {
                 site,
                 origins: undust::rules::origins::of_hosts(hosts),
-                tokens: Tokens { delimiters, semicolons, query_order, sections, published, fragments },
+                tokens: Tokens {
+                    delimiters,
+                    semicolons,
+                    query_path,
+                    numbered_end,
+                    query_order,
+                    sections,
+                    fragments,
+                    published,
+                },
                 rules,
                 exceptions,
                 aliases,

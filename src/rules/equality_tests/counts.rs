@@ -8,10 +8,11 @@
 use super::SiteRules;
 use super::compare::{Claim, Forms, Pair, Reference};
 use super::rules::mirror_source;
+use super::settings::others;
 use crate::rules::explain::{Change, RuleOutcome, Step};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::spans::number;
-use crate::rules::{Fragments, Function, Operation, Representative, Rule, SECTION, Test};
+use crate::rules::{Function, Operation, Representative, Rule, SECTION, Test};
 use crate::url::keys::{HOST_SUB, Key};
 use crate::url::{NormalUrl, Pairs, is_route};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +71,7 @@ const KINDS: &[(&str, u64)] = &[
     ("function: decode slash", 300),
     ("function: decode sub-delimiters", 100),
     ("function: drop empty", 400),
-    ("function: drop www", 800),
+    ("function: drop www", 500),
     ("function: lower case", 1_000),
     ("function: of repeats", 60),
     ("function: plus is space", 200),
@@ -132,7 +133,9 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: fragments, keys", 300),
     ("tokens: fragments, left out", 300),
     ("tokens: fragments, none", 1_000),
+    ("tokens: numbered ends", 20),
     ("tokens: order of the query", 100),
+    ("tokens: paths in queries", 20),
     ("tokens: semicolons", 100),
 ];
 
@@ -441,53 +444,6 @@ fn would_act(reference: &Reference<'_>, pair: &Pair<'_>, normal: &NormalUrl) -> 
         site.origins.push(normal.by_ref().origin().to_owned());
         Interpreter::new(&site).canonicalize(normal).url != pair.outcome.url
     })
-}
-
-/// Rules that differ from those of a site in one setting or one list, by the kind that they count.
-fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
-    let mut all = Vec::new();
-    let mut other = |kind, is: bool, change: &dyn Fn(&mut SiteRules)| {
-        if is {
-            let mut rules = site.clone();
-            change(&mut rules);
-            all.push((kind, rules));
-        }
-    };
-    for (kind, delimiter) in [
-        ("tokens: delimiter :", ':'),
-        ("tokens: delimiter ,", ','),
-        ("tokens: delimiter =", '='),
-        ("tokens: delimiter !", '!'),
-    ] {
-        other(kind, site.tokens.delimiters.contains(delimiter), &|rules| {
-            rules.tokens.delimiters.retain(|of| of != delimiter);
-        });
-    }
-    other("tokens: semicolons", site.tokens.semicolons, &|rules| rules.tokens.semicolons = false);
-    other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());
-    let fragments = |rules: &mut SiteRules| {
-        rules.tokens.fragments = match rules.tokens.fragments {
-            Some(Fragments::Keys { .. }) => Some(Fragments::LeftOut),
-            _ => Some(Fragments::Keys { clusters: 3 }),
-        };
-    };
-    let kind = match site.tokens.fragments {
-        None => "tokens: fragments, none",
-        Some(Fragments::LeftOut) => "tokens: fragments, left out",
-        Some(Fragments::Keys { .. }) => "tokens: fragments, keys",
-    };
-    other(kind, true, &fragments);
-    other("alias: hits", !site.aliases.is_empty(), &|rules| rules.aliases.clear());
-    let local = !site.local.is_empty();
-    let ranges = |rules: &mut SiteRules, to: Option<[u64; 2]>, is: &dyn Fn(Option<[u64; 2]>) -> bool| {
-        let spans = rules.local.iter_mut().flat_map(|local| &mut local.pages);
-        spans.filter(|span| is(span.range)).for_each(|span| span.range = to);
-    };
-    other("range: hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_some()));
-    other("range: any value hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_none()));
-    other("range: misses", local, &|rules| ranges(rules, None, &|range| range.is_some()));
-    other("range: an absent key hits", local, &|rules| rules.local.iter_mut().for_each(|local| local.absent = false));
-    all
 }
 
 /// Number of keys that the rules of a site name.

@@ -99,5 +99,5 @@ fn an_exported_rule_is_the_rule_or_nothing() {
     let count = found.differences.len();
     assert!(differences.is_empty(), "{count} differences\n{}", differences.join("\n"));
     // Half of the random URLs are of kinds that exports leave alone: ports, semicolons, repeats.
-    assert!(found.changed > 2_000 && found.narrower < 2 * found.changed, "too little was compared: {found:?}");
+    assert!(found.changed > 1_500 && found.narrower < 2 * found.changed, "too little was compared: {found:?}");
 }

@@ -188,6 +188,8 @@ impl Maker<'_> {
         Tokens {
             delimiters: delimiters.to_owned(),
             semicolons: random.chance(20),
+            query_path: random.chance(20),
+            numbered_end: random.chance(20),
             sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),
             fragments,

@@ -9,7 +9,7 @@ const FAMILIES: [&[&str]; 4] = [
     &["shop.a.co.uk", "a.co.uk", "www.a.co.uk"],
     &["192.168.0.1", "[::1]", "xn--bcher-kva.example", "a.example.", "localhost", "a.example", "www.localhost"],
 ];
-const SEGMENTS: [&str; 46] = [
+const SEGMENTS: [&str; 47] = [
     "users",
     "~ann",
     "user",
@@ -49,6 +49,7 @@ const SEGMENTS: [&str; 46] = [
     "%2Fx",
     "x.y",
     "page-3",
+    "start-30",
     "main",
     "q,1.html",
     "t:1.0",
@@ -59,8 +60,27 @@ const SEGMENTS: [&str; 46] = [
 ];
 /// Segments that delimiters cut.
 const GROUPS: [&str; 9] = ["topic:7", "a:b:c:3", "topic,7,12", "q,1.html", "k=v", "a=1=b", "w!x", "b!2", "t:1.0,x=y!z"];
-const NAMES: [&str; 18] = [
-    "a=", "b=", "c=", "id=", "t=", "sid=", "page=", "q=", "A=", "c", "b", "%2F=", "=", "x.y=", "do=", "u=", "sort=", "",
+const NAMES: [&str; 20] = [
+    "a=",
+    "b=",
+    "c=",
+    "id=",
+    "t=",
+    "sid=",
+    "page=",
+    "q=",
+    "A=",
+    "c",
+    "b",
+    "%2F=",
+    "=",
+    "x.y=",
+    "do=",
+    "u=",
+    "sort=",
+    "",
+    "/topic/12",
+    "x/y/page-3",
 ];
 const VALUES: [&str; 40] = [
     "1",
@@ -106,7 +126,7 @@ const VALUES: [&str; 40] = [
 ];
 const PARAMS: [&str; 8] = ["s=1", "s=2", "jsessionid=A1", "v", "s=", "t=x", "", "V=1"];
 const FRAGMENTS: [&str; 9] = ["", "top", "x", "!/r", "/r", "F", "a=b", "!", "top+a"];
-const ENDS: [&str; 8] = ["", "", "", "/", "/", "/index.php", "/Default.asp", "/index.html"];
+const ENDS: [&str; 9] = ["", "", "", "/", "/", "/index.php", "/Default.asp", "/index.html", "/page-3"];
 /// Text that normalization changes, or that makes a URL invalid.
 const ODD: [&[u8]; 22] = [
     b" ",
@@ -209,7 +229,9 @@ impl UrlDraft {
     pub(super) fn new(random: &mut Random, words: &Words) -> UrlDraft {
         let depth = *random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 5]);
         let parameters = *random.pick(&[0, 0, 1, 1, 2, 2, 3, 4]);
-        let query: Vec<String> = (0..parameters).map(|_| words.parameter(random)).collect();
+        let mut query: Vec<String> = (0..parameters).map(|_| words.parameter(random)).collect();
+        // A path in a query comes first.
+        query.sort_by_key(|parameter| !parameter.contains('/') && random.chance(80));
         UrlDraft {
             scheme: if random.chance(70) { "http" } else { "https" },
             user: "",

@@ -32,7 +32,7 @@ mod yandex;
 
 use super::explain::{constraint_text, pattern_text};
 use super::overrides::{LOOK_UPS, Override};
-use super::types::{Rule, SiteRules};
+use super::types::{Rule, SECTION, SiteRules};
 use crate::model::shown;
 use foldhash::fast::FixedState;
 pub use rewrite::{Piece, Rewrite};
@@ -192,6 +192,16 @@ impl Context<'_> {
         let site = self.site;
         if site.tokens.published {
             return Some("a rule of the published method: it has keys of its own".to_owned());
+        }
+        let is_of_path = |key: &str| !(key.starts_with("query ") || ["scheme", "host", SECTION].contains(&key));
+        let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
+        let cuts = site.tokens.query_path || site.tokens.numbered_end;
+        if cuts && (rule.closed || keys.any(|key| is_of_path(key))) {
+            return Some("paths of this site go on in queries or end in numbered keys".to_owned());
+        }
+        let of_key = |key: &String| rule.operations.iter().filter(|(of, _)| of == key).count();
+        if rule.operations.iter().any(|(key, _)| of_key(key) > 1) {
+            return Some("two operations on one key".to_owned());
         }
         if self.origins.is_empty() {
             return Some("no origin belongs to this site alone".to_owned());

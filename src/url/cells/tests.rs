@@ -3,7 +3,7 @@ use crate::url::normalize;
 
 /// A URL of pieces that cuts look at.
 fn url(mut random: u64) -> String {
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 26] = [
         "/",
         "/",
         "/",
@@ -27,6 +27,8 @@ fn url(mut random: u64) -> String {
         ",",
         "A",
         "a-long-slug-of-words",
+        "?/a/",
+        "/start-",
         "",
     ];
     let mut text = String::from("http://a.example/");
@@ -45,7 +47,7 @@ fn known_marks_cut_as_bytes_do() {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
         let without = Split { marks: Marks::default(), ..split };
-        let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0, fragments: true, learned: false };
+        let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0, fragments: true, ..Cut::default() };
         bytes.text.clone_from(&known.text);
         known.cut(&split, cut);
         bytes.cut(&without, cut);
@@ -93,4 +95,57 @@ fn marks_are_known_up_to_a_length() {
             assert_eq!(again, url.as_bytes());
         }
     }
+}
+
+/// Keys and values of a URL that is cut with both ways of reading paths on.
+fn pairs(url: &str) -> Vec<(String, String)> {
+    let mut cells = Cells::default();
+    let split = normalize(url.as_bytes(), &mut cells.text).expect("a URL");
+    cells.cut(&split, Cut { query_path: true, numbered_end: true, ..Cut::default() });
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    cells.list[2..].iter().map(|cell| (cells.key(cell).to_string(), text(cells.value(cell)))).collect()
+}
+
+#[test]
+fn a_path_in_a_query_is_cut_as_a_path() {
+    let cases: [(&str, &[(&str, &str)]); 9] = [
+        (
+            "http://a/i.php?/c/3&d=1",
+            &[("depth", "3"), ("path0", "i.php?"), ("path1", "c"), ("path2.number", "3"), ("query d=", "1")],
+        ),
+        ("http://a/?/c", &[("depth", "2"), ("path0", "?"), ("path1", "c")]),
+        ("http://a/i.php?t/3&", &[("depth", "2"), ("path0", "i.php?t"), ("path1.number", "3"), ("query ", "")]),
+        ("http://a/i.php?/c/start-30", &[("depth", "2"), ("path0", "i.php?"), ("path1", "c"), ("param /start-", "30")]),
+        ("http://a/c/start-30?b=1", &[("depth", "1"), ("path0", "c"), ("param /start-", "30"), ("query b=", "1")]),
+        // No path: a value, no segment behind the slash, or not the first parameter.
+        ("http://a/c?u=/b/c", &[("depth", "1"), ("path0", "c"), ("query u=", "/b/c")]),
+        ("http://a/c?b/", &[("depth", "1"), ("path0", "c"), ("query b/", "")]),
+        ("http://a/c?d&/b", &[("depth", "1"), ("path0", "c"), ("query d", ""), ("query /b", "")]),
+        // No numbered end: the only segment, a slash behind it, or digits before the separator.
+        ("http://a/start-30", &[("depth", "1"), ("path0", "start-"), ("path0.number", "30")]),
+    ];
+    for (url, expected) in cases {
+        let expected: Vec<_> = expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(pairs(url), expected, "{url}");
+    }
+}
+
+#[test]
+fn pairs_of_paths_in_queries_compose_the_url() {
+    let (mut with, mut out) = (Cells::default(), Vec::new());
+    let (mut query_paths, mut numbered) = (0, 0);
+    for n in 0..200_000u64 {
+        let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
+        let split = normalize(url.as_bytes(), &mut with.text).expect("a URL");
+        let normal = with.text.clone();
+        let cut =
+            Cut { delimiters: (n % 5) as u8, fragments: true, query_path: true, numbered_end: true, ..Cut::default() };
+        with.cut(&split, cut);
+        query_paths += usize::from(with.path_of(&split, cut).0 != split.path);
+        numbered += usize::from(with.list.iter().any(|cell| with.key(cell).to_string() == "param /start-"));
+        crate::url::set_order(&mut with, |_, _| 0);
+        crate::url::compose(&with, &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&normal), "{url}");
+    }
+    assert!(query_paths > 20_000 && numbered > 100, "{query_paths} {numbered}");
 }

@@ -1,0 +1,53 @@
+//! Rule sets that differ in one token setting or one list of pages, to count the pairs that it decides.
+
+use super::SiteRules;
+use crate::rules::Fragments;
+
+/// Rules that differ from those of a site in one setting or one list, by the kind that they count.
+pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
+    let mut all = Vec::new();
+    let mut other = |kind, is: bool, change: &dyn Fn(&mut SiteRules)| {
+        if is {
+            let mut rules = site.clone();
+            change(&mut rules);
+            all.push((kind, rules));
+        }
+    };
+    for (kind, delimiter) in [
+        ("tokens: delimiter :", ':'),
+        ("tokens: delimiter ,", ','),
+        ("tokens: delimiter =", '='),
+        ("tokens: delimiter !", '!'),
+    ] {
+        other(kind, site.tokens.delimiters.contains(delimiter), &|rules| {
+            rules.tokens.delimiters.retain(|of| of != delimiter);
+        });
+    }
+    other("tokens: semicolons", site.tokens.semicolons, &|rules| rules.tokens.semicolons = false);
+    other("tokens: paths in queries", site.tokens.query_path, &|rules| rules.tokens.query_path = false);
+    other("tokens: numbered ends", site.tokens.numbered_end, &|rules| rules.tokens.numbered_end = false);
+    other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());
+    let fragments = |rules: &mut SiteRules| {
+        rules.tokens.fragments = match rules.tokens.fragments {
+            Some(Fragments::Keys { .. }) => Some(Fragments::LeftOut),
+            _ => Some(Fragments::Keys { clusters: 3 }),
+        };
+    };
+    let kind = match site.tokens.fragments {
+        None => "tokens: fragments, none",
+        Some(Fragments::LeftOut) => "tokens: fragments, left out",
+        Some(Fragments::Keys { .. }) => "tokens: fragments, keys",
+    };
+    other(kind, true, &fragments);
+    other("alias: hits", !site.aliases.is_empty(), &|rules| rules.aliases.clear());
+    let local = !site.local.is_empty();
+    let ranges = |rules: &mut SiteRules, to: Option<[u64; 2]>, is: &dyn Fn(Option<[u64; 2]>) -> bool| {
+        let spans = rules.local.iter_mut().flat_map(|local| &mut local.pages);
+        spans.filter(|span| is(span.range)).for_each(|span| span.range = to);
+    };
+    other("range: hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_some()));
+    other("range: any value hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_none()));
+    other("range: misses", local, &|rules| ranges(rules, None, &|range| range.is_some()));
+    other("range: an absent key hits", local, &|rules| rules.local.iter_mut().for_each(|local| local.absent = false));
+    all
+}
