@@ -1,18 +1,19 @@
 //! `undust compare`: all methods under one protocol, to tables.
 
-use std::collections::BTreeMap;
+mod plan;
+mod predictions;
+mod split;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
-use undust::baselines::catalogue::{Row, Switches};
-use undust::baselines::protocol::Plan;
-use undust::baselines::results::Protocol;
-use undust::baselines::{Name, Setup};
+use clap::Args;
+use undust::baselines::Name;
+use undust::baselines::results::Coverage;
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::Existing;
-use undust::io::{IoError, OutputDir};
+use undust::io::{IoError, OutputDir, Rejects};
 use undust::model::shown::Page;
 use undust::report::{page, tables};
 use undust::runtime::memory::parse_size;
@@ -20,14 +21,16 @@ use undust::runtime::mesh::Mesh;
 use undust::site::Stage;
 
 use crate::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of, lost, together};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::fetch::FetchArgs;
-use crate::inputs::{Inputs, all_tallies};
+use crate::inputs::{Inputs, all_tallies, rejected_lines};
 use crate::labels::parse_base;
 use crate::messages::{say, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
 use crate::report::REPORT;
 use crate::source::{Counted, Shards};
+use plan::{Departure, How, NamedRow, method, plan, row, stage};
+use predictions::Named;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
 ///
@@ -35,11 +38,22 @@ use crate::source::{Counted, Shards};
 /// on all records. Writes comparison.json, a CSV a table, tables.txt, report.html and times.json; all but times.json and
 /// what of it is in the report are the same bytes for any number of workers and processes. On several processes process
 /// 0 writes; with --local-shards the crawl order of a site is that of the processes, then that of their shards.
+///
+/// Methods outside of this program stand beside: --split writes what they may learn from and must predict, --predictions
+/// takes what they predicted (docs/method.md).
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// Folder for the results; must be empty or absent.
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "split")]
+    out: Option<PathBuf>,
+    /// Compares nothing, but writes the training and test records of the protocol to a folder, which must be empty or
+    /// absent: train-SEED.jsonl for each seed, test.jsonl, split.json, rejects.jsonl.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "methods", "predictions", "sizes", "fetch"])]
+    split: Option<PathBuf>,
+    /// Canonical URLs that another program predicted: lines of URL, tab, canonical URL; plain, gzip or zstd; `-` is
+    /// standard input. A URL without a line is kept as it is. NAME@SEED=FILE: for one of --seeds. Once for each file.
+    #[arg(long, value_name = "NAME=FILE", value_parser = predictions::parse)]
+    predictions: Vec<Named>,
     /// Methods, by comma, in the order of the tables (default: all).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method)]
     methods: Vec<Name>,
@@ -88,7 +102,7 @@ pub struct CompareArgs {
     sites: SiteChoice,
     #[command(flatten)]
     workers: Workers,
-    /// Most memory for the records, a process (default: 4GiB).
+    /// Most memory for the records and the predictions, a process (default: 4GiB).
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
     #[command(flatten)]
@@ -99,60 +113,6 @@ pub struct CompareArgs {
     cluster: ClusterArgs,
     #[command(flatten)]
     place: ShardArgs,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum How {
-    #[default]
-    Www10,
-    Sigir2017,
-}
-
-/// Departures of undust that the published method knows as switches (docs/method.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Departure {
-    /// Salient values by their number of clusters, not by eq. 5.
-    SalientByFrequency,
-    /// An absent key is no value.
-    AbsenceNoValue,
-    /// No pairs of a node and its ancestor.
-    NoNestedPairs,
-    /// Overlap among duplicated URLs only.
-    OverlapOfDuplicated,
-    /// Keys map by agreement within clusters.
-    MappingByAgreement,
-    /// False-positive rate of URLs, not of pairs.
-    FprPerUrl,
-    /// Upper Wilson bound of that rate.
-    FprWilson,
-    /// Rules of a destination to itself stay.
-    SelfRulesKept,
-    /// Concatenated rules must qualify again.
-    ChainsProvenAgain,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct NamedRow(Row);
-
-fn method(text: &str) -> Result<Name, String> {
-    let known = || Name::ALL.map(Name::text).join(", ");
-    Name::parse(text).ok_or_else(|| format!("no such method; there are {}", known()))
-}
-
-fn stage(text: &str) -> Result<Stage, String> {
-    let known = || Stage::ALL.map(Stage::text).join(", ");
-    Stage::parse(text).ok_or_else(|| format!("no such stage; there are {}", known()))
-}
-
-fn row(text: &str) -> Result<NamedRow, String> {
-    let known = || Row::ALL.map(|(_, name)| name).join(", ");
-    Row::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
-}
-
-/// WWW10, section 6.2.2.
-fn rates_of_the_paper() -> Vec<f64> {
-    let fine = (0..=10).map(|i| f64::from(i) / 100.0);
-    fine.chain((2..=9).map(|i| f64::from(i) / 10.0)).collect()
 }
 
 /// Runs the job.
@@ -167,17 +127,26 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         }
         plan.setup.server = Some(server.clone());
     }
+    predictions::check(&args.predictions, plan.samples())?;
+    if predictions::from_stdin(&args.predictions) && (args.records.reads_stdin() || cluster.is_some()) {
+        return Err(Failure::usage("--predictions NAME=-: standard input is read once, at one process; name a file"));
+    }
     let shards = args.records.find_with(args.log_base.as_deref())?;
-    let out = if args.cluster.process() == 0 { Some(prepare(&args.out)?) } else { None };
+    let folder = args.split.as_deref().or(args.out.as_deref()).unwrap_or(Path::new(""));
+    let out = if args.cluster.process() == 0 { Some(prepare(folder)?) } else { None };
+    let memory = args.memory.or(cluster.as_ref().and_then(|c| c.memory)).unwrap_or(4 << 30);
+    let mut rejects = Rejects::default();
+    plan.setup.outside = predictions::read(&args.predictions, args.reading.line_limit, memory, &mut rejects)?;
     let began = Instant::now();
-    let parameters = digest_of(&("compare", format!("{plan:?} {:?} {}", args.sites, args.reading.line_limit)));
+    let (how, split) = (format!("{plan:?} {:?} {}", args.sites, args.reading.line_limit), args.split.is_some());
+    let parameters = digest_of(&(if split { "compare --split" } else { "compare" }, how));
     let job = Job {
         plan,
         site_by: args.sites.by(),
         shards: shards.len(),
         local: cluster.is_some() && args.place.local_shards,
         workers: args.workers.count(cluster.as_ref()),
-        memory: args.memory.or(cluster.as_ref().and_then(|c| c.memory)).unwrap_or(4 << 30),
+        memory,
         clock: Arc::new(move || began.elapsed().as_secs_f64()),
     };
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
@@ -192,122 +161,108 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         workers: job.workers,
         facts: args.sizes,
     });
-    together(mesh.as_deref(), || part(&args, &job, source, out, mesh.as_ref()))?;
+    let run = Run { args: &args, job: &job, source, out, mesh: mesh.as_ref(), rejects };
+    together(mesh.as_deref(), || if split { run.split() } else { run.compare() })?;
     if let Some(server) = server.filter(|_| !args.reading.quiet.is_set()) {
         say(server.asked());
     }
     Ok(())
 }
 
-/// This process's part; `out` is at process 0.
-fn part(
-    args: &CompareArgs,
-    job: &Job,
+/// This process's part of a run.
+struct Run<'a> {
+    args: &'a CompareArgs,
+    job: &'a Job,
     source: Arc<Shards>,
+    /// At process 0.
     out: Option<OutputDir>,
-    mesh: Option<&Arc<Mesh>>,
-) -> Result<(), Failure> {
-    let compared = compare::run(job, source.clone(), mesh).map_err(|error| match error {
-        CompareError::Workers(error) => lost(error),
-        CompareError::Mesh(error) => ClusterError::Mesh(error).into_failure(),
-        error => error.into(),
-    })?;
-    let (mut rejects, mut tally) = source.counted.take();
-    if let Some(mesh) = mesh {
-        rejects = all_rejects(mesh, &rejects).map_err(ClusterError::into_failure)?;
-        tally = all_tallies(mesh, &tally).map_err(ClusterError::into_failure)?;
-    }
-    // At process 0 alone: the others learn why it fails.
-    if out.is_some() && tally.labelled() == 0 && !args.sizes {
-        let inputs = Inputs { shards: &source.shards, forced: args.records.forced(), tally: &tally, rejects: &rejects };
-        return Err(inputs.no_labels("there is nothing to compare by"));
-    }
-    let text = out.map(|out| write(out, &compared)).transpose()?;
-    if let Some(mesh) = mesh {
-        // Process 0 has the result; the others end well once it is written.
-        mesh.broadcast(Vec::new()).map_err(|error| ClusterError::Mesh(error).into_failure())?;
-    }
-    let Some(text) = text else { return Ok(()) };
-    if !args.reading.quiet.is_set() {
+    mesh: Option<&'a Arc<Mesh>>,
+    /// Lines of predictions that are none.
+    rejects: Rejects,
+}
+
+impl Run<'_> {
+    fn compare(mut self) -> Result<(), Failure> {
+        let compared = compare::run(self.job, self.source.clone(), self.mesh).map_err(failed)?;
+        let rejects = self.rejected()?;
+        let Some(out) = self.out.take() else { return self.leave() };
+        compared.comparison.predictions.iter().try_for_each(known)?;
+        let text = write(out, &compared, &rejects)?;
+        self.leave()?;
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
-        let (sites, rejected, seconds) = (comparison.sites.len(), rejects.total(), (job.clock)());
+        self.say(comparison.sites.len(), [*invalid, *unlabelled], &rejects);
+        show(&text).map_err(Failure::stdout)
+    }
+
+    fn split(mut self) -> Result<(), Failure> {
+        let split = compare::split::run(self.job, self.source.clone(), self.mesh).map_err(failed)?;
+        let rejects = self.rejected()?;
+        let Some(out) = self.out.take() else { return self.leave() };
+        split::write(out, &self.job.plan, &split, &rejects)?;
+        self.leave()?;
+        self.say(split.sites.len(), [split.invalid, split.unlabelled], &rejects);
+        Ok(())
+    }
+
+    /// The rejected lines of all processes.
+    ///
+    /// # Errors
+    /// At process 0 where no record has a label: the others learn why the run fails.
+    fn rejected(&self) -> Result<Rejects, Failure> {
+        let (mut rejects, mut tally) = self.source.counted.take();
+        if let Some(mesh) = self.mesh {
+            rejects = all_rejects(mesh, &rejects).map_err(ClusterError::into_failure)?;
+            tally = all_tallies(mesh, &tally).map_err(ClusterError::into_failure)?;
+        }
+        if self.out.is_some() && tally.labelled() == 0 && !self.args.sizes {
+            let (shards, forced) = (&self.source.shards, self.args.records.forced());
+            let inputs = Inputs { shards, forced, tally: &tally, rejects: &rejects };
+            return Err(inputs.no_labels("there is nothing to compare by"));
+        }
+        // All processes read the same predictions: they are counted once.
+        rejects.merge(self.rejects.clone());
+        Ok(rejects)
+    }
+
+    /// Process 0 has the result; the others end well once it is written.
+    fn leave(&self) -> Result<(), Failure> {
+        if let Some(mesh) = self.mesh {
+            mesh.broadcast(Vec::new()).map_err(|error| ClusterError::Mesh(error).into_failure())?;
+        }
+        Ok(())
+    }
+
+    fn say(&self, sites: usize, [invalid, unlabelled]: [u64; 2], rejects: &Rejects) {
+        if self.args.reading.quiet.is_set() {
+            return;
+        }
+        rejected_lines(&self.rejects).iter().for_each(say);
+        let (rejected, seconds) = (rejects.total(), (self.job.clock)());
         say(format!(
             "{sites} sites, {unlabelled} records without a cluster, {invalid} no URLs, {rejected} lines rejected, {seconds:.1} s"
         ));
     }
-    show(&text).map_err(Failure::stdout)
 }
 
-fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
-    let mut fpr_max = if args.fpr_max.is_empty() { rates_of_the_paper() } else { args.fpr_max.clone() };
-    fpr_max.sort_by(f64::total_cmp);
-    fpr_max.dedup();
-    if let Some(bad) = fpr_max.iter().find(|rate| !(0.0..=1.0).contains(*rate)) {
-        return Err(Failure::usage(format!("--fpr-max {bad}: a rate from 0 to 1")));
+fn failed(error: CompareError) -> Failure {
+    match error {
+        CompareError::Workers(error) => lost(error),
+        CompareError::Mesh(error) => ClusterError::Mesh(error).into_failure(),
+        error => error.into(),
     }
-    if !(args.train_share > 0.0 && args.train_share <= 1.0) {
-        return Err(Failure::usage(format!("--train-share {}: a share above 0, at most 1", args.train_share)));
-    }
-    let Some(headline) = fpr_max.iter().position(|rate| *rate == args.headline) else {
-        return Err(Failure::usage(format!("--headline {} is none of --fpr-max", args.headline)));
-    };
-    let catalogue = match args.catalogue.is_empty() {
-        true => Switches::default(),
-        false => args.catalogue.iter().fold(Switches::NONE, |switches, row| switches.with(row.0)),
-    };
-    let hosts = args.hosts.as_deref().map(read_hosts).transpose()?.unwrap_or_default();
-    Ok(Plan {
-        protocol: match args.protocol {
-            How::Www10 => Protocol::Www10,
-            How::Sigir2017 => Protocol::Sigir2017,
-        },
-        methods: if args.methods.is_empty() { Name::ALL.to_vec() } else { args.methods.clone() },
-        setup: Setup {
-            catalogue,
-            hosts,
-            published: published(&args.published),
-            without: args.without.clone().into(),
-            sizes: args.sizes,
-            server: None,
-        },
-        fpr_max,
-        headline,
-        seeds: args.seeds.clone(),
-        train_share: args.train_share,
-        train_max: args.train_max,
-        crawl: (15_000, 5_000),
-    })
 }
 
-fn published(departures: &[Departure]) -> undust::site::published::Switches {
-    use undust::site::published::{Fpr, Overlap, Salient, Sigma, Switches};
-    let mut out = Switches::default();
-    for departure in departures {
-        match departure {
-            Departure::SalientByFrequency => out.salient = Salient::Frequency,
-            Departure::AbsenceNoValue => out.presence = false,
-            Departure::NoNestedPairs => out.nested = false,
-            Departure::OverlapOfDuplicated => out.overlap = Overlap::Duplicated,
-            Departure::MappingByAgreement => out.sigma = Sigma::Agreement,
-            Departure::FprPerUrl => out.fpr = Fpr::Url,
-            Departure::FprWilson => out.fpr = Fpr::Wilson,
-            Departure::SelfRulesKept => out.self_rules = true,
-            Departure::ChainsProvenAgain => out.revalidate = true,
-        }
+/// Refuses predictions of another corpus, which would score as a method that keeps all URLs.
+fn known(of: &Coverage) -> Result<(), Failure> {
+    let Coverage { method, lines, duplicated, unknown, .. } = of;
+    if lines - duplicated > *unknown {
+        return Ok(());
     }
-    out
-}
-
-fn read_hosts(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("--hosts {}: {error}", path.display())))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(at, line)| match line.split_once('\t') {
-            Some((ip, host)) => Ok((ip.trim().to_owned(), host.trim().to_owned())),
-            None => Err(Failure::usage(format!("--hosts {}:{}: address, tab, host expected", path.display(), at + 1))),
-        })
-        .collect()
+    let text = format!(
+        "predictions of {method}: none of its {unknown} URLs is that of a labelled record; they must be those of the records, \
+         byte for byte (--split writes them)"
+    );
+    Err(Failure::new(Exit::Failed, text))
 }
 
 /// The folder, made where it is not there; refused where it holds anything.
@@ -321,7 +276,8 @@ fn prepare(out: &Path) -> Result<OutputDir, Failure> {
 }
 
 /// Writes all files and gives the text of the tables.
-fn write(mut out: OutputDir, compared: &Compared) -> Result<Page, Failure> {
+fn write(mut out: OutputDir, compared: &Compared, rejects: &Rejects) -> Result<Page, Failure> {
+    out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?;
     let mut file = |name: &str, text: &str| out.write(name, |file| file.write_all(text.as_bytes()));
     let Compared { comparison, times, .. } = compared;
     file("comparison.json", &(serde_json::to_string(comparison)? + "\n"))?;

@@ -144,16 +144,7 @@ impl Inputs<'_> {
         if names.len() > SHOWN_FILES {
             lines.push(format!("and {} files more", names.len() - SHOWN_FILES));
         }
-        for (reason, count) in self.rejects.counts().take(SHOWN_REASONS) {
-            let first = self.rejects.sample().find(|(of, _)| *of == reason).map_or_else(String::new, |(_, sampled)| {
-                let place =
-                    sampled.line.map_or_else(|| format!("byte {}", sampled.offset), |line| format!("line {line}"));
-                let text: String = sampled.excerpt.chars().take(SHOWN_TEXT).collect();
-                let text = if text.is_empty() { text } else { format!(": {text}") };
-                format!("; the first in {}, {place}{text}", sampled.file)
-            });
-            lines.push(format!("rejected: {count} {reason}{first}"));
-        }
+        lines.extend(rejected_lines(self.rejects));
         lines
     }
 
@@ -166,6 +157,21 @@ impl Inputs<'_> {
             None => "by its name",
         }
     }
+}
+
+/// A line a reason for which lines were rejected, with the first of them.
+pub fn rejected_lines(rejects: &Rejects) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (reason, count) in rejects.counts().take(SHOWN_REASONS) {
+        let first = rejects.sample().find(|(of, _)| *of == reason).map_or_else(String::new, |(_, sampled)| {
+            let place = sampled.line.map_or_else(|| format!("byte {}", sampled.offset), |line| format!("line {line}"));
+            let text: String = sampled.excerpt.chars().take(SHOWN_TEXT).collect();
+            let text = if text.is_empty() { text } else { format!(": {text}") };
+            format!("; the first in {}, {place}{text}", sampled.file)
+        });
+        lines.push(format!("rejected: {count} {reason}{first}"));
+    }
+    lines
 }
 
 /// What may be wrong with a file.

@@ -75,6 +75,11 @@ impl LabelledInputs {
         shards::find(&self.inputs, &shards::Options { format, log_base, ..shards::Options::default() })
     }
 
+    /// True where standard input is among them.
+    pub fn reads_stdin(&self) -> bool {
+        self.inputs.iter().any(|input| input == Path::new("-"))
+    }
+
     /// The format that was asked for.
     pub fn forced(&self) -> Option<Format> {
         self.format.map(|format| match format {

@@ -13,6 +13,8 @@ mod baselines_compare;
 mod baselines_figures;
 #[path = "it/baselines_live.rs"]
 mod baselines_live;
+#[path = "it/baselines_outside.rs"]
+mod baselines_outside;
 #[path = "it/ciff_bad.rs"]
 mod ciff_bad;
 #[path = "it/ciff_fuzz.rs"]

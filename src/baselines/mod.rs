@@ -12,6 +12,7 @@
 //! | [`dustbuster`] | substring substitutions | Bar-Yossef et al., WWW 2007 |
 //! | [`decision_tree`] | pairwise rules generalized by decision trees | Koppula et al., WSDM 2010 |
 //! | [`published`] | pattern tree, naive or graph selection | Lei et al., WWW 2010 |
+//! | [`outside`] | canonical URLs that another program predicted | `docs/method.md` |
 //! | `dataflow::compare::Undust` | this program | `docs/method.md` |
 //!
 //! Each module names its paper and lists where it departs from it. [`protocol`] runs methods on one site under the
@@ -23,6 +24,8 @@ pub mod drop_query;
 pub mod dustbuster;
 pub mod fan_out;
 pub mod keep_all;
+pub mod name;
+pub mod outside;
 pub mod protocol;
 pub mod published;
 pub mod results;
@@ -32,6 +35,7 @@ pub mod tracking;
 
 use crate::rules::types::Evidence;
 use crate::site::Training;
+pub use name::Name;
 use protocol::Records;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,13 +61,15 @@ pub struct Sample<'a> {
     pub share: f64,
     /// Most rows that were to train.
     pub max: usize,
+    /// Seed of the training sample.
+    pub seed: u64,
 }
 
 impl<'a> Sample<'a> {
     /// The rows `train` of `records`, and nothing beside them.
     pub fn new(records: &'a Records, train: &'a [usize]) -> Sample<'a> {
         let training = records.training(train.iter().copied());
-        Sample { training, records, train, whole: train, share: 1.0, max: train.len() }
+        Sample { training, records, train, whole: train, share: 1.0, max: train.len(), seed: 0 }
     }
 }
 
@@ -80,6 +86,11 @@ pub trait Learned {
 
     /// What becomes of likely rules before any is validated (DustBuster, Figure 5); `None` for methods without such.
     fn detection(&self, _: &Sample<'_>) -> Option<results::Detection> {
+        None
+    }
+
+    /// Distinct URLs among the rows `test` without a prediction; `None` for methods that predict nothing.
+    fn missing(&self, _records: &Records, _test: &[usize]) -> Option<u64> {
         None
     }
 }
@@ -124,114 +135,6 @@ pub struct RuleReport {
     pub evidence: Option<Evidence>,
 }
 
-/// The methods, in the order of the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Name {
-    /// [`keep_all`]
-    KeepAll,
-    /// [`rfc3986`]
-    Rfc3986,
-    /// [`catalogue`] with all switches on
-    Catalogue,
-    /// [`drop_query`]
-    DropQuery,
-    /// [`tracking`]
-    Tracking,
-    /// [`fan_out`] of 5
-    FanOut5,
-    /// [`fan_out`] of 10
-    FanOut10,
-    /// [`dustbuster`] with the clusters as fingerprints
-    Dustbuster,
-    /// [`decision_tree`]
-    DecisionTree,
-    /// [`published`] with naive selection
-    PublishedNaive,
-    /// [`published`] with selection by graph
-    PublishedGraph,
-    /// `undust learn` on the training records
-    Undust,
-    /// `undust learn` on all records with `--train-share`: its proof sees the labels of the test
-    UndustWhole,
-}
-
-impl Name {
-    /// All methods.
-    pub const ALL: [Name; 13] = [
-        Name::KeepAll,
-        Name::Rfc3986,
-        Name::Catalogue,
-        Name::DropQuery,
-        Name::Tracking,
-        Name::FanOut5,
-        Name::FanOut10,
-        Name::Dustbuster,
-        Name::DecisionTree,
-        Name::PublishedNaive,
-        Name::PublishedGraph,
-        Name::Undust,
-        Name::UndustWhole,
-    ];
-
-    /// As the command line and the tables write it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Name::KeepAll => "keep-all",
-            Name::Rfc3986 => "rfc3986",
-            Name::Catalogue => "catalogue",
-            Name::DropQuery => "drop-query",
-            Name::Tracking => "tracking",
-            Name::FanOut5 => "fan-out-5",
-            Name::FanOut10 => "fan-out-10",
-            Name::Dustbuster => "dustbuster",
-            Name::DecisionTree => "decision-tree",
-            Name::PublishedNaive => "published-naive",
-            Name::PublishedGraph => "published-graph",
-            Name::Undust => "undust",
-            Name::UndustWhole => "undust-whole",
-        }
-    }
-
-    /// The inverse of [`text`](Self::text).
-    pub fn parse(text: &str) -> Option<Name> {
-        Name::ALL.into_iter().find(|name| name.text() == text)
-    }
-
-    /// True for a method whose rules know nothing of the labels of the test: those that are ranked.
-    pub fn is_blind(self) -> bool {
-        self != Name::UndustWhole
-    }
-
-    /// The method, ready to learn; `None` for undust itself, which needs more than this module has.
-    pub fn method(self, setup: &Setup) -> Option<Box<dyn Method>> {
-        Some(match self {
-            Name::KeepAll => Box::new(keep_all::KeepAll),
-            Name::Rfc3986 => Box::new(rfc3986::Rfc3986),
-            Name::Catalogue => Box::new(catalogue::Catalogue { switches: setup.catalogue, hosts: setup.hosts.clone() }),
-            Name::DropQuery => Box::new(drop_query::DropQuery),
-            Name::Tracking => Box::new(tracking::Tracking),
-            Name::FanOut5 => Box::new(fan_out::FanOut { least: 5 }),
-            Name::FanOut10 => Box::new(fan_out::FanOut { least: 10 }),
-            Name::Dustbuster => Box::new(dustbuster::DustBuster {
-                sizes: setup.sizes,
-                server: setup.server.clone(),
-                ..dustbuster::DustBuster::default()
-            }),
-            Name::DecisionTree => Box::new(decision_tree::DecisionTree),
-            Name::PublishedNaive => Box::new(published::Published { naive: true, switches: setup.published }),
-            Name::PublishedGraph => Box::new(published::Published { naive: false, switches: setup.published }),
-            Name::Undust | Name::UndustWhole => return None,
-        })
-    }
-}
-
-impl std::fmt::Display for Name {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.text())
-    }
-}
-
 /// What methods are told beside the records.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
@@ -245,6 +148,8 @@ pub struct Setup {
     pub without: crate::site::Without,
     /// DustBuster learns from sizes of answers, not from clusters.
     pub sizes: bool,
+    /// Predictions of outside methods, by name.
+    pub outside: BTreeMap<name::Label, outside::Outside>,
     /// Who DustBuster asks for pages, if not the corpus.
     pub server: Option<std::sync::Arc<dyn dustbuster::validate::Server>>,
 }

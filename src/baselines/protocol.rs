@@ -16,6 +16,7 @@ use crate::model::{hash64_seeded, hash128};
 use crate::site::Training;
 use crate::site::published::keys::Columns;
 use crate::site::published::tree::{Branch, Slot, Tree};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// What is compared, and how.
@@ -42,10 +43,11 @@ pub struct Plan {
 }
 
 /// Labelled records of one site in crawl order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Records {
     /// The site.
     pub site: String,
+    #[serde(with = "text")]
     bytes: Vec<u8>,
     /// End of the URL and of the label of each row.
     ends: Vec<(usize, usize)>,
@@ -54,6 +56,19 @@ pub struct Records {
     sizes: Vec<u64>,
     /// URLs without a label, end to end, with where each ends and its size.
     listed: (Vec<u8>, Vec<(usize, u64)>),
+}
+
+/// The bytes of records as one string, since an array of numbers is four times as long. Readers reject what is not UTF-8.
+mod text {
+    use serde::{Deserialize, Deserializer, Serializer, ser::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(std::str::from_utf8(bytes).map_err(S::Error::custom)?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        String::deserialize(from).map(String::into_bytes)
+    }
 }
 
 impl Records {
@@ -136,8 +151,13 @@ impl Records {
 }
 
 impl Plan {
+    /// Seeds of the training samples that the protocol takes.
+    pub fn samples(&self) -> &[u64] {
+        if self.protocol == Protocol::Sigir2017 { &self.seeds[..1] } else { &self.seeds }
+    }
+
     /// Rows that train and rows that test, for a seed.
-    fn split(&self, records: &Records, seed: u64) -> (Vec<usize>, Vec<usize>) {
+    pub fn split(&self, records: &Records, seed: u64) -> (Vec<usize>, Vec<usize>) {
         match self.protocol {
             Protocol::Www10 => {
                 let bound = (self.train_share.clamp(0.0, 1.0) * 2f64.powi(64)) as u128;
@@ -169,8 +189,7 @@ pub fn compare(
 ) -> (Site, Vec<Time>) {
     let mut site = Site { site: records.site.clone(), ..Site::default() };
     let mut times = Vec::new();
-    let seeds = if plan.protocol == Protocol::Sigir2017 { &plan.seeds[..1] } else { &plan.seeds[..] };
-    for (seed, &number) in seeds.iter().enumerate() {
+    for (seed, &number) in plan.samples().iter().enumerate() {
         let (train, test) = plan.split(records, number);
         // In the crawl simulation training and test lie apart.
         let whole: Vec<usize> = match plan.protocol {
@@ -181,7 +200,7 @@ pub fn compare(
             Protocol::Www10 => plan.train_share,
             Protocol::Sigir2017 => plan.crawl.0 as f64 / (plan.crawl.0 + plan.crawl.1).max(1) as f64,
         };
-        let sample = Sample { whole: &whole, share, max: plan.train_max, ..Sample::new(records, &train) };
+        let sample = Sample { whole: &whole, share, max: plan.train_max, seed: number, ..Sample::new(records, &train) };
         let training = &sample.training;
         site.trained.push(training.len() as u64);
         if seed == 0 {
@@ -205,6 +224,7 @@ pub fn compare(
             let learned = methods(method).learn(&sample);
             time.learn = clock() - began;
             let detection = learned.detection(&sample);
+            let missing = learned.missing(records, &test);
             let mut fits: Vec<Fit> = Vec::with_capacity(plan.fpr_max.len());
             let mut last: Option<Vec<RuleReport>> = None;
             for (index, &fpr_max) in plan.fpr_max.iter().enumerate() {
@@ -225,8 +245,11 @@ pub fn compare(
                 fits.push(Fit { qualified: selected.qualified, deployed: selected.deployed, counts });
                 last = Some(rules);
             }
-            site.runs.push(Run { method, seed, figures: learned.figures(), fits, detection });
-            times.push(time);
+            site.runs.push(Run { method, seed, figures: learned.figures(), fits, detection, missing });
+            // What an outside method took is not known here: a look-up is no time of its own.
+            if !matches!(method, Name::Outside(_)) {
+                times.push(time);
+            }
         }
     }
     (site, times)

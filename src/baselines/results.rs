@@ -41,6 +41,9 @@ pub struct Comparison {
     /// Stages of undust that were left out.
     #[serde(default, skip_serializing_if = "Without::is_nothing")]
     pub without: Without,
+    /// Files of predictions, by method and seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Coverage>,
     /// Sites by name.
     pub sites: Vec<Site>,
 }
@@ -58,6 +61,7 @@ impl Comparison {
             train_share: self.train_share,
             train_max: self.train_max,
             without: self.without,
+            predictions: Vec::new(),
             sites: Vec::new(),
         }
     }
@@ -101,6 +105,26 @@ pub struct Run {
     /// DustBuster's rules before validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<Detection>,
+    /// Distinct test URLs without a prediction of an outside method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
+}
+
+/// What one file of predictions held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// The outside method.
+    pub method: Name,
+    /// The seed that the file is for; `None`: all.
+    pub seed: Option<u64>,
+    /// Lines that are predictions, repeated ones included.
+    pub lines: u64,
+    /// Lines that are none.
+    pub rejected: u64,
+    /// Lines that repeat an earlier one.
+    pub duplicated: u64,
+    /// URLs that no labelled record has.
+    pub unknown: u64,
 }
 
 /// What DustBuster detects before a page is asked for, and what pages then say of it (WWW 2007, Table 2 and Figure 5).

@@ -16,6 +16,7 @@
 //! | `unread` | compressions and archives that are refused by name, with a way out |
 //! | [`warc`], [`http`] | archives: record by record; the answer in one, with its codings undone |
 //! | [`parquet`], [`table`] | columnar indexes: read by projection, row group by row group; written |
+//! | [`predictions`] | URLs and the canonical URLs that an outside method gave them |
 //! | [`reason`] | why a line is no record, and the cheap check of its URL |
 //! | [`rejects`] | counts and a bounded sample of bad lines; merges the same over any split of the input |
 //! | [`output`] | the output folder and files that are whole or not there |
@@ -49,6 +50,7 @@ mod mime;
 mod opened;
 pub mod output;
 pub mod parquet;
+pub mod predictions;
 pub mod reader;
 pub mod reason;
 pub mod rejects;

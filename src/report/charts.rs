@@ -3,6 +3,7 @@
 //! Colours are placeholders that become classes and variables of the page, so that one drawing serves light and dark.
 //! The only text in a drawing is numbers and axis names of ours.
 
+use crate::baselines::Name;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Write as _;
@@ -21,6 +22,17 @@ pub struct Series {
 const SIZE: (u32, u32) = (560, 340);
 const TEXT: RGBColor = RGBColor(1, 2, 3);
 const GRID: RGBColor = RGBColor(2, 3, 4);
+
+/// Styles of lines for outside methods; the next one begins again.
+const OUTSIDE_STYLES: usize = 6;
+
+/// Style of the line of a method among those of a comparison.
+pub fn style(methods: &[Name], method: Name) -> usize {
+    Name::ALL.iter().position(|m| *m == method).unwrap_or_else(|| {
+        let mut outside = methods.iter().filter(|m| matches!(m, Name::Outside(_)));
+        Name::ALL.len() + outside.position(|m| *m == method).unwrap_or(0) % OUTSIDE_STYLES
+    })
+}
 
 fn placeholder(style: usize) -> RGBColor {
     RGBColor(3, 4, style as u8)
@@ -114,6 +126,7 @@ fn draw(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baselines::name::Label;
 
     #[test]
     fn a_chart_is_one_svg_element_without_colours_of_its_own() {
@@ -125,5 +138,17 @@ mod tests {
         assert!(!chart.contains("#0") && !chart.contains("<?xml") && chart.contains("&lt;11&gt;"), "{chart}");
         assert_eq!([0.0, 0.02, 0.1, 150.0].map(|x| number(&x)), ["0", "0.02", "0.1", "150"]);
         assert!(lines("t", "x", "y", &[]).contains("nothing to show"));
+    }
+
+    #[test]
+    fn the_page_has_a_style_for_each_method() {
+        let outside: Vec<Name> =
+            ["a", "b", "c", "d", "e", "f", "g"].into_iter().filter_map(Label::new).map(Name::Outside).collect();
+        let methods = [&Name::ALL[..], &outside].concat();
+        let styles: Vec<usize> = methods.iter().map(|&method| style(&methods, method)).collect();
+        let last = Name::ALL.len() + OUTSIDE_STYLES;
+        assert_eq!(styles, (0..last).chain([Name::ALL.len()]).collect::<Vec<_>>());
+        let css = include_str!("style.css");
+        assert!((0..last).all(|style| css.contains(&format!(".s{style}{{"))) && last <= 32);
     }
 }

@@ -5,6 +5,7 @@
 //! papers, [`charts`] the figures, [`page`] the report.
 
 pub mod charts;
+pub mod coverage;
 pub mod escape;
 pub mod figures;
 pub mod page;

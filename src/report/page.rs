@@ -1,7 +1,7 @@
 //! The report as one HTML page: no network, no script, a policy that allows neither; every word that comes from records
 //! is escaped ([`super::escape`]). Trees, rules and misses open and close by `<details>`.
 
-use super::charts::{Series, lines};
+use super::charts::{Series, lines, style};
 use super::escape::html as escaped;
 use super::figures::{RECALL, micro, summaries};
 use super::{precision, tables};
@@ -91,7 +91,7 @@ fn overview(out: &mut String, comparison: &Comparison) {
 
 fn charts(out: &mut String, comparison: &Comparison) {
     out.push_str("<h2 id=figures>Figures of WWW 2010</h2><div class=charts>");
-    let style = |method: Name| Name::ALL.iter().position(|m| *m == method).unwrap_or(0);
+    let style = |method: Name| style(&comparison.methods, method);
     let mut chart = |title: &str, y: &str, up_to: f64, figure: &dyn Fn(Name, usize) -> f64| {
         let series: Vec<Series> = (comparison.methods.iter())
             .map(|&method| {
@@ -122,9 +122,8 @@ fn charts(out: &mut String, comparison: &Comparison) {
 
 /// DustBuster's Figure 5.
 fn precision(out: &mut String, comparison: &Comparison) {
-    let style = |method: Name| Name::ALL.iter().position(|m| *m == method).unwrap_or(0);
     // Two lines that are told apart in light and dark: its own, and that of the method without rules.
-    let styles = [style(Name::Dustbuster), style(Name::KeepAll)];
+    let styles = [Name::Dustbuster, Name::KeepAll].map(|method| style(&comparison.methods, method));
     let series: Vec<Series> = (precision::curves(comparison).into_iter().zip(styles))
         .map(|((name, points), style)| Series { name: name.to_owned(), style, points })
         .collect();
@@ -233,6 +232,9 @@ fn method(out: &mut String, site: &Site, shown: &Shown, headline: usize) {
             share(rates.rec),
             shown.rules.len() as u64 + shown.more_rules
         );
+    }
+    if let Some(missing) = run.and_then(|run| run.missing) {
+        let _ = write!(out, ", {missing} URLs without a prediction");
     }
     out.push_str("</span></summary>");
     if !shown.rules.is_empty() {

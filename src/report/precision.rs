@@ -146,6 +146,7 @@ mod tests {
                 without_cue: tried(4, &[], &[]),
                 first: vec![("x".into(), 7); 2],
             }),
+            missing: None,
         };
         let site = |name: &str, with_cue| Site { site: name.into(), runs: vec![run(with_cue)], ..Site::default() };
         let sites = vec![site("a", tried(3, &[0, 2], &[1])), site("b", tried(20, &[0, 5], &[]))];

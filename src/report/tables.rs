@@ -49,6 +49,7 @@ pub fn all(comparison: &Comparison) -> Vec<Table> {
         Protocol::Sigir2017 => tables.push(sigir(comparison)),
     }
     tables.extend(super::precision::tables(comparison));
+    tables.extend(super::coverage::table(comparison));
     tables.push(sites(comparison));
     tables
 }
@@ -105,7 +106,7 @@ fn winners(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "first",
         title,
-        "Micro, mean of the seeds. undust-whole, whose proof sees labels of the test, is not ranked.",
+        "Micro, mean of the seeds. undust-whole, whose proof sees labels of the test, is not ranked; outside methods are.",
         &["fpr_max", "first", "saved", "undust", "recall of undust"],
     );
     for (at, fpr_max) in comparison.fpr_max.iter().enumerate() {
@@ -207,7 +208,7 @@ pub fn qualified(comparison: &Comparison, method: Name, at: usize) -> f64 {
 /// Methods as columns, rates as rows.
 fn curve(comparison: &Comparison, id: &str, title: &str, figure: impl Fn(&Comparison, Name, usize) -> f64) -> Table {
     let mut head = vec!["fpr_max"];
-    head.extend(comparison.methods.iter().map(|m| m.text()));
+    head.extend(comparison.methods.iter().map(Name::text));
     let mut table = Table::new(id, title, "", &head);
     for (at, fpr_max) in comparison.fpr_max.iter().enumerate() {
         let cells = comparison.methods.iter().map(|&method| share(figure(comparison, method, at)));
@@ -220,7 +221,7 @@ fn curve(comparison: &Comparison, id: &str, title: &str, figure: impl Fn(&Compar
 fn sigir(comparison: &Comparison) -> Table {
     let title = "SIGIR 2017 Table 2: crawl simulation, a site a row of three";
     let mut head = vec!["site"];
-    head.extend(comparison.methods.iter().map(|m| m.text()));
+    head.extend(comparison.methods.iter().map(Name::text));
     let mut table =
         Table::new("sigir-table-2", title, "Precision, recall and F1 of the crawl; avg: mean of the sites.", &head);
     let figures: [Column; 3] = [("Prec", |r| r.prec), ("Rec", |r| r.rec), ("F1", |r| r.f1)];
@@ -243,7 +244,7 @@ fn sigir(comparison: &Comparison) -> Table {
 /// Saved share of each method by site.
 fn sites(comparison: &Comparison) -> Table {
     let mut head = vec!["site", "URLs", "clusters"];
-    head.extend(comparison.methods.iter().map(|m| m.text()));
+    head.extend(comparison.methods.iter().map(Name::text));
     let title = format!("Saved share by site at fpr_max {}", headline(comparison));
     let note = "First training sample. A star: recall under 0.995.";
     let mut table = Table::new("sites", &title, note, &head);
@@ -267,13 +268,13 @@ fn sites(comparison: &Comparison) -> Table {
 pub fn times(times: &Times, methods: &[Name]) -> Table {
     let title = "WWW10 Figure 9: seconds a site";
     let note = "Mean over sites and seeds of this run on this machine; the slowest site in the last column. \
-                Candidates: learning before any selection, tree included.";
+                Candidates: learning before any selection, tree included. Outside methods are not timed.";
     let mut table =
         Table::new("figure-9", title, note, &["method", "candidates", "selection", "applying", "all", "slowest"]);
     for &method in methods {
         let of: Vec<_> = times.times.iter().filter(|t| t.method == method).collect();
         let mean = |step: fn(&crate::baselines::results::Time) -> f64| Mean::of(of.iter().map(|t| step(t))).mean;
-        let most = of.iter().map(|t| t.learn + t.select + t.apply).fold(0.0, f64::max);
+        let most = of.iter().map(|t| t.learn + t.select + t.apply).fold(f64::NAN, f64::max);
         let cells =
             [mean(|t| t.learn), mean(|t| t.select), mean(|t| t.apply), mean(|t| t.learn + t.select + t.apply), most];
         table.row(

@@ -144,19 +144,58 @@ fn methods_are_compared_across_processes() {
     let ended = together(&cluster, |_| words(&format!("{job} three")));
     all_end(&ended, 0);
     assert!(ended[1].out.is_empty() && ended[2].out.is_empty());
-    let mut names = cluster.names("one");
-    assert_eq!(names, cluster.names("three"));
+    same_tables(&cluster, "one", "three");
+}
+
+/// Two results of `compare` have the same bytes but for what holds times.
+fn same_tables(cluster: &Cluster, one: &str, three: &str) {
+    let mut names = cluster.names(one);
+    assert_eq!(names, cluster.names(three));
     names.retain(|name| !["times.json", "report.html"].contains(&name.as_str()));
-    assert!(names.len() > 5, "{names:?}");
+    assert!(names.len() > 4, "{names:?}");
     for name in names {
         let of = |out: &str| {
-            let text = String::from_utf8(read(&cluster, &format!("{out}/{name}"))).unwrap();
+            let text = String::from_utf8(read(cluster, &format!("{out}/{name}"))).unwrap();
             // The mark names the two with what their bytes are.
             let timed = |line: &&str| !line.ends_with(" times.json") && !line.ends_with(" report.html");
             text.lines().filter(timed).map(|line| line.to_owned() + "\n").collect::<String>()
         };
-        assert_eq!(of("three"), of("one"), "{name}");
+        assert_eq!(of(three), of(one), "{name}");
     }
+}
+
+#[test]
+fn predictions_are_scored_and_records_split_across_processes() {
+    let cluster = Cluster::new(3, 700);
+    let split = "compare in --seeds 1,2 -q --split";
+    let one = cluster.undust(&format!("{split} split").split(' ').collect::<Vec<_>>());
+    assert_eq!(one.code, Some(0), "{}", one.err);
+    all_end(&together(&cluster, |_| words(&format!("{split} split3"))), 0);
+    same_tables(&cluster, "split", "split3");
+
+    // Every second URL becomes another one of the corpus; one line is of no record, one is none.
+    let text = String::from_utf8(read(&cluster, "split/test.jsonl")).unwrap();
+    let url = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["url"].as_str().unwrap().to_owned();
+    let urls: Vec<String> = text.lines().map(url).collect();
+    let lines = urls.chunks(2).map(|pair| format!("{}\t{}\n", pair[0], pair[pair.len() - 1])).collect::<String>();
+    cluster.write("p.tsv", &(lines.clone() + "http://nowhere.example/\tx\nnone\n"));
+    let job = "compare in --methods keep-all,tracking --fpr-max 0.01 --seeds 1,2 -q --predictions peer=p.tsv --out";
+    let one = cluster.undust(&format!("{job} one").split(' ').collect::<Vec<_>>());
+    assert_eq!(one.code, Some(0), "{}", one.err);
+    all_end(&together(&cluster, |_| words(&format!("{job} three"))), 0);
+    same_tables(&cluster, "one", "three");
+    let table = String::from_utf8(read(&cluster, "three/predictions.csv")).unwrap();
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((row[3], row[5]), ("1", "1"), "{table}");
+
+    // Processes that read other predictions do not meet.
+    cluster.write("other.tsv", &lines);
+    let job = |process: usize| {
+        words(&format!("compare in -q --predictions peer={} --out o", if process == 1 { "other.tsv" } else { "p.tsv" }))
+    };
+    let ended = together(&cluster, job);
+    assert!(ended.iter().any(|end| end.code == Some(2)), "{ended:?}");
+    assert!(ended.iter().all(|end| end.code != Some(0) && !end.err.contains("panicked")), "{ended:?}");
 }
 
 #[test]

@@ -1,0 +1,157 @@
+//! The plan of a comparison, from its arguments.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::ValueEnum;
+use undust::baselines::catalogue::{Row, Switches};
+use undust::baselines::protocol::Plan;
+use undust::baselines::results::Protocol;
+use undust::baselines::{Name, Setup};
+use undust::site::Stage;
+
+use super::CompareArgs;
+use super::predictions::Named;
+use crate::failure::Failure;
+
+/// The protocol.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum How {
+    #[default]
+    Www10,
+    Sigir2017,
+}
+
+/// Departures of undust that the published method knows as switches (docs/method.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Departure {
+    /// Salient values by their number of clusters, not by eq. 5.
+    SalientByFrequency,
+    /// An absent key is no value.
+    AbsenceNoValue,
+    /// No pairs of a node and its ancestor.
+    NoNestedPairs,
+    /// Overlap among duplicated URLs only.
+    OverlapOfDuplicated,
+    /// Keys map by agreement within clusters.
+    MappingByAgreement,
+    /// False-positive rate of URLs, not of pairs.
+    FprPerUrl,
+    /// Upper Wilson bound of that rate.
+    FprWilson,
+    /// Rules of a destination to itself stay.
+    SelfRulesKept,
+    /// Concatenated rules must qualify again.
+    ChainsProvenAgain,
+}
+
+/// A row of the catalogue as an argument.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedRow(Row);
+
+/// The method of a name.
+pub fn method(text: &str) -> Result<Name, String> {
+    let known = || Name::ALL.map(|name| name.to_string()).join(", ");
+    Name::parse(text).ok_or_else(|| format!("no such method; there are {}", known()))
+}
+
+/// The stage of undust of a name.
+pub fn stage(text: &str) -> Result<Stage, String> {
+    let known = || Stage::ALL.map(Stage::text).join(", ");
+    Stage::parse(text).ok_or_else(|| format!("no such stage; there are {}", known()))
+}
+
+/// The row of the catalogue of a name.
+pub fn row(text: &str) -> Result<NamedRow, String> {
+    let known = || Row::ALL.map(|(_, name)| name).join(", ");
+    Row::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
+}
+
+/// WWW10, section 6.2.2.
+fn rates_of_the_paper() -> Vec<f64> {
+    let fine = (0..=10).map(|i| f64::from(i) / 100.0);
+    fine.chain((2..=9).map(|i| f64::from(i) / 10.0)).collect()
+}
+
+/// What is compared; the predictions are read later.
+///
+/// # Errors
+/// A usage error.
+pub fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
+    let mut fpr_max = if args.fpr_max.is_empty() { rates_of_the_paper() } else { args.fpr_max.clone() };
+    fpr_max.sort_by(f64::total_cmp);
+    fpr_max.dedup();
+    if let Some(bad) = fpr_max.iter().find(|rate| !(0.0..=1.0).contains(*rate)) {
+        return Err(Failure::usage(format!("--fpr-max {bad}: a rate from 0 to 1")));
+    }
+    if !(args.train_share > 0.0 && args.train_share <= 1.0) {
+        return Err(Failure::usage(format!("--train-share {}: a share above 0, at most 1", args.train_share)));
+    }
+    let Some(headline) = fpr_max.iter().position(|rate| *rate == args.headline) else {
+        return Err(Failure::usage(format!("--headline {} is none of --fpr-max", args.headline)));
+    };
+    let catalogue = match args.catalogue.is_empty() {
+        true => Switches::default(),
+        false => args.catalogue.iter().fold(Switches::NONE, |switches, row| switches.with(row.0)),
+    };
+    let mut methods = if args.methods.is_empty() { Name::ALL.to_vec() } else { args.methods.clone() };
+    for outside in args.predictions.iter().map(Named::method) {
+        if !methods.contains(&outside) {
+            methods.push(outside);
+        }
+    }
+    let hosts = args.hosts.as_deref().map(read_hosts).transpose()?.unwrap_or_default();
+    Ok(Plan {
+        protocol: match args.protocol {
+            How::Www10 => Protocol::Www10,
+            How::Sigir2017 => Protocol::Sigir2017,
+        },
+        methods,
+        setup: Setup {
+            catalogue,
+            hosts,
+            published: published(&args.published),
+            without: args.without.clone().into(),
+            sizes: args.sizes,
+            outside: BTreeMap::new(),
+            server: None,
+        },
+        fpr_max,
+        headline,
+        seeds: args.seeds.clone(),
+        train_share: args.train_share,
+        train_max: args.train_max,
+        crawl: (15_000, 5_000),
+    })
+}
+
+fn published(departures: &[Departure]) -> undust::site::published::Switches {
+    use undust::site::published::{Fpr, Overlap, Salient, Sigma, Switches};
+    let mut out = Switches::default();
+    for departure in departures {
+        match departure {
+            Departure::SalientByFrequency => out.salient = Salient::Frequency,
+            Departure::AbsenceNoValue => out.presence = false,
+            Departure::NoNestedPairs => out.nested = false,
+            Departure::OverlapOfDuplicated => out.overlap = Overlap::Duplicated,
+            Departure::MappingByAgreement => out.sigma = Sigma::Agreement,
+            Departure::FprPerUrl => out.fpr = Fpr::Url,
+            Departure::FprWilson => out.fpr = Fpr::Wilson,
+            Departure::SelfRulesKept => out.self_rules = true,
+            Departure::ChainsProvenAgain => out.revalidate = true,
+        }
+    }
+    out
+}
+
+fn read_hosts(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("--hosts {}: {error}", path.display())))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| match line.split_once('\t') {
+            Some((ip, host)) => Ok((ip.trim().to_owned(), host.trim().to_owned())),
+            None => Err(Failure::usage(format!("--hosts {}:{}: address, tab, host expected", path.display(), at + 1))),
+        })
+        .collect()
+}

@@ -1,0 +1,156 @@
+//! Each site at its owner, whole: what comparing and splitting share.
+
+use super::pieces::{Piece, Pieces, read, records};
+use super::{CompareError, Job, predictions};
+use crate::baselines::protocol::Records;
+use crate::dataflow::types::{Epoch, Flow, Source};
+use crate::model::hash64;
+use crate::runtime::mesh::{Cause, Mesh, Shutdown};
+use crate::runtime::workers::{self, Crew};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::channels::pact::Exchange;
+use timely::dataflow::operators::Operator;
+use timely::dataflow::operators::generic::OutputBuilderSession;
+use timely::dataflow::operators::probe::{Handle, Probe};
+
+/// The state of a run that the workers of a process share.
+#[derive(Default)]
+pub(super) struct State {
+    failure: Mutex<Option<CompareError>>,
+    /// Bytes of records and predictions.
+    pub(super) held: AtomicUsize,
+    /// On several processes: this one's index, and what becomes of the run.
+    shutdown: Option<(usize, Arc<Shutdown>)>,
+}
+
+impl State {
+    pub(super) fn fail(&self, error: CompareError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        if let Some((process, shutdown)) = &self.shutdown {
+            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
+        }
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+/// Records that count for nothing.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Totals {
+    /// Records that are not absolute http or https URLs with a host.
+    pub(super) invalid: u64,
+    /// Records without a cluster.
+    pub(super) unlabelled: u64,
+}
+
+/// What a worker, or a run, found.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Found<T> {
+    /// A result a site, in no order.
+    pub(super) sites: Vec<T>,
+    pub(super) totals: Totals,
+}
+
+/// Gives the records of each site, in crawl order, to `work`; each site at one worker. The results of all processes are at
+/// process 0; the others have those of their own workers.
+///
+/// # Errors
+/// [`CompareError`] when records cannot be read or held, or a worker or process is lost.
+pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
+    job: &Job,
+    source: Arc<dyn Source>,
+    mesh: Option<&Arc<Mesh>>,
+    work: impl Fn(Records) -> T + Clone + Send + Sync + 'static,
+) -> Result<Found<T>, CompareError> {
+    let held: usize = predictions(&job.plan.setup).map(|(.., of)| of.bytes()).sum();
+    if held > job.memory {
+        return Err(CompareError::Memory { limit: job.memory });
+    }
+    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
+    let state = Arc::new(State { shutdown, held: AtomicUsize::new(held), ..State::default() });
+    let (job_in, state_in) = (job.clone(), state.clone());
+    let crew = Crew { workers: job.workers.max(1), mesh: mesh.cloned() };
+    let worked = workers::run_on(&crew, move |worker, alarm| {
+        let end: Handle<Epoch> = Handle::new();
+        let (totals, sites): (Rc<RefCell<Totals>>, Rc<RefCell<Vec<T>>>) = (Rc::default(), Rc::default());
+        worker.dataflow_named("compare", |scope| {
+            read(scope, source.clone(), &job_in, state_in.clone())
+                .pieces(&job_in, state_in.clone(), totals.clone())
+                .sites(work.clone(), state_in.clone(), sites.clone())
+                .probe_with(&end);
+        });
+        alarm.work_while(worker, || !end.done());
+        Found { sites: sites.take(), totals: totals.take() }
+    });
+    if let Some(error) = state.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    let mut parts: Vec<Found<T>> = worked?;
+    if let Some(mesh) = mesh {
+        let mine = serde_json::to_vec(&parts)?;
+        for theirs in mesh.gather(mine)?.iter().flatten().skip(1) {
+            parts.extend(serde_json::from_slice::<Vec<Found<T>>>(theirs)?);
+        }
+    }
+    let mut out = Found { sites: Vec::new(), totals: Totals::default() };
+    for part in parts {
+        out.sites.extend(part.sites);
+        out.totals.invalid += part.totals.invalid;
+        out.totals.unlabelled += part.totals.unlabelled;
+    }
+    Ok(out)
+}
+
+trait Sites<'scope> {
+    /// Gathers each site at its owner and, when all is there, works on the sites by name.
+    fn sites<T: 'static>(
+        self,
+        work: impl Fn(Records) -> T + 'static,
+        state: Arc<State>,
+        found: Rc<RefCell<Vec<T>>>,
+    ) -> Flow<'scope, ()>;
+}
+
+impl<'scope> Sites<'scope> for Flow<'scope, Piece> {
+    fn sites<T: 'static>(
+        self,
+        work: impl Fn(Records) -> T + 'static,
+        state: Arc<State>,
+        found: Rc<RefCell<Vec<T>>>,
+    ) -> Flow<'scope, ()> {
+        let scope = self.scope();
+        let mut sites: BTreeMap<Vec<u8>, Vec<Piece>> = BTreeMap::new();
+        let owner = Exchange::new(|piece: &Piece| hash64(&piece.site));
+        self.unary_frontier(owner, "Sites", move |capability, info| {
+            let activator = scope.activator_for(info.address);
+            let mut capability = Some(capability);
+            move |(input, frontier), _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<()>>>| {
+                input.for_each_time(|_, pieces| {
+                    for piece in pieces.flat_map(|p: &mut Vec<Piece>| p.drain(..)) {
+                        sites.entry(piece.site.clone()).or_default().push(piece);
+                    }
+                });
+                if !frontier.is_empty() || capability.is_none() {
+                    return;
+                }
+                // One site a turn, so that the worker hears of a failure elsewhere between two.
+                let Some((name, pieces)) = sites.pop_first().filter(|_| !state.has_failed()) else {
+                    capability = None;
+                    return;
+                };
+                let result = work(records(&name, pieces));
+                found.borrow_mut().push(result);
+                activator.activate();
+            }
+        })
+    }
+}

@@ -1,0 +1,250 @@
+//! Methods outside of this program: `compare --predictions` and `compare --split`.
+
+use super::jobs_run::{Folder, Ran, run, run_with, undust};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A site in each of three shards: a session id that makes no difference, and one page of its own a site.
+fn crawl(folder: &Folder) {
+    std::fs::create_dir(folder.path("in")).unwrap();
+    for (at, site) in ["a.example.com", "b.example.org", "c.example.net"].into_iter().enumerate() {
+        let mut text = String::new();
+        for id in 0..60 {
+            for url in [format!("http://{site}/p?id={id}"), format!("http://{site}/p?id={id}&sid=x{}", id * 7)] {
+                text.push_str(&format!("{url}\t{site} {id}\n"));
+            }
+        }
+        text.push_str(&format!("http://{site}/q\t{site} q\nhttp://{site}/unlabelled\n"));
+        folder.write(&format!("in/{at}.tsv"), text.as_bytes());
+    }
+}
+
+fn job(folder: &Folder, line: &str) -> Ran {
+    let mut command = undust(&line.split(' ').collect::<Vec<_>>());
+    command.current_dir(folder.path(""));
+    run(command)
+}
+
+fn text(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// URLs of a file of a split.
+fn urls(folder: &Folder, name: &str) -> Vec<String> {
+    let url = |line: &str| serde_json::from_str::<Value>(line).unwrap()["url"].as_str().unwrap().to_owned();
+    text(folder, name).lines().map(url).collect()
+}
+
+/// Counts of a method at one rate, by site and seed.
+fn counts(folder: &Folder, out: &str, method: &str, rate: usize) -> BTreeMap<(String, u64), Value> {
+    let comparison: Value = serde_json::from_str(&text(folder, &format!("{out}/comparison.json"))).unwrap();
+    let mut found = BTreeMap::new();
+    for site in comparison["sites"].as_array().unwrap() {
+        for run in site["runs"].as_array().unwrap().iter().filter(|run| run["method"] == method) {
+            let key = (site["site"].as_str().unwrap().to_owned(), run["seed"].as_u64().unwrap());
+            found.insert(key, run["fits"][rate]["counts"].clone());
+        }
+    }
+    assert!(!found.is_empty(), "{method} is in {out}");
+    found
+}
+
+/// The row of a table, by its first cells.
+#[track_caller]
+fn row(folder: &Folder, file: &str, starts: &str) -> String {
+    let table = text(folder, file);
+    table.lines().find(|line| line.starts_with(starts)).unwrap_or_else(|| panic!("{starts}: {table}")).to_owned()
+}
+
+/// Each case is a file: records, predictions, and the rows expected of two tables.
+#[test]
+fn cases() {
+    let mut seen = 0;
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/baselines/predictions");
+    for entry in std::fs::read_dir(cases).expect("cases") {
+        let path = entry.expect("a case").path();
+        let case = std::fs::read_to_string(&path).expect("text");
+        let parts: BTreeMap<&str, &str> = case.split("\n[").skip(1).filter_map(|part| part.split_once("]\n")).collect();
+        let folder = Folder::with_rules();
+        folder.write("in.tsv", parts["records"].as_bytes());
+        folder.write("p.tsv", (parts["predictions"].to_owned() + "\n").as_bytes());
+        let ran = job(&folder, "compare in.tsv --methods keep-all --fpr-max 0.01 --predictions peer=p.tsv --out out");
+        match parts.get("fails") {
+            Some(words) => {
+                let said = ran.failed(1);
+                assert!(said.contains(words.trim_end()), "{path:?}: {said}");
+                assert!(!folder.path("out/_SUCCESS").exists());
+            }
+            None => {
+                ran.done();
+                for line in parts["tables"].lines().filter(|line| !line.is_empty()) {
+                    let (file, wanted) = line.split_once(": ").expect("file: row");
+                    let name = wanted.split(',').next().expect("a name").to_owned() + ",";
+                    assert_eq!(row(&folder, &format!("out/{file}"), &name), wanted, "{path:?}");
+                }
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 8, "{seen} cases");
+}
+
+#[test]
+fn predictions_are_scored_alike_on_any_number_of_workers() {
+    let folder = Folder::with_rules();
+    crawl(&folder);
+    let all = "a.example.com b.example.org c.example.net".split(' ').flat_map(|site| {
+        (0..60).map(move |id| format!("http://{site}/p?id={id}&sid=x{}\thttp://{site}/p?id={id}\n", id * 7))
+    });
+    let all: String = all.collect::<String>() + "http://elsewhere.example/\tx\nno prediction\n";
+    folder.write("p.tsv", all.as_bytes());
+    let mut first: Option<Vec<(String, String)>> = None;
+    for workers in 1..=4 {
+        let line = "compare in --methods keep-all,undust --train-share 0.5 --seeds 1,2 --fpr-max 0,0.01 --predictions peer=p.tsv";
+        let said = job(&folder, &format!("{line} -w {workers} --out out-{workers}")).done();
+        assert!(said.contains("Predictions of outside methods"), "{said}");
+        assert_eq!(row(&folder, &format!("out-{workers}/predictions.csv"), "peer"), "peer,all,181,1,0,1,183");
+        // Two of the 123 URLs of a site are of pages of their own; of the pairs of all others one URL is saved.
+        assert!(row(&folder, &format!("out-{workers}/methods.csv"), "peer").contains(",1.0000"));
+        let names = ["comparison.json", "methods.csv", "predictions.csv", "sites.csv", "tables.txt", "rejects.jsonl"];
+        let files: Vec<(String, String)> =
+            names.map(|n| (n.to_owned(), text(&folder, &format!("out-{workers}/{n}")))).into();
+        assert_eq!(*first.get_or_insert_with(|| files.clone()), files, "{workers} workers");
+        let page = text(&folder, &format!("out-{workers}/report.html"));
+        assert!(page.contains("id=\"predictions\"") && page.contains("61 URLs without a prediction"));
+        let times = text(&folder, &format!("out-{workers}/times.json"));
+        assert!(times.contains("keep-all") && !times.contains("peer"), "look-ups are not timed");
+    }
+    let rejected = text(&folder, "out-1/rejects.jsonl");
+    assert!(
+        rejected.contains("\"reason\":\"not-http\",\"file\":\"p.tsv\"") && rejected.contains("\"line\":182"),
+        "{rejected}"
+    );
+    // The page again, from the folder alone.
+    let page = text(&folder, "out-1/report.html");
+    job(&folder, "report out-1").done();
+    assert_eq!(text(&folder, "out-1/report.html"), page);
+}
+
+/// Predictions may come compressed, or by standard input.
+#[test]
+fn predictions_come_as_gzip_zstd_and_standard_input() {
+    let folder = Folder::with_rules();
+    folder.write("in.tsv", b"http://a.example/1\tx\nhttp://a.example/2\tx\nhttp://a.example/3\ty\n");
+    let lines = b"http://a.example/1\thttp://a.example/2\n";
+    let rules = "compare in.tsv --methods keep-all --fpr-max 0.01 -q";
+    folder.write("p.tsv", lines);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, lines).unwrap();
+    folder.write("p.gz", &gzip.finish().unwrap());
+    folder.write("p.zst", &zstd::encode_all(&lines[..], 1).unwrap());
+    for (at, name) in ["p.tsv", "p.gz", "p.zst", "-"].into_iter().enumerate() {
+        let line = format!("{rules} --predictions peer={name} --out out-{at}");
+        let mut command = undust(&line.split(' ').collect::<Vec<_>>());
+        command.current_dir(folder.path(""));
+        run_with(command, lines).done();
+        assert_eq!(text(&folder, &format!("out-{at}/comparison.json")), text(&folder, "out-0/comparison.json"));
+    }
+    assert!(row(&folder, "out-0/predictions.csv", "peer").ends_with(",1,0,0,0,2"));
+    let twice = job(&folder, &format!("{rules} --predictions a=- --predictions b=- --out no")).failed(2);
+    assert!(twice.contains("standard input is read once"), "{twice}");
+    let both = "compare - --format tsv --methods keep-all --predictions a=- --out no";
+    assert!(job(&folder, both).failed(2).contains("standard input is read once"));
+}
+
+#[test]
+fn more_predictions_than_fit_into_memory_are_an_error() {
+    let folder = Folder::with_rules();
+    crawl(&folder);
+    let lines: String = (0..5_000).map(|id| format!("http://a.example.com/p?id={id}\tx\n")).collect();
+    folder.write("p.tsv", lines.as_bytes());
+    let line = "compare in --methods keep-all --fpr-max 0.01 --predictions peer=p.tsv --out out --memory";
+    let said = job(&folder, &format!("{line} 100KiB")).failed(1);
+    assert!(said.contains("p.tsv") && said.contains("--memory"), "{said}");
+    job(&folder, &format!("{line} 10MiB")).done();
+}
+
+/// An identity scores as keep-all, undust from the files of the split as undust, seed by seed, under both protocols.
+#[test]
+fn round_trips() {
+    let folder = Folder::with_rules();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kb-sample.jsonl.gz");
+    for (protocol, seeds) in [("www10", &[3, 5][..]), ("sigir2017", &[3])] {
+        let plan = format!("compare {sample} --protocol {protocol} --seeds 3,5");
+        job(&folder, &format!("{plan} --split {protocol} -w 2")).done();
+        let summary: Value = serde_json::from_str(&text(&folder, &format!("{protocol}/split.json"))).unwrap();
+        assert_eq!(summary["seeds"], serde_json::json!(seeds));
+        let test = urls(&folder, &format!("{protocol}/test.jsonl"));
+        assert_eq!(summary["sites"][0]["test"], test.len());
+        let identity: String = test.iter().map(|url| format!("{url}\t{url}\n")).collect();
+        folder.write("identity.tsv", identity.as_bytes());
+        folder.write("test.txt", test.join("\n").as_bytes());
+        let mut more = String::new();
+        for (at, seed) in seeds.iter().enumerate() {
+            let train = urls(&folder, &format!("{protocol}/train-{seed}.jsonl"));
+            assert_eq!(summary["sites"][0]["train"][at], train.len());
+            let rules = format!("{protocol}-rules-{seed}");
+            job(&folder, &format!("learn {protocol}/train-{seed}.jsonl --fpr-max 0.01 -q --no-held-out --out {rules}"))
+                .done();
+            job(&folder, &format!("normalize --rules {rules} --output tsv -q -o {rules}.tsv test.txt")).done();
+            more += &format!(" --predictions again@{seed}={rules}.tsv");
+        }
+        let methods = "--methods keep-all,undust --fpr-max 0,0.01 -q --predictions identity=identity.tsv";
+        job(&folder, &format!("{plan} {methods}{more} --out out-{protocol}")).done();
+        let out = format!("out-{protocol}");
+        for rate in [0, 1] {
+            assert_eq!(counts(&folder, &out, "identity", rate), counts(&folder, &out, "keep-all", rate));
+        }
+        let (again, own) = (counts(&folder, &out, "again", 1), counts(&folder, &out, "undust", 1));
+        assert_eq!(again, own, "{protocol}");
+        assert!(own.values().all(|counts| counts["rewritten"].as_u64() > Some(0)), "{own:?}");
+        if seeds.len() > 1 {
+            let of = |seed| again.iter().filter(|(key, _)| key.1 == seed).map(|(_, counts)| counts).collect::<Vec<_>>();
+            assert_ne!(of(0), of(1), "other rules for another seed");
+        }
+    }
+}
+
+#[test]
+fn a_split_is_whole_and_the_same_on_any_number_of_workers() {
+    let folder = Folder::with_rules();
+    crawl(&folder);
+    folder.write(
+        "in/3.jsonl",
+        b"{\"url\":\"http://d.example/1\",\"cluster\":\"\\\"1\",\"redirect\":\"http://d.example/2\"}\nbad\n",
+    );
+    let names = ["split.json", "test.jsonl", "train-1.jsonl", "train-2.jsonl", "rejects.jsonl", "_SUCCESS"];
+    let mut first: Option<Vec<String>> = None;
+    for workers in 1..=4 {
+        job(&folder, &format!("compare in --seeds 1,2 --train-share 0.5 --split out-{workers} -w {workers} -q")).done();
+        let files: Vec<String> = names.map(|name| text(&folder, &format!("out-{workers}/{name}"))).into();
+        assert_eq!(*first.get_or_insert_with(|| files.clone()), files, "{workers} workers");
+    }
+    let test = text(&folder, "out-1/test.jsonl");
+    assert!(
+        test.contains("{\"cluster\":\"\\\"1\",\"url\":\"http://d.example/1\",\"site\":\"d.example\",\"status\":302}\n")
+    );
+    assert_eq!(test.lines().count(), 3 * 121 + 1);
+    assert!(!test.contains("/unlabelled"));
+    let summary: Value = serde_json::from_str(&text(&folder, "out-1/split.json")).unwrap();
+    assert_eq!(
+        (&summary["unlabelled"], &summary["rejected"], &summary["protocol"]),
+        (&3.into(), &1.into(), &"www10".into())
+    );
+    let lines = |seed: usize| {
+        text(&folder, &format!("out-1/train-{seed}.jsonl")).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(lines(1).len() > 120 && lines(1).len() < 250 && lines(1) != lines(2));
+    assert!(lines(1).iter().all(|line| test.contains(&format!("{line}\n"))));
+    // What is there stays; nothing else goes with it.
+    let again = job(&folder, "compare in --split out-1").failed(2);
+    assert!(again.contains("out-1 is not empty"), "{again}");
+    for more in ["--out o", "--methods undust", "--predictions a=b"] {
+        job(&folder, &format!("compare in --split out-9 {more}")).failed(2);
+    }
+    job(&folder, "compare in").failed(2);
+    folder.write("none.tsv", b"http://a.example/\n");
+    assert!(job(&folder, "compare none.tsv --split none").failed(1).contains("none of 1 records has a label"));
+    assert!(!folder.path("none/_SUCCESS").exists());
+}
