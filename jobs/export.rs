@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use undust::io::output::atomic_write;
 use undust::io::rules::write_overrides;
 use undust::rules::Overrides;
-use undust::rules::export::{Export, Target, export};
+use undust::rules::export::{Export, Selection, Target, export_some};
 
 use crate::failure::Failure;
 use crate::messages::{data, say};
@@ -14,13 +14,16 @@ use crate::rules_dir::RulesDir;
 
 /// Writes the rules for another system.
 ///
-/// Each rule is anchored to the hosts of its site and carries its scope. A rule that the target cannot express is left
-/// out and listed on standard error with the reason; it is never widened. So are look-ups and seen members, which are
-/// tables of single URLs. Disabled rules are not exported. What was left out can be written as an overrides file: with
-/// it, `undust normalize --overrides FILE` does what the export says.
+/// Each rule is anchored to the origins of its site and carries its scope. A rule that the target cannot express is left
+/// out and listed on standard error with the reason; it is never widened. So are, but for json-rules, look-ups and
+/// exceptions, which are tables of single URLs. Disabled rules are not exported. What was left out can be written as an
+/// overrides file: with it, `undust normalize --overrides FILE` does what the export says.
 ///
-/// The targets expect URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3), which they make by themselves. See
-/// docs/crawlers.md for what each can express and where its file goes.
+/// The file and standard error say what the export keeps: of the fetches that undust saves, and of its canonical URLs. With
+/// --urls that is counted on a list, else the evidence of the rules tells.
+///
+/// The targets act on URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See docs/crawlers.md for
+/// what each can express and where its file goes.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ExportArgs {
@@ -29,6 +32,12 @@ pub struct ExportArgs {
     /// The system.
     #[arg(long, value_enum, value_name = "TARGET")]
     to: To,
+    /// Exports this site alone; may be given several times.
+    #[arg(long, value_name = "SITE")]
+    site: Vec<String>,
+    /// Counts what the export keeps on these URLs, one a line (plain, gzip or zstd); `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    urls: Option<PathBuf>,
     /// Writes to this file instead of standard output.
     #[arg(short = 'o', long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -55,6 +64,8 @@ enum To {
     Nginx,
     /// RegexRule beans of Heritrix 3.
     Heritrix,
+    /// Ordered rules with their scopes in JSON, for other programs (docs/json-rules.md).
+    JsonRules,
     /// A table of all rules with their evidence.
     Csv,
 }
@@ -68,6 +79,7 @@ impl From<To> for Target {
             To::YandexCleanParam => Target::YandexCleanParam,
             To::Nginx => Target::Nginx,
             To::Heritrix => Target::Heritrix,
+            To::JsonRules => Target::JsonRules,
             To::Csv => Target::Csv,
         }
     }
@@ -77,7 +89,19 @@ impl From<To> for Target {
 pub fn run(args: ExportArgs) -> Result<(), Failure> {
     let mut file = args.rules.read()?;
     file.overrides.apply(&mut file.sites);
-    let Export { text, rules, left_out } = export(&file.sites, args.to.into());
+    if let Some(site) = args.site.iter().find(|name| file.sites.iter().all(|site| site.site != **name)) {
+        return Err(Failure::usage(format!(
+            "{}: no site {site:?} has rules here; `undust rules list --sites 0` names those that have",
+            args.rules.path().display()
+        )));
+    }
+    let mut urls: Vec<Box<[u8]>> = Vec::new();
+    if let Some(path) = &args.urls {
+        crate::rules::each_url(path, |url| urls.push(url.into()))?;
+    }
+    let urls = args.urls.as_ref().map(|_| urls.as_slice());
+    let selection = Selection { target: args.to.into(), only: &args.site, urls };
+    let Export { text, rules, left_out, kept } = export_some(&file.sites, selection);
     if let Some(path) = &args.left_out {
         // Those that were disabled before are in it too: the file stands for the whole export.
         let mut overrides: Overrides = file.overrides.clone();
@@ -95,6 +119,7 @@ pub fn run(args: ExportArgs) -> Result<(), Failure> {
             say(format!("left out: {} {} {}: {}", entry.site, entry.rule, entry.text, entry.reason));
         }
     }
+    say(kept.text());
     say(format!("{rules} rules exported, {} entries left out", left_out.len()));
     Ok(())
 }

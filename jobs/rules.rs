@@ -135,7 +135,7 @@ fn print(text: &Page) -> Result<(), Failure> {
 }
 
 /// Gives each line of a file of URLs, or of standard input for `-`, to `each`.
-fn each_url(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
+pub fn each_url(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
     refuse_records(path)?;
     let (mut lines, mut urls, mut normal) = (0, 0, Vec::new());
     let mut blocks = if path == Path::new("-") { LineBlocks::stdin()? } else { LineBlocks::open(path)? };

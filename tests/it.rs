@@ -73,6 +73,8 @@ mod io_shards;
 mod jobs_evaluate;
 #[path = "it/jobs_explain.rs"]
 mod jobs_explain;
+#[path = "it/jobs_export.rs"]
+mod jobs_export;
 #[path = "it/jobs_extend.rs"]
 mod jobs_extend;
 #[path = "it/jobs_help.rs"]

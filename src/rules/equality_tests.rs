@@ -16,6 +16,7 @@ mod counts;
 mod exports;
 mod forms;
 mod generate;
+mod json_rules;
 mod pages;
 mod rules;
 mod settings;

@@ -101,11 +101,7 @@ impl<'r> Interpreter<'r> {
         }
         for local in &rules.local {
             let Some(key) = Key::parse(&local.key) else { continue };
-            let mut spans: Vec<&Span> = local.pages.iter().collect();
-            // A range of any value follows the largest one of numbers.
-            let numbers = |span: &Span| span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
-            spans.sort_by_key(|span| (numbers(span), &span.page));
-            for span in spans {
+            for span in local.tried() {
                 let Ok(like) = NormalUrl::new(span.like.as_bytes()) else { continue };
                 let mut like = site.reduce(&like, &mut Vec::new()).pairs.identity();
                 if like.remove(&key).is_some() {
@@ -336,7 +332,7 @@ impl Rule {
     }
 
     /// False for a rule that never fires.
-    fn is_valid(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         let is_key = |key: &str| Key::parse(key).is_some() && key != SECTION;
         let is_valid = |(key, operation): &(String, Operation)| match operation {
             Operation::Keep(_) => is_key(key),

@@ -22,6 +22,16 @@ pub struct Local {
     pub pages: Vec<Span>,
 }
 
+impl Local {
+    /// The pages in the order in which they are tried: a range of any value follows the largest one of numbers.
+    pub fn tried(&self) -> Vec<&Span> {
+        let mut spans: Vec<&Span> = self.pages.iter().collect();
+        let numbers = |span: &Span| span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
+        spans.sort_by_key(|span| (numbers(span), &span.page));
+        spans
+    }
+}
+
 /// A page: a reduced URL whose key may have other values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {

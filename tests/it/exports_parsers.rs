@@ -202,7 +202,8 @@ fn nginx(text: &str) -> Vec<Read> {
         }
         bare(next(), "{");
         bare(next(), "default");
-        assert!(next().unwrap().0.starts_with(b"$undust_"));
+        let (default, quoted) = next().unwrap();
+        assert!(default.starts_with(b"$undust_") && !quoted || default.is_empty() && quoted);
         bare(next(), ";");
         loop {
             let (key, quoted) = next().expect("the end of a block");
@@ -210,8 +211,13 @@ fn nginx(text: &str) -> Vec<Read> {
                 break;
             }
             let (value, second) = next().unwrap();
-            assert!(quoted && second, "an entry is two quoted words");
             bare(next(), ";");
+            if value == b"$undust_url" {
+                // URLs in safe syntax at the start, the URL itself in the place of nothing at the end.
+                assert!(quoted && !second && (key.is_empty() || key.starts_with(b"~^(?=")));
+                continue;
+            }
+            assert!(quoted && second, "an entry is two quoted words");
             let key = String::from_utf8(key).unwrap();
             let pattern = undone(key.strip_prefix('~').expect("a pattern"), true);
             out.push((pattern, pieces(&String::from_utf8(value).unwrap(), None, dollar)));
@@ -262,6 +268,6 @@ pub fn read(target: Target, text: &str) -> Vec<Read> {
             head("nginx");
             nginx(text)
         }
-        Target::Csv => unreachable!("a table, not rewrites"),
+        Target::JsonRules | Target::Csv => unreachable!("no rewrites"),
     }
 }

@@ -100,13 +100,14 @@ const HOSTILE: &[&str] = &[
     "ж",
 ];
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 8] = [
     Target::Nutch,
     Target::Heritrix,
     Target::Pywb,
     Target::ClearUrls,
     Target::YandexCleanParam,
     Target::Nginx,
+    Target::JsonRules,
     Target::Csv,
 ];
 
@@ -176,6 +177,24 @@ fn check_table(text: &str, site: &SiteRules) {
     }
 }
 
+/// The JSON has the rules in their order, each key and value as URLs in normal form have it, and nothing that is not seen.
+fn check_json(text: &str, site: &SiteRules) {
+    assert!(!text.contains(|c| is_hidden(c) && c != '\n'), "{text:?}");
+    let file: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(file["sites"][0]["site"], *site.site);
+    let rules = file["sites"][0]["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), site.rules.len());
+    for (found, rule) in rules.iter().zip(&site.rules) {
+        assert_eq!(
+            (&found["id"], &found["then"][0]["key"]),
+            (&rule.id.clone().into(), &escaped(&rule.operations[0].0).into())
+        );
+        if let Some(Constraint { test: Test::Equals(value), .. }) = rule.scope.first() {
+            assert_eq!(found["when"][0]["in"][0], escaped(value));
+        }
+    }
+}
+
 /// The text as URLs in normal form have it: bytes that are not ASCII as escapes.
 fn escaped(text: &str) -> String {
     let byte = |b: u8| if b.is_ascii() { char::from(b).to_string() } else { format!("%{b:02X}") };
@@ -187,11 +206,15 @@ fn check(text: &str) -> Vec<usize> {
     let site = rules(text);
     let mut counts = Vec::new();
     for target in TARGETS {
-        let Export { text: file, rules: written, left_out } = export(std::slice::from_ref(&site), target);
+        let Export { text: file, rules: written, left_out, .. } = export(std::slice::from_ref(&site), target);
         assert_eq!(written as usize + left_out.len(), site.rules.len(), "{target:?} of {text:?}");
         counts.push(left_out.len());
         if target == Target::Csv {
             check_table(&file, &site);
+            continue;
+        }
+        if target == Target::JsonRules {
+            check_json(&file, &site);
             continue;
         }
         // The same rules about a plain word, of which the same are left out.

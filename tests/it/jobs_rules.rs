@@ -1,4 +1,4 @@
-//! `undust rules` and `undust export` from the outside: what people decide about rules, and what becomes of it when rules
+//! `undust rules` from the outside: what people decide about rules, and what becomes of it when rules
 //! are learned again.
 
 use crate::jobs_run::{Folder, run, run_with, undust};
@@ -329,47 +329,6 @@ fn generated_urls_are_marked_and_only_seen_invents_none() {
     folder.write("rules/seen.bin", &bytes);
     let ran = run_with(folder.job("normalize", &["--only-seen"]), b"");
     assert!(ran.failed(1).contains("seen.bin"));
-}
-
-#[test]
-fn each_export_is_anchored_escaped_and_lists_what_it_leaves_out() {
-    let folder = Folder::with_rules();
-    let export = |to: &str, more: &[&str]| run(folder.job("export", &[&["--to", to], more].concat()));
-    let nutch = export("nutch", &[]).done();
-    assert!(nutch.starts_with("<?xml") && nutch.contains("www\\.forum\\.example"), "{nutch}");
-    assert!(!nutch.contains("(?<!"), "look-behinds are not part of the common language");
-    let yandex = export("yandex-clean-param", &["--left-out", "left.jsonl"]);
-    assert!(yandex.err.contains("left out: forum.example 00000000000000a2"), "{}", yandex.err);
-    assert!(yandex.err.ends_with("1 rules exported, 2 entries left out\n"), "{}", yandex.err);
-    let text = yandex.done();
-    assert!(text.contains("# robots.txt of www.forum.example\n") && text.contains("Clean-param: sid\n"), "{text}");
-    // What was left out, disabled, is what the export does.
-    let left: Vec<String> =
-        std::fs::read_to_string(folder.path("left.jsonl")).unwrap().lines().map(String::from).collect();
-    assert!(
-        left.len() == 2 && left[0].contains("00000000000000a2") && left[1].contains("00000000000000b1"),
-        "{left:?}"
-    );
-    let url = b"http://www.forum.example/topic/7?highlight=x&sid=1&t=7";
-    let out = run_with(folder.job("normalize", &["-q", "--overrides", "left.jsonl"]), url).done();
-    assert_eq!(out, "http://www.forum.example/topic/7?highlight=x&t=7\n");
-    for (to, piece) in [
-        ("pywb", "url_normalize:"),
-        ("clearurls", "\"rawRules\""),
-        ("nginx", "map $undust_url"),
-        ("heritrix", "org.archive.modules.canonicalize.RegexRule"),
-        ("csv", "forum.example,1,00000000000000a1,ignore,"),
-    ] {
-        let text = export(to, &["-q"]).done();
-        assert!(text.contains(piece), "{to}: {text}");
-        assert_eq!(text, export(to, &["-q"]).done(), "{to} is not the same twice");
-    }
-    // A disabled rule is not exported.
-    folder.write(
-        "rules/overrides.jsonl",
-        b"{\"site\":\"forum.example\",\"rule\":\"00000000000000a1\",\"reason\":\"r\"}\n",
-    );
-    assert!(!export("yandex-clean-param", &["-q"]).done().contains("Clean-param: sid"));
 }
 
 /// What is disabled must not act because the file that says so is out of reach (here: a link that leads to itself).

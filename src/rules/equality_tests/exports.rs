@@ -5,10 +5,10 @@
 //! was meant, `scripts/accept-exports` runs the systems themselves.
 
 use super::{Random, generate, number};
-use crate::rules::SiteRules;
 use crate::rules::explain::Step;
-use crate::rules::export::{Piece, Rewrite, rewrites_alone};
+use crate::rules::export::{Piece, Rewrite, rewrites_of};
 use crate::rules::interpreter::Interpreter;
+use crate::rules::{Rule, SiteRules};
 use crate::url::NormalUrl;
 use fancy_regex::Regex;
 
@@ -47,7 +47,7 @@ fn rewritten(rewrites: &[(Regex, &Rewrite)], url: &str) -> String {
 
 /// Compares one rule with its export on these URLs.
 fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut Found) {
-    let rewrites = rewrites_alone(site);
+    let rewrites: Vec<Rewrite> = rewrites_of(site).into_iter().flatten().flatten().collect();
     if rewrites.is_empty() {
         return;
     }
@@ -100,4 +100,117 @@ fn an_exported_rule_is_the_rule_or_nothing() {
     assert!(differences.is_empty(), "{count} differences\n{}", differences.join("\n"));
     // Half of the random URLs are of kinds that exports leave alone: ports, semicolons, repeats.
     assert!(found.changed > 1_500 && found.narrower < 2 * found.changed, "too little was compared: {found:?}");
+}
+
+/// What all exported rules of a site made of URLs.
+#[derive(Debug, Default)]
+struct Merged {
+    /// Changed, and one with the result by the rules of the site.
+    changed: u64,
+    /// URLs that are not in normal form, and are left alone.
+    odd: u64,
+    /// Changed although undust, which would not be idempotent there, leaves the URL alone.
+    refused: u64,
+    rules: u64,
+    left_out: u64,
+    differences: Vec<String>,
+}
+
+/// A site without most of the rules that no target can express.
+fn plainer(random: &mut Random, site: &SiteRules) -> SiteRules {
+    let mut plain = site.clone();
+    plain.exceptions.clear();
+    plain.tokens.delimiters.clear();
+    plain.tokens.semicolons = false;
+    let alone = |rule: &Rule| {
+        let rules = vec![rule.clone()];
+        rewrites_of(&SiteRules { rules, aliases: Vec::new(), local: Vec::new(), ..plain.clone() })[0].is_some()
+    };
+    let rules = plain.rules.iter().filter(|rule| alone(rule) || random.chance(8)).cloned().collect();
+    SiteRules { rules, ..plain }
+}
+
+/// Without look-ups of pages that the rules themselves change: the learner writes none.
+fn with_sound_pages(mut site: SiteRules) -> SiteRules {
+    let rules = SiteRules { aliases: Vec::new(), local: Vec::new(), ..site.clone() };
+    let interpreter = Interpreter::new(&rules);
+    let stays = |page: &str| {
+        let normal = NormalUrl::new(page.as_bytes());
+        normal.is_ok_and(|normal| interpreter.canonicalize(&normal).fired.is_empty())
+    };
+    site.aliases.retain(|[_, page]| stays(page));
+    site.local.iter_mut().for_each(|local| local.pages.retain(|span| stays(&span.page)));
+    site
+}
+
+/// Compares all rules of a site, with its exceptions and look-ups, with its export.
+fn compare_site(site: &SiteRules, urls: &[String], found: &mut Merged) {
+    let forms = rewrites_of(site);
+    let compiled: Vec<(Regex, &Rewrite)> = forms
+        .iter()
+        .flatten()
+        .flatten()
+        .map(|rewrite| (Regex::new(&rewrite.pattern).expect("a pattern"), rewrite))
+        .collect();
+    found.rules += forms.iter().flatten().count() as u64;
+    found.left_out += forms.iter().filter(|form| form.is_none()).count() as u64;
+    if compiled.is_empty() {
+        return;
+    }
+    let interpreter = Interpreter::new(site);
+    let without_pages = SiteRules { aliases: Vec::new(), local: Vec::new(), ..site.clone() };
+    let by_rules = Interpreter::new(&without_pages);
+    for url in urls {
+        let exported = rewritten(&compiled, url);
+        if exported == *url {
+            found.odd += u64::from(NormalUrl::new(url.as_bytes()).is_ok_and(|normal| normal.as_str() != url));
+            continue;
+        }
+        let normal = NormalUrl::new(url.as_bytes()).ok().filter(|normal| normal.as_str() == url);
+        let meant = normal.as_ref().map(|normal| interpreter.canonicalize(normal));
+        let made = NormalUrl::new(exported.as_bytes());
+        let again = made.as_ref().map(|made| interpreter.canonicalize(made).url);
+        // A look-up is found by the order of all parameters, also of those that rules leave out: it may know one of two
+        // URLs that are the same to the rules.
+        let same = |a: &NormalUrl, b| by_rules.canonicalize(a).url == by_rules.canonicalize(b).url;
+        let same = normal.as_ref().zip(made.as_ref().ok()).is_some_and(|(normal, made)| same(normal, made));
+        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. });
+        match meant {
+            Some(meant) if again.as_ref() == Ok(&meant.url) || meant.looked_up && same => found.changed += 1,
+            Some(meant) if meant.steps.iter().any(refused) => found.refused += 1,
+            meant => {
+                let rule = |(form, rule): (&Option<Vec<Rewrite>>, _)| {
+                    format!("{} {}", if form.is_some() { "+" } else { "-" }, crate::rules::explain::pattern_text(rule))
+                };
+                let rules: Vec<String> = forms.iter().zip(&site.rules).map(rule).collect();
+                let text = |url: &[u8]| String::from_utf8_lossy(url).into_owned();
+                let [meant, again] = [meant.map(|meant| meant.url), again.ok()].map(|url| url.as_deref().map(text));
+                let rules = rules.join("\n  ");
+                let head = format!("{:?} {:?} {:?}", site.tokens, site.exceptions, site.aliases);
+                let tail = format!("  url {url}\n  meant {meant:?}\n  exported {exported}\n  which is {again:?}");
+                found.differences.push(format!("{head}\n  {rules}\n{tail}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_exported_site_merges_no_more_than_its_rules() {
+    let mut random = Random::new(number("UNDUST_EQUALITY_SEED", 2));
+    let mut found = Merged::default();
+    for case in 0..number("UNDUST_EQUALITY_SITES", SITES) {
+        let case = generate::case(&mut Random::new(random.next()), case);
+        let text = |url: &Vec<u8>| String::from_utf8(url.clone()).ok().filter(|url| !url.contains('\n'));
+        let urls: Vec<String> = case.inputs.iter().filter_map(|input| text(&input.url)).collect();
+        for site in case.sites[..case.sites.len().min(3)].iter().filter(|site| site.rules.len() < 20) {
+            compare_site(&with_sound_pages(site.clone().into_ascii()), &urls, &mut found);
+            let plain = plainer(&mut random, site);
+            compare_site(&with_sound_pages(plain.into_ascii()), &urls, &mut found);
+        }
+    }
+    let Merged { changed, odd, refused, rules, left_out, differences } = &found;
+    let (count, shown) = (differences.len(), differences[..differences.len().min(5)].join("\n"));
+    let counts = format!("{changed} {odd} {refused} {rules} {left_out}");
+    assert!(count == 0, "{count} differences\n{shown}\n{counts}");
+    assert!(found.changed > 2_000, "too little was compared: {found:?}");
 }

@@ -3,22 +3,27 @@
 //!
 //! ClearURLs matches without regard to case; `(?-i:...)` takes that back, which needs regular expression modifiers
 //! (Chrome 125, Firefox 132 or later). `rules`, its list of parameter names, would be wider than any rule of undust: it
-//! takes parameters without `=`, and fragments, too. Deleting is all that ClearURLs can do.
+//! takes parameters without `=`, and fragments, too. Deleting is all that ClearURLs can do. URLs that are not in
+//! [safe syntax](SAFE) are exceptions.
 
-use super::pattern::{END, EXTENSION, FEW_PARAMETERS, INDEX, REST, SEG, Space, parameter, plain_path, scope, single};
-use super::{Context, Site, about, command, comment, count, heading};
+use super::dependencies::guard;
+use super::pattern::{
+    END, EXTENSION, FEW_PARAMETERS, INDEX, REST, SAFE, SEG, Space, parameter, plain_path, scope, single,
+};
+use super::{Context, Site, about, command, comment, count};
 use crate::rules::explain::operation_text;
-use crate::rules::types::{Function, Operation, Representative, Rule};
+use crate::rules::types::{Function, Operation, Representative};
 use crate::url::{Fixed, Key};
 use serde_json::{Map, Value, json};
 
 /// The raw rules of a rule.
-pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<String>, String> {
+pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<String>, String> {
+    let rule = context.rule(at);
     let tokens = &context.site.tokens;
     if rule.closed {
         return Err("a rule between forms: ClearURLs deletes, it cannot write".to_owned());
     }
-    let ahead = scope(Space::Url, &rule.scope, tokens)?;
+    let ahead = guard(Space::Url, context.site, at, true) + &scope(Space::Url, &rule.scope, tokens)?;
     let front = Space::Url.front_of(&context.origins);
     let mut out = Vec::new();
     for (name, operation) in &rule.operations {
@@ -87,7 +92,7 @@ fn one(ahead: &str, front: &str, key: &Key, operation: &Operation) -> Option<Vec
 }
 
 /// The file.
-pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
+pub fn text(sites: &[Site<'_, Vec<String>>], head: &[String]) -> String {
     let mut providers = Map::new();
     let (mut place, rules) = (0, count(sites));
     let width = rules.to_string().len();
@@ -102,7 +107,7 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
                 "rules": [],
                 "rawRules": written.form,
                 "referralMarketing": [],
-                "exceptions": [],
+                "exceptions": [format!("^(?-i:(?!{SAFE}))")],
                 "redirections": [],
                 "forceRedirection": false,
                 "description": comment(&about(site.site, written.rule)),
@@ -110,7 +115,7 @@ pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
             providers.insert(name, provider);
         }
     }
-    let description = format!("{} Made by: {}", heading(sites.len(), rules), command("clearurls"));
+    let description = format!("{} Made by: {}", head.join(" "), command("clearurls"));
     let file = json!({ "description": description, "providers": Value::Object(providers) });
     serde_json::to_string_pretty(&file).expect("writing strings into memory cannot fail") + "\n"
 }

@@ -1,5 +1,6 @@
 //! A rule between forms as one rewrite: all keys of its source are known, so the whole URL is one pattern.
 
+use super::dependencies::guard;
 use super::pattern::{EXTENSION, SEG, SEG_END, Space, literal, numbered, parameter};
 use super::{Context, Piece, Rewrite, no_constraint};
 use crate::rules::types::{Constraint, Operation, Rule, Test};
@@ -19,7 +20,8 @@ struct Source<'a> {
 ///
 /// # Errors
 /// Why it cannot be expressed.
-pub fn rewrite(context: &Context<'_>, rule: &Rule) -> Result<Rewrite, String> {
+pub fn rewrite(context: &Context<'_>, at: usize) -> Result<Rewrite, String> {
+    let rule = context.rule(at);
     if !context.site.tokens.delimiters.is_empty() || context.site.tokens.semicolons {
         return Err("this site cuts its URLs at delimiters of its own".to_owned());
     }
@@ -32,7 +34,7 @@ pub fn rewrite(context: &Context<'_>, rule: &Rule) -> Result<Rewrite, String> {
         let text = key.to_string();
         rule.operations.iter().any(|(_, op)| matches!(op, Operation::Replace(from) if *from == text))
     };
-    let mut pattern = String::from("^");
+    let mut pattern = format!("^{}", guard(Space::Url, context.site, at, false));
     let mut groups = 0;
     let ranks = |name: &str| {
         let at = context.site.tokens.query_order.iter().position(|known| known == name);

@@ -1,7 +1,7 @@
 //! A table of all rules (RFC 4180), with their evidence, for people and spreadsheets; nothing is left out. Hidden
 //! characters are shown as escapes, and nothing is a formula: URLs and names are other people's text.
 
-use super::Export;
+use super::{Export, Selection};
 use crate::model::shown::cell;
 use crate::rules::explain::{constraint_text, operation_text};
 use crate::rules::types::SiteRules;
@@ -27,11 +27,11 @@ const HEAD: [&str; 16] = [
 ];
 
 /// The file.
-pub fn export(sites: &[SiteRules]) -> Export {
+pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     let mut rules = 0;
     out.write_record(HEAD).expect("memory takes all");
-    for site in sites {
+    for site in sites.iter().filter(|site| selection.has(site)) {
         for (order, rule) in (1..).zip(&site.rules) {
             let scope: Vec<String> = rule.scope.iter().map(constraint_text).collect();
             let operations: Vec<String> = rule.operations.iter().map(|(key, op)| operation_text(key, op)).collect();
@@ -61,5 +61,5 @@ pub fn export(sites: &[SiteRules]) -> Export {
         }
     }
     let text = String::from_utf8(out.into_inner().expect("memory takes all")).expect("fields are text");
-    Export { text, rules, ..Export::default() }
+    Export { text, rules, left_out: Vec::new(), kept: selection.kept(sites, &[]) }
 }

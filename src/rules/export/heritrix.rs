@@ -3,11 +3,11 @@
 
 use super::pattern::Engine;
 use super::xml::Document;
-use super::{Rewrite, Site, about, count, heading};
+use super::{Rewrite, Site, about};
 
 /// The file.
-pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
-    let mut out = Document::new(&heading(sites.len(), count(sites)), "heritrix");
+pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
+    let mut out = Document::new(head, "heritrix");
     let beans = "http://www.springframework.org/schema/beans";
     let schema = format!("{beans} {beans}/spring-beans.xsd");
     let instance = "http://www.w3.org/2001/XMLSchema-instance";

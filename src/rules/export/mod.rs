@@ -15,13 +15,20 @@
 //! | [`pattern`] | constraints of a scope as look-aheads |
 //! | [`rewrite`] | operations of an open rule as rewrites |
 //! | [`closed`] | a rule between forms as one rewrite |
+//! | [`context`] | which rules of a site a target gets |
+//! | [`dependencies`] | what rules do to each other |
+//! | [`kept`] | what an export keeps, in figures |
 //! | [`xml`] | what nutch and heritrix share |
 //! | the others | one format each |
 
 mod clearurls;
 mod closed;
+mod context;
 mod csv;
+mod dependencies;
 mod heritrix;
+mod json_rules;
+mod kept;
 mod nginx;
 mod nutch;
 mod pattern;
@@ -32,11 +39,12 @@ mod yandex;
 
 use super::explain::{constraint_text, pattern_text};
 use super::overrides::{LOOK_UPS, Override};
-use super::types::{Rule, SECTION, SiteRules};
+use super::types::{Rule, SiteRules};
 use crate::model::shown;
-use foldhash::fast::FixedState;
+use context::{Claims, Context};
+pub use kept::Kept;
+use pattern::Space;
 pub use rewrite::{Piece, Rewrite};
-use std::collections::HashMap;
 
 /// A system that rules can be written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +61,8 @@ pub enum Target {
     Nginx,
     /// `RegexRule` beans of Heritrix 3.
     Heritrix,
+    /// Ordered rules with their scopes in JSON, for programs (`docs/json-rules.md`).
+    JsonRules,
     /// A table of all rules, for people and spreadsheets.
     Csv,
 }
@@ -71,14 +81,41 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    fn of(site: &SiteRules, rule: &Rule, reason: String) -> LeftOut {
+        LeftOut { site: site.site.clone(), rule: rule.id.clone(), text: pattern_text(rule), reason }
+    }
+
+    /// The tables of a site, where it has some.
+    fn look_ups(site: &SiteRules) -> Option<LeftOut> {
+        let aliases = site.aliases.len();
+        let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
+        (!site.aliases.is_empty() || !site.local.is_empty()).then(|| LeftOut {
+            site: site.site.clone(),
+            rule: LOOK_UPS.to_owned(),
+            text: format!("{aliases} look-ups and {spans} value ranges"),
+            reason: "tables of single URLs, not rules".to_owned(),
+        })
+    }
+
     /// As an override that disables it: a rule set with all of these is what the export says.
     pub fn as_override(&self) -> Override {
         Override { site: self.site.clone(), rule: self.rule.clone(), reason: format!("not exported: {}", self.reason) }
     }
 }
 
+/// What is exported, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'s> {
+    /// The system.
+    pub target: Target,
+    /// Names of the sites; none for all.
+    pub only: &'s [String],
+    /// URLs on which is counted what the export keeps; without them the evidence of the rules tells.
+    pub urls: Option<&'s [Box<[u8]>]>,
+}
+
 /// What an export gives.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The file.
     pub text: String,
@@ -86,6 +123,8 @@ pub struct Export {
     pub rules: u64,
     /// What is not in it, in the order of the rule file.
     pub left_out: Vec<LeftOut>,
+    /// How much of the rules is in it.
+    pub kept: Kept,
 }
 
 /// One rule in the form of a target.
@@ -107,122 +146,97 @@ struct Site<'a, T> {
 ///
 /// Keys and values are written as URLs in normal form have them, but for the table, which shows what the rule file has.
 pub fn export(sites: &[SiteRules], target: Target) -> Export {
+    export_some(sites, Selection { target, only: &[], urls: None })
+}
+
+/// Writes the rules of some of `sites`, as [`export`] does. All sites are needed, since an origin that two of them have is
+/// left alone.
+pub fn export_some(sites: &[SiteRules], selection: Selection<'_>) -> Export {
+    if selection.target == Target::Csv {
+        return csv::export(sites, selection);
+    }
     let ascii: Vec<SiteRules> = sites.iter().cloned().map(SiteRules::into_ascii).collect();
-    match target {
-        Target::Nutch => rewrites(&ascii, nutch::of, nutch::text),
-        Target::Heritrix => rewrites(&ascii, nutch::of, heritrix::text),
-        Target::Nginx => rewrites(&ascii, nginx::of, nginx::text),
-        Target::Pywb => rewrites(&ascii, pywb::of, pywb::text),
-        Target::ClearUrls => rewrites(&ascii, clearurls::of, clearurls::text),
-        Target::YandexCleanParam => rewrites(&ascii, yandex::of, yandex::text),
-        Target::Csv => csv::export(sites),
+    match selection.target {
+        Target::Nutch => rewrites(&ascii, selection, nutch::of, nutch::text),
+        Target::Heritrix => rewrites(&ascii, selection, nutch::of, heritrix::text),
+        Target::Nginx => rewrites(&ascii, selection, nginx::of, nginx::text),
+        Target::Pywb => rewrites(&ascii, selection, pywb::of, pywb::text),
+        Target::ClearUrls => rewrites(&ascii, selection, clearurls::of, clearurls::text),
+        Target::YandexCleanParam => rewrites(&ascii, selection, yandex::of, yandex::text),
+        Target::JsonRules => json_rules::export(&ascii, selection),
+        Target::Csv => unreachable!("returned above"),
     }
 }
 
-/// Writes each rule with `one` and the whole with `all`; what `one` refuses is left out.
+impl Selection<'_> {
+    fn has(&self, site: &SiteRules) -> bool {
+        self.only.is_empty() || self.only.contains(&site.site)
+    }
+
+    /// How much of the rules of `sites` is exported.
+    fn kept(&self, sites: &[SiteRules], left_out: &[LeftOut]) -> Kept {
+        match self.urls {
+            Some(urls) => Kept::on_urls(sites, |site| self.has(site), left_out, urls),
+            None => Kept::by_evidence(sites.iter().filter(|site| self.has(site)), left_out),
+        }
+    }
+}
+
+/// Writes each rule, by its place in the site, with `one` and the whole with `all`; what `one` refuses is left out, and so
+/// are the rules that [need](dependencies::needs) what is left out.
 fn rewrites<'a, T>(
     sites: &'a [SiteRules],
-    one: impl Fn(&Context<'a>, &'a Rule) -> Result<T, String>,
-    all: impl Fn(&[Site<'a, T>]) -> String,
+    selection: Selection<'_>,
+    one: impl Fn(&Context<'a>, usize) -> Result<T, String>,
+    all: impl Fn(&[Site<'a, T>], &[String]) -> String,
 ) -> Export {
-    let mut out = Export::default();
-    let mut written = Vec::new();
-    let claims = claims(sites);
-    for site in sites {
-        let origins = site.origins.iter().map(String::as_str).filter(|origin| claims[origin] == 1).collect();
-        let context = Context { site, origins };
+    let (mut left_out, mut written) = (Vec::new(), Vec::new());
+    let claims = Claims::of(sites, if selection.target == Target::Pywb { Space::Surt } else { Space::Url });
+    for site in sites.iter().filter(|site| selection.has(site)) {
+        let context = Context { site, origins: claims.own(site) };
         let mut rules = Vec::new();
-        for rule in &site.rules {
-            match context.refuses(rule).map_or_else(|| one(&context, rule), Err) {
+        for (rule, form) in site.rules.iter().zip(context.forms(&one)) {
+            match form {
                 Ok(form) => rules.push(Written { rule, form }),
-                Err(reason) => out.left_out.push(LeftOut {
-                    site: site.site.clone(),
-                    rule: rule.id.clone(),
-                    text: pattern_text(rule),
-                    reason,
-                }),
+                Err(reason) => left_out.push(LeftOut::of(site, rule, reason)),
             }
         }
-        if !site.aliases.is_empty() || !site.local.is_empty() {
-            let aliases = site.aliases.len();
-            let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
-            out.left_out.push(LeftOut {
-                site: site.site.clone(),
-                rule: LOOK_UPS.to_owned(),
-                text: format!("{aliases} look-ups and {spans} value ranges"),
-                reason: "tables of single URLs, not rules".to_owned(),
-            });
-        }
-        out.rules += rules.len() as u64;
+        left_out.extend(LeftOut::look_ups(site));
         if !rules.is_empty() {
             written.push(Site { site, origins: context.origins, rules });
         }
     }
-    out.text = all(&written);
-    out
+    let kept = selection.kept(sites, &left_out);
+    let rules = count(&written) as u64;
+    let head = head(written.len(), rules, &kept, &left_out);
+    Export { text: all(&written, &head), rules, left_out, kept }
 }
 
-/// The rewrites that Nutch, StormCrawler and Heritrix get for a rule that is alone on its site; none where it is left out.
+/// The rewrites that Nutch, StormCrawler and Heritrix get for each rule of a site that shares no origin; `None` where it is
+/// left out.
 #[cfg(test)]
-pub(super) fn rewrites_alone(site: &SiteRules) -> Vec<Rewrite> {
+pub(super) fn rewrites_of(site: &SiteRules) -> Vec<Option<Vec<Rewrite>>> {
     let context = Context { site, origins: site.origins.iter().map(String::as_str).collect() };
-    let written = site.rules.iter().filter(|rule| context.refuses(rule).is_none());
-    written.flat_map(|rule| nutch::of(&context, rule).unwrap_or_default()).collect()
+    context.forms(|context, at| nutch::of(context, at)).into_iter().map(Result::ok).collect()
 }
 
-/// How many sites have each origin: what two have, undust leaves alone.
-fn claims(sites: &[SiteRules]) -> HashMap<&str, usize, FixedState> {
-    let mut claims: HashMap<&str, usize, FixedState> = HashMap::default();
-    for origin in sites.iter().flat_map(|site| &site.origins) {
-        *claims.entry(origin.as_str()).or_default() += 1;
-    }
-    claims
-}
-
-/// What the rules of a site need to know of it.
-struct Context<'a> {
-    site: &'a SiteRules,
-    /// Origins that this site alone has.
-    origins: Vec<&'a str>,
-}
-
-impl Context<'_> {
-    /// Why no target can express the rule.
-    fn refuses(&self, rule: &Rule) -> Option<String> {
-        let site = self.site;
-        if site.tokens.published {
-            return Some("a rule of the published method: it has keys of its own".to_owned());
-        }
-        let is_of_path = |key: &str| !(key.starts_with("query ") || ["scheme", "host", SECTION].contains(&key));
-        let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
-        let cuts = site.tokens.query_path || site.tokens.numbered_end;
-        if cuts && (rule.closed || keys.any(|key| is_of_path(key))) {
-            return Some("paths of this site go on in queries or end in numbered keys".to_owned());
-        }
-        let of_key = |key: &String| rule.operations.iter().filter(|(of, _)| of == key).count();
-        if rule.operations.iter().any(|(key, _)| of_key(key) > 1) {
-            return Some("two operations on one key".to_owned());
-        }
-        if self.origins.is_empty() {
-            return Some("no origin belongs to this site alone".to_owned());
-        }
-        let excepted = site.exceptions.iter().filter(|e| e[1] == rule.id || e[1] == "*").count();
-        if excepted > 0 {
-            let noun = if excepted == 1 { "page" } else { "pages" };
-            return Some(format!("it does not hold for {excepted} {noun}, which no pattern tells apart"));
-        }
-        None
-    }
-}
-
-/// The comment every format starts with: what it is. [`command`] goes with it.
-fn heading(sites: usize, rules: usize) -> String {
+/// The lines every file starts with: what it is, what it keeps, what is left out and why. [`command`] goes with them.
+fn head(sites: usize, rules: u64, kept: &Kept, left_out: &[LeftOut]) -> Vec<String> {
     let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
-    format!(
+    let what = format!(
         "{rules} rules of {sites}, written by undust {}. Expects URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3); order \
          matters.",
         env!("CARGO_PKG_VERSION")
-    )
+    );
+    let lines = [what, kept.text()].into_iter().chain(kept::left_out_lines(left_out));
+    lines.map(|line| comment(&line)).collect()
+}
+
+/// The head as comments behind `#`, with the command in the second line.
+fn commented(head: &[String], format: &str) -> String {
+    let command = command(format);
+    let lines = head[..1].iter().chain([&command]).chain(&head[1..]);
+    lines.map(|line| format!("# {line}\n")).collect()
 }
 
 /// How to make a file of this format again.

@@ -1,17 +1,18 @@
-//! `map` blocks of nginx, chained: step n maps `$undust_{n-1}` to `$undust_n` by the n-th rewrite of every site (sites
-//! have hosts of their own, so that one pattern of a block matches at most), the last one to `$undust_canonical`.
+//! `map` blocks of nginx, chained: the first makes nothing of a URL that is not in [safe syntax](SAFE), step n maps
+//! `$undust_{n-1}` to `$undust_n` by the n-th rewrite of every site (sites have origins of their own, so that one pattern of
+//! a block matches at most), and the last gives `$undust_canonical`, which is the URL itself where there is nothing.
 //! Needs nginx with PCRE. Variables are evaluated when they are asked for, so a request that does not ask pays nothing.
 
-use super::pattern::Engine;
-use super::{Context, Rewrite, Site, about, command, comment, count, heading, rewrite};
-use crate::rules::types::Rule;
+use super::pattern::{Engine, SAFE};
+use super::{Context, Rewrite, Site, about, comment, commented, rewrite};
 
 /// The rewrites of a rule.
-pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
+pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {
+    let rule = context.rule(at);
     if rule.operations.iter().map(|o| &o.0).chain(rule.scope.iter().map(|c| &c.key)).any(|key| key == "fragment") {
         return Err("the fragment never reaches a server".to_owned());
     }
-    let rewrites = rewrite::of(context, rule)?;
+    let rewrites = rewrite::of(context, at)?;
     if rewrites.iter().flat_map(Rewrite::texts).any(|text| text.contains('$')) {
         return Err("nginx cannot write a dollar sign".to_owned());
     }
@@ -37,14 +38,30 @@ fn value(rewrite: &Rewrite) -> String {
     quoted(&rewrite.replacement(|n| format!("${n}"), str::to_owned))
 }
 
+/// What an administrator must know, behind the head.
+const NOTES: &str = r#"# Include it in http{}. In server{}: set $undust_url "$scheme://$http_host$request_uri";
+# then compare $undust_canonical with $undust_url, and redirect where they differ.
+# $request_uri is the request as it came: nginx does not normalize it. undust knows two forms of a URL for one where
+# only these differ, and this file does not: it leaves a URL alone that has
+# - a lower-case escape (%2f) or an escape of a character that needs none (%7E, %61);
+# - dot segments (/./, /../), also as escapes;
+# - a character that a URL cannot hold (space, quote, <, >, bytes above 0x7F; in the path { } ` and the backslash);
+# - a Host header in upper case, with the default port of the scheme (:80, :443), or with any port that the site was not
+#   met on. User information never reaches a server.
+# merge_slashes acts on $uri alone: doubled slashes stay unless a rule below takes them away. So do the order of the
+# parameters, empty parameters and a lone question mark. The fragment never reaches a server.
+"#;
+
+/// The entry of URLs in safe syntax.
+fn safe() -> String {
+    quoted(&format!("~^{SAFE}"))
+}
+
 /// The file.
-pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
-    let mut out = format!(
-        "# {}\n# {}\n# Include it in http{{}}. In server{{}}: set $undust_url \"$scheme://$http_host$request_uri\";\n# then compare \
-         $undust_canonical with $undust_url, and redirect where they differ.\n",
-        heading(sites.len(), count(sites)),
-        command("nginx")
-    );
+pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
+    let mut out = commented(head, "nginx");
+    out.push_str(NOTES);
+    out.push_str(&format!("map $undust_url $undust_0 {{\n    default \"\";\n    {} $undust_url;\n}}\n", safe()));
     let chains: Vec<Vec<(String, &Rewrite)>> = sites
         .iter()
         .map(|site| {
@@ -52,16 +69,18 @@ pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
             of_rule.flat_map(|(about, form)| form.iter().map(move |r| (about.clone(), r))).collect()
         })
         .collect();
-    let steps = chains.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let steps = chains.iter().map(Vec::len).max().unwrap_or(0);
     for step in 0..steps {
-        let from = if step == 0 { "undust_url".to_owned() } else { format!("undust_{step}") };
-        let to = if step + 1 == steps { "undust_canonical".to_owned() } else { format!("undust_{}", step + 1) };
+        let (from, to) = (format!("undust_{step}"), format!("undust_{}", step + 1));
         out.push_str(&format!("map ${from} ${to} {{\n    default ${from};\n"));
         for (about, rewrite) in chains.iter().filter_map(|chain| chain.get(step)) {
             out.push_str(&format!("    # {}\n    {} {};\n", comment(about), key(rewrite), value(rewrite)));
         }
         out.push_str("}\n");
     }
+    out.push_str(&format!(
+        "map $undust_{steps} $undust_canonical {{\n    default $undust_{steps};\n    \"\" $undust_url;\n}}\n"
+    ));
     out
 }
 

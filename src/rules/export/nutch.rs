@@ -2,19 +2,24 @@
 //! a list of patterns, each replaced in turn by a substitution (`Matcher.replaceAll`). Let `urlnormalizer-basic` run
 //! before it.
 
-use super::pattern::Engine;
+use super::pattern::{Engine, SAFE, Space};
 use super::xml::{Document, carries};
-use super::{Context, Rewrite, Site, about, count, heading, rewrite};
-use crate::rules::types::Rule;
+use super::{Context, Rewrite, Site, about, rewrite};
 
-/// The rewrites of a rule, as an XML file can hold them.
-pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
-    carries(rewrite::of(context, rule)?)
+/// The rewrites of a rule, as an XML file can hold them. They leave URLs alone that are not in [safe syntax](SAFE), which
+/// the normalizer before them may not have made: patterns of other sites fail before that is asked.
+pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {
+    let front = Space::Url.front_of(&context.origins);
+    let mut rewrites = rewrite::of(context, at)?;
+    for Rewrite { pattern, .. } in &mut rewrites {
+        pattern.insert_str(1, &format!("(?={front}){SAFE}"));
+    }
+    carries(rewrites)
 }
 
 /// The file.
-pub fn text(sites: &[Site<'_, Vec<Rewrite>>]) -> String {
-    let mut out = Document::new(&heading(sites.len(), count(sites)), "nutch");
+pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
+    let mut out = Document::new(head, "nutch");
     out.open("regex-normalize", &[]);
     for site in sites {
         for written in &site.rules {

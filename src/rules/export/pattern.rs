@@ -28,6 +28,12 @@ pub static EXTENSION: LazyLock<String> = LazyLock::new(|| format!(r"\.(?i:{})", 
 /// A directory index.
 pub static INDEX: LazyLock<String> =
     LazyLock::new(|| format!(r"(?i:(?:{})\.(?:{}))", INDEX_STEMS.join("|"), KNOWN_INDEX_EXTENSIONS.join("|")));
+/// Look-aheads of URLs in safe syntax, as far as a pattern tells: characters that a URL may hold, escapes in upper case and
+/// of characters that must be one, no dot segment. On other URLs the absence of a key, which patterns ask, says nothing.
+pub const SAFE: &str = concat!(
+    r"(?=[!\x23-;=?-~]*$)(?![^?#]*(?:[{}\x5c\x60]|/\.{1,2}(?:[/?#]|$))|[^#]*#[^\x60]*\x60)",
+    "(?![^%]*(?:%[^%]*)*?%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE]))"
+);
 /// A word in front of a number.
 const WORD: &str = r"[A-Za-z][A-Za-z_.\-]{0,20}";
 
@@ -102,14 +108,20 @@ pub fn any_of(texts: &[&str]) -> String {
     }
 }
 
-/// Labels from the top-level domain inwards, without a leading `www`, as SURT writes a host.
+/// Labels from the top-level domain inwards, without a leading `www` and the dot at the end, then the port, as SURT writes
+/// a host.
 pub fn surt_host(host: &str) -> String {
+    let (host, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, format!(":{port}")),
+        _ => (host, String::new()),
+    };
+    let host = host.strip_suffix('.').unwrap_or(host);
     let numbered = |label: &str| label.strip_prefix("www").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     let bare = match host.split_once('.') {
         Some((first, rest)) if numbered(first) => rest,
         _ => host,
     };
-    bare.split('.').rev().collect::<Vec<_>>().join(",")
+    bare.split('.').rev().collect::<Vec<_>>().join(",") + &port
 }
 
 /// A text as a regular expression that matches it alone. What quoting in XML, YAML or nginx would get at is written as
@@ -432,6 +444,7 @@ mod tests {
         assert_eq!(surt_host("www.docs.example.org"), "org,example,docs");
         assert_eq!(surt_host("www2.example.org"), "org,example");
         assert_eq!(surt_host("wwwx.example.org"), "org,example,wwwx");
+        assert_eq!(surt_host("www.a.example.:8443"), "example,a:8443");
     }
 
     #[test]

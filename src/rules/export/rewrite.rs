@@ -1,5 +1,6 @@
 //! Operations of an open rule as rewrites of the URL.
 
+use super::dependencies::{few_repeats, guard, moves_section};
 use super::pattern::{
     END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, any_of, behind_head,
     by_schemes, is_extension, parameter, plain_path, scope, single,
@@ -7,11 +8,11 @@ use super::pattern::{
 use super::{Context, closed};
 use crate::rules::explain::operation_text;
 use crate::rules::origins;
-use crate::rules::types::{Function, Operation, PREFIX, Representative, Rule, Test};
+use crate::rules::types::{Function, Operation, PREFIX, Representative, Rule, SECTION, Test};
 use crate::url::{Fixed, Key, Part};
 
 /// Repeats of a parameter, or runs of slashes, that a rule takes away; where there are more it does nothing.
-const REPEATS: usize = 3;
+pub(super) const REPEATS: usize = 3;
 
 /// A part of what a match is replaced with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,22 +63,28 @@ pub(super) const CUT: &str = "path segments of this site are cut at delimiters";
 ///
 /// # Errors
 /// Why it cannot be expressed.
-pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<Rewrite>, String> {
-    in_space(context, rule, Space::Url)
+pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {
+    in_space(context, at, Space::Url)
 }
 
 /// The rewrites of a rule over `space`.
-pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<Rewrite>, String> {
+pub fn in_space(context: &Context<'_>, at: usize, space: Space) -> Result<Vec<Rewrite>, String> {
+    let rule = context.rule(at);
     if rule.scope.iter().any(|constraint| constraint.key == PREFIX) {
         return Err("what a mirrored directory becomes goes through all rules once more".to_owned());
     }
     if rule.closed {
         return match space {
-            Space::Url => closed::rewrite(context, rule).map(|rewrite| vec![rewrite]),
+            Space::Url => closed::rewrite(context, at).map(|rewrite| vec![rewrite]),
             Space::Surt => Err("a rule between forms: keys in SURT form have lost what tells them apart".to_owned()),
         };
     }
     let tokens = &context.site.tokens;
+    let mut keys: Vec<&String> = rule.operations.iter().map(|(key, _)| key).collect();
+    keys.sort_unstable();
+    if keys.windows(2).any(|two| two[0] == two[1]) {
+        return Err("it changes a key twice".to_owned());
+    }
     let acting = acting(context, rule)?;
     if acting.is_empty() {
         return Err("it acts on no origin that belongs to this site alone".to_owned());
@@ -110,23 +117,25 @@ pub fn in_space(context: &Context<'_>, rule: &Rule, space: Space) -> Result<Vec<
     for (key, operation) in operations {
         drafts.extend(writer.operation(key, operation)?);
     }
+    // Look-aheads are asked again before each rewrite: what one changes, the scope must not ask.
+    let asked =
+        |key: &str| rule.scope.iter().any(|c| c.key == key && !(c.test == Test::Present && rule.operations.len() == 1));
+    let sections = rule.scope.iter().filter(|constraint| constraint.key == SECTION);
+    let moved = sections.into_iter().any(|constraint| moves_section(tokens, rule, &constraint.test));
+    if drafts.len() > 1 && (moved || rule.operations.iter().any(|(key, _)| asked(key))) {
+        return Err("its condition asks what it changes itself, in several steps".to_owned());
+    }
     // All steps of a rule act on the same URLs: the rule as a whole, or nothing of it.
     let mut guards: Vec<&str> = drafts.iter().map(|draft| draft.guard.as_str()).collect();
     guards.sort_unstable();
     guards.dedup();
-    let front = format!("^{}{}", writer.ahead, guards.concat());
+    let own = guard(space, context.site, at, drafts.len() > 1);
+    let front = format!("^{}{}{own}", writer.ahead, guards.concat());
     let rewrite = |StepPattern { body, pieces, .. }: &StepPattern| Rewrite {
         pattern: format!("{front}{body}$"),
         pieces: pieces.clone(),
     };
-    let out: Vec<Rewrite> = drafts.iter().map(rewrite).collect();
-    // Look-aheads are asked again before each rewrite: what one changes, the scope must not ask.
-    let asked =
-        |key: &str| rule.scope.iter().any(|c| c.key == key && !(c.test == Test::Present && rule.operations.len() == 1));
-    if out.len() > 1 && rule.operations.iter().any(|(key, _)| asked(key)) {
-        return Err("its condition asks what it changes itself, in several steps".to_owned());
-    }
-    Ok(out)
+    Ok(drafts.iter().map(rewrite).collect())
 }
 
 /// The origins on which a rule acts: those that it leaves at an origin of the site.
@@ -209,7 +218,7 @@ impl Writer<'_> {
         let bare = !name.ends_with('=');
         match operation {
             Operation::Ignore(Representative::LeftOut) => {
-                let more = format!(r"(?![^?#]*\?(?:(?:[^&#]*&)*?{parameter}[^&#]*(?:&|(?=#|$))){{{}}})", REPEATS + 1);
+                let more = few_repeats(&parameter, REPEATS);
                 Some(self.leave_out(&parameter, if bare { "" } else { "[^&#]*" }, &more, REPEATS))
             }
             Operation::Apply(Function::DropEmpty) if !bare => {

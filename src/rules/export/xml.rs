@@ -14,12 +14,12 @@ pub struct Document {
 }
 
 impl Document {
-    /// Starts with the declaration, a comment, and the command that makes the file, as a processing instruction: a comment
+    /// Starts with the declaration, comments, and the command that makes the file, as a processing instruction: a comment
     /// of XML cannot hold the two hyphens of an option.
-    pub fn new(heading: &str, format: &str) -> Document {
+    pub fn new(head: &[String], format: &str) -> Document {
         let mut new = Document { out: Writer::new_with_indent(Vec::new(), b' ', 2) };
         new.event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
-        new.comment(heading);
+        head.iter().for_each(|line| new.comment(line));
         new.event(Event::PI(BytesPI::new(command(format))));
         new
     }

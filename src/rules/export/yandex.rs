@@ -1,18 +1,21 @@
-//! `Clean-param` lines for robots.txt (Yandex): parameters that do not matter on a host. One section a host, each for the
-//! robots.txt of that host.
+//! `Clean-param` lines for robots.txt (Yandex): parameters that do not matter on a site. One section an origin, each for
+//! the robots.txt of that scheme, host and port.
 //!
 //! A path in `Clean-param` is a prefix, which no scope of undust is: only rules that hold everywhere are written.
 
-use super::{Context, Site, command, comment, count, heading};
-use crate::rules::origins;
-use crate::rules::types::{Operation, Representative, Rule};
+use super::{Context, Site, comment, commented};
+use crate::rules::types::{Operation, Representative};
 use std::collections::BTreeMap;
+
+/// What robots.txt cannot say.
+const NOTE: &str = "# One section an origin: a robots.txt holds for its scheme, host and port alone. It cannot tell user information.\n";
 
 /// Longest line that Yandex reads.
 const LONGEST: usize = 500;
 
 /// The names of the parameters that a rule leaves out.
-pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<String>, String> {
+pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<String>, String> {
+    let rule = context.rule(at);
     if !rule.scope.is_empty() || rule.closed {
         return Err("it holds under a condition; a path here is a prefix, which is wider".to_owned());
     }
@@ -36,18 +39,18 @@ pub fn of(context: &Context<'_>, rule: &Rule) -> Result<Vec<String>, String> {
 }
 
 /// The file.
-pub fn text(sites: &[Site<'_, Vec<String>>]) -> String {
-    let mut out = format!("# {}\n# {}\n", heading(sites.len(), count(sites)), command("yandex-clean-param"));
-    let mut hosts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+pub fn text(sites: &[Site<'_, Vec<String>>], head: &[String]) -> String {
+    let mut out = commented(head, "yandex-clean-param");
+    out.push_str(NOTE);
+    let mut origins: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for site in sites {
         let mut names: Vec<&str> = site.rules.iter().flat_map(|w| &w.form).map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
-        let origins = site.origins.iter().map(|origin| origins::parts(origin).1);
-        hosts.extend(origins.map(|host| (host, names.clone())));
+        origins.extend(site.origins.iter().map(|origin| (*origin, names.clone())));
     }
-    for (host, names) in hosts {
-        out.push_str(&format!("\n# robots.txt of {}\nUser-agent: Yandex\n", comment(host)));
+    for (origin, names) in origins {
+        out.push_str(&format!("\n# robots.txt of {}\nUser-agent: Yandex\n", comment(origin)));
         let mut line = String::new();
         for name in names {
             if !line.is_empty() && line.len() + 1 + name.len() > LONGEST {

@@ -1,0 +1,114 @@
+//! Which rules of a site a target gets.
+
+use super::dependencies::{moves_section, needs};
+use super::pattern::{Space, surt_host};
+use crate::rules::origins;
+use crate::rules::types::{Rule, SECTION, SiteRules};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// How many sites have each origin, or each host in SURT form: what two have, undust leaves alone.
+pub struct Claims {
+    space: Space,
+    sites: HashMap<String, usize, FixedState>,
+}
+
+impl Claims {
+    /// The origins of all sites, as they are told apart in this space.
+    pub fn of(sites: &[SiteRules], space: Space) -> Claims {
+        let mut claims = Claims { space, sites: HashMap::default() };
+        for site in sites {
+            let mut keys: Vec<String> = site.origins.iter().map(|origin| claims.key(origin)).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            for key in keys {
+                *claims.sites.entry(key).or_default() += 1;
+            }
+        }
+        claims
+    }
+
+    /// The origins that the site alone has.
+    pub fn own<'a>(&self, site: &'a SiteRules) -> Vec<&'a str> {
+        site.origins.iter().map(String::as_str).filter(|origin| self.sites[&self.key(origin)] == 1).collect()
+    }
+
+    fn key(&self, origin: &str) -> String {
+        match self.space {
+            Space::Url => origin.to_owned(),
+            Space::Surt => surt_host(origins::parts(origin).1),
+        }
+    }
+}
+
+/// What the rules of a site need to know of it.
+pub struct Context<'a> {
+    pub site: &'a SiteRules,
+    /// Origins that this site alone has.
+    pub origins: Vec<&'a str>,
+}
+
+impl<'a> Context<'a> {
+    /// The rule at this place.
+    pub fn rule(&self, at: usize) -> &'a Rule {
+        &self.site.rules[at]
+    }
+
+    /// Each rule of the site as `one` writes it, or why the target does not get it.
+    pub fn forms<T>(&self, one: impl Fn(&Context<'a>, usize) -> Result<T, String>) -> Vec<Result<T, String>> {
+        let form = |(at, rule)| self.refuses(rule).map_or_else(|| one(self, at), Err);
+        let mut forms: Vec<Result<T, String>> = self.site.rules.iter().enumerate().map(form).collect();
+        self.refuse_dependent(&mut forms);
+        forms
+    }
+
+    /// Leaves out the rules that would merge URLs which undust keeps apart, since an earlier one is left out or moves URLs
+    /// to another section. Whether a rule stays depends on earlier rules alone, so one pass is enough.
+    fn refuse_dependent<T>(&self, forms: &mut [Result<T, String>]) {
+        for at in 0..forms.len() {
+            let rule = self.rule(at);
+            let tests =
+                rule.scope.iter().filter(|constraint| constraint.key == SECTION).map(|constraint| &constraint.test);
+            let tests: Vec<_> = tests.collect();
+            let why = self.site.rules[..at].iter().zip(&forms[..at]).find_map(|(before, form)| match form {
+                Err(_) if needs(rule, before) => {
+                    Some("a rule before it is left out, without which it would merge other URLs")
+                }
+                Ok(_) if tests.iter().any(|test| moves_section(&self.site.tokens, before, test)) => {
+                    Some("a rule before it changes the first directory, which its condition asks")
+                }
+                _ => None,
+            });
+            if let Some(why) = why.filter(|_| forms[at].is_ok()) {
+                forms[at] = Err(why.to_owned());
+            }
+        }
+    }
+
+    /// Why no target can express the rule.
+    fn refuses(&self, rule: &Rule) -> Option<String> {
+        let site = self.site;
+        if site.tokens.published {
+            return Some("a rule of the published method: it has keys of its own".to_owned());
+        }
+        let is_of_path = |key: &str| !(key.starts_with("query ") || ["scheme", "host", SECTION].contains(&key));
+        let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
+        let cuts = site.tokens.query_path || site.tokens.numbered_end;
+        if cuts && (rule.closed || keys.any(|key| is_of_path(key))) {
+            return Some("paths of this site go on in queries or end in numbered keys".to_owned());
+        }
+        let of_key = |key: &String| rule.operations.iter().filter(|(of, _)| of == key).count();
+        if rule.operations.iter().any(|(key, _)| of_key(key) > 1) {
+            return Some("two operations on one key".to_owned());
+        }
+        if self.origins.is_empty() {
+            return Some("no origin belongs to this site alone".to_owned());
+        }
+        let excepted = site.exceptions.iter().filter(|e| e[1] == rule.id || e[1] == "*").count();
+        if excepted > 0 {
+            let noun = if excepted == 1 { "page" } else { "pages" };
+            return Some(format!("it does not hold for {excepted} {noun}, which no pattern tells apart"));
+        }
+        None
+    }
+}

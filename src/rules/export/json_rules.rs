@@ -1,0 +1,264 @@
+//! Ordered rules with their scopes in JSON (`docs/json-rules.md`), for crawlers that apply rules themselves.
+//!
+//! The format says what undust does in the same terms (key-value pairs, conditions, operations), so that nearly all of a
+//! site is in it: sections, rules between forms, exceptions and look-ups. Left out are rules that move labels of a host,
+//! which need the public suffix list, and rules that never act.
+
+use super::dependencies::needs;
+use super::{Claims, Export, LeftOut, Selection, Space, command, head};
+use crate::model::shown::is_hidden;
+use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SiteRules, Test};
+use crate::url::keys::HOST_SUB;
+use crate::url::{Key, NormalUrl};
+use serde::Serialize;
+
+/// A site as the format has it.
+#[derive(Serialize)]
+struct Site<'a> {
+    site: &'a str,
+    origins: &'a [String],
+    /// Origins that another site has, too: a URL there is left alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shared: Vec<&'a str>,
+    delimiters: &'a str,
+    semicolons: bool,
+    fragments: bool,
+    sections: &'a [String],
+    order: &'a [String],
+    rules: Vec<Then<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exceptions: Vec<&'a [String; 2]>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    lookups: &'a [[String; 2]],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<Range<'a>>,
+}
+
+/// A rule: where all conditions hold, what is done.
+#[derive(Serialize)]
+struct Then<'a> {
+    id: &'a str,
+    when: Vec<When<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
+    then: Vec<Do<'a>>,
+}
+
+/// A condition on a key; one of the tests.
+#[derive(Default, Serialize)]
+struct When<'a> {
+    key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    present: Option<bool>,
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    within: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_in: Option<&'a [String]>,
+}
+
+/// What is done to a key; one of the operations.
+#[derive(Default, Serialize)]
+struct Do<'a> {
+    key: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    remove: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replace: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<&'a [(Option<String>, Option<String>)]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    apply: Option<Function>,
+}
+
+/// URLs that differ in the value of one key and are one page.
+#[derive(Serialize)]
+struct Range<'a> {
+    key: &'a str,
+    like: &'a str,
+    /// A URL without the key is the page, too.
+    absent: bool,
+    /// First and last number; any value where it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers: Option<[u64; 2]>,
+    page: &'a str,
+}
+
+/// Writes the sites. Each is one line, so that a reader can take them one by one.
+pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
+    let claims = Claims::of(sites, Space::Url);
+    let (mut written, mut left_out, mut rules) = (Vec::new(), Vec::new(), 0);
+    for site in sites.iter().filter(|site| selection.has(site)) {
+        let own = claims.own(site);
+        let forms = forms(site, own.is_empty());
+        let is_out = |form: &Form<'_>| matches!(form, Form::Out(_));
+        // Exceptions and look-ups are known by what all rules make of their URL.
+        let tables = !forms.iter().any(is_out);
+        for (rule, form) in site.rules.iter().zip(&forms) {
+            match form {
+                Form::Written(_) => rules += 1,
+                Form::Idle => left_out.push(LeftOut::of(site, rule, "it never acts".to_owned())),
+                Form::Out(reason) => left_out.push(LeftOut::of(site, rule, (*reason).to_owned())),
+            }
+        }
+        left_out.extend(LeftOut::look_ups(site).filter(|_| !tables));
+        let acts = |form: &Form<'_>| matches!(form, Form::Written(_));
+        let is_empty = site.aliases.is_empty() && site.local.is_empty();
+        if forms.iter().any(acts) || tables && (site.cut().learned || !is_empty) {
+            written.push(Site::of(site, &own, forms, tables));
+        }
+    }
+    let kept = selection.kept(sites, &left_out);
+    let mut about = head(written.len(), rules, &kept, &left_out);
+    about.push(command("json-rules"));
+    let lines: Vec<String> = written.iter().map(json).collect();
+    let text = format!(
+        "{{\"format\":\"undust-json-rules\",\"version\":1,\n\"about\":{},\n\"sites\":[\n{}\n]}}\n",
+        json(&about),
+        lines.join(",\n")
+    );
+    Export { text, rules, left_out, kept }
+}
+
+/// Compact JSON. Hidden characters, which stand in strings alone, are written as escapes.
+fn json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).expect("writing strings into memory cannot fail");
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// What becomes of a rule.
+enum Form<'a> {
+    Written(Then<'a>),
+    /// It never acts, so that nothing depends on it.
+    Idle,
+    Out(&'static str),
+}
+
+/// What becomes of each rule of a site; `shared` where another site has all its origins, too.
+fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
+    let labels = |rule: &Rule| {
+        let moves = |(key, operation): &(String, Operation)| {
+            key == HOST_SUB || matches!(operation, Operation::Replace(from) if from == HOST_SUB)
+        };
+        rule.operations.iter().any(moves)
+    };
+    let acts = |rule: &Rule| rule.mirror().is_some() || rule.is_valid();
+    // Without a rule, the page of an exception cannot be told.
+    let pages = !site.exceptions.is_empty() && site.rules.iter().any(|rule| acts(rule) && labels(rule));
+    let excepted = |rule: &Rule| pages && site.exceptions.iter().any(|[_, id]| *id == rule.id || id == "*");
+    // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may show again.
+    let whole = !site.rules.iter().any(|rule| acts(rule) && labels(rule));
+    let needs_all = |rule: &Rule| {
+        let writes_depth = rule.operations.iter().any(|(key, _)| key == "depth");
+        rule.mirror().is_some() || !rule.closed && writes_depth
+    };
+    let is_safe = |rule: &Rule| {
+        let directories = rule.mirror().map(|(source, target)| [source, target]);
+        directories.into_iter().flatten().all(|directory| {
+            let page = format!("{directory}/x");
+            NormalUrl::new(page.as_bytes()).is_ok_and(|normal| normal.as_str() == page)
+        })
+    };
+    let mut forms: Vec<Form<'_>> = Vec::new();
+    for (at, rule) in site.rules.iter().enumerate() {
+        let mut earlier = site.rules[..at].iter().zip(&forms);
+        let depends = earlier.any(|(before, form)| matches!(form, Form::Out(_)) && needs(rule, before));
+        forms.push(match () {
+            () if site.tokens.published => Form::Out("a rule of the published method: it has keys of its own"),
+            () if shared => Form::Out("no origin belongs to this site alone"),
+            () if !acts(rule) => Form::Idle,
+            () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),
+            () if !is_safe(rule) => Form::Out("its directory is not in safe syntax"),
+            () if needs_all(rule) && !whole => Form::Out("it needs all rules of its site, of which one is left out"),
+            () if excepted(rule) => Form::Out("it has exceptions, and a rule of the site is left out"),
+            () if depends => Form::Out("a rule before it is left out, without which it would merge other URLs"),
+            () => Form::Written(Then::of(rule)),
+        });
+    }
+    forms
+}
+
+impl<'a> Site<'a> {
+    fn of(site: &'a SiteRules, own: &[&str], forms: Vec<Form<'a>>, tables: bool) -> Site<'a> {
+        let written = |form| match form {
+            Form::Written(rule) => Some(rule),
+            Form::Idle | Form::Out(_) => None,
+        };
+        let ranges = site.local.iter().flat_map(|local| {
+            let absent = local.absent && Key::parse(&local.key).is_some_and(|key| key.optional());
+            local.tried().into_iter().map(move |span| Range {
+                key: &local.key,
+                like: &span.like,
+                absent,
+                numbers: span.range,
+                page: &span.page,
+            })
+        });
+        let cut = site.cut();
+        let is_known = |id: &String| id == "*" || site.rules.iter().any(|rule| rule.id == *id);
+        Site {
+            site: &site.site,
+            origins: &site.origins,
+            shared: site.origins.iter().map(String::as_str).filter(|origin| !own.contains(origin)).collect(),
+            delimiters: &site.tokens.delimiters,
+            semicolons: cut.semicolons,
+            fragments: cut.fragments,
+            sections: &site.tokens.sections,
+            order: &site.tokens.query_order,
+            rules: forms.into_iter().filter_map(written).collect(),
+            exceptions: site.exceptions.iter().filter(|[_, id]| tables && is_known(id)).collect(),
+            lookups: if tables { &site.aliases } else { &[] },
+            ranges: if tables { ranges.collect() } else { Vec::new() },
+        }
+    }
+}
+
+impl<'a> Then<'a> {
+    fn of(rule: &'a Rule) -> Then<'a> {
+        Then {
+            id: &rule.id,
+            when: rule.scope.iter().map(When::of).collect(),
+            whole: rule.closed,
+            then: rule.operations.iter().map(Do::of).collect(),
+        }
+    }
+}
+
+impl<'a> When<'a> {
+    fn of(Constraint { key, test }: &'a Constraint) -> When<'a> {
+        let any = When { key, ..When::default() };
+        match test {
+            Test::Present => When { present: Some(true), ..any },
+            Test::Absent => When { present: Some(false), ..any },
+            Test::Equals(value) => When { within: Some(std::slice::from_ref(value)), ..any },
+            Test::OneOf(values) => When { within: Some(values), ..any },
+            Test::NoneOf(values) => When { not_in: Some(values), ..any },
+        }
+    }
+}
+
+impl<'a> Do<'a> {
+    fn of((key, operation): &'a (String, Operation)) -> Do<'a> {
+        let any = Do { key, ..Do::default() };
+        match operation {
+            Operation::Ignore(Representative::LeftOut) => Do { remove: true, ..any },
+            Operation::Ignore(Representative::WherePresent(value)) => Do { replace: Some(value), ..any },
+            Operation::Ignore(Representative::Everywhere(value)) | Operation::Keep(value) => {
+                Do { set: Some(value), ..any }
+            }
+            Operation::Replace(from) => Do { copy: Some(from), ..any },
+            Operation::Classes(pairs) => Do { map: Some(pairs), ..any },
+            Operation::Apply(function) => Do { apply: Some(*function), ..any },
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What an export keeps of the rules, and what it leaves out and why: the lines for people at the head of every file.
+
+use super::LeftOut;
+use crate::model::hash64;
+use crate::rules::overrides::{LOOK_UPS, Overrides};
+use crate::rules::types::SiteRules;
+use crate::rules::{RuleSet, Scratch};
+use crate::url::NormalUrl;
+use foldhash::fast::FixedState;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+
+type Hashes = HashSet<u64, FixedState>;
+
+/// Most reasons that the head of a file names.
+const REASONS: usize = 8;
+
+/// What an export keeps. Both shares are bounds from above: on some URLs a target acts where undust does but not wholly
+/// (see `docs/crawlers.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Kept {
+    /// Counted on URLs, in normal form and each once.
+    Urls {
+        /// URLs on origins of the exported sites.
+        urls: u64,
+        /// Those less their distinct canonical URLs, with all that undust has.
+        saved: u64,
+        /// Those less their distinct canonical URLs, with what is exported.
+        kept: u64,
+        /// URLs whose canonical URL is the one that undust gives them.
+        own: u64,
+    },
+    /// From the evidence of the rules, where no URLs are given: right merges, which overlap.
+    Evidence {
+        /// Of all rules.
+        good: u64,
+        /// Of those that are exported.
+        kept: u64,
+    },
+}
+
+impl Kept {
+    /// From the evidence of the rules of these sites.
+    pub fn by_evidence<'s>(sites: impl Iterator<Item = &'s SiteRules>, left_out: &[LeftOut]) -> Kept {
+        let out: HashSet<(&str, &str), FixedState> =
+            left_out.iter().map(|entry| (entry.site.as_str(), entry.rule.as_str())).collect();
+        let (mut good, mut kept) = (0, 0);
+        for (site, rule) in sites.flat_map(|site| site.rules.iter().map(move |rule| (site, rule))) {
+            good += rule.evidence.good;
+            kept += if out.contains(&(&site.site, &rule.id)) { 0 } else { rule.evidence.good };
+        }
+        Kept::Evidence { good, kept }
+    }
+
+    /// On URLs. All sites must be given, since an origin that two of them have belongs to none; `is_exported` tells which
+    /// count. Time: each URL is canonicalized twice; memory: 24 bytes a URL.
+    pub fn on_urls(
+        sites: &[SiteRules],
+        is_exported: impl Fn(&SiteRules) -> bool,
+        left_out: &[LeftOut],
+        urls: &[Box<[u8]>],
+    ) -> Kept {
+        let mut overrides = Overrides::default();
+        for entry in left_out {
+            overrides.disable(&entry.site, &entry.rule, &entry.reason);
+        }
+        let mut exported = sites.to_vec();
+        overrides.apply(&mut exported);
+        let (all, some) = (RuleSet::new(sites.to_vec()), RuleSet::new(exported));
+        let (mut one, mut other) = (Scratch::default(), Scratch::default());
+        let [mut known, mut canonical, mut made] = [(); 3].map(|()| Hashes::default());
+        let mut own = 0;
+        for url in urls.iter().filter_map(|url| NormalUrl::new(url).ok()) {
+            let meant = all.apply(url.as_bytes(), None, &mut one);
+            let counts = meant.site.is_some_and(|site| is_exported(&sites[site as usize]));
+            if !counts || !known.insert(hash64(url.as_bytes())) {
+                continue;
+            }
+            let found = some.apply(url.as_bytes(), None, &mut other);
+            own += u64::from(found.url == meant.url);
+            canonical.insert(hash64(meant.url));
+            made.insert(hash64(found.url));
+        }
+        let urls = known.len() as u64;
+        Kept::Urls { urls, saved: urls - canonical.len() as u64, kept: urls - made.len() as u64, own }
+    }
+
+    /// In words, for the head of a file and the terminal.
+    pub fn text(&self) -> String {
+        match *self {
+            Kept::Urls { urls, saved, kept, own } => format!(
+                "Keeps {} of what undust saves ({kept} of {saved} fetches), and undust's own canonical URL for {} of {urls} \
+                 URLs.",
+                percent(kept, saved),
+                percent(own, urls)
+            ),
+            Kept::Evidence { good, kept } => format!(
+                "Keeps rules with {} of the merges that all rules showed when they were learned ({kept} of {good}; rules \
+                 overlap, look-ups are not counted: --urls FILE measures it).",
+                percent(kept, good)
+            ),
+        }
+    }
+}
+
+/// A share in percent, rounded down to a tenth, so that only all is 100; of nothing it is all.
+fn percent(part: u64, whole: u64) -> String {
+    let permille = (part * 1000).checked_div(whole).unwrap_or(1000);
+    format!("{}.{} %", permille / 10, permille % 10)
+}
+
+/// How much was left out of `all` rules and tables, by reason, most frequent first.
+pub fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
+    let rules = left_out.iter().filter(|entry| entry.rule != LOOK_UPS).count();
+    let tables = left_out.len() - rules;
+    let mut out = Vec::new();
+    if !left_out.is_empty() {
+        out.push(format!("Left out: {} and {}.", counted(rules, "rule"), counted(tables, "table")));
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in left_out {
+        *reasons.entry(&entry.reason).or_default() += 1;
+    }
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|&(_, count)| Reverse(count));
+    out.extend(reasons.iter().take(REASONS).map(|(reason, count)| format!("- {count}: {reason}")));
+    if let Some(more) = reasons.len().checked_sub(REASONS).filter(|more| *more > 0) {
+        out.push(format!("- and {} more (--left-out FILE lists all)", counted(more, "reason")));
+    }
+    out
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_all_is_a_hundred_percent() {
+        for (part, whole, text) in [(0, 0, "100.0 %"), (1999, 2000, "99.9 %"), (1, 3, "33.3 %"), (7, 7, "100.0 %")] {
+            assert_eq!(percent(part, whole), text);
+        }
+    }
+
+    #[test]
+    fn reasons_are_counted_and_the_frequent_ones_come_first() {
+        let entry = |rule: &str, reason: &str| LeftOut {
+            site: "s".into(),
+            rule: rule.into(),
+            text: String::new(),
+            reason: reason.into(),
+        };
+        let left_out = [entry("1", "a"), entry("2", "b"), entry("3", "b"), entry(LOOK_UPS, "tables")];
+        let lines = ["Left out: 3 rules and 1 table.", "- 2: b", "- 1: a", "- 1: tables"];
+        assert_eq!(left_out_lines(&left_out), lines);
+        assert!(left_out_lines(&[]).is_empty());
+        let many: Vec<LeftOut> = (0..10).map(|n| entry("1", &format!("reason {n}"))).collect();
+        assert_eq!(left_out_lines(&many).last().unwrap(), "- and 2 reasons more (--left-out FILE lists all)");
+    }
+}
