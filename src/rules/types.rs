@@ -292,6 +292,11 @@ impl Tokens {
         }
     }
 
+    /// True where paths are cut as patterns and simple readers cannot cut them.
+    pub fn cuts_paths(&self) -> bool {
+        self.query_path || self.numbered_end
+    }
+
     /// The compiled form; delimiters that are none are left out.
     pub fn cut(&self) -> Cut {
         let bit = |(i, &c): (usize, &u8)| if self.delimiters.contains(char::from(c)) { 1 << i } else { 0 };

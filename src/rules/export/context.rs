@@ -7,6 +7,9 @@ use crate::rules::types::{Rule, SECTION, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
+/// Why rules of paths are left out where [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
+pub const CUT_PATHS: &str = "paths of this site go on in queries or end in numbered keys";
+
 /// How many sites have each origin, or each host in SURT form: what two have, undust leaves alone.
 pub struct Claims {
     space: Space,
@@ -91,11 +94,12 @@ impl<'a> Context<'a> {
         if site.tokens.published {
             return Some("a rule of the published method: it has keys of its own".to_owned());
         }
-        let is_of_path = |key: &str| !(key.starts_with("query ") || ["scheme", "host", SECTION].contains(&key));
+        // Of a parameter whose name holds a slash, a pattern cannot tell whether it is the path.
+        let is_of_query = |key: &str| key.starts_with("query ") && !key.contains('/');
+        let is_of_path = |key: &str| !is_of_query(key) && !["scheme", "host", SECTION].contains(&key);
         let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
-        let cuts = site.tokens.query_path || site.tokens.numbered_end;
-        if cuts && (rule.closed || keys.any(|key| is_of_path(key))) {
-            return Some("paths of this site go on in queries or end in numbered keys".to_owned());
+        if site.tokens.cuts_paths() && (rule.closed || keys.any(|key| is_of_path(key))) {
+            return Some(CUT_PATHS.to_owned());
         }
         let of_key = |key: &String| rule.operations.iter().filter(|(of, _)| of == key).count();
         if rule.operations.iter().any(|(key, _)| of_key(key) > 1) {

@@ -4,6 +4,7 @@
 //! site is in it: sections, rules between forms, exceptions and look-ups. Left out are rules that move labels of a host,
 //! which need the public suffix list, and rules that never act.
 
+use super::context::CUT_PATHS;
 use super::dependencies::needs;
 use super::{Claims, Export, LeftOut, Selection, Space, command, head};
 use crate::model::shown::is_hidden;
@@ -96,7 +97,7 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
         let forms = forms(site, own.is_empty());
         let is_out = |form: &Form<'_>| matches!(form, Form::Out(_));
         // Exceptions and look-ups are known by what all rules make of their URL.
-        let tables = !forms.iter().any(is_out);
+        let tables = !forms.iter().any(is_out) && !site.tokens.cuts_paths();
         for (rule, form) in site.rules.iter().zip(&forms) {
             match form {
                 Form::Written(_) => rules += 1,
@@ -175,6 +176,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
         let depends = earlier.any(|(before, form)| matches!(form, Form::Out(_)) && needs(rule, before));
         forms.push(match () {
             () if site.tokens.published => Form::Out("a rule of the published method: it has keys of its own"),
+            () if site.tokens.cuts_paths() => Form::Out(CUT_PATHS),
             () if shared => Form::Out("no origin belongs to this site alone"),
             () if !acts(rule) => Form::Idle,
             () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),
