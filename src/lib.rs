@@ -14,6 +14,7 @@
 //! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host, the section of a path.
 //! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them; the compiled applier,
 //!   which equals it; the file formats of both.
+//! - `platforms`: what well-known programs do with their URLs, line by line, and which of them a site runs.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates are merged.
 //! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree, forms, evidence,
 //!   candidates, energy, laws; what decides between equals (`hints`); cross-fitted figures (`held_out`); and the method as published.
@@ -30,8 +31,8 @@
 //!   of records without labels, comparing methods, merging the documents of an index.
 //!
 //! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the oracle of the
-//! dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- site <- evaluate` is the direction of
-//! dependency; these know nothing of the rest.
+//! dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- platforms <- site <- evaluate` is the
+//! direction of dependency; these know nothing of the rest.
 //!
 //! # Invariants
 //! Most are absences, which no one can see by reading code. `tests/it/house.rs` checks those marked with a star and
@@ -63,6 +64,7 @@ pub mod evaluate;
 pub mod index;
 pub mod io;
 pub mod model;
+pub mod platforms;
 pub mod report;
 pub mod rules;
 pub mod runtime;

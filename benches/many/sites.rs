@@ -22,6 +22,8 @@ pub fn site(n: usize, templates: usize) -> SiteRules {
             operations: vec![(key.to_owned(), Operation::Ignore(to))],
             closed: false,
             extended: false,
+            provisional: false,
+            line: None,
             evidence: Evidence {
                 good: 120 + n as u64 % 1000,
                 bad: 1,

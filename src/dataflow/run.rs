@@ -14,11 +14,13 @@ use super::types::{Batches, Epoch, LearnedSite, Plan, RunError, Shared, Source, 
 use super::verdict::{Change, Pending, Reason, Verdict, judge, overwrite};
 use crate::model::hash128;
 use crate::rules::file::rule_id;
-use crate::rules::types::{Rule, SECTION, SiteRules};
+use crate::rules::types::{Evidence, Rule, SECTION, SiteRules};
 use crate::rules::{RuleSet, Scratch as Buffers};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::{self, Alarm, Crew};
+use crate::site::evidence::{Bound, MIN_CLUSTERS};
+use crate::site::operations::PRIOR;
 use crate::spill::Scratch;
 use crate::url::NormalUrl;
 use std::collections::BTreeSet;
@@ -241,6 +243,13 @@ fn run_from(
     Ok(Learned { sites: case.sites, invalid: invalid.into_iter().sum(), proof_passes: case.passes as u64 })
 }
 
+/// A provisional rule that the records bear out, as a line that is a candidate must be, is one like others.
+fn bear_out(rule: &mut Rule) {
+    let Evidence { good, bad, clusters, .. } = rule.evidence;
+    let holds = Bound::OPERATION.holds(good, bad, PRIOR) && clusters >= MIN_CLUSTERS as u64;
+    rule.provisional &= !holds;
+}
+
 /// Where the first worker of a process leaves the state of affairs for the others.
 #[derive(Debug, Default)]
 struct Desk(Mutex<Option<Case>>);
@@ -388,6 +397,7 @@ impl Case {
                     again[index] = false;
                     site.drift = pending.drift;
                     site.change(Vec::new(), pending);
+                    site.rules.rules.iter_mut().for_each(bear_out);
                     site.counts.forget_samples();
                     if !site.rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
                         site.rules.tokens.sections.clear();

@@ -46,6 +46,8 @@ pub enum Reason {
     Test,
     /// It does what a rule that was withdrawn does, and showed nothing beside it.
     Twin,
+    /// It was provisional, and records contradict it.
+    Contradicted,
 }
 
 impl Reason {
@@ -59,6 +61,7 @@ impl Reason {
             Reason::Parts => "without the sections or values that merged wrongly",
             Reason::Test => "with a condition that its wrong merges do not meet",
             Reason::Twin => "does what a withdrawn rule does, and showed nothing beside it",
+            Reason::Contradicted => "provisional, and contradicted",
         }
     }
 }
@@ -160,7 +163,10 @@ fn changes(
     let mut failing: Vec<(usize, Marginal, Reason)> = Vec::new();
     for (at, rule) in site.rules.iter().enumerate() {
         let Some(marginal) = of(at).marginal else { continue };
-        if is_drift(&marginal) {
+        if rule.provisional && marginal.wrong() > 0 {
+            // The word of a catalogue ends where a cluster contradicts it.
+            failing.push((at, *marginal, Reason::Contradicted));
+        } else if is_drift(&marginal) {
             pending.drift += marginal.wrong();
         } else if let Some(reason) = fails(&marginal, bound(site, rule)) {
             failing.push((at, *marginal, reason));
@@ -184,7 +190,9 @@ fn changes(
         let passes = bound.allows(good, bad) && bound.wilson(good, bad, u64::from(rule.evidence.prior));
         let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
         let narrowed = may.then(|| against.taken_from(rule)).flatten();
-        if let Some(rule) = narrowed {
+        if rule.provisional {
+            changes.push((*at, Change::Withdraw(*reason)));
+        } else if let Some(rule) = narrowed {
             changes.push((*at, Change::Narrow(Reason::Parts, Box::new(rule))));
         } else if asked.contains(&rule.id) || last || marginal.good == 0 || pending.tried.contains(&rule.id) {
             let narrowed = narrow::by_test(site, rule, marginal, &counts.texts, bound);

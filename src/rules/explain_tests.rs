@@ -11,6 +11,8 @@ fn rule(scope: &[(&str, Test)], operations: &[(&str, Operation)]) -> Rule {
         operations: operations.iter().map(|(key, operation)| ((*key).into(), operation.clone())).collect(),
         closed: false,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: Evidence { good: 120, bad: 0, upper_bound_ppm: 8_260, clusters: 43, ..Evidence::default() },
         departures: Vec::new(),
     }

@@ -235,6 +235,8 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         closed: bool,
         #[serde(default)]
         extended: bool,
+        #[serde(default)]
+        provisional: bool,
         #[serde(rename = "evidence")]
         _evidence: serde::de::IgnoredAny,
     }
@@ -242,12 +244,22 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     let bare: Bare = serde_json::from_slice(text).map_err(|error| explain(line, text, &error))?;
     let Bare { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local } = bare;
     let rule = |rule: BareRule| {
-        let BareRule { id, kind, scope, operations, closed, extended, .. } = rule;
-        let (evidence, departures) = Default::default();
-        Rule { id, kind, scope, operations, closed, extended, evidence, departures }
+        let BareRule { id, kind, scope, operations, closed, extended, provisional, .. } = rule;
+        let (line, evidence, departures) = Default::default();
+        Rule { id, kind, scope, operations, closed, extended, provisional, line, evidence, departures }
     };
     let rules = rules.into_iter().map(rule).collect();
-    let site = SiteRules { site, origins, tokens, label_noise_permille, rules, exceptions, aliases, local };
+    let site = SiteRules {
+        site,
+        origins,
+        tokens,
+        platforms: Vec::new(),
+        label_noise_permille,
+        rules,
+        exceptions,
+        aliases,
+        local,
+    };
     check(line, None, &site)?;
     Ok(site)
 }

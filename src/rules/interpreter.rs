@@ -332,7 +332,7 @@ impl Rule {
     }
 
     /// False for a rule that never fires.
-    pub(super) fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let is_key = |key: &str| Key::parse(key).is_some() && key != SECTION;
         let is_valid = |(key, operation): &(String, Operation)| match operation {
             Operation::Keep(_) => is_key(key),
@@ -368,7 +368,7 @@ impl Test {
 
 impl Operation {
     /// What it makes of a value of a rule that is not closed; `None` is the absent key.
-    pub(super) fn value(&self, value: Option<&[u8]>) -> Option<Vec<u8>> {
+    pub(crate) fn value(&self, value: Option<&[u8]>) -> Option<Vec<u8>> {
         let bytes = |text: &String| text.clone().into_bytes();
         match self {
             Operation::Ignore(Representative::LeftOut) => None,

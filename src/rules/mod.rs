@@ -27,6 +27,7 @@ pub mod origins;
 pub mod overrides;
 pub mod packed;
 mod params;
+pub mod platforms;
 pub mod published;
 pub mod saved;
 mod seal;

@@ -1,5 +1,6 @@
 //! Learning parameters, as the rule file carries them.
 
+use super::platforms::Platforms;
 use super::stages::Without;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,9 @@ pub struct Params {
     /// ([`Rule::extended`](crate::rules::Rule)); not written where it is off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extend_to_domain: bool,
+    /// How the catalogue of platforms takes part; not written where that is the default.
+    #[serde(skip_serializing_if = "Platforms::is_default")]
+    pub platforms: Platforms,
     /// Stages of the undust method that are left out, to measure what they are for; not written where there are none.
     #[serde(skip_serializing_if = "Without::is_nothing")]
     pub without: Without,
@@ -31,6 +35,7 @@ impl Default for Params {
             fpr_max_ppm: 10_000,
             fragment_clusters: 3,
             extend_to_domain: false,
+            platforms: Platforms::default(),
             without: Without::default(),
         }
     }

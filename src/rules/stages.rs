@@ -10,6 +10,8 @@ pub enum Stage {
     Tokens,
     /// String functions of values (`operations`).
     Functions,
+    /// Lines of the catalogue of recognised programs (`lines`).
+    Platforms,
     /// Ignores of several keys together (`joint`).
     Joint,
     /// Operations under a condition (`conditions`).
@@ -40,9 +42,10 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in the order in which learning comes to them.
-    pub const ALL: [Stage; 15] = [
+    pub const ALL: [Stage; 16] = [
         Stage::Tokens,
         Stage::Functions,
+        Stage::Platforms,
         Stage::Joint,
         Stage::Conditions,
         Stage::Classes,
@@ -63,6 +66,7 @@ impl Stage {
         match self {
             Stage::Tokens => "tokens",
             Stage::Functions => "functions",
+            Stage::Platforms => "platforms",
             Stage::Joint => "joint",
             Stage::Conditions => "conditions",
             Stage::Classes => "classes",

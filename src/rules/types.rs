@@ -6,6 +6,7 @@
 //! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
 //! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
 
+use super::platforms::Recognised;
 use super::spans::Local;
 use crate::url::section::{self, Section};
 use crate::url::{Cut, DELIMITERS};
@@ -174,6 +175,12 @@ pub struct Rule {
     /// [`SiteRules::extends_to`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extended: bool,
+    /// It acts before any evidence, by the word of the catalogue of platforms alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provisional: bool,
+    /// Name of the line of that catalogue which it is an instance of, for example `phpbb-2/topic-session`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
     /// What it was proven with.
     pub evidence: Evidence,
     /// Departures from WWW10 that made it, by name (for `compare`).
@@ -219,6 +226,8 @@ impl Rule {
             operations,
             closed: false,
             extended: false,
+            provisional: false,
+            line: None,
             evidence,
             departures,
         }
@@ -366,6 +375,9 @@ pub struct SiteRules {
     /// How its URLs are cut.
     #[serde(default)]
     pub tokens: Tokens,
+    /// Programs that it runs, by its URLs; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub platforms: Vec<Recognised>,
     /// Share of labels that contradict even the best-supported operation, in thousandths: what the proof takes as the
     /// noise of the labels.
     #[serde(default, skip_serializing_if = "is_zero")]

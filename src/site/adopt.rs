@@ -104,9 +104,17 @@ impl Covering {
             self.sinks.prove(groups.majority[0]);
         }
         let pairs = self.pairs(&groups);
-        for &row in &rows {
+        self.rewrite(&rows, &maps);
+        self.join(&groups);
+        let line = None;
+        self.rules.push(Adopted { scope, reach, action, maps, good, bad, prior, clusters, pairs, examples, line });
+    }
+
+    /// Gives the rows their new values.
+    pub(super) fn rewrite(&mut self, rows: &[u32], maps: &[(usize, Map)]) {
+        for &row in rows {
             let r = row as usize;
-            for (k, map) in &maps {
+            for (k, map) in maps {
                 let code = self.columns.codes[*k][r];
                 let to = map.get(code);
                 let values = &self.columns.values[*k].hash;
@@ -119,12 +127,10 @@ impl Covering {
                 counts[to as usize] += 1;
             }
         }
-        self.join(&groups);
-        self.rules.push(Adopted { scope, reach, action, maps, good, bad, prior, clusters, pairs, examples });
     }
 
     /// Pairs that fall together, and those of different clusters among them.
-    fn pairs(&self, groups: &Groups) -> (u64, u64) {
+    pub(super) fn pairs(&self, groups: &Groups) -> (u64, u64) {
         let mut labels = Vec::new();
         (0..groups.len()).fold((0, 0), |(support, wrong), group| {
             let members = groups.members(group);
@@ -137,7 +143,7 @@ impl Covering {
         })
     }
 
-    fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
+    pub(super) fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
         let origin = |r: u32| self.columns.origin[r as usize];
         let pair = |group: usize| {
             let mut of =

@@ -1,7 +1,7 @@
 //! The ordered loop that finds ignores, classes and string functions (design, section 4.1, stages 2 and 4).
 //!
 //! One evidence table serves all: the rows sorted by their identity after an operation. Levels, in this order: single
-//! keys and string functions; keys that differ together inside clusters; the same operations under one condition; value
+//! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that differ together inside clusters; the same operations under one condition; value
 //! classes, everywhere; defaults that are written out together ([`defaults`]); value classes under one condition. What passes is adopted best first (fewest keys, then good - 10 bad),
 //! each tested again in the present state; any adoption starts again at the first level. The number of sorts is the
 //! number of passes times the number of operations, whatever the number of rows.
@@ -17,11 +17,13 @@ use super::conditions::{self, Choices, Scope};
 use super::defaults;
 use super::evidence::{Bound, Groups, MIN_CLUSTERS, MIN_CONSTANT_SMALL, MIN_GOOD, SMALL_SAMPLE, Sorter};
 use super::joint;
+use super::lines::Line;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
 use super::{Stage, Without};
+use crate::platforms::Placed;
 use crate::rules::Function;
 use crate::url::Fixed;
 
@@ -81,6 +83,8 @@ pub struct Adopted {
     pub pairs: (u64, u64),
     /// Up to three pairs of training rows of one cluster that it joins.
     pub examples: Vec<[u32; 2]>,
+    /// The line of the catalogue of platforms that it is; scope and operations are those of the line.
+    pub line: Option<Line>,
 }
 
 /// An operation that did not pass everywhere, with its groups: conditions and classes are read from it.
@@ -126,9 +130,15 @@ pub struct Covering {
     pub(super) sinks: Sinks,
     /// Levels that are left out, to measure what they are for.
     pub without: Without,
+    /// Lines of the programs of the site that are not adopted yet.
+    pub lines: Vec<Placed>,
+    /// Lines act before any evidence.
+    pub provisional: bool,
+    /// Lines that were adopted, for the counts.
+    pub adopted_lines: u64,
     /// The sample is small: see [`SMALL_SAMPLE`].
     pub(super) is_small: bool,
-    sorter: Sorter,
+    pub(super) sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     pub(super) counts: Vec<Vec<u32>>,
     /// What "ignore this key" is in the present state, where it was asked for.
@@ -152,6 +162,9 @@ impl Covering {
             seen: Vec::new(),
             sinks,
             without: Without::default(),
+            lines: Vec::new(),
+            provisional: false,
+            adopted_lines: 0,
             is_small,
             sorter: Sorter::default(),
             counts: Vec::new(),
@@ -174,7 +187,7 @@ impl Covering {
                 self.columns.retain(&alive);
                 self.alive = (0..self.columns.len() as u32).collect();
             }
-            if !self.pass() {
+            if !self.pass() && !(self.provisional && self.adopt_lines(true)) {
                 return;
             }
         }
@@ -195,7 +208,7 @@ impl Covering {
                 found = self.try_all(singles, &clusters, &mut tables);
             }
         }
-        if self.adopt_all(found) {
+        if self.adopt_all(found) || self.adopt_lines(false) {
             return true;
         }
         let joint = if self.without.has(Stage::Joint) { Vec::new() } else { self.joint(&clusters) };

@@ -4,13 +4,20 @@ use super::Training;
 use super::conditions::Condition;
 use super::covering::{Action, Adopted, Covering};
 use super::evidence::upper_bound_ppm;
+use super::lines::Line;
 use super::operations::Map;
 use super::sections::Reach;
+use crate::platforms::read;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, SECTION, Test};
 use crate::url::{Fixed, Key};
 
 /// The rule of one adopted operation; its id is still empty.
 pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
+    if let Some(Line { placed, provisional }) = &adopted.line {
+        let counts = (adopted.good, adopted.bad, adopted.prior);
+        let evidence = evidence(training, counts, adopted.pairs, adopted.clusters, &adopted.examples);
+        return Rule { provisional: *provisional, evidence, ..read::rule(placed) };
+    }
     let columns = &covering.columns;
     let key = |k: usize| columns.keys[k].to_string();
     let mut operations: Vec<(String, Operation)> =
@@ -28,6 +35,8 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
         operations,
         closed: false,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: evidence(
             training,
             (adopted.good, adopted.bad, adopted.prior),

@@ -167,6 +167,8 @@ fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
         operations: vec![(PREFIX.to_owned(), Operation::Keep(target.to_owned()))],
         closed: false,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: Evidence {
             good: pair.good,
             bad: pair.bad,

@@ -16,6 +16,7 @@ mod fragments;
 pub mod held_out;
 pub mod hints;
 mod joint;
+mod lines;
 pub mod lookups;
 mod lower;
 pub mod mirrors;
@@ -229,27 +230,47 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
     let without = params.without;
     let fragments = fragments::decide(&training, params.fragment_clusters);
     let tokens = Tokens { fragments, ..Tokens::default() };
-    let tokens = if without.has(Stage::Tokens) { tokens } else { tokens::choose(&training, tokens, without) };
-    prepare_cut(training, tokens, without, params.extend_to_domain)
+    let mut tokens = if without.has(Stage::Tokens) { tokens } else { tokens::choose(&training, tokens, without) };
+    let platforms = match without.has(Stage::Platforms) {
+        true => lines::Lines::default(),
+        false => {
+            let (found, semicolons) = lines::programs(&training, &params.platforms);
+            tokens.semicolons |= semicolons;
+            lines::place_all(found, &params.platforms, &tokens)
+        }
+    };
+    prepare_cut(training, tokens, without, platforms, params.extend_to_domain)
 }
 
-/// Stages 1 to 6 of the undust method with the given cuts.
-fn prepare_cut(training: Training, tokens: Tokens, without: Without, extend: bool) -> Prepared {
+/// Stages 1 to 6 of the undust method with the given cuts and lines of the catalogue of platforms.
+fn prepare_cut(
+    training: Training,
+    tokens: Tokens,
+    without: Without,
+    platforms: lines::Lines,
+    extend: bool,
+) -> Prepared {
     let columns = Columns::new(&training, tokens);
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
     let mut covering = Covering::new(columns);
     covering.without = without;
+    (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
-    let rules = SiteRules {
+    let mut rules = SiteRules {
         site: training.site.clone(),
         origins: training.origins.iter().cloned().collect(),
         tokens: covering.columns.tokens.clone(),
         label_noise_permille: covering.noise as u32,
+        platforms: platforms.found,
         rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
         ..SiteRules::default()
     };
+    lines::without_copies(&mut rules.rules);
+    if !rules.platforms.is_empty() {
+        counts.insert("lines of platforms".to_owned(), covering.adopted_lines);
+    }
     let tree = tree::grow(&covering.columns, &covering.alive);
     let least = if covering.is_small { evidence::MIN_CLUSTERS_FORM_SMALL } else { 0 };
     let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, least);
@@ -322,7 +343,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
 
 /// The whole of learning one site with the given cuts.
 fn learn_cut(training: Training, tokens: Tokens, without: Without) -> Outcome {
-    let prepared = prepare_cut(training, tokens, without, false);
+    let prepared = prepare_cut(training, tokens, without, lines::Lines::default(), false);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)
 }

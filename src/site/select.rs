@@ -228,6 +228,8 @@ pub fn rule(forms: &Forms, columns: &Columns, tree: &Tree, training: &Training, 
         operations,
         closed: true,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: lower::evidence(training, (good, bad, 0), (good + bad, bad), chosen.clusters, &examples),
         departures: Vec::new(),
     }

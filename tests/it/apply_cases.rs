@@ -61,6 +61,8 @@ impl Case {
             operations: r.operations.clone(),
             closed: r.closed,
             extended: false,
+            provisional: false,
+            line: None,
             evidence: Evidence::default(),
             departures: Vec::new(),
         };

@@ -155,6 +155,8 @@ fn rule() -> impl Strategy<Value = Rule> {
         operations,
         closed,
         extended,
+        provisional: false,
+        line: None,
         evidence: Evidence::default(),
         departures: Vec::new(),
     })
@@ -188,6 +190,8 @@ fn form() -> impl Strategy<Value = Rule> {
                 operations,
                 closed: true,
                 extended: keep,
+                provisional: false,
+                line: None,
                 evidence: Evidence::default(),
                 departures: Vec::new(),
             }

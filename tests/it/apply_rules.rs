@@ -177,6 +177,8 @@ fn rule() -> impl Strategy<Value = Rule> {
             operations,
             closed,
             extended: false,
+            provisional: false,
+            line: None,
             evidence: Evidence::default(),
             departures: Vec::new(),
         }
@@ -262,6 +264,8 @@ fn plain(operations: Vec<(String, Operation)>) -> Rule {
         operations,
         closed: false,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: Evidence::default(),
         departures: Vec::new(),
     }
@@ -354,6 +358,8 @@ fn every_kind() -> SiteRules {
         Rule {
             closed: true,
             extended: false,
+            provisional: false,
+            line: None,
             scope: ["depth", "host", "path0", "query page=", "query t=", "scheme"].map(present).to_vec(),
             operations: vec![
                 ("depth".into(), Operation::Keep("2".into())),

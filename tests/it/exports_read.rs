@@ -135,6 +135,8 @@ fn rules(text: &str) -> SiteRules {
         operations: vec![(key, operation)],
         closed: false,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: Evidence {
             good: 7,
             clusters: 3,

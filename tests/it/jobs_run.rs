@@ -159,6 +159,8 @@ pub fn sites() -> Vec<SiteRules> {
         operations: vec![(key.into(), Operation::Ignore(representative))],
         closed: false,
         extended: false,
+        provisional: false,
+        line: None,
         evidence: evidence.clone(),
         departures: Vec::new(),
     };

@@ -107,6 +107,8 @@ fn rule() -> impl Strategy<Value = Rule> {
             operations,
             closed,
             extended: closed,
+            provisional: !closed,
+            line: (!closed).then(|| "phpbb-2/topic-session".to_owned()),
             evidence,
             departures,
         })

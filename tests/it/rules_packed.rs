@@ -52,6 +52,8 @@ fn many(count: usize) -> Vec<SiteRules> {
             operations: vec![(format!("query s{i}="), Operation::Ignore(Representative::LeftOut))],
             closed: false,
             extended: false,
+            provisional: false,
+            line: None,
             evidence: Evidence::default(),
             departures: Vec::new(),
         };

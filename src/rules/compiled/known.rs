@@ -47,7 +47,18 @@ impl<'s> Generic<'s> {
             let (scope, operations) = (rule.scope.clone(), rule.operations.clone());
             let (id, evidence, departures) = Default::default();
             let Rule { kind, closed, .. } = *rule;
-            let mut rule = Rule { id, kind, scope, operations, closed, extended: false, evidence, departures };
+            let mut rule = Rule {
+                id,
+                kind,
+                scope,
+                operations,
+                closed,
+                extended: false,
+                provisional: false,
+                line: None,
+                evidence,
+                departures,
+            };
             rule.for_each_value(|key, value| {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {

@@ -44,7 +44,18 @@ pub fn rules(
             let id = format!("{:016x}", identity(site, &scope, &operations));
             let kind = if candidate.source == candidate.target { Kind::Ignore } else { Kind::Form };
             let departures = switches.departures();
-            rules.push(Rule { id, kind, scope, operations, closed: true, extended: false, evidence, departures });
+            rules.push(Rule {
+                id,
+                kind,
+                scope,
+                operations,
+                closed: true,
+                extended: false,
+                provisional: false,
+                line: None,
+                evidence,
+                departures,
+            });
         }
     }
     let tokens = Tokens { published: true, ..Tokens::default() };

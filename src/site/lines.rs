@@ -1,0 +1,197 @@
+//! Lines of the catalogue of platforms in the ordered loop.
+//!
+//! A line is a rule that is known before the records of the site ([`crate::platforms`]). It is tested as it will act: on
+//! all rows, those in its scope with the new values, the others as they are. By default it must be borne out like an
+//! operation of the normalization catalogue: with its prior, three good observations of three clusters and none against
+//! them are enough. Sections have no say: its scope is a script.
+//!
+//! Lines that act provisionally need no evidence: they come behind all that was learned, and act unless rows of two
+//! clusters fall together.
+
+use super::Training;
+use super::covering::{Action, Adopted, Covering};
+use super::evidence::{Bound, Groups};
+use super::operations::{Map, PRIOR};
+use super::sections::Reach;
+use crate::platforms::{Catalogue, Placed, place, read, recognise};
+use crate::rules::platforms::{Platforms, Recognised};
+use crate::rules::{Constraint, Operation, Rule, Tokens};
+use crate::url::Key;
+use std::sync::LazyLock;
+
+/// The programs of a site, and their lines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lines {
+    /// Programs that the site runs.
+    pub found: Vec<Recognised>,
+    /// Their lines, in their directories.
+    pub placed: Vec<Placed>,
+    /// Lines act before any evidence.
+    pub provisional: bool,
+}
+
+/// An adopted rule that is a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The line.
+    pub placed: Placed,
+    /// It has no evidence to speak of.
+    pub provisional: bool,
+}
+
+/// The programs that a site runs, and whether the links of one of them separate parameters by `;`.
+pub fn programs(training: &Training, params: &Platforms) -> (Vec<Recognised>, bool) {
+    static BUILT_IN: LazyLock<recognise::Signatures> =
+        LazyLock::new(|| recognise::Signatures::new(Catalogue::built_in()));
+    let own;
+    let signatures = match params.own.is_empty() {
+        true => &*BUILT_IN,
+        false => {
+            own = recognise::Signatures::new(&read::named(&params.own));
+            &own
+        }
+    };
+    let urls = (0..training.len()).filter_map(|row| training.normal(row)).filter(|url| !url.has_user());
+    let mut found = recognise::recognise(urls, signatures, params);
+    found.extend(params.named.iter().map(|program| Recognised {
+        program: program.clone(),
+        directory: "/".to_owned(),
+        hosts: Vec::new(),
+        met: 0,
+        urls: 0,
+    }));
+    found.sort();
+    found.dedup_by(|b, a| (&a.program, &a.directory) == (&b.program, &b.directory));
+    let catalogue = read::named(&params.own);
+    let semicolons =
+        found.iter().filter_map(|found| catalogue.program(&found.program)).any(|program| program.semicolons);
+    (found, semicolons)
+}
+
+/// The lines of programs, for URLs that are cut like this; those that are not tested only where lines act provisionally.
+pub fn place_all(found: Vec<Recognised>, params: &Platforms, tokens: &Tokens) -> Lines {
+    if found.is_empty() {
+        return Lines::default();
+    }
+    let catalogue = read::named(&params.own);
+    let mut placed: Vec<Placed> = Vec::new();
+    for program in &found {
+        let lines = catalogue.lines_of(&program.program).filter_map(|line| place(line, program, tokens.cut()));
+        placed.extend(lines.filter(|line| line.tested || params.provisional));
+    }
+    Lines { found, placed, provisional: params.provisional }
+}
+
+impl Covering {
+    /// Adopts the lines that the rows bear out, or, `provisional`, that no rows contradict; true where rows were joined.
+    pub(super) fn adopt_lines(&mut self, provisional: bool) -> bool {
+        let before = self.alive.len();
+        for placed in std::mem::take(&mut self.lines) {
+            if !self.adopt_line(&placed, provisional) {
+                self.lines.push(placed);
+            }
+        }
+        self.alive.len() < before
+    }
+
+    /// Tests a line and adopts it where it holds.
+    fn adopt_line(&mut self, placed: &Placed, provisional: bool) -> bool {
+        let rows = self.in_scope(&placed.scope);
+        let maps = self.line_maps(&placed.operations);
+        let groups = self.line_groups(&rows, &maps);
+        let (good, bad) = groups.totals();
+        let holds = match provisional {
+            true => bad == 0,
+            false => placed.tested && groups.accepted(Bound::OPERATION.allowing(self.noise), PRIOR),
+        };
+        if !holds {
+            return false;
+        }
+        self.adopted_lines += 1;
+        let (clusters, examples, pairs) = (groups.clusters(), self.examples(&groups), self.pairs(&groups));
+        self.rewrite(&rows, &maps);
+        self.join(&groups);
+        let line = Line { placed: placed.clone(), provisional };
+        self.rules.push(Adopted {
+            scope: Vec::new(),
+            reach: Reach::ALL,
+            action: Action::Ignore,
+            maps,
+            good,
+            bad,
+            prior: if provisional { 0 } else { PRIOR },
+            clusters,
+            pairs,
+            examples,
+            line: Some(line),
+        });
+        true
+    }
+
+    /// The rows in which all constraints hold. A key without a column is absent from all rows but one.
+    fn in_scope(&self, scope: &[Constraint]) -> Vec<u32> {
+        let mut rows = self.alive.clone();
+        for Constraint { key, test } in scope {
+            let Some(key) = Key::parse(key).and_then(|key| self.columns.column(&key)) else {
+                if !test.holds(None) {
+                    return Vec::new();
+                }
+                continue;
+            };
+            let codes = 0..self.columns.codes_len(key) as u32;
+            let holds: Vec<bool> =
+                codes.map(|code| test.holds((code != 0).then(|| self.columns.value(key, code)))).collect();
+            rows.retain(|&row| holds[self.columns.code(key, row) as usize]);
+        }
+        rows
+    }
+
+    /// The operations as maps over codes; keys without a column are passed over.
+    fn line_maps(&mut self, operations: &[(String, Operation)]) -> Vec<(usize, Map)> {
+        let mut maps = Vec::new();
+        for (key, operation) in operations {
+            let Some(key) = Key::parse(key).and_then(|key| self.columns.column(&key)) else { continue };
+            let mut table = Vec::new();
+            for code in 0..self.columns.codes_len(key) as u32 {
+                let new = operation.value((code != 0).then(|| self.columns.value(key, code)));
+                table.push(new.map_or(0, |value| self.columns.intern(key, &value)));
+            }
+            maps.push((key, Map::Table(table)));
+        }
+        maps
+    }
+
+    /// Groups of all rows, those of `rows` with new values.
+    fn line_groups(&mut self, rows: &[u32], maps: &[(usize, Map)]) -> Groups {
+        self.tests += 1;
+        let mut identities: Vec<u64> = self.columns.hash.clone();
+        for (key, map) in maps {
+            let (codes, values) = (&self.columns.codes[*key], &self.columns.values[*key].hash);
+            for &row in rows {
+                let code = codes[row as usize];
+                let identity = &mut identities[row as usize];
+                *identity = identity.wrapping_add(values[map.get(code) as usize]).wrapping_sub(values[code as usize]);
+            }
+        }
+        let pairs = self.alive.iter().map(|&row| (identities[row as usize], row));
+        self.sorter.group(pairs, &self.columns.label)
+    }
+}
+
+/// Takes provisional rules out that do no more than an earlier rule does everywhere or under some of their constraints.
+pub fn without_copies(rules: &mut Vec<Rule>) {
+    let covers = |one: &Rule, rule: &Rule| {
+        !one.closed
+            && one.scope.iter().all(|constraint| rule.scope.contains(constraint))
+            && rule.operations.iter().all(|operation| one.operations.contains(operation))
+    };
+    let mut at = 0;
+    while at < rules.len() {
+        let is_copy = rules[at].provisional && rules[..at].iter().any(|one| covers(one, &rules[at]));
+        if is_copy {
+            rules.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
