@@ -97,14 +97,15 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
         let inputs = Inputs { shards: &shards, forced: args.records.forced(), tally: &tally, rejects: &rejects };
         return Err(inputs.no_labels("there is nothing to measure"));
     }
-    let (unlabelled, invalid) = (evaluation.unlabelled(), evaluation.invalid());
+    let (unlabelled, invalid, provisional) = (evaluation.unlabelled(), evaluation.invalid(), evaluation.provisional());
     let sites = evaluation.finish();
     let counts: Vec<Counts> = sites.iter().map(|site| site.counts).collect();
     let summary = Summary::of(&counts);
     let data = Data::of(learned_from, tally.data());
     if let Some(path) = &args.json {
         let rejected = rejects.total();
-        let all = All { data, sites: Sites(&sites), summary, records, unlabelled, invalid, rejected };
+        let sites = Sites(&sites);
+        let all = All { data, sites, summary, records, unlabelled, invalid, rejected, provisional };
         let text = serde_json::to_string_pretty(&all)? + "\n";
         atomic_write(path, |file| file.write_all(text.as_bytes()))?;
     }
@@ -113,6 +114,9 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
         .quiet
         .say(format_args!("{records} records, {unlabelled} without a cluster, {rejected} lines rejected"));
     let mut page = table(&sites, &summary, args.all);
+    if provisional > 0 {
+        let _ = writeln!(page, "{provisional} records changed with the help of provisional rules (--no-provisional)");
+    }
     let _ = writeln!(page, "{}", data.words());
     show(&page).map_err(Failure::stdout)
 }
@@ -153,6 +157,13 @@ struct All<'a> {
     unlabelled: u64,
     invalid: u64,
     rejected: u64,
+    /// Records that changed with the help of provisional rules; absent without any.
+    #[serde(skip_serializing_if = "is_zero")]
+    provisional: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The sites as an object, in the order of the input.

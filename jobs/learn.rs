@@ -8,6 +8,7 @@ use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
 use super::messages::show;
 use super::options::{Reading, Room, SiteChoice, Workers};
+use super::platforms::PlatformArgs;
 use super::source::{Counted, Shards};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
@@ -75,6 +76,8 @@ pub struct LearnArgs {
     /// effect on sites that are labels of records, unless the label is the domain of the hosts.
     #[arg(long)]
     extend_to_domain: bool,
+    #[command(flatten)]
+    platforms: PlatformArgs,
     /// The learner.
     #[arg(long, value_enum, default_value_t = How::Undust)]
     method: How,
@@ -375,13 +378,11 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
         (How::Published, Some(Selection::Naive)) => Method::PublishedNaive,
         (How::Published, _) => Method::PublishedGraph,
     };
+    let fpr_max_ppm = (args.fpr_max * 1e6).round() as u32;
+    let mut params = Params { method, fpr_max_ppm, extend_to_domain: args.extend_to_domain, ..Params::default() };
+    args.platforms.fill(&mut params).map_err(LearnError::Usage)?;
     Ok(Plan {
-        params: Params {
-            method,
-            fpr_max_ppm: (args.fpr_max * 1e6).round() as u32,
-            extend_to_domain: args.extend_to_domain,
-            ..Params::default()
-        },
+        params,
         sample: SampleParams {
             share: args.train_share,
             max: args.train_max,
@@ -484,6 +485,7 @@ fn line(text: &mut Page, name: &str, figures: &undust::dataflow::summary::Figure
         figures.fpr_ppm as f64 / 1e6,
         figures.rules,
         [
+            (figures.provisional.map_or(0, |of| of.rules), "provisional beside them"),
             (figures.withdrawn, "withdrawn"),
             (figures.narrowed, "narrowed"),
             (figures.drift, "wrong merges by drift of labels")

@@ -21,6 +21,7 @@ mod messages;
 mod normalize;
 mod options;
 mod pipeline;
+mod platforms;
 mod prove;
 mod report;
 mod rules;

@@ -71,7 +71,8 @@ enum Output {
     /// URL, tab, canonical URL.
     Tsv,
     /// An object with url, canonical, site, rules (ids of those that fired), changed, invalid, seen
-    /// (false for a URL that the rules composed and that seen.bin, where it is, does not hold).
+    /// (false for a URL that the rules composed and that seen.bin, where it is, does not hold), and
+    /// provisional (true) where it changed and a provisional rule fired.
     Jsonl,
 }
 
@@ -254,10 +255,13 @@ impl Sink {
 
 /// The last line on standard error.
 fn summary(counts: &LineCounts, only_seen: bool) -> String {
-    let LineCounts { lines, empty, invalid, changed, with_site, unseen } = counts;
+    let LineCounts { lines, empty, invalid, changed, with_site, unseen, provisional } = counts;
     let mut text = format!("{lines} lines, {changed} changed, {with_site} of sites with rules");
     if only_seen {
         text.push_str(&format!(", {unseen} kept since their canonical URL was never seen"));
+    }
+    if *provisional > 0 {
+        text.push_str(&format!(", {provisional} changed with the help of provisional rules"));
     }
     if *empty > 0 {
         text.push_str(&format!(", {empty} empty"));

@@ -6,11 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use undust::io::rules::{OpenedRules, RuleFile, open_seen, read_overrides};
 use undust::model::hash128;
-use undust::rules::RuleSet;
 use undust::rules::age::{Day, parse_span};
 use undust::rules::file::{FORMAT, Header};
 use undust::rules::filter::SeenFilter;
 use undust::rules::overrides::Overrides;
+use undust::rules::{RuleSet, SiteRules};
 
 use crate::cluster::digest_of;
 use crate::failure::{Exit, Failure};
@@ -28,6 +28,10 @@ pub struct RulesDir {
     /// Disables the rules that this file names, instead of those in overrides.jsonl beside the rules.
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
+    /// Leaves out rules that are provisional: those that the catalogue of platforms alone vouches for
+    /// (`learn --platforms provisional`).
+    #[arg(long)]
+    no_provisional: bool,
     /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get safe syntax only. The date is
     /// that of the newest data, as `learn` recorded it.
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
@@ -49,6 +53,9 @@ impl RulesDir {
         if let Some(overrides) = self.overrides()? {
             file.overrides = overrides;
         }
+        if self.no_provisional {
+            file.sites.iter_mut().for_each(SiteRules::leave_out_provisional);
+        }
         if self.too_old(&file.header)? {
             file.sites.clear();
         }
@@ -64,7 +71,7 @@ impl RulesDir {
             let unread = |error| Failure::new(Exit::Failed, format!("{}: {error}", self.rules.display()));
             let bytes = std::fs::read(&self.rules).map_err(unread)?;
             let opened = self.opened()?.map(|file| (file.header, format!("{:?}", file.overrides)));
-            return Ok(digest_of(&(opened, hash128(&bytes).to_string())));
+            return Ok(digest_of(&(opened, hash128(&bytes).to_string(), self.no_provisional)));
         }
         let file = self.read()?;
         Ok(digest_of(&(&file.header, &file.sites, format!("{:?}", file.overrides))))
@@ -78,6 +85,7 @@ impl RulesDir {
     /// As [`open`](Self::open); the sites are not read yet. `None` where the rules are too old.
     pub fn opened(&self) -> Result<Option<OpenedRules>, Failure> {
         let mut file = OpenedRules::open(&self.rules, self.allow_partial)?;
+        file.no_provisional = self.no_provisional;
         if let Some(overrides) = self.overrides()? {
             file.overrides = overrides;
         }

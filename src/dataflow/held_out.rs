@@ -91,7 +91,9 @@ pub(super) struct Choosing {
 impl Choosing {
     /// Nothing is counted yet. A plan without bounds chooses no site.
     pub(super) fn new(plan: &Plan) -> Choosing {
-        let (limits, sample, params) = (plan.held_out, plan.sample, plan.params.clone());
+        let (limits, sample, mut params) = (plan.held_out, plan.sample, plan.params.clone());
+        // The figures are those of what was learned: provisional rules are no part of them.
+        params.platforms.provisional = false;
         Choosing { limits, sample, params, candidates: Rc::default(), choice: Rc::default() }
     }
 

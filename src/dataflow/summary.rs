@@ -10,6 +10,8 @@ use super::types::Plan;
 use super::verdict::Reason;
 use crate::model::SiteBy;
 use crate::rules::explain::pattern_text;
+use crate::rules::platforms::Recognised;
+use crate::rules::types::SiteRules;
 use crate::site::Params;
 use crate::site::held_out::{Counts, Limits};
 use serde::{Deserialize, Serialize};
@@ -132,6 +134,29 @@ impl Parameters {
     }
 }
 
+/// What acts by the word of the catalogue of platforms alone; it is part of no other number of rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provisional {
+    /// Provisional rules.
+    pub rules: u64,
+    /// Labelled URLs that they move to the page of their cluster; those that two of them move count twice.
+    pub good: u64,
+    /// Those that they move to another page.
+    pub bad: u64,
+}
+
+impl Provisional {
+    fn of(site: &SiteRules) -> Option<Provisional> {
+        let evidence = site.rules.iter().filter(|rule| rule.provisional).map(|rule| &rule.evidence);
+        let sum = evidence.fold(Provisional::default(), |sum, of| Provisional {
+            rules: sum.rules + 1,
+            good: sum.good + of.good,
+            bad: sum.bad + of.bad,
+        });
+        (sum.rules > 0).then_some(sum)
+    }
+}
+
 /// Figures over distinct URLs of all records, under the rules that hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
@@ -149,8 +174,14 @@ pub struct Figures {
     pub clusters: u64,
     /// Distinct URLs that trained.
     pub trained: u64,
-    /// Rules that hold.
+    /// Rules that hold, those that are provisional not among them.
     pub rules: u64,
+    /// Rules that are provisional; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provisional: Option<Provisional>,
+    /// Programs that the site runs, by its URLs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub platforms: Vec<Recognised>,
     /// Rules that the proof over everything withdrew.
     pub withdrawn: u64,
     /// Rules that it narrowed; one that was narrowed twice counts twice.
@@ -194,7 +225,9 @@ impl Figures {
             canonical: counts.canonical,
             clusters: counts.clusters,
             trained: site.learned.trained,
-            rules: site.rules.rules.len() as u64,
+            rules: site.rules.rules.iter().filter(|rule| !rule.provisional).count() as u64,
+            provisional: Provisional::of(&site.rules),
+            platforms: site.rules.platforms.clone(),
             withdrawn: site.withdrawn.len() as u64,
             narrowed: site.narrowed.len() as u64,
             forgotten: site.forgotten,
@@ -227,6 +260,10 @@ impl Figures {
         self.clusters += other.clusters;
         self.trained += other.trained;
         self.rules += other.rules;
+        if let Some(other) = other.provisional {
+            let sum = self.provisional.get_or_insert_default();
+            (sum.rules, sum.good, sum.bad) = (sum.rules + other.rules, sum.good + other.good, sum.bad + other.bad);
+        }
         self.withdrawn += other.withdrawn;
         self.narrowed += other.narrowed;
         self.forgotten += other.forgotten;

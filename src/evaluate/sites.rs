@@ -42,6 +42,7 @@ pub struct Evaluation<'r> {
     safe: Vec<u8>,
     unlabelled: u64,
     invalid: u64,
+    provisional: u64,
 }
 
 impl<'r> Evaluation<'r> {
@@ -56,6 +57,7 @@ impl<'r> Evaluation<'r> {
             safe: Vec::new(),
             unlabelled: 0,
             invalid: 0,
+            provisional: 0,
         }
     }
 
@@ -101,6 +103,10 @@ impl<'r> Evaluation<'r> {
         };
         let applied = self.rules.apply(record.url, forced, &mut self.scratch);
         self.invalid += u64::from(applied.invalid);
+        if self.rules.has_provisional() && applied.url != record.url {
+            let is_provisional = |site| applied.fired.iter().any(|rule| self.rules.is_provisional(site, rule));
+            self.provisional += u64::from(applied.site.is_some_and(is_provisional));
+        }
         self.pages[place].1.push(record.url, applied.url, record.cluster);
     }
 
@@ -112,6 +118,11 @@ impl<'r> Evaluation<'r> {
     /// Labelled records whose URL is not an absolute http or https URL: they count, as URLs that no rule rewrites.
     pub fn invalid(&self) -> u64 {
         self.invalid
+    }
+
+    /// Labelled records whose URL changed and on which a provisional rule fired.
+    pub fn provisional(&self) -> u64 {
+        self.provisional
     }
 
     /// The figures, in order of the sites' first appearance. URLs without a host and without a label of their own are

@@ -28,6 +28,8 @@ pub struct OpenedRules {
     /// What is disabled: from the file beside it, empty without one; of compiled rules without one, what was disabled when
     /// they were compiled.
     pub overrides: Overrides,
+    /// Provisional rules are left out.
+    pub no_provisional: bool,
     path: PathBuf,
     source: Source,
 }
@@ -54,14 +56,16 @@ impl OpenedRules {
                 Err(source) => Err(OpenError::Packed { path, source }),
                 Ok((PackedHeader { rules, overrides: packed }, blocks)) => {
                     let overrides = overrides.unwrap_or_else(|| packed.clone());
-                    Ok(OpenedRules { header: rules, overrides, path, source: Source::Packed(blocks, packed) })
+                    let (header, source) = (rules, Source::Packed(blocks, packed));
+                    Ok(OpenedRules { header, overrides, no_provisional: false, path, source })
                 }
             };
         }
         match file::Sites::open(reader) {
             Ok((header, sites)) => {
                 let overrides = overrides.unwrap_or_default();
-                Ok(OpenedRules { header, overrides, path, source: Source::Lines(sites) })
+                let source = Source::Lines(sites);
+                Ok(OpenedRules { header, overrides, no_provisional: false, path, source })
             }
             Err(source) => Err(OpenError::File { path, source }),
         }
@@ -106,14 +110,18 @@ impl OpenedRules {
     /// Gives all sites in their order to `sink`. After an error what it was given must not be used.
     fn sites(self, sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let OpenedRules { overrides, path, source, .. } = self;
+        let OpenedRules { overrides, no_provisional, path, source, .. } = self;
         match source {
             Source::Lines(mut sites) => {
-                from_lines(&mut sites, &overrides, &path, threads, sink)?;
+                from_lines(&mut sites, (&overrides, no_provisional), &path, threads, sink)?;
                 Ok(sites.input().get_mut().verify()?)
             }
             Source::Packed(mut blocks, packed) if overrides == packed => {
-                from_blocks(&mut blocks, &path, threads, sink)?;
+                let compiled = path.clone();
+                from_blocks(&mut blocks, &path, threads, &mut |site| match no_provisional && site.has_provisional() {
+                    true => Err(OpenError::CompiledProvisional { path: compiled.clone() }),
+                    false => sink(site),
+                })?;
                 Ok(blocks.input().get_mut().verify()?)
             }
             Source::Packed(_, packed) => Err(OpenError::OtherOverrides {
@@ -127,7 +135,7 @@ impl OpenedRules {
 
 fn from_lines(
     sites: &mut file::Sites<BufReader<CheckedFile>>,
-    overrides: &Overrides,
+    without: (&Overrides, bool),
     path: &Path,
     threads: usize,
     sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
@@ -139,7 +147,7 @@ fn from_lines(
     while !lines.is_empty() {
         let (done, read) = std::thread::scope(|scope| {
             let lines = lines.as_slice();
-            let work = |(part, compiler)| scope.spawn(move || compile_lines(first, lines, part, overrides, compiler));
+            let work = |(part, compiler)| scope.spawn(move || compile_lines(first, lines, part, without, compiler));
             let workers: Vec<_> = parts(lines, threads).into_iter().zip(&mut compilers).map(work).collect();
             let read = sites.next_lines(PIECE, &mut next);
             (workers.into_iter().map(joined).collect::<Vec<_>>(), read)
@@ -206,7 +214,7 @@ fn compile_lines(
     first: u64,
     lines: &[u8],
     range: Range<usize>,
-    overrides: &Overrides,
+    (overrides, no_provisional): (&Overrides, bool),
     compiler: &mut Compiler,
 ) -> Vec<Result<LoadedSite, RuleFileError>> {
     let mut done = Vec::new();
@@ -217,6 +225,9 @@ fn compile_lines(
         let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
         let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
             overrides.apply(std::slice::from_mut(&mut site));
+            if no_provisional {
+                site.leave_out_provisional();
+            }
             LoadedSite::new(site, compiler)
         });
         done.push(site);

@@ -80,6 +80,15 @@ pub enum OpenError {
         /// Overrides now.
         wanted: usize,
     },
+    /// Compiled rules, some of them provisional, where these are to be left out.
+    #[error(
+        "{path}: compiled with provisional rules, which cannot be left out of it: compile the rules again with \
+         `undust rules compile --no-provisional`"
+    )]
+    CompiledProvisional {
+        /// The file.
+        path: PathBuf,
+    },
     /// The set of seen URLs is damaged.
     #[error("{path}: {source}")]
     Seen {

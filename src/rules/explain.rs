@@ -4,8 +4,9 @@
 //! quotes; an absent key is a value of its own and is called absent.
 
 use super::interpreter::Interpreter;
+use super::platforms::Recognised;
 use super::stops::{bad_until_withdrawn, stops};
-use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, Test};
+use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test};
 use crate::model::shown::Page;
 use crate::url::{Key, NormalUrl, Pairs};
 use serde::Serialize;
@@ -30,9 +31,15 @@ pub fn pattern_text(rule: &Rule) -> String {
         operations.push("drop the other keys".into());
     }
     let extended = if rule.extended { "; also on unseen hosts of the domain" } else { "" };
+    let line = match (&rule.line, rule.provisional) {
+        (Some(line), true) => format!("; provisional, line {line} of the catalogue"),
+        (Some(line), false) => format!("; line {line} of the catalogue"),
+        (None, true) => "; provisional".to_owned(),
+        (None, false) => String::new(),
+    };
     match scope.is_empty() {
-        true => format!("everywhere: {}{extended}", operations.join(", ")),
-        false => format!("where {}: {}{extended}", scope.join(" and "), operations.join(", ")),
+        true => format!("everywhere: {}{extended}{line}", operations.join(", ")),
+        false => format!("where {}: {}{extended}{line}", scope.join(" and "), operations.join(", ")),
     }
 }
 
@@ -91,6 +98,19 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
     }
 }
 
+fn platforms_of(site: Option<&SiteRules>) -> &[Recognised] {
+    site.map_or(&[], |site| &site.platforms)
+}
+
+/// A program of a site, for example `runs phpbb-2 in /forum/ (41 of 60 URLs looked at)`.
+pub fn platform_text(Recognised { program, directory, hosts, met, urls }: &Recognised) -> String {
+    let hosts = if hosts.is_empty() { String::new() } else { format!(" on {}", hosts.join(", ")) };
+    match urls {
+        0 => format!("runs {program} in {directory}, as the parameters say"),
+        _ => format!("runs {program} in {directory}{hosts} ({met} of {urls} URLs looked at)"),
+    }
+}
+
 /// A value in quotes, or `absent`.
 fn value_text(value: Option<&str>) -> String {
     value.map_or_else(|| "absent".into(), |value| format!("{value:?}"))
@@ -141,6 +161,9 @@ pub enum Step<'r> {
         /// No record of the site has the origin, a host of its domain: only extended rules act.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         unseen: bool,
+        /// Programs that the site runs.
+        #[serde(skip_serializing_if = "<[Recognised]>::is_empty")]
+        platforms: &'r [Recognised],
     },
     /// The fragment was left out: pages of the site do not differ by it.
     Fragment {
@@ -272,7 +295,8 @@ impl RuleSet {
         let origin = normal.as_str()[..normal.split().path.0 as usize].to_owned();
         let rules = applied.site.and_then(|site| self.sites().get(site as usize));
         let unseen = rules.is_some_and(|site| site.extends_to(&origin));
-        trace.steps.push(Step::Site { origin, site: applied.site.map(|site| self.site_name(site).to_owned()), unseen });
+        let (site, platforms) = (applied.site.map(|site| self.site_name(site).to_owned()), platforms_of(rules));
+        trace.steps.push(Step::Site { origin, site, unseen, platforms });
         let mut canonical = applied.url.to_vec();
         if let Some(site) = rules {
             if site.tokens.published {
@@ -320,11 +344,12 @@ fn render(step: &Step<'_>, text: &mut Page) {
     match step {
         Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
         Step::Normal { url } => put(text, "normal form", url),
-        Step::Site { origin, site: Some(site), unseen } => {
+        Step::Site { origin, site: Some(site), unseen, platforms } => {
             put(text, "site", &format!("{site} (origin {origin})"));
             if *unseen {
                 put(text, "", "no record has the origin: only rules that extend to the domain act");
             }
+            platforms.iter().for_each(|found| put(text, "", &platform_text(found)));
         }
         Step::Site { origin, site: None, .. } => {
             put(text, "site", &format!("none, or more than one, has rules for {origin}: normal form only"));

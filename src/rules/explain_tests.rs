@@ -113,7 +113,12 @@ fn a_trace_reads_from_top_to_bottom() {
         url: "HTTP://a.example/?sid=7".into(),
         steps: vec![
             Step::Normal { url: "http://a.example/?sid=7".into() },
-            Step::Site { origin: "http://a.example".into(), site: Some("a.example".into()), unseen: false },
+            Step::Site {
+                origin: "http://a.example".into(),
+                site: Some("a.example".into()),
+                unseen: false,
+                platforms: &[],
+            },
             Step::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
             Step::Rule {
                 index: 0,

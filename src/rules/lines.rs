@@ -21,7 +21,7 @@ pub enum LineFormat {
     Tsv,
     /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired; none for a seen member that
     /// stands for itself), `changed`, `invalid`, `seen` (false for a URL that rules composed and nobody is known to have
-    /// met).
+    /// met), and `provisional` where it changed and a provisional rule fired.
     /// Invalid UTF-8 shows as U+FFFD.
     Jsonl,
 }
@@ -41,6 +41,8 @@ pub struct LineCounts {
     pub with_site: u64,
     /// Lines for which the rules composed a URL that is not known to have been seen.
     pub unseen: u64,
+    /// Lines that changed and on which a provisional rule fired.
+    pub provisional: u64,
 }
 
 impl AddAssign for LineCounts {
@@ -51,6 +53,7 @@ impl AddAssign for LineCounts {
         self.changed += other.changed;
         self.with_site += other.with_site;
         self.unseen += other.unseen;
+        self.provisional += other.provisional;
     }
 }
 
@@ -135,7 +138,11 @@ impl Writer<'_> {
             (changed, seen, fired) = (canonical != line, true, Fired::NONE);
         }
         self.counts.changed += u64::from(changed);
-        let out = JsonLine { line, canonical, rules: self.rules, site, fired, changed, invalid, seen };
+        let is_provisional = |site| fired.iter().any(|rule| self.rules.is_provisional(site, rule));
+        let provisional = changed && self.rules.has_provisional() && site.is_some_and(is_provisional);
+        self.counts.provisional += u64::from(provisional);
+        let rules = self.rules;
+        let out = JsonLine { line, canonical, rules, site, fired, changed, invalid, seen, provisional };
         write_line(self.options.format, &out, self.output);
     }
 }
@@ -202,6 +209,8 @@ struct JsonLine<'a> {
     changed: bool,
     invalid: bool,
     seen: bool,
+    /// Written only where it is true.
+    provisional: bool,
 }
 
 impl Serialize for JsonLine<'_> {
@@ -214,6 +223,9 @@ impl Serialize for JsonLine<'_> {
         object.serialize_field("changed", &self.changed)?;
         object.serialize_field("invalid", &self.invalid)?;
         object.serialize_field("seen", &self.seen)?;
+        if self.provisional {
+            object.serialize_field("provisional", &true)?;
+        }
         object.end()
     }
 }

@@ -32,6 +32,8 @@ pub struct RuleSet {
     unseen: Vec<CacheLine>,
     /// Site of an origin by its [`hash64`]; `None` where two sites have it.
     origins: Table<Option<u32>>,
+    /// Some rule is provisional.
+    provisional: bool,
     /// Templates of the sites, while sites are added.
     sharing: Templates,
     /// Number of templates, when all are added.
@@ -93,6 +95,11 @@ impl LoadedSite {
     /// Its name.
     pub fn name(&self) -> &str {
         self.names.site()
+    }
+
+    /// True where some rule of it is provisional.
+    pub fn has_provisional(&self) -> bool {
+        self.names.has_provisional()
     }
 }
 
@@ -185,6 +192,7 @@ impl RuleSet {
             self.extended.push(index);
             self.unseen.push(CacheLine(Compiled::Undust(unseen)));
         }
+        self.provisional |= names.has_provisional();
         self.names.push(names);
         self.compiled.push(CacheLine(site));
     }
@@ -217,6 +225,16 @@ impl RuleSet {
     /// Id of a rule of a site ([`Applied::fired`]).
     pub fn rule_id(&self, site: u32, rule: u16) -> &str {
         self.names[site as usize].id(rule)
+    }
+
+    /// True where some rule of some site is provisional.
+    pub fn has_provisional(&self) -> bool {
+        self.provisional
+    }
+
+    /// True for a rule that is provisional: only the catalogue of platforms vouches for it.
+    pub fn is_provisional(&self, site: u32, rule: u16) -> bool {
+        self.names[site as usize].is_provisional(rule)
     }
 
     /// Index of the site of this label.
