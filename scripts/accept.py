@@ -12,9 +12,11 @@
   evaluate   `undust evaluate --one-site --json` against tools/score.py
   proof      of --planted mistakes in learned rules those that `undust prove` refuses, and rules of synthetic sites without
              noise that the proof withdraws or narrows: see accept_proof.py; --seed chooses other mistakes
+  platforms  lines of recognised programs on samples of 0 to 500 URLs, each line alone, and wrong programs: see
+             accept_platforms.py
 
 The scorer is not ours: tools/ of the shared folder. Exit code 1 when a floor is missed, 2 when something is missing."""
-import accept_proof, argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
+import accept_platforms, accept_proof, argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
 
 # Corpus: (floor, goal); floor = saved, recall, pair fpr; goal = saved, recall.
 CORPORA = {
@@ -50,7 +52,7 @@ CHURN, CHURN_PREVIOUS, CHURN_SEED = 0.02, 0.003, 1
 TOLERANCE = 1e-9
 # Planted mistakes that may survive and true rules that may go, in hundredths.
 SURVIVORS, WITHDRAWN = 1, 1
-PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate', 'proof')
+PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate', 'proof', 'platforms')
 
 
 class Missing(Exception):
@@ -371,6 +373,10 @@ def proof(house, table):
     planted = sum(of[0] for of in kinds.values())
     table.add('proof', 'all kinds, seed %d' % house.seed, 'undust', '%d of %d survive' % (len(survivors), planted),
               'at most %d %%' % SURVIVORS, verdict='ok' if 100 * len(survivors) <= SURVIVORS * planted else 'FAIL')
+
+
+def platforms(house, table):
+    accept_platforms.platforms(house, table)
 
 
 def main():
