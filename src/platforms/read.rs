@@ -9,7 +9,8 @@ use crate::rules::interpreter::Interpreter;
 use crate::rules::platforms::{Entry, Line, Program, Recognised};
 use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::{Cut, Key, NormalUrl};
-use std::sync::{Arc, LazyLock};
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// The catalogue of the program.
 const BUILT_IN: &str = include_str!("catalogue.jsonl");
@@ -78,12 +79,9 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Entry`] with the first that is refused.
     pub fn with(own: &[Entry]) -> Result<Catalogue, CatalogueError> {
-        let built_in = Catalogue::built_in();
-        let is_own = |id: &str| own.iter().any(|entry| matches!(entry, Entry::Program(program) if program.id == id));
-        let programs = built_in.programs.iter().filter(|program| !is_own(&program.id)).cloned().map(Entry::Program);
-        let lines = built_in.lines.iter().filter(|line| !is_own(&line.program)).cloned().map(Entry::Line);
-        let all: Vec<Entry> = programs.chain(lines).chain(own.iter().cloned()).collect();
-        Catalogue::of(all.iter())
+        let out = Catalogue::joined(own);
+        out.check()?;
+        Ok(out)
     }
 
     /// The catalogue of these entries.
@@ -91,8 +89,30 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Entry`] with the first that is refused.
     pub fn of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Result<Catalogue, CatalogueError> {
+        let out = Catalogue::sorted(entries.cloned());
+        out.check()?;
+        Ok(out)
+    }
+
+    /// The catalogue that parameters name: as [`with`](Self::with), of entries that were checked when they were read.
+    pub fn named(own: &[Entry]) -> Cow<'static, Catalogue> {
+        match own {
+            [] => Cow::Borrowed(Catalogue::built_in()),
+            own => Cow::Owned(Catalogue::joined(own)),
+        }
+    }
+
+    fn joined(own: &[Entry]) -> Catalogue {
+        let built_in = Catalogue::built_in();
+        let is_own = |id: &str| own.iter().any(|entry| matches!(entry, Entry::Program(program) if program.id == id));
+        let programs = built_in.programs.iter().filter(|program| !is_own(&program.id)).cloned().map(Entry::Program);
+        let lines = built_in.lines.iter().filter(|line| !is_own(&line.program)).cloned().map(Entry::Line);
+        Catalogue::sorted(programs.chain(lines).chain(own.iter().cloned()))
+    }
+
+    fn sorted(entries: impl Iterator<Item = Entry>) -> Catalogue {
         let mut out = Catalogue::default();
-        for entry in entries.cloned() {
+        for entry in entries {
             match entry {
                 Entry::Program(program) => out.programs.push(program),
                 Entry::Line(line) => out.lines.push(line),
@@ -100,8 +120,7 @@ impl Catalogue {
         }
         out.programs.sort_by(|a, b| a.id.cmp(&b.id));
         out.lines.sort_by(|a, b| a.program.cmp(&b.program));
-        out.check()?;
-        Ok(out)
+        out
     }
 
     /// The lines of a program.
@@ -118,7 +137,7 @@ impl Catalogue {
 
     fn check(&self) -> Result<(), CatalogueError> {
         let refuse = |entry: String, why: String| Err(CatalogueError::Entry { entry, why });
-        for pair in self.programs.windows(2).filter(|pair| pair[0].id == pair[1].id) {
+        if let Some(pair) = self.programs.windows(2).find(|pair| pair[0].id == pair[1].id) {
             return refuse(pair[0].id.clone(), "the program stands twice".to_owned());
         }
         for program in &self.programs {
@@ -273,15 +292,6 @@ fn kind(operations: &[(String, Operation)]) -> Kind {
         Some((_, Operation::Classes(_))) => Kind::Classes,
         Some((_, Operation::Apply(_))) => Kind::Function,
         _ => Kind::Ignore,
-    }
-}
-
-/// The catalogue that parameters name: that of the program, and the entries of the user, which were checked when they
-/// were read; entries that are refused are left out as a whole.
-pub fn named(own: &Arc<Vec<Entry>>) -> Catalogue {
-    match own.is_empty() {
-        true => Catalogue::built_in().clone(),
-        false => Catalogue::with(own).unwrap_or_else(|_| Catalogue::built_in().clone()),
     }
 }
 

@@ -13,10 +13,11 @@ use super::covering::{Action, Adopted, Covering};
 use super::evidence::{Bound, Groups};
 use super::operations::{Map, PRIOR};
 use super::sections::Reach;
-use crate::platforms::{Catalogue, Placed, place, read, recognise};
+use crate::platforms::{Catalogue, Placed, place, recognise};
 use crate::rules::platforms::{Platforms, Recognised};
 use crate::rules::{Constraint, Operation, Rule, Tokens};
 use crate::url::Key;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The programs of a site, and their lines.
@@ -29,6 +30,9 @@ pub struct Lines {
     /// Lines act before any evidence.
     pub provisional: bool,
 }
+
+/// Rows, and what becomes of their values.
+type Change = (Vec<u32>, Vec<(usize, Map)>);
 
 /// An adopted rule that is a line.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +51,7 @@ pub fn programs(training: &Training, params: &Platforms) -> (Vec<Recognised>, bo
     let signatures = match params.own.is_empty() {
         true => &*BUILT_IN,
         false => {
-            own = recognise::Signatures::new(&read::named(&params.own));
+            own = recognise::Signatures::new(&Catalogue::named(&params.own));
             &own
         }
     };
@@ -62,7 +66,10 @@ pub fn programs(training: &Training, params: &Platforms) -> (Vec<Recognised>, bo
     }));
     found.sort();
     found.dedup_by(|b, a| (&a.program, &a.directory) == (&b.program, &b.directory));
-    let catalogue = read::named(&params.own);
+    if found.is_empty() {
+        return (found, false);
+    }
+    let catalogue = Catalogue::named(&params.own);
     let semicolons =
         found.iter().filter_map(|found| catalogue.program(&found.program)).any(|program| program.semicolons);
     (found, semicolons)
@@ -73,7 +80,7 @@ pub fn place_all(found: Vec<Recognised>, params: &Platforms, tokens: &Tokens) ->
     if found.is_empty() {
         return Lines::default();
     }
-    let catalogue = read::named(&params.own);
+    let catalogue = Catalogue::named(&params.own);
     let mut placed: Vec<Placed> = Vec::new();
     for program in &found {
         let lines = catalogue.lines_of(&program.program).filter_map(|line| place(line, program, tokens.cut()));
@@ -87,28 +94,60 @@ impl Covering {
     pub(super) fn adopt_lines(&mut self, provisional: bool) -> bool {
         let before = self.alive.len();
         for placed in std::mem::take(&mut self.lines) {
-            if !self.adopt_line(&placed, provisional) {
+            if !self.adopt_line(&placed, provisional, None) {
                 self.lines.push(placed);
             }
+        }
+        if !provisional && self.alive.len() == before {
+            self.adopt_together();
         }
         self.alive.len() < before
     }
 
-    /// Tests a line and adopts it where it holds.
-    fn adopt_line(&mut self, placed: &Placed, provisional: bool) -> bool {
-        let rows = self.in_scope(&placed.scope);
+    /// Adopts lines that the rows bear out together: software that writes its defaults out writes them all, so that hardly
+    /// two URLs differ in what one line is about. Each has the evidence of all, and the proof weighs it by itself.
+    fn adopt_together(&mut self) {
+        let lines: Vec<Placed> = self.lines.iter().filter(|line| line.tested).cloned().collect();
+        let mut changes: Vec<Change> = Vec::new();
+        for placed in &lines {
+            let maps = self.line_maps(&placed.operations);
+            changes.push((self.changed(&placed.scope, &maps), maps));
+        }
+        let groups = self.line_groups(&changes);
+        if !groups.accepted(Bound::OPERATION.allowing(self.noise), PRIOR) {
+            return;
+        }
+        let is_right = |(&row, &group): (&u32, &u32)| (groups.good[group as usize] > 0).then_some(row);
+        let right: BTreeSet<u32> = groups.rows.iter().zip(&groups.group).filter_map(is_right).collect();
+        for (placed, (rows, _)) in lines.iter().zip(&changes) {
+            if rows.iter().any(|row| right.contains(row)) && self.adopt_line(placed, false, Some(&groups)) {
+                self.lines.retain(|line| line != placed);
+            }
+        }
+    }
+
+    /// Tests a line and adopts it where it holds; what bears it out `together` with others is its evidence, where given.
+    fn adopt_line(&mut self, placed: &Placed, provisional: bool, together: Option<&Groups>) -> bool {
+        if !provisional && !placed.tested {
+            return false;
+        }
         let maps = self.line_maps(&placed.operations);
-        let groups = self.line_groups(&rows, &maps);
-        let (good, bad) = groups.totals();
-        let holds = match provisional {
-            true => bad == 0,
-            false => placed.tested && groups.accepted(Bound::OPERATION.allowing(self.noise), PRIOR),
+        let change = [(self.changed(&placed.scope, &maps), maps)];
+        let groups = self.line_groups(&change);
+        let [(rows, maps)] = change;
+        let bound = Bound::OPERATION.allowing(self.noise);
+        let holds = match (provisional, together) {
+            (true, _) => groups.totals().1 == 0,
+            (false, Some(_)) => bound.allows(groups.totals().0, groups.totals().1),
+            (false, None) => groups.accepted(bound, PRIOR),
         };
         if !holds {
             return false;
         }
         self.adopted_lines += 1;
-        let (clusters, examples, pairs) = (groups.clusters(), self.examples(&groups), self.pairs(&groups));
+        let shown = together.unwrap_or(&groups);
+        let ((good, bad), clusters) = (shown.totals(), shown.clusters());
+        let (examples, pairs) = (self.examples(shown), self.pairs(shown));
         self.rewrite(&rows, &maps);
         self.join(&groups);
         let line = Line { placed: placed.clone(), provisional };
@@ -146,6 +185,19 @@ impl Covering {
         rows
     }
 
+    /// The rows in which all constraints hold and that the maps change.
+    fn changed(&self, scope: &[Constraint], maps: &[(usize, Map)]) -> Vec<u32> {
+        let mut rows = self.in_scope(scope);
+        let changes = |row: u32| {
+            maps.iter().any(|(key, map)| {
+                let code = self.columns.code(*key, row);
+                map.get(code) != code
+            })
+        };
+        rows.retain(|&row| changes(row));
+        rows
+    }
+
     /// The operations as maps over codes; keys without a column are passed over.
     fn line_maps(&mut self, operations: &[(String, Operation)]) -> Vec<(usize, Map)> {
         let mut maps = Vec::new();
@@ -161,11 +213,14 @@ impl Covering {
         maps
     }
 
-    /// Groups of all rows, those of `rows` with new values.
-    fn line_groups(&mut self, rows: &[u32], maps: &[(usize, Map)]) -> Groups {
+    /// Groups of all rows, those of each change with new values. No row and key stands in two changes.
+    fn line_groups(&mut self, changes: &[Change]) -> Groups {
+        if changes.iter().all(|(rows, _)| rows.is_empty()) {
+            return Groups::default();
+        }
         self.tests += 1;
         let mut identities: Vec<u64> = self.columns.hash.clone();
-        for (key, map) in maps {
+        for (rows, (key, map)) in changes.iter().flat_map(|(rows, maps)| maps.iter().map(move |map| (rows, map))) {
             let (codes, values) = (&self.columns.codes[*key], &self.columns.values[*key].hash);
             for &row in rows {
                 let code = codes[row as usize];
