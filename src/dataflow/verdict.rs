@@ -223,7 +223,10 @@ fn twins(site: &SiteRules, of: &dyn Fn(usize) -> RuleCounts, changes: &[(usize, 
     let gone = changes.iter().filter(|(_, change)| matches!(change, Change::Withdraw(_)));
     let gone: Vec<&Rule> = gone.map(|(at, _)| &site.rules[*at]).collect();
     let is_silent = |at: usize| of(at).support_pairs == 0 && changes.iter().all(|(changed, _)| *changed != at);
-    let is_twin = |at: &usize| gone.iter().any(|rule| does_the_same(&site.rules[*at], rule)) && is_silent(*at);
+    // A line of the catalogue has a source of its own, whatever became of one for another script.
+    let is_line = |at: usize| site.rules[at].line.is_some();
+    let is_twin =
+        |at: &usize| !is_line(*at) && gone.iter().any(|rule| does_the_same(&site.rules[*at], rule)) && is_silent(*at);
     (0..site.rules.len()).filter(is_twin).map(|at| (at, Change::Withdraw(Reason::Twin))).collect()
 }
 
