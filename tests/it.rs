@@ -89,6 +89,7 @@ mod jobs_learn_faults;
 mod jobs_mistakes;
 #[path = "it/jobs_normalize.rs"]
 mod jobs_normalize;
+#[path = "it/jobs_platforms.rs"]
 mod jobs_platforms;
 #[path = "it/jobs_previous.rs"]
 mod jobs_previous;
