@@ -183,10 +183,11 @@ impl Url<'_> {
             let value = self.cells.value(cell);
             match cell.key {
                 KeyRef::Fixed(Fixed::INDEX) => look(of_index(value), None),
-                KeyRef::Fixed(fixed) => match fixed.as_path() {
-                    Some((segment, Part::Head)) => look(of_segment(value), Some(segment)),
-                    _ => {}
-                },
+                KeyRef::Fixed(fixed) => {
+                    if let Some((segment, Part::Head)) = fixed.as_path() {
+                        look(of_segment(value), Some(segment));
+                    }
+                }
                 KeyRef::Query(..) => look(self.cells.seed(cell.key), None),
                 KeyRef::Param(..) => {}
             }

@@ -187,7 +187,8 @@ impl Covering {
                 self.columns.retain(&alive);
                 self.alive = (0..self.columns.len() as u32).collect();
             }
-            if !self.pass() && !(self.provisional && self.adopt_lines(true)) {
+            let joined = self.pass() || self.provisional && self.adopt_lines(true);
+            if !joined {
                 return;
             }
         }
