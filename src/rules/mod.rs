@@ -28,6 +28,7 @@ pub mod overrides;
 pub mod packed;
 mod params;
 pub mod platforms;
+mod provisional;
 pub mod published;
 pub mod saved;
 mod seal;

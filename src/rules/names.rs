@@ -1,5 +1,6 @@
 //! What a rule set keeps of a site beside its program: its name, and the ids of its rules.
 
+use super::provisional::marked;
 use super::types::SiteRules;
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Names {
     /// The name; then the ids, each behind a line feed, and that of a provisional rule behind a tab, too.
-    text: Box<str>,
+    pub(super) text: Box<str>,
     /// Bytes of the name.
-    site: u32,
+    pub(super) site: u32,
 }
 
 impl Names {
     pub(super) fn of(site: &SiteRules) -> Names {
-        let ids = site.rules.iter().flat_map(|rule| [if rule.provisional { "\n\t" } else { "\n" }, &rule.id]);
+        let ids = site.rules.iter().flat_map(|rule| [marked(rule.provisional), &rule.id]);
         let text: String = std::iter::once(site.site.as_str()).chain(ids).collect();
         Names { text: text.into(), site: site.site.len() as u32 }
     }
@@ -25,23 +26,8 @@ impl Names {
 
     /// The id of a rule; an empty one where there is no such rule.
     pub(super) fn id(&self, rule: u16) -> &str {
-        let id = self.marked(rule);
-        id.strip_prefix('\t').unwrap_or(id)
-    }
-
-    /// True for a rule that is provisional.
-    pub(super) fn is_provisional(&self, rule: u16) -> bool {
-        self.marked(rule).starts_with('\t')
-    }
-
-    /// True where some rule is provisional.
-    pub(super) fn has_provisional(&self) -> bool {
-        self.text.contains("\n\t")
-    }
-
-    fn marked(&self, rule: u16) -> &str {
         let ids = self.text.get(self.site as usize..).unwrap_or_default();
-        ids.split('\n').nth(usize::from(rule) + 1).unwrap_or_default()
+        ids.split('\n').nth(usize::from(rule) + 1).unwrap_or_default().trim_start_matches('\t')
     }
 }
 
@@ -59,16 +45,9 @@ mod tests {
             let rules = ids.iter().map(|id| Rule::of(id, Vec::new(), Vec::new())).collect();
             let names = Names::of(&SiteRules { site: "a.example".into(), rules, ..SiteRules::default() });
             assert_eq!(names.site(), "a.example");
-            assert!(!names.has_provisional());
             for (id, at) in ids.iter().chain([&""]).zip(0..) {
                 assert_eq!(names.id(at), *id);
             }
         }
-        let rule = |id: &str, provisional| Rule { provisional, ..Rule::of(id, Vec::new(), Vec::new()) };
-        let rules = vec![rule("one", false), rule("two", true)];
-        let names = Names::of(&SiteRules { site: "a.example".into(), rules, ..SiteRules::default() });
-        assert_eq!((names.id(0), names.id(1)), ("one", "two"));
-        assert_eq!([0, 1, 2].map(|rule| names.is_provisional(rule)), [false, true, false]);
-        assert!(names.has_provisional());
     }
 }

@@ -33,7 +33,7 @@ pub struct RuleSet {
     /// Site of an origin by its [`hash64`]; `None` where two sites have it.
     origins: Table<Option<u32>>,
     /// Some rule is provisional.
-    provisional: bool,
+    pub(super) provisional: bool,
     /// Templates of the sites, while sites are added.
     sharing: Templates,
     /// Number of templates, when all are added.
@@ -95,11 +95,6 @@ impl LoadedSite {
     /// Its name.
     pub fn name(&self) -> &str {
         self.names.site()
-    }
-
-    /// True where some rule of it is provisional.
-    pub fn has_provisional(&self) -> bool {
-        self.names.has_provisional()
     }
 }
 
@@ -225,16 +220,6 @@ impl RuleSet {
     /// Id of a rule of a site ([`Applied::fired`]).
     pub fn rule_id(&self, site: u32, rule: u16) -> &str {
         self.names[site as usize].id(rule)
-    }
-
-    /// True where some rule of some site is provisional.
-    pub fn has_provisional(&self) -> bool {
-        self.provisional
-    }
-
-    /// True for a rule that is provisional: only the catalogue of platforms vouches for it.
-    pub fn is_provisional(&self, site: u32, rule: u16) -> bool {
-        self.names[site as usize].is_provisional(rule)
     }
 
     /// Index of the site of this label.

@@ -398,11 +398,6 @@ pub struct SiteRules {
 }
 
 impl SiteRules {
-    /// Takes out the rules that are provisional.
-    pub fn leave_out_provisional(&mut self) {
-        self.rules.retain(|rule| !rule.provisional);
-    }
-
     /// True for an origin that none of its records has and on which its [extended](Rule::extended)
     /// rules act: of a host whose registrable domain is the site, on a default port, without user
     /// information.

@@ -45,20 +45,10 @@ impl<'s> Generic<'s> {
         let mut numbers: HashMap<String, usize, FixedState> = HashMap::default();
         let generic = |rule: &Rule| {
             let (scope, operations) = (rule.scope.clone(), rule.operations.clone());
-            let (id, evidence, departures) = Default::default();
+            let (id, extended, provisional, line, evidence, departures) = Default::default();
             let Rule { kind, closed, .. } = *rule;
-            let mut rule = Rule {
-                id,
-                kind,
-                scope,
-                operations,
-                closed,
-                extended: false,
-                provisional: false,
-                line: None,
-                evidence,
-                departures,
-            };
+            let mut rule =
+                Rule { id, kind, scope, operations, closed, extended, provisional, line, evidence, departures };
             rule.for_each_value(|key, value| {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {
