@@ -296,4 +296,5 @@ fn kind(operations: &[(String, Operation)]) -> Kind {
 }
 
 /// The cut of URLs in which programs are recognised.
-pub(super) const CUT: Cut = Cut { delimiters: 0, semicolons: true, fragments: false, learned: true };
+pub(super) const CUT: Cut =
+    Cut { delimiters: 0, semicolons: true, fragments: false, learned: true, query_path: false, numbered_end: false };
