@@ -1,6 +1,6 @@
 //! The rules of many sites, as `learn` writes them: six a site.
 
-use undust::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test, file};
+use undust::rules::{Constraint, Evidence, Operation, Representative, Rule, SiteRules, Test, file};
 
 /// Rules of a site.
 pub const RULES: usize = 6;
@@ -16,14 +16,6 @@ pub fn site(n: usize, templates: usize) -> SiteRules {
     let example = |q: &str| [format!("http://www.{name}/topic/{n}?{q}"), format!("http://{name}/topic/{n}")];
     let rule = |scope: Vec<Constraint>, key: &str, to: Representative| {
         let mut rule = Rule {
-            id: String::new(),
-            kind: Kind::Ignore,
-            scope,
-            operations: vec![(key.to_owned(), Operation::Ignore(to))],
-            closed: false,
-            extended: false,
-            provisional: false,
-            line: None,
             evidence: Evidence {
                 good: 120 + n as u64 % 1000,
                 bad: 1,
@@ -33,7 +25,7 @@ pub fn site(n: usize, templates: usize) -> SiteRules {
                 examples: vec![example("utm_source=a&sid=1"), example("sid=2"), example("ref=x")],
                 ..Evidence::default()
             },
-            departures: Vec::new(),
+            ..Rule::of("", scope, vec![(key.to_owned(), Operation::Ignore(to))])
         };
         rule.id = file::rule_id(&name, &rule);
         rule

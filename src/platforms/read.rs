@@ -7,9 +7,10 @@ use super::place::{Placed, place};
 use super::recognise::is_anchored;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::platforms::{Entry, Line, Program, Recognised};
-use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test};
+use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::{Cut, Key, NormalUrl};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The catalogue of the program.
@@ -145,8 +146,9 @@ impl Catalogue {
                 return refuse(program.id.clone(), why);
             }
         }
-        for (at, line) in self.lines.iter().enumerate() {
-            let twice = self.lines[..at].iter().any(|other| (&other.program, &other.id) == (&line.program, &line.id));
+        let mut names = BTreeSet::new();
+        for line in &self.lines {
+            let twice = !names.insert((&line.program, &line.id));
             let known = self.program(&line.program).is_some();
             let checked = match (known, twice) {
                 (false, _) => Err("no such program: add its entry".to_owned()),
@@ -274,16 +276,9 @@ fn alone(line: &Line, directory: &str, origin: &str) -> Result<SiteRules, String
 /// A placed line as a rule without evidence and without an id.
 pub fn rule(placed: &Placed) -> Rule {
     Rule {
-        id: String::new(),
         kind: kind(&placed.operations),
-        scope: placed.scope.clone(),
-        operations: placed.operations.clone(),
-        closed: false,
-        extended: false,
-        provisional: false,
         line: Some(placed.line.clone()),
-        evidence: Evidence::default(),
-        departures: Vec::new(),
+        ..Rule::of("", placed.scope.clone(), placed.operations.clone())
     }
 }
 

@@ -1,20 +1,15 @@
 //! Golden texts.
 
 use super::*;
-use crate::rules::Kind;
 
 fn rule(scope: &[(&str, Test)], operations: &[(&str, Operation)]) -> Rule {
     Rule {
-        id: "0123456789abcdef".into(),
-        kind: Kind::Ignore,
-        scope: scope.iter().map(|(key, test)| Constraint { key: (*key).into(), test: test.clone() }).collect(),
-        operations: operations.iter().map(|(key, operation)| ((*key).into(), operation.clone())).collect(),
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
         evidence: Evidence { good: 120, bad: 0, upper_bound_ppm: 8_260, clusters: 43, ..Evidence::default() },
-        departures: Vec::new(),
+        ..Rule::of(
+            "0123456789abcdef",
+            scope.iter().map(|(key, test)| Constraint { key: (*key).into(), test: test.clone() }).collect(),
+            operations.iter().map(|(key, operation)| ((*key).into(), operation.clone())).collect(),
+        )
     }
 }
 

@@ -189,6 +189,14 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// A rule of kind [`Kind::Ignore`], not between forms, without evidence: the fields that most rules have in common.
+    pub fn of(id: &str, scope: Vec<Constraint>, operations: Vec<(String, Operation)>) -> Rule {
+        let (evidence, departures) = Default::default();
+        let (closed, extended, provisional) = (false, false, false);
+        let (id, kind, line) = (id.to_owned(), Kind::Ignore, None);
+        Rule { id, kind, scope, operations, closed, extended, provisional, line, evidence, departures }
+    }
+
     /// Calls `change` with the key of each value that the rule names, in the order of the rule, and the value.
     pub(super) fn for_each_value(&mut self, mut change: impl FnMut(&str, &mut String)) {
         for Constraint { key, test } in &mut self.scope {
@@ -210,26 +218,6 @@ impl Rule {
                 }
                 Operation::Ignore(Representative::LeftOut) | Operation::Apply(_) | Operation::Replace(_) => {}
             }
-        }
-    }
-}
-
-#[cfg(test)]
-impl Rule {
-    /// A rule without evidence, not between forms.
-    pub(crate) fn of(id: &str, scope: Vec<Constraint>, operations: Vec<(String, Operation)>) -> Rule {
-        let (evidence, departures) = Default::default();
-        Rule {
-            id: id.to_owned(),
-            kind: Kind::Ignore,
-            scope,
-            operations,
-            closed: false,
-            extended: false,
-            provisional: false,
-            line: None,
-            evidence,
-            departures,
         }
     }
 }

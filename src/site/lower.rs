@@ -29,14 +29,7 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
         Action::Function(_) => Kind::Function,
     };
     Rule {
-        id: String::new(),
         kind,
-        scope: of_files(covering, adopted, scope(covering, adopted)),
-        operations,
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
         evidence: evidence(
             training,
             (adopted.good, adopted.bad, adopted.prior),
@@ -44,7 +37,7 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
             adopted.clusters,
             &adopted.examples,
         ),
-        departures: Vec::new(),
+        ..Rule::of("", of_files(covering, adopted, scope(covering, adopted)), operations)
     }
 }
 

@@ -161,14 +161,7 @@ fn test(reduced: &[Reduced], a: &str, b: &str, noise: u64) -> Option<Pair> {
 
 fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
     Rule {
-        id: String::new(),
         kind: Kind::Mirror,
-        scope: vec![Constraint { key: PREFIX.to_owned(), test: Test::Equals(source.to_owned()) }],
-        operations: vec![(PREFIX.to_owned(), Operation::Keep(target.to_owned()))],
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
         evidence: Evidence {
             good: pair.good,
             bad: pair.bad,
@@ -179,7 +172,11 @@ fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
             clusters: pair.clusters,
             examples: pair.examples.clone(),
         },
-        departures: Vec::new(),
+        ..Rule::of(
+            "",
+            vec![Constraint { key: PREFIX.to_owned(), test: Test::Equals(source.to_owned()) }],
+            vec![(PREFIX.to_owned(), Operation::Keep(target.to_owned()))],
+        )
     }
 }
 

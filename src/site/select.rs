@@ -222,16 +222,10 @@ pub fn rule(forms: &Forms, columns: &Columns, tree: &Tree, training: &Training, 
     let (good, bad) = chosen.evidence;
     let examples = examples(forms, columns, chosen);
     Rule {
-        id: String::new(),
         kind: if chosen.mapping.is_empty() { Kind::ConstantPage } else { Kind::Form },
-        scope,
-        operations,
         closed: true,
-        extended: false,
-        provisional: false,
-        line: None,
         evidence: lower::evidence(training, (good, bad, 0), (good + bad, bad), chosen.clusters, &examples),
-        departures: Vec::new(),
+        ..Rule::of("", scope, operations)
     }
 }
 

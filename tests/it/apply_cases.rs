@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 use std::path::Path;
-use undust::rules::{Constraint, Evidence, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens};
+use undust::rules::{Constraint, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,16 +55,9 @@ impl Url {
 impl Case {
     fn site(&self) -> SiteRules {
         let rule = |r: &CaseRule| Rule {
-            id: r.id.clone(),
             kind: r.kind,
-            scope: r.scope.clone(),
-            operations: r.operations.clone(),
             closed: r.closed,
-            extended: false,
-            provisional: false,
-            line: None,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
+            ..Rule::of(&r.id, r.scope.clone(), r.operations.clone())
         };
         let hosts = if self.hosts.is_empty() { vec!["example.com".to_owned()] } else { self.hosts.clone() };
         let origins = undust::rules::origins::of_hosts(hosts);

@@ -149,16 +149,9 @@ fn rule() -> impl Strategy<Value = Rule> {
     let scope = prop::collection::vec((key(), test()).prop_map(|(key, test)| Constraint { key, test }), 0..3);
     let operations = prop::collection::vec((key(), operation()), 1..4);
     (scope, operations, any::<bool>(), any::<bool>()).prop_map(|(scope, operations, closed, extended)| Rule {
-        id: String::new(),
-        kind: Kind::Ignore,
-        scope,
-        operations,
         closed,
         extended,
-        provisional: false,
-        line: None,
-        evidence: Evidence::default(),
-        departures: Vec::new(),
+        ..Rule::of("", scope, operations)
     })
 }
 
@@ -183,18 +176,7 @@ fn form() -> impl Strategy<Value = Rule> {
             operations.push((fixed.0.to_owned(), Operation::Keep(fixed.1.to_owned())));
             operations.extend(more);
             let scope = source.iter().map(|key| Constraint { key: (*key).to_owned(), test: Test::Present }).collect();
-            Rule {
-                id: String::new(),
-                kind: Kind::Form,
-                scope,
-                operations,
-                closed: true,
-                extended: keep,
-                provisional: false,
-                line: None,
-                evidence: Evidence::default(),
-                departures: Vec::new(),
-            }
+            Rule { kind: Kind::Form, closed: true, extended: keep, ..Rule::of("", scope, operations) }
         },
     )
 }

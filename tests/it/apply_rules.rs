@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use undust::rules::origins::of_hosts;
 use undust::rules::{
-    Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test, Tokens,
+    Constraint, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test, Tokens,
 };
 use undust::url::normalize;
 
@@ -169,20 +169,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 fn rule() -> impl Strategy<Value = Rule> {
     let scope = prop_oneof![2 => Just(Vec::new()).boxed(), 3 => vec(constraint(), 0..4).boxed()];
-    (scope, vec((key(), operation()), 0..4), proptest::bool::weighted(0.2)).prop_map(|(scope, operations, closed)| {
-        Rule {
-            id: String::new(),
-            kind: Kind::Ignore,
-            scope,
-            operations,
-            closed,
-            extended: false,
-            provisional: false,
-            line: None,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        }
-    })
+    (scope, vec((key(), operation()), 0..4), proptest::bool::weighted(0.2))
+        .prop_map(|(scope, operations, closed)| Rule { closed, ..Rule::of("", scope, operations) })
 }
 
 fn site() -> impl Strategy<Value = SiteRules> {
@@ -257,18 +245,7 @@ proptest! {
 }
 
 fn plain(operations: Vec<(String, Operation)>) -> Rule {
-    Rule {
-        id: "0".into(),
-        kind: Kind::Ignore,
-        scope: Vec::new(),
-        operations,
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
-        evidence: Evidence::default(),
-        departures: Vec::new(),
-    }
+    Rule::of("0", Vec::new(), operations)
 }
 
 fn left_out(key: &str) -> Rule {
@@ -357,9 +334,6 @@ fn every_kind() -> SiteRules {
         plain(vec![ignore("query page=", Representative::Everywhere("1".into()))]),
         Rule {
             closed: true,
-            extended: false,
-            provisional: false,
-            line: None,
             scope: ["depth", "host", "path0", "query page=", "query t=", "scheme"].map(present).to_vec(),
             operations: vec![
                 ("depth".into(), Operation::Keep("2".into())),

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use undust::model::shown::{cell, is_hidden};
 use undust::rules::explain::{constraint_text, operation_text};
 use undust::rules::export::{Export, Piece, Target, export};
-use undust::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test};
+use undust::rules::{Constraint, Evidence, Operation, Representative, Rule, SiteRules, Test};
 
 /// Stands where hostile text will stand.
 const PLAIN: &str = "qzq";
@@ -129,21 +129,13 @@ fn rules(text: &str) -> SiteRules {
         (vec![], "query c=".to_owned(), Operation::Classes(vec![pair(text, "plain"), pair("z", &format!("1{text}"))])),
     ];
     let rule = |(at, (scope, key, operation)): (usize, (Vec<Constraint>, String, Operation))| Rule {
-        id: format!("{at:016x}"),
-        kind: Kind::Ignore,
-        scope,
-        operations: vec![(key, operation)],
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
         evidence: Evidence {
             good: 7,
             clusters: 3,
             examples: vec![[text.to_owned(), format!("b{text}")]],
             ..Evidence::default()
         },
-        departures: Vec::new(),
+        ..Rule::of(&format!("{at:016x}"), scope, vec![(key, operation)])
     };
     SiteRules {
         site: format!("{text}s.example"),

@@ -10,19 +10,7 @@ const HOST: &str = "www.shop.example";
 
 fn ignore(id: &str, key: &str, scope: Vec<Constraint>) -> Rule {
     let operations = vec![(key.to_owned(), Operation::Ignore(Representative::LeftOut))];
-    let (kind, evidence, departures) = (undust::rules::Kind::Ignore, Default::default(), Vec::new());
-    Rule {
-        id: id.to_owned(),
-        kind,
-        scope,
-        operations,
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
-        evidence,
-        departures,
-    }
+    Rule::of(id, scope, operations)
 }
 
 fn classes(id: &str, key: &str, pairs: &[(&str, &str)]) -> Rule {

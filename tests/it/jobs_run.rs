@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use undust::rules::file::{self, Header, InputCounts};
-use undust::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, RuleSet, SiteRules, Test};
+use undust::rules::{Constraint, Evidence, Operation, Representative, Rule, RuleSet, SiteRules, Test};
 use undust::site::Params;
 
 /// A folder of one test, gone with it.
@@ -153,16 +153,8 @@ impl Ran {
 pub fn sites() -> Vec<SiteRules> {
     let evidence = Evidence { good: 120, upper_bound_ppm: 8_260, clusters: 43, ..Evidence::default() };
     let rule = |id: &str, scope: Vec<Constraint>, key: &str, representative| Rule {
-        id: id.into(),
-        kind: Kind::Ignore,
-        scope,
-        operations: vec![(key.into(), Operation::Ignore(representative))],
-        closed: false,
-        extended: false,
-        provisional: false,
-        line: None,
         evidence: evidence.clone(),
-        departures: Vec::new(),
+        ..Rule::of(id, scope, vec![(key.into(), Operation::Ignore(representative))])
     };
     let topic = Constraint { key: "path0".into(), test: Test::Equals("topic".into()) };
     let forum = SiteRules {

@@ -45,18 +45,11 @@ fn set(sites: Vec<LoadedSite>) -> RuleSet {
 /// So many sites, each with a rule for a parameter of its own.
 fn many(count: usize) -> Vec<SiteRules> {
     let one = |i: usize| {
-        let rule = Rule {
-            id: format!("{i:016x}"),
-            kind: Kind::Ignore,
-            scope: Vec::new(),
-            operations: vec![(format!("query s{i}="), Operation::Ignore(Representative::LeftOut))],
-            closed: false,
-            extended: false,
-            provisional: false,
-            line: None,
-            evidence: Evidence::default(),
-            departures: Vec::new(),
-        };
+        let rule = Rule::of(
+            &format!("{i:016x}"),
+            Vec::new(),
+            vec![(format!("query s{i}="), Operation::Ignore(Representative::LeftOut))],
+        );
         let site = format!("site{i:04}.example");
         SiteRules {
             origins: undust::rules::origins::of_hosts([&site]),

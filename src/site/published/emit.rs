@@ -44,18 +44,7 @@ pub fn rules(
             let id = format!("{:016x}", identity(site, &scope, &operations));
             let kind = if candidate.source == candidate.target { Kind::Ignore } else { Kind::Form };
             let departures = switches.departures();
-            rules.push(Rule {
-                id,
-                kind,
-                scope,
-                operations,
-                closed: true,
-                extended: false,
-                provisional: false,
-                line: None,
-                evidence,
-                departures,
-            });
+            rules.push(Rule { kind, closed: true, evidence, departures, ..Rule::of(&id, scope, operations) });
         }
     }
     let tokens = Tokens { published: true, ..Tokens::default() };
