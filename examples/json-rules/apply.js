@@ -56,6 +56,8 @@ function cut(url, site) {
   if (query === "") pairs.set("empty query", "");
   const found = query ? query.split(site.semicolons ? /[&;]/ : "&").map(named) : [];
   if (found.length > MOST) return pairs.set("whole query", query);
+  const separators = site.semicolons && query ? query.replace(/[^&;]/g, "") : "";
+  if (separators.includes(site.joined_by_semicolons ? "&" : ";")) pairs.set("separator", separators.replace(/^(.)\1+$/, "$1"));
   const names = found.map(([name]) => name);
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
   for (const [name, value] of found) {
@@ -78,8 +80,12 @@ function compose(pairs, site) {
   url += get("index") + kind("param ").map(([name, value]) => `;${name}${value}`).join("");
   const query = kind("query ").sort(([a], [b]) => usual(site.order)(a, b));
   const parameters = (pairs.has("order") ? ordered(query, get("order").split("&")) : query).map((pair) => pair.join(""));
-  if (pairs.has("whole query")) parameters.push(get("whole query"));
-  if (parameters.length || pairs.has("empty query")) url += "?" + parameters.join("&");
+  const [own, common] = [get("separator"), site.joined_by_semicolons ? ";" : "&"];
+  const separator = (place) => (/[&;]/.exec(own[place] ?? own.at(-1) ?? "") ?? [common])[0];
+  let nth = 0;
+  const text = parameters.join("&").replace(/&/g, () => separator(nth++));
+  const all = [...(parameters.length ? [text] : []), ...(pairs.has("whole query") ? [get("whole query")] : [])];
+  if (all.length || pairs.has("empty query")) url += "?" + all.join("&");
   return url + (pairs.has("fragment") ? "#" + get("fragment") : "");
 }
 // Parameters as the names stand, the n-th value of a name at its n-th place; those without a place follow.

@@ -231,6 +231,9 @@ pub struct Tokens {
     /// `;` separates query parameters on this site, as `&` does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub semicolons: bool,
+    /// Of the URLs that use one separator alone, more use `;`: it is the usual one here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined_by_semicolons: bool,
     /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is cut as the path is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub query_path: bool,
@@ -300,6 +303,7 @@ impl Tokens {
         Cut {
             delimiters: DELIMITERS.iter().enumerate().map(bit).sum(),
             semicolons: self.semicolons,
+            joined_by_semicolons: self.semicolons && self.joined_by_semicolons,
             fragments: matches!(self.fragments, Some(Fragments::Keys { .. })),
             learned: self.fragments.is_some(),
             query_path: self.query_path,

@@ -81,10 +81,32 @@ impl Ranks {
     }
 }
 
+/// True where more of the queries that use one separator alone use `;` than `&`.
+fn joins_by_semicolons(training: &Training) -> bool {
+    let uses = |row: usize| {
+        let url = training.normal(row)?;
+        let (start, end) = url.split().query?;
+        let query = &url.as_bytes()[start as usize..end as usize];
+        match [b';', b'&'].map(|separator| memchr::memchr(separator, query).is_some()) {
+            [true, false] => Some(true),
+            [false, true] => Some(false),
+            _ => None,
+        }
+    };
+    let (semicolons, others): (Vec<bool>, Vec<bool>) =
+        (0..training.len().min(ORDER_SAMPLE)).filter_map(uses).partition(|&is_semicolon| is_semicolon);
+    semicolons.len() > others.len()
+}
+
 impl Columns {
     /// Cuts the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
     pub fn new(training: &Training, tokens: Tokens) -> Columns {
         let mut out = Columns { tokens, ..Columns::default() };
+        if out.tokens.semicolons {
+            let previous = training.hints.previous.as_ref().filter(|previous| previous.tokens.semicolons);
+            let known = previous.map(|previous| previous.tokens.joined_by_semicolons);
+            out.tokens.joined_by_semicolons = known.unwrap_or_else(|| joins_by_semicolons(training));
+        }
         let cut = out.tokens.cut();
         let mut cells = Cells::default();
         out.learn_order(training, cut, &mut cells);

@@ -281,6 +281,7 @@ fn in_catalogue(key: &Key) -> bool {
             Fixed::EMPTY_QUERY,
             Fixed::FRAGMENT,
             Fixed::ORDER,
+            Fixed::SEPARATOR,
         ]
         .contains(fixed),
         Key::Param(name) | Key::Query(name) => is_tracking(name.trim_end_matches('=')),

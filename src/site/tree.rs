@@ -66,7 +66,7 @@ pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
     members.sort_by_key(|&m| columns.label[rows[m as usize] as usize]);
     let splits = |key: &usize| {
         let name = &columns.keys[*key];
-        !(name.optional() || name.is(Fixed::FRAGMENT) || name.is(Fixed::ORDER))
+        !(name.optional() || [Fixed::FRAGMENT, Fixed::ORDER, Fixed::SEPARATOR].iter().any(|&fixed| name.is(fixed)))
     };
     let mut chooser = Chooser::new(columns);
     let keys = (0..columns.keys.len()).filter(splits).collect();

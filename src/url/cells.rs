@@ -33,8 +33,10 @@ pub(crate) type Range = (u32, u32);
 pub struct Cut {
     /// `:`, `,`, `=`, `!` that cut segments, as bits 0 to 3.
     pub delimiters: u8,
-    /// `;` separates query parameters.
+    /// `;` separates query parameters, too; which stands where is the key [`Fixed::SEPARATOR`].
     pub semicolons: bool,
+    /// The usual separator is `;`, not `&`.
+    pub joined_by_semicolons: bool,
     /// Fragments are keys; else only routes ([`is_route`](super::is_route)) are.
     pub fragments: bool,
     /// What fragments are was learned: they are left out even where the site has no rules.
@@ -58,6 +60,8 @@ pub struct Cells {
     pub names: Vec<(u32, u32)>,
     /// The `?` may be part of a path segment, as [`Cut::query_path`] cuts it.
     pub query_path: bool,
+    /// Parameters are joined by `;` unless the key for separators says otherwise: [`Cut::joined_by_semicolons`].
+    pub joined_by_semicolons: bool,
 }
 
 impl Cells {
@@ -97,7 +101,7 @@ impl Cells {
         let scheme_end = split.authority.0 - 3;
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
-        self.query_path = cut.query_path;
+        (self.query_path, self.joined_by_semicolons) = (cut.query_path, cut.joined_by_semicolons);
         let is_plain = !cut.query_path && !cut.numbered_end;
         let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, cut) };
         if !(is_plain && split.marks.path && self.cut_short_path(split, cut)) {
@@ -117,7 +121,13 @@ impl Cells {
             Some((start, end)) if split.marks.query && !cut.semicolons && query == split.query => {
                 self.cut_short_query(start, end, split.marks);
             }
-            Some((start, end)) => self.cut_query(start, end, cut.semicolons),
+            Some((start, end)) => {
+                if cut.semicolons {
+                    self.cut_separators(start, end);
+                    self.query_from = self.list.len();
+                }
+                self.cut_query(start, end, cut.semicolons);
+            }
             None => {}
         }
     }
@@ -366,6 +376,24 @@ impl Cells {
         }
     }
 
+    /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all of them.
+    fn cut_separators(&mut self, start: u32, end: u32) {
+        let (usual, unusual) = if self.joined_by_semicolons { (b';', b'&') } else { (b'&', b';') };
+        let query = start as usize..end as usize;
+        let Some(first) = memchr::memchr(unusual, &self.text[query.clone()]) else { return };
+        if memchr::memchr(usual, &self.text[query.clone()]).is_none() {
+            let at = start + first as u32;
+            return self.fixed(Fixed::SEPARATOR, at, at + 1);
+        }
+        self.fixed_text(Fixed::SEPARATOR, |text| {
+            for at in query {
+                if matches!(text[at], b'&' | b';') {
+                    text.push(text[at]);
+                }
+            }
+        });
+    }
+
     fn cut_query(&mut self, start: u32, end: u32, semicolons: bool) {
         let from = self.list.len();
         let (mut at, mut name) = (start, start);
@@ -403,6 +431,8 @@ impl Cells {
         if self.names.len() > MAX_PARAMETERS {
             self.names.clear();
             self.list.truncate(from);
+            // The whole query holds its separators.
+            self.list.pop_if(|cell| cell.key == KeyRef::Fixed(Fixed::SEPARATOR));
             self.fixed(Fixed::WHOLE_QUERY, start, end);
             self.query_from = self.list.len();
         } else if repeats {

@@ -124,6 +124,9 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
         }
     }
     let mut mark = if cells.query_path && to.holds(b'?') { b'&' } else { b'?' };
+    let separators = cell(Fixed::SEPARATOR).map_or(&b""[..], |cell| cells.value(cell));
+    let usual = if cells.joined_by_semicolons { b';' } else { b'&' };
+    let query = (usual != b'&' || !separators.is_empty()).then(|| to.written());
     match cell(Fixed::ORDER) {
         Some(order) => ordered_query(cells, cells.value(order), |name, value| {
             to.bytes(&[std::mem::replace(&mut mark, b'&')]);
@@ -139,6 +142,10 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
                 }
             }
         }
+    }
+    if let Some(from) = query {
+        let end = to.written();
+        separate(to.out.get_mut(from + 1..end).unwrap_or_default(), separators, usual);
     }
     if let Some(cell) = cell(Fixed::WHOLE_QUERY) {
         to.bytes(&[std::mem::replace(&mut mark, b'&')]);
@@ -201,6 +208,13 @@ impl<'t> Pieces<'t> {
         [&self.out[..], &self.text[self.from..self.end]].iter().any(|part| memchr::memchr(byte, part).is_some())
     }
 
+    /// Length of what was added, all of it copied.
+    fn written(&mut self) -> usize {
+        self.flush();
+        self.from = self.end;
+        self.out.len()
+    }
+
     /// Copies what was not copied yet.
     fn flush(&mut self) {
         self.out.extend_from_slice(&self.text[self.from..self.end]);
@@ -221,6 +235,15 @@ impl<'t> Pieces<'t> {
 fn number(digits: &[u8]) -> usize {
     let digits = digits.iter().filter(|b| b.is_ascii_digit());
     digits.fold(0, |n, b| (n * 10 + usize::from(b - b'0')).min(MAX_SEGMENTS + 1))
+}
+
+/// Writes the separators of a site that has two into parameters that are joined by `&`: `own` in their order, the last of
+/// them again where there are too few, and `usual` for what is none.
+fn separate(parameters: &mut [u8], own: &[u8], usual: u8) {
+    for (place, at) in memchr::memchr_iter(b'&', &parameters.to_vec()).enumerate() {
+        let separator = own.get(place).or(own.last()).copied();
+        parameters[at] = separator.filter(|b| matches!(b, b'&' | b';')).unwrap_or(usual);
+    }
 }
 
 /// Parameters in the order found; those left out are skipped, new ones follow.

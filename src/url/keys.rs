@@ -46,6 +46,9 @@ impl Fixed {
     pub const WHOLE_QUERY: Fixed = Fixed(10);
     /// The [section](super::section) of the URL as it came: a condition of rules, and no part of what is composed.
     pub const SECTION: Fixed = Fixed(11);
+    /// Separators of the query parameters, `&` and `;`, where they are not the site's usual one; a single one stands for
+    /// all. Only where the site cuts queries at `;`.
+    pub const SEPARATOR: Fixed = Fixed(12);
     pub(super) const FIRST_PART: u8 = 16;
 
     /// Part of path segment `segment`.
@@ -184,7 +187,7 @@ impl Key {
 
 pub(super) const PARAM_SEED: u64 = 0x3b61_6d3b;
 pub(super) const QUERY_SEED: u64 = 0x3f71_733f;
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "scheme",
     "host",
     "double slash",
@@ -197,6 +200,7 @@ const NAMES: [&str; 12] = [
     "fragment",
     "whole query",
     "section",
+    "separator",
 ];
 const PART_NAMES: [&str; 6] = ["groups", "group", "", "number", "tail", "ext"];
 

@@ -71,7 +71,8 @@ impl<'o> Pairs<'o> {
 
     /// The URL that the pairs compose: of pairs that were cut and not changed, the URL that they were cut from.
     pub fn compose(&self) -> Vec<u8> {
-        let mut cells = Cells { query_path: self.cut.query_path, ..Cells::default() };
+        let Cut { query_path, joined_by_semicolons, .. } = self.cut;
+        let mut cells = Cells { query_path, joined_by_semicolons, ..Cells::default() };
         let mut out = Vec::new();
         for (key, value) in &self.list {
             let mut range = |bytes: &[u8]| {

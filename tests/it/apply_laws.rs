@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use undust::rules::*;
 use undust::url::normalize;
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "scheme",
     "host",
     "host.sub",
@@ -20,6 +20,7 @@ const KEYS: [&str; 24] = [
     "index",
     "double slash",
     "order",
+    "separator",
     "fragment",
     "empty query",
     "whole query",

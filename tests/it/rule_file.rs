@@ -117,18 +117,19 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn site() -> impl Strategy<Value = SiteRules> {
     let keys = any::<u32>().prop_map(|clusters| Fragments::Keys { clusters });
     let fragments = prop::option::of(prop_oneof![Just(Fragments::LeftOut), keys]);
-    let tokens = (hostile(), any::<[bool; 4]>(), (strings(), strings()), fragments);
+    let tokens = (hostile(), any::<[bool; 5]>(), (strings(), strings()), fragments);
     let pairs = || prop::collection::vec((hostile(), hostile()).prop_map(|(a, b)| [a, b]), 0..2);
     (hostile(), strings(), tokens, prop::collection::vec(rule(), 0..3), (pairs(), pairs())).prop_map(
         |(site, hosts, tokens, rules, (exceptions, aliases))| {
             let (delimiters, flags, (query_order, sections), fragments) = tokens;
-            let [semicolons, published, query_path, numbered_end] = flags;
+            let [semicolons, joined_by_semicolons, published, query_path, numbered_end] = flags;
             SiteRules {
                 site,
                 origins: undust::rules::origins::of_hosts(hosts),
                 tokens: Tokens {
                     delimiters,
                     semicolons,
+                    joined_by_semicolons,
                     query_path,
                     numbered_end,
                     query_order,

@@ -135,7 +135,7 @@ impl CompiledSite {
                 match self.seen_member(self.member(&again)) {
                     Some(url) => url.as_bytes() == buffers.out,
                     // What was cut and is not changed composes to the same bytes.
-                    None if again.fired.is_empty() && !self.template.cut.semicolons => true,
+                    None if again.fired.is_empty() => true,
                     None => {
                         compose(&mut again);
                         again.out == buffers.out

@@ -133,6 +133,7 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: fragments, keys", 300),
     ("tokens: fragments, left out", 300),
     ("tokens: fragments, none", 1_000),
+    ("tokens: joined by semicolons", 20),
     ("tokens: numbered ends", 20),
     ("tokens: order of the query", 100),
     ("tokens: paths in queries", 20),

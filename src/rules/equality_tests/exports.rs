@@ -136,7 +136,9 @@ fn with_sound_pages(mut site: SiteRules) -> SiteRules {
     let interpreter = Interpreter::new(&rules);
     let stays = |page: &str| {
         let normal = NormalUrl::new(page.as_bytes());
-        normal.is_ok_and(|normal| interpreter.canonicalize(&normal).fired.is_empty())
+        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. });
+        let made = normal.map(|normal| interpreter.canonicalize(&normal));
+        made.is_ok_and(|made| made.fired.is_empty() && !made.steps.iter().any(refused))
     };
     site.aliases.retain(|[_, page]| stays(page));
     site.local.iter_mut().for_each(|local| local.pages.retain(|span| stays(&span.page)));

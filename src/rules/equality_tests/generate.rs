@@ -188,6 +188,7 @@ impl Maker<'_> {
         Tokens {
             delimiters: delimiters.to_owned(),
             semicolons: random.chance(20),
+            joined_by_semicolons: random.chance(50),
             query_path: random.chance(20),
             numbered_end: random.chance(20),
             sections: some_sections,

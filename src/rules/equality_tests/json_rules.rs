@@ -90,12 +90,11 @@ fn site(value: &Value) -> SiteRules {
         tokens: Tokens {
             delimiters: text(&value["delimiters"]),
             semicolons: value["semicolons"] == true,
-            query_path: false,
-            numbered_end: false,
+            joined_by_semicolons: value["joined_by_semicolons"] == true,
             query_order: texts(&value["order"]),
             sections: texts(&value["sections"]),
             fragments: Some(fragments),
-            published: false,
+            ..Tokens::default()
         },
         rules: list(&value["rules"]).iter().map(rule).collect(),
         exceptions: pairs(&value["exceptions"]),

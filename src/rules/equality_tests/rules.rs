@@ -5,7 +5,7 @@ use crate::rules::functions::apply;
 use crate::rules::{Constraint, Function, Kind, Operation, PREFIX, Representative, Rule, SECTION, Test};
 
 /// Keys that URLs seldom have, and text that is no key.
-const OTHER_KEYS: [&str; 26] = [
+const OTHER_KEYS: [&str; 27] = [
     "scheme",
     "host",
     "double slash",
@@ -15,6 +15,7 @@ const OTHER_KEYS: [&str; 26] = [
     "ext",
     "empty query",
     "order",
+    "separator",
     "fragment",
     "whole query",
     "path0",

@@ -24,6 +24,9 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
         });
     }
     other("tokens: semicolons", site.tokens.semicolons, &|rules| rules.tokens.semicolons = false);
+    other("tokens: joined by semicolons", site.cut().joined_by_semicolons, &|rules| {
+        rules.tokens.joined_by_semicolons = false;
+    });
     other("tokens: paths in queries", site.tokens.query_path, &|rules| rules.tokens.query_path = false);
     other("tokens: numbered ends", site.tokens.numbered_end, &|rules| rules.tokens.numbered_end = false);
     other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());

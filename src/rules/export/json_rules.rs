@@ -23,6 +23,8 @@ struct Site<'a> {
     shared: Vec<&'a str>,
     delimiters: &'a str,
     semicolons: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    joined_by_semicolons: bool,
     fragments: bool,
     sections: &'a [String],
     order: &'a [String],
@@ -214,6 +216,7 @@ impl<'a> Site<'a> {
             shared: site.origins.iter().map(String::as_str).filter(|origin| !own.contains(origin)).collect(),
             delimiters: &site.tokens.delimiters,
             semicolons: cut.semicolons,
+            joined_by_semicolons: cut.joined_by_semicolons,
             fragments: cut.fragments,
             sections: &site.tokens.sections,
             order: &site.tokens.query_order,

@@ -3,7 +3,7 @@ use crate::url::normalize;
 
 /// A URL of pieces that cuts look at.
 fn url(mut random: u64) -> String {
-    const PIECES: [&str; 26] = [
+    const PIECES: [&str; 27] = [
         "/",
         "/",
         "/",
@@ -19,6 +19,7 @@ fn url(mut random: u64) -> String {
         "12",
         ".html",
         "index.php",
+        ";",
         ";",
         "#",
         "//",
@@ -131,16 +132,24 @@ fn a_path_in_a_query_is_cut_as_a_path() {
 }
 
 #[test]
-fn pairs_of_paths_in_queries_compose_the_url() {
+fn pairs_compose_the_url_that_they_were_cut_from() {
     let (mut with, mut out) = (Cells::default(), Vec::new());
-    let (mut query_paths, mut numbered) = (0, 0);
+    let (mut query_paths, mut numbered, mut separators) = (0, 0, 0);
     for n in 0..200_000u64 {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut with.text).expect("a URL");
         let normal = with.text.clone();
-        let cut =
-            Cut { delimiters: (n % 5) as u8, fragments: true, query_path: true, numbered_end: true, ..Cut::default() };
+        let cut = Cut {
+            delimiters: (n % 5) as u8,
+            semicolons: n % 3 > 0,
+            joined_by_semicolons: n % 3 > 1,
+            fragments: true,
+            query_path: true,
+            numbered_end: true,
+            ..Cut::default()
+        };
         with.cut(&split, cut);
+        separators += usize::from(with.list.iter().any(|cell| cell.key == KeyRef::Fixed(Fixed::SEPARATOR)));
         query_paths += usize::from(with.path_of(&split, cut).0 != split.path);
         numbered += usize::from(with.list.iter().any(|cell| with.key(cell).to_string() == "param /start-"));
         crate::url::set_order(&mut with, |_, _| 0);
@@ -148,4 +157,5 @@ fn pairs_of_paths_in_queries_compose_the_url() {
         assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&normal), "{url}");
     }
     assert!(query_paths > 20_000 && numbered > 100, "{query_paths} {numbered}");
+    assert!(separators > 20_000, "{separators}");
 }
