@@ -60,10 +60,8 @@ function cut(url, site) {
   if (separators.includes(site.joined_by_semicolons ? "&" : ";")) pairs.set("separator", separators.replace(/^(.)\1+$/, "$1"));
   const names = found.map(([name]) => name);
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
-  for (const [name, value] of found) {
-    const before = pairs.get("query " + name);
-    pairs.set("query " + name, before === undefined ? value : `${before}&${name}${value}`);
-  }
+  const before = (name) => (pairs.has("query " + name) ? `${pairs.get("query " + name)}&${name}` : "");
+  for (const [name, value] of found) pairs.set("query " + name, before(name) + value);
   return pairs;
 }
 // 2. The URL of key-value pairs.
@@ -80,11 +78,9 @@ function compose(pairs, site) {
   url += get("index") + kind("param ").map(([name, value]) => `;${name}${value}`).join("");
   const query = kind("query ").sort(([a], [b]) => usual(site.order)(a, b));
   const parameters = (pairs.has("order") ? ordered(query, get("order").split("&")) : query).map((pair) => pair.join(""));
-  const [own, common] = [get("separator"), site.joined_by_semicolons ? ";" : "&"];
-  const separator = (place) => (/[&;]/.exec(own[place] ?? own.at(-1) ?? "") ?? [common])[0];
-  let nth = 0;
-  const text = parameters.join("&").replace(/&/g, () => separator(nth++));
-  const all = [...(parameters.length ? [text] : []), ...(pairs.has("whole query") ? [get("whole query")] : [])];
+  let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
+  const separator = () => (/[&;]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
+  const all = [...(parameters.length ? [parameters.join("&").replace(/&/g, separator)] : []), ...kind("whole query").map((pair) => pair[1])];
   if (all.length || pairs.has("empty query")) url += "?" + all.join("&");
   return url + (pairs.has("fragment") ? "#" + get("fragment") : "");
 }
@@ -142,57 +138,55 @@ function act(rule, pairs, here, origins) {
   if (["scheme", "host"].some(isOther) && !origins.includes(`${made.get("scheme")}://${made.get("host")}`)) return null;
   return rule.whole || [...made.keys(), ...pairs.keys()].some(isOther) ? made : null;
 }
+// The text and the number of a value that ends in a number behind text; digits of an escape are none.
+const inner = (value) => /^(?!.*%.?[0-9]+$)(.*[^0-9])(0|[1-9][0-9]{0,14})$/s.exec(value)?.slice(1) ?? [];
 // 5. A site: its rules in order, exceptions, mirrored directories, look-ups and ranges.
 class Site {
   constructor(site) {
     Object.assign(this, site, { pages: new Map(), likes: [] });
     const identities = (of = [], made) => of.map(([url, to]) => [identity(made(url).pairs), to]);
     this.except = new Map(identities(site.exceptions, (url) => this.run(url)));
-    this.pages = new Map(identities(site.lookups, (url) => this.reduce(url)).reverse());
+    const lookups = site.lookups?.filter(([url]) => this.plain(url) === url);
+    this.pages = new Map(identities(lookups, (url) => this.reduce(url)).reverse());
     for (const range of site.ranges ?? []) {
       const { pairs } = this.reduce(range.like);
-      if (pairs.delete(range.key)) this.likes.push({ ...range, id: identity(pairs) });
+      const [text] = range.inner ? inner(pairs.get(range.key) ?? "") : [""];
+      if (pairs.delete(range.key) && text !== undefined) this.likes.push({ ...range, text, id: identity(pairs) });
     }
     const own = new Set([...this.pages.values(), ...this.likes.map(({ page }) => page)].filter((page) => this.isFixed(page)));
-    for (const [id, page] of [...this.pages]) own.has(page) || this.pages.delete(id);
+    this.pages = new Map([...this.pages].filter(([, page]) => own.has(page)));
     this.likes = this.likes.filter(({ page }) => own.has(page));
   }
-  run(url, without) {
-    const here = section(split(url)[1], this.sections);
+  run(url, without, here = section(split(url)[1], this.sections)) {
     return this.rules.filter(({ id }) => without !== "*" && without !== id).reduce((before, rule) => {
       const pairs = rule.when[0]?.key === "prefix" ? null : act(rule, before.pairs, here, this.origins);
       return pairs ? { pairs, fired: true } : before;
     }, { pairs: cut(url, this), fired: false });
   }
-  excepted(url, made = this.run(url)) {
-    const rule = made.fired && this.except.get(identity(made.pairs));
+  excepted(url, made = this.run(url), rule = made.fired && this.except.get(identity(made.pairs))) {
     return rule ? this.run(url, rule) : made;
   }
   reduce(url) {
-    const made = this.excepted(url);
-    const from = compose(made.pairs, this);
+    const [made, from] = [this.excepted(url)].flatMap((one) => [one, compose(one.pairs, this)]);
     const mirrors = this.rules.filter(({ when }) => when[0]?.key === "prefix" && (from + "/").startsWith(when[0].in[0] + "/"));
     const [mirror] = mirrors.sort((a, b) => b.when[0].in[0].length - a.when[0].in[0].length);
     const twin = mirror && mirror.then[0].set + from.slice(mirror.when[0].in[0].length);
     return twin && this.has(twin) ? { pairs: this.excepted(twin).pairs, fired: true } : made;
   }
   page(pairs) {
-    const hits = ({ key, numbers, absent, id }) => {
-      const [like, value] = [new Map(pairs), pairs.get(key) ?? ""];
-      const isIn = !numbers || (/^(?:0|[1-9][0-9]{0,14})$/.test(value) && numbers[0] <= value && value <= numbers[1]);
-      return (like.delete(key) || absent) && isIn && identity(like) === id;
+    const hits = (range) => {
+      const [like, value, numbers] = [new Map(pairs), pairs.get(range.key) ?? "", range.numbers];
+      const [text, number] = range.inner ? inner(value) : ["", value];
+      const isIn = !numbers || (/^(?:0|[1-9][0-9]{0,14})$/.test(number) && numbers[0] <= number && number <= numbers[1]);
+      return (like.delete(range.key) || range.absent) && isIn && text === range.text && identity(like) === range.id;
     };
     return this.pages.get(identity(pairs)) ?? this.likes.find(hits)?.page;
   }
   has = (url) => SAFE.test(url) && this.origins.includes(split(url)[0]);
   plain = (url) => this.fragments || /^[!/]/.test(split(url)[3] ?? "!") ? url : url.replace(/#.*/, "");
   result = ({ pairs, fired }, otherwise) => this.page(pairs) ?? (fired ? compose(pairs, this) : otherwise);
-  isFixed(url) {
-    return this.has(url) && this.plain(url) === url && this.result({ ...this.reduce(url), fired: true }) === url;
-  }
-  canonical(url) {
-    const plain = this.plain(url);
-    const made = this.result(this.reduce(plain), plain);
+  isFixed = (url) => this.has(url) && this.plain(url) === url && this.result({ ...this.reduce(url), fired: true }) === url;
+  canonical(url, plain = this.plain(url), made = this.result(this.reduce(plain), plain)) {
     return made === plain || this.isFixed(made) ? made : plain;
   }
 }

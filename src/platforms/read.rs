@@ -211,10 +211,13 @@ fn check_line(line: &Line) -> Result<(), String> {
     let names_script = line.scope.iter().any(|constraint| is_named(&constraint));
     for (key, operation) in &line.operations {
         check_key(key)?;
-        let optional = Key::parse(key).is_some_and(|key| key.optional()) || ["index", "separator"].contains(&key.as_str());
+        let optional =
+            Key::parse(key).is_some_and(|key| key.optional()) || ["index", "separator"].contains(&key.as_str());
         let writes = matches!(operation, Operation::Keep(_) | Operation::Replace(_));
         if !optional || writes {
-            return Err(format!("{key:?}: lines leave out, join or rewrite values of parameters, of the index and of the separator"));
+            return Err(format!(
+                "{key:?}: lines leave out, join or rewrite values of parameters, of the index and of the separator"
+            ));
         }
         let name = key.trim_start_matches("query ").trim_start_matches("param ").trim_end_matches('=');
         if GENERIC.contains(&name) && !names_script {
@@ -291,13 +294,12 @@ fn kind(operations: &[(String, Operation)]) -> Kind {
 }
 
 /// The cut of URLs in which programs are recognised.
-pub(super) const CUT: Cut =
-    Cut {
-        delimiters: 0,
-        semicolons: true,
-        joined_by_semicolons: false,
-        fragments: false,
-        learned: true,
-        query_path: false,
-        numbered_end: false,
-    };
+pub(super) const CUT: Cut = Cut {
+    delimiters: 0,
+    semicolons: true,
+    joined_by_semicolons: false,
+    fragments: false,
+    learned: true,
+    query_path: false,
+    numbered_end: false,
+};

@@ -115,8 +115,10 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
         let (old, new): (BTreeSet<T>, BTreeSet<T>) = (old.collect(), new.collect());
         [new.difference(&old).count(), old.difference(&new).count()]
     }
-    fn spans(site: &SiteRules) -> impl Iterator<Item = (&String, bool, &super::spans::Span)> {
-        site.local.iter().flat_map(|local| local.pages.iter().map(|page| (&local.key, local.absent, page)))
+    fn spans(site: &SiteRules) -> impl Iterator<Item = (&String, [bool; 2], &super::spans::Span)> {
+        site.local
+            .iter()
+            .flat_map(|local| local.pages.iter().map(|page| (&local.key, [local.absent, local.inner], page)))
     }
     let counts = [
         ("origins", count(old.origins.iter(), new.origins.iter())),

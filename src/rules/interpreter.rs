@@ -26,7 +26,7 @@
 
 use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
-use super::spans::{Span, number};
+use super::spans::{Span, inner_number, number};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
@@ -56,6 +56,8 @@ struct Range<'r> {
     key: Key,
     /// A URL without the key is the page, too, where any value is.
     absent: bool,
+    /// The text before the number, where that is at the end of the value.
+    text: Option<Vec<u8>>,
     /// All other pairs.
     like: Identity,
     span: &'r Span,
@@ -104,9 +106,11 @@ impl<'r> Interpreter<'r> {
             for span in local.tried() {
                 let Ok(like) = NormalUrl::new(span.like.as_bytes()) else { continue };
                 let mut like = site.reduce(&like, &mut Vec::new()).pairs.identity();
-                if like.remove(&key).is_some() {
-                    let absent = local.absent && key.optional();
-                    site.ranges.push(Range { key: key.clone(), absent, like, span });
+                let Some(value) = like.remove(&key) else { continue };
+                let text = inner_number(&value).map(|(text, _)| text.to_vec()).filter(|_| local.inner);
+                if text.is_some() == local.inner {
+                    let absent = local.absent && key.optional() && !local.inner;
+                    site.ranges.push(Range { key: key.clone(), absent, text, like, span });
                 }
             }
         }
@@ -248,9 +252,14 @@ impl<'r> Interpreter<'r> {
         let within = |range: &Range<'r>| {
             let mut like = pairs.identity();
             let value = like.remove(&range.key);
-            let number = value.as_deref().and_then(number);
+            let inner = || value.as_deref().and_then(inner_number);
+            let number = match &range.text {
+                Some(text) => inner().filter(|inner| inner.0 == text).map(|inner| inner.1),
+                None => value.as_deref().and_then(number),
+            };
             let holds = range.span.range.is_none_or(|[low, high]| number.is_some_and(|n| (low..=high).contains(&n)));
-            (value.is_some() || range.absent) && like == range.like && holds
+            let is_there = if range.text.is_some() { number.is_some() } else { value.is_some() || range.absent };
+            is_there && like == range.like && holds
         };
         let in_range = || self.ranges.iter().find(|range| within(range)).map(|range| range.span.page.as_str());
         self.lookups.get(&pairs.identity()).copied().or_else(in_range)

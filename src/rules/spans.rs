@@ -12,6 +12,9 @@ pub struct Local {
     /// A URL without the key is the page, too, where any value is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
+    /// The numbers are those at the end of the value, behind text: those of `topic=10.msg17`, behind `10.msg`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inner: bool,
     /// Values that were predicted right from the others of their group, each group counted for at most four.
     pub good: u64,
     /// Values predicted wrong.
@@ -35,9 +38,10 @@ impl Local {
 /// A page: a reduced URL whose key may have other values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
-    /// A URL of the group as the rules reduce it: all its keys but the one in question say where the span holds.
+    /// A URL of the group as the rules reduce it: all its keys but the one in question, and the text of an inner number, say
+    /// where the span holds.
     pub like: String,
-    /// Smallest and largest number, both included; `None` for any value.
+    /// Smallest and largest number, both included; `None` for any value, of inner numbers any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[u64; 2]>,
     /// The seen member that is the page.
@@ -58,4 +62,31 @@ pub fn number(value: &[u8]) -> Option<u64> {
     let plain = !value.is_empty() && value.len() <= MAX_DIGITS && value.iter().all(u8::is_ascii_digit);
     (plain && (value[0] != b'0' || value.len() == 1))
         .then(|| value.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
+}
+
+/// A value that ends in a number behind text, as the text and the number: `10.msg17` is `10.msg` and 17. Digits of an escape
+/// are none of a number.
+pub fn inner_number(value: &[u8]) -> Option<(&[u8], u64)> {
+    let digits = value.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let (text, digits) = value.split_at(value.len() - digits);
+    let is_escape = text.ends_with(b"%") || text.len() > 1 && text[text.len() - 2] == b'%';
+    (!text.is_empty() && !is_escape).then_some(text).zip(number(digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_behind_text_are_told_from_others() {
+        let inner =
+            |value: &'static str| inner_number(value.as_bytes()).map(|(text, n)| (text.escape_ascii().to_string(), n));
+        let is = |text: &str, number| Some((text.to_owned(), number));
+        assert_eq!(inner("10.msg17"), is("10.msg", 17));
+        assert_eq!(inner("12.0"), is("12.", 0));
+        assert_eq!(inner("%C3%A9s12"), is("%C3%A9s", 12));
+        for none in ["17", "", "10.msg", "10.msg017", "%20", "a%C39", "a%2", "x1234567890123456"] {
+            assert_eq!(inner(none), None, "{none}");
+        }
+    }
 }

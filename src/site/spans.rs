@@ -6,14 +6,14 @@
 //! look-up of [`super::lookups`] taken one step beyond the URLs seen, so it is proven on URLs not seen: each value is hidden
 //! in turn and predicted from the others of its group (leave one out), and a key is believed only where that goes right.
 //! What has a parameter (how many values make a group, how far a number reaches) is chosen on four fifths of the groups
-//! and must hold on the other fifth, too.
+//! and must hold on the other fifth, too. A number may stand at the end of a value, behind text: `10.msg17`.
 
 use super::columns::Ranks;
 use super::evidence::{Bound, MIN_CLUSTERS, MIN_CONSTANT};
 use super::lookups::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
-use crate::rules::spans::{Local, Span, number, span_group};
+use crate::rules::spans::{Local, Span, inner_number, number, span_group};
 use crate::url::{Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -101,12 +101,12 @@ struct Belief {
 /// Finds the keys that say something on single pages. `page` is the identity whose canonical URL stands for the cluster
 /// of an identity; it is asked for the identities that spans lead to.
 pub fn learn(identities: &[Identity], reader: &mut Reader, page: impl Fn(usize) -> Option<String>) -> Vec<Local> {
-    let keys = reader.repeating(identities);
-    if keys.is_empty() {
+    let subjects = reader.repeating(identities);
+    if subjects.is_empty() {
         return Vec::new();
     }
     let mut out = Vec::new();
-    for (key, points) in keys.iter().zip(reader.points(identities, &keys)) {
+    for (Subject { key, inner }, points) in subjects.iter().zip(reader.points(identities, &subjects)) {
         let groups: Vec<&[Point]> = points.chunk_by(|a, b| a.group == b.group).filter(|g| g.len() > 1).collect();
         let Some(belief) = believe(&groups) else { continue };
         let mut pages = Vec::new();
@@ -120,12 +120,45 @@ pub fn learn(identities: &[Identity], reader: &mut Reader, page: impl Fn(usize) 
         }
         pages.sort();
         let (good, bad, clusters) = belief.evidence;
-        out.push(Local { key: key.to_string(), absent: belief.absent, good, bad, clusters, pages });
+        out.push(Local { key: key.to_string(), absent: belief.absent, inner: *inner, good, bad, clusters, pages });
     }
     out.retain(|local| !local.pages.is_empty());
     // Best proven first; ties by key.
-    out.sort_by(|a, b| b.good.cmp(&a.good).then_with(|| a.key.cmp(&b.key)));
+    out.sort_by(|a, b| b.good.cmp(&a.good).then_with(|| (&a.key, a.inner).cmp(&(&b.key, b.inner))));
     out
+}
+
+/// What tells URLs of one group apart: the value of a key, or the number at the end of the value, behind text that is the
+/// same in all of the group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Subject {
+    key: Key,
+    inner: bool,
+}
+
+impl Subject {
+    /// The group of a URL of this identity, the sum of the hashes of its pairs, and the value of the subject in it. `pair` is
+    /// the hash and the value of the key.
+    fn group(&self, identity: u64, pair: Option<(u64, &[u8])>) -> Option<(u64, Value)> {
+        let seed = self.key.seed();
+        match pair {
+            Some((hash, value)) if self.inner => inner_point(identity, hash, value, seed),
+            Some((hash, value)) => {
+                let value = number(value).map_or(Value::Text(hash), Value::Number);
+                Some((span_group(identity, hash, seed), value))
+            }
+            None if self.key.optional() && !self.inner => Some((span_group(identity, 0, seed), Value::Absent)),
+            None => None,
+        }
+    }
+}
+
+/// The group of a value with an inner number, and the number.
+fn inner_point(identity: u64, hash: u64, value: &[u8], seed: u64) -> Option<(u64, Value)> {
+    let (text, number) = inner_number(value)?;
+    // Another seed than that of whole values: the text may be one.
+    let group = span_group(identity, hash, seed).wrapping_add(hash64_seeded(text, seed.rotate_left(7)));
+    Some((group, Value::Number(number)))
 }
 
 /// Cuts reduced URLs.
@@ -164,14 +197,14 @@ impl Reader {
         true
     }
 
-    /// Keys in which enough identities of one cluster differ alone; sorted.
-    fn repeating(&self, identities: &[Identity]) -> Vec<Key> {
+    /// Subjects in which enough identities of one cluster differ alone; sorted.
+    fn repeating(&self, identities: &[Identity]) -> Vec<Subject> {
         let mut by_cluster: Vec<(u32, u32)> =
             (0..).zip(identities).filter(|(_, i)| i.pure).map(|(at, i)| (i.majority, at)).collect();
         by_cluster.sort_unstable();
         let mut cells = Cells::default();
-        let mut found: Vec<(u64, u64)> = Vec::new();
-        let mut repeats: HashMap<u64, (Key, u64), FixedState> = HashMap::default();
+        let mut found: Vec<((u64, bool), u64)> = Vec::new();
+        let mut repeats: HashMap<(u64, bool), (Key, u64), FixedState> = HashMap::default();
         let mut names: HashMap<u64, Key, FixedState> = HashMap::default();
         for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
             found.clear();
@@ -182,26 +215,31 @@ impl Reader {
                 let hashes: Vec<(u64, u64)> = hashes(&cells);
                 let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
                 for (cell, &(seed, hash)) in cells.list.iter().zip(&hashes) {
-                    found.push((seed, span_group(identity, hash, seed)));
+                    found.push(((seed, false), span_group(identity, hash, seed)));
+                    let inner = inner_point(identity, hash, cells.value(cell), seed);
+                    found.extend(inner.map(|(group, _)| ((seed, true), group)));
                     names.entry(seed).or_insert_with(|| cells.key(cell));
                 }
             }
             found.sort_unstable();
             for same in found.chunk_by(|a, b| a == b).filter(|s| s.len() > 1) {
-                let seed = same[0].0;
-                repeats.entry(seed).or_insert_with(|| (names[&seed].clone(), 0)).1 += same.len() as u64 - 1;
+                let subject = same[0].0;
+                repeats.entry(subject).or_insert_with(|| (names[&subject.0].clone(), 0)).1 += same.len() as u64 - 1;
             }
         }
-        let mut keys: Vec<Key> =
-            repeats.into_values().filter(|(key, n)| eligible(key) && *n >= MIN_CONSTANT).map(|r| r.0).collect();
-        keys.sort_unstable();
-        keys
+        let mut subjects: Vec<Subject> = repeats
+            .into_iter()
+            .filter(|(_, (key, n))| eligible(key) && *n >= MIN_CONSTANT)
+            .map(|((_, inner), (key, _))| Subject { key, inner })
+            .collect();
+        subjects.sort_unstable();
+        subjects
     }
 
-    /// The points of each key, sorted; groups that only URLs without the key are in have one.
-    fn points(&self, identities: &[Identity], keys: &[Key]) -> Vec<Vec<Point>> {
-        let seeds: Vec<u64> = keys.iter().map(Key::seed).collect();
-        let mut out: Vec<Vec<Point>> = vec![Vec::new(); keys.len()];
+    /// The points of each subject, sorted; groups that only URLs without the key are in have one.
+    fn points(&self, identities: &[Identity], subjects: &[Subject]) -> Vec<Vec<Point>> {
+        let seeds: Vec<u64> = subjects.iter().map(|subject| subject.key.seed()).collect();
+        let mut out: Vec<Vec<Point>> = vec![Vec::new(); subjects.len()];
         let mut cells = Cells::default();
         for (at, identity) in (0..).zip(identities) {
             if !self.read(&identity.composed, &mut cells) {
@@ -211,16 +249,10 @@ impl Reader {
             let sum = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
             let label = identity.pure.then_some(identity.majority);
             for (k, &seed) in seeds.iter().enumerate() {
-                let (group, value) = match hashes.iter().position(|h| h.0 == seed) {
-                    Some(i) => {
-                        let text = cells.value(&cells.list[i]);
-                        let text_hash = Value::Text(hashes[i].1);
-                        (span_group(sum, hashes[i].1, seed), number(text).map_or(text_hash, Value::Number))
-                    }
-                    None if keys[k].optional() => (span_group(sum, 0, seed), Value::Absent),
-                    None => continue,
-                };
-                out[k].push(Point { group, value, label, identity: at });
+                let at_key = hashes.iter().position(|h| h.0 == seed);
+                let pair = at_key.map(|i| (hashes[i].1, cells.value(&cells.list[i])));
+                let point = subjects[k].group(sum, pair);
+                out[k].extend(point.map(|(group, value)| Point { group, value, label, identity: at }));
             }
         }
         out.iter_mut().for_each(|points| points.sort_unstable());

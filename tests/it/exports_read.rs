@@ -299,6 +299,9 @@ proptest! {
         1 => any::<char>().prop_map(String::from),
         1 => "[ -~]{1,3}",
     ], 1..8)) {
-        check(&parts.concat());
+        let text = parts.concat();
+        // A short word may be the name of another key of these rules, which then depend on one another.
+        prop_assume!(!text.bytes().all(|b| b.is_ascii_lowercase()));
+        check(&text);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Lines of a case (see tests/cases/learner): `for i=1..40 k=0..2: CLUSTER URL` makes a record for each combination;
 //! `CLUSTER URL` alone makes one. `-` is no label; a third word `elsewhere` marks a record that redirects. In templates:
-//! `{i}`, `{i%7}`, `{i/7}`, `{i+7}`; `{slug:i}` a slug of two to four words that belongs to `i`; `{word:i}` one word;
+//! `{i}`, `{i%7}`, `{i/7}`, `{i+7}`, `{i*7}`; `{slug:i}` a slug of two to four words that belongs to `i`; `{word:i}` one word;
 //! `{hex}` 32 digits that never come again; `{name?i%3}` leaves `name` out unless i is a multiple of 3.
 //!
 //! `extend to domain` learns with `learn --extend-to-domain`.
@@ -76,7 +76,7 @@ fn slug(i: u64) -> String {
 type Vars<'a> = [(&'a str, u64)];
 
 fn number(expression: &str, vars: &Vars<'_>) -> u64 {
-    let at = expression.find(['%', '/', '+']).unwrap_or(expression.len());
+    let at = expression.find(['%', '/', '+', '*']).unwrap_or(expression.len());
     let (name, rest) = expression.split_at(at);
     let value = vars.iter().find(|v| v.0 == name).unwrap_or_else(|| panic!("no variable {name:?}")).1;
     let by = || rest[1..].parse::<u64>().unwrap_or_else(|_| panic!("{expression:?}"));
@@ -84,6 +84,7 @@ fn number(expression: &str, vars: &Vars<'_>) -> u64 {
         None => value,
         Some(b'%') => value % by(),
         Some(b'/') => value / by(),
+        Some(b'*') => value * by(),
         Some(_) => value + by(),
     }
 }

@@ -1,7 +1,7 @@
 //! Value ranges: values of one key that are one page, found by all other pairs of the reduced URL.
 
 use super::{Buffers, CompiledSite, NO_SLOT, REMOVED, Slot, Table};
-use crate::rules::spans::{number, span_group};
+use crate::rules::spans::{inner_number, number, span_group};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Key};
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,27 @@ type Pages = Vec<(u64, u64, u32)>;
 /// The value ranges of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
-    /// Slot of each key, its seed, and whether its absence is a value, in the order in which they are tried.
-    keys: Vec<(Slot, u64, bool)>,
+    /// The keys in the order in which they are tried.
+    keys: Vec<RangeKey>,
     #[serde(with = "super::sorted")]
     groups: Table<Pages>,
+}
+
+/// Slot and seed of a key whose values are in ranges, whether its absence is a value, and whether the numbers are those
+/// behind text.
+type RangeKey = (Slot, u64, bool, bool);
+
+/// The group of the reduced URL in `buffers` and the number in the value of the key; `None` where no range can hold it.
+fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u64, Option<u64>)> {
+    let group = |hash| span_group(buffers.state.identity, hash, seed);
+    match pair(buffers, slot) {
+        Some((hash, value)) if inner => {
+            let (text, number) = inner_number(value)?;
+            Some((group(hash).wrapping_add(url::hash::hash(text, seed.rotate_left(7))), Some(number)))
+        }
+        Some((hash, value)) => Some((group(hash), number(value))),
+        None => absent.then(|| (group(0), None)),
+    }
 }
 
 impl CompiledSite {
@@ -25,14 +42,14 @@ impl CompiledSite {
         for (local, &slot) in site.local.iter().zip(&self.template.local) {
             let Some(key) = Key::parse(&local.key).filter(|_| slot != NO_SLOT) else { continue };
             let seed = self.template.columns[usize::from(slot)].seed;
-            ranges.keys.push((slot, seed, local.absent && key.optional()));
+            let of = (slot, seed, local.absent && key.optional() && !local.inner, local.inner);
+            ranges.keys.push(of);
             for span in &local.pages {
                 let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
                 self.reduce(&split, buffers, None);
-                let Some((hash, _)) = pair(buffers, slot) else { continue };
+                let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
                 // The largest number stands for any value.
                 let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
-                let group = span_group(buffers.state.identity, hash, seed);
                 ranges.groups.entry(group).or_default().push((low, high, number(&span.page)));
             }
         }
@@ -56,13 +73,9 @@ impl Ranges {
 
     /// The page that is canonical for the reduced URL in `buffers`, where the value of a key is in a range.
     pub(super) fn find(&self, buffers: &Buffers) -> Option<u32> {
-        self.keys.iter().find_map(|&(slot, seed, absent)| {
-            let (hash, value) = match pair(buffers, slot) {
-                Some((hash, value)) => (hash, number(value)),
-                None if absent => (0, None),
-                None => return None,
-            };
-            let pages = self.groups.get(&span_group(buffers.state.identity, hash, seed))?;
+        self.keys.iter().find_map(|&key| {
+            let (group, value) = group(buffers, key)?;
+            let pages = self.groups.get(&group)?;
             let within = |p: &&(u64, u64, u32)| p.1 == u64::MAX || value.is_some_and(|v| p.0 <= v && v <= p.1);
             pages.iter().find(within).map(|&(.., member)| member)
         })

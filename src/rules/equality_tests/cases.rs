@@ -210,6 +210,32 @@ fn a_range_without_an_end_holds_numbers_alone() {
 }
 
 #[test]
+fn a_range_of_inner_numbers_holds_behind_its_text_alone() {
+    let [like, page] = ["http://a.example/?topic=10.msg5", "http://a.example/?topic=10.15"].map(str::to_owned);
+    let local = |range| Local {
+        key: "query topic=".to_owned(),
+        absent: true,
+        inner: true,
+        pages: vec![Span { like: like.clone(), range, page: page.clone() }],
+        ..Local::default()
+    };
+    let within = |value: &str| (format!("http://a.example/?topic={value}"), page.clone());
+    let outside =
+        |value: &str| (format!("http://a.example/?topic={value}"), format!("http://a.example/?topic={value}"));
+    let cases = [
+        (
+            Some([5, 9]),
+            vec![within("10.msg5"), within("10.msg9"), outside("10.msg10"), outside("11.msg5"), outside("5")],
+        ),
+        (None, vec![within("10.msg5"), within("10.msg77"), outside("10.msg"), outside("10.msg05"), outside("11.msg5")]),
+    ];
+    for (range, cases) in cases {
+        let cases: Vec<(&str, &str)> = cases.iter().map(|(url, page)| (url.as_str(), page.as_str())).collect();
+        equal(SiteRules { local: vec![local(range)], ..site(Vec::new()) }, &cases);
+    }
+}
+
+#[test]
 fn a_range_of_all_numbers_precedes_one_of_any_value() {
     let [like, any, numbers] = ["?id=1", "any", "numbers"].map(|end| format!("http://a.example/{end}"));
     let span = |range, page: &String| Span { like: like.clone(), range, page: page.clone() };

@@ -77,6 +77,7 @@ fn site(value: &Value) -> SiteRules {
     let range = |range: &Value| Local {
         key: text(&range["key"]),
         absent: range["absent"] == true,
+        inner: range["inner"] == true,
         pages: vec![Span {
             like: text(&range["like"]),
             range: range["numbers"].as_array().map(|of| [0, 1].map(|at: usize| of[at].as_u64().expect("a number"))),

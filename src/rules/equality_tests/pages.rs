@@ -6,7 +6,7 @@ use super::rules::mirror_source;
 use super::urls::UrlDraft;
 use crate::rules::SiteRules;
 use crate::rules::interpreter::Interpreter;
-use crate::rules::spans::{Local, Span, number};
+use crate::rules::spans::{Local, Span, inner_number, number};
 use crate::url::{Key, NormalUrl, Pairs};
 
 /// URLs that a site names, a list for each field that names them, and URLs near its value ranges and
@@ -19,7 +19,10 @@ pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>
         for Span { like, range, .. } in &local.pages {
             let Ok(url) = NormalUrl::new(like.as_bytes()) else { continue };
             let [low, high] = range.unwrap_or([0, 9]);
-            let numbers = [low, high, high + 1, low.saturating_sub(1)].map(|number| Some(number.to_string()));
+            let pairs = Pairs::cut(&url, site.cut(), &site.tokens.query_order);
+            let text = inner_number(pairs.get(&key).unwrap_or_default()).map_or(&b""[..], |(text, _)| text);
+            let text = if local.inner { String::from_utf8_lossy(text) } else { "".into() };
+            let numbers = [low, high, high + 1, low.saturating_sub(1)].map(|number| Some(format!("{text}{number}")));
             let others = [None, Some(random.pick(&["", "x", "007", "1000000000000000"]).to_string())];
             // An absent key is in a range only where any value is.
             let absent = vec![None; if range.is_none() { 4 } else { 0 }];
@@ -95,14 +98,16 @@ impl Maker<'_> {
         site.aliases.sort();
         if !seen.is_empty() && self.random.chance(50) {
             for _ in 0..*self.random.pick(&[1, 1, 2]) {
-                self.local(site, &seen, &rules);
+                self.local(site, &seen, &rules, false);
             }
+            self.local(site, &seen, &rules, true);
         }
     }
 
     /// Adds value ranges of one more key.
-    fn local(&mut self, site: &mut SiteRules, seen: &[String], rules: &Interpreter<'_>) {
-        let is_number = |values: &Vec<String>| values.iter().any(|value| number(value.as_bytes()).is_some());
+    fn local(&mut self, site: &mut SiteRules, seen: &[String], rules: &Interpreter<'_>, inner: bool) {
+        let is = |value: &[u8]| if inner { inner_number(value).is_some() } else { number(value).is_some() };
+        let is_number = |values: &Vec<String>| values.iter().any(|value| is(value.as_bytes()));
         let named = self.values.iter().filter(|(key, values)| is_number(values) && *key != "depth");
         let named: Vec<String> = named.map(|(key, _)| key.clone()).collect();
         let optional = |key: &String| key.starts_with("query ") || key.starts_with("param ");
@@ -110,7 +115,7 @@ impl Maker<'_> {
         let named = if queries.is_empty() || self.random.chance(30) { named } else { queries };
         let other = self.pair().0;
         let key = if named.is_empty() || self.random.chance(15) { other } else { self.random.pick(&named).clone() };
-        if site.local.iter().any(|local| local.key == key) {
+        if site.local.iter().any(|local| local.key == key && local.inner == inner) {
             return;
         }
         let (mut pages, any) = (Vec::new(), self.random.chance(40));
@@ -129,7 +134,7 @@ impl Maker<'_> {
         }
         pages.sort();
         if !pages.is_empty() {
-            site.local.push(Local { key, absent: self.random.chance(60), pages, ..Local::default() });
+            site.local.push(Local { key, absent: self.random.chance(60), inner, pages, ..Local::default() });
         }
     }
 }

@@ -51,6 +51,8 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     other("range: hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_some()));
     other("range: any value hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_none()));
     other("range: misses", local, &|rules| ranges(rules, None, &|range| range.is_some()));
+    let inner = site.local.iter().any(|local| local.inner);
+    other("range: an inner number hits", inner, &|rules| rules.local.retain(|local| !local.inner));
     other("range: an absent key hits", local, &|rules| rules.local.iter_mut().for_each(|local| local.absent = false));
     all
 }

@@ -84,6 +84,9 @@ struct Range<'a> {
     like: &'a str,
     /// A URL without the key is the page, too.
     absent: bool,
+    /// The numbers are those behind text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    inner: bool,
     /// First and last number; any value where it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers: Option<[u64; 2]>,
@@ -204,6 +207,7 @@ impl<'a> Site<'a> {
                 key: &local.key,
                 like: &span.like,
                 absent,
+                inner: local.inner,
                 numbers: span.range,
                 page: &span.page,
             })

@@ -17,7 +17,9 @@ pub fn laws(url: &[u8]) -> Result<(), String> {
         }
     }
     for joined_by_semicolons in [false, true] {
-        one(&safe, Cut { semicolons: true, joined_by_semicolons, fragments: true, ..Cut::default() }, |seed| seed as u32)?;
+        one(&safe, Cut { semicolons: true, joined_by_semicolons, fragments: true, ..Cut::default() }, |seed| {
+            seed as u32
+        })?;
     }
     Ok(())
 }
