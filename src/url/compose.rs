@@ -240,9 +240,9 @@ fn number(digits: &[u8]) -> usize {
 /// Writes the separators of a site that has two into parameters that are joined by `&`: `own` in their order, the last of
 /// them again where there are too few, and `usual` for what is none.
 fn separate(parameters: &mut [u8], own: &[u8], usual: u8) {
-    for (place, at) in memchr::memchr_iter(b'&', &parameters.to_vec()).enumerate() {
+    for (place, byte) in parameters.iter_mut().filter(|byte| **byte == b'&').enumerate() {
         let separator = own.get(place).or(own.last()).copied();
-        parameters[at] = separator.filter(|b| matches!(b, b'&' | b';')).unwrap_or(usual);
+        *byte = separator.filter(|b| matches!(b, b'&' | b';')).unwrap_or(usual);
     }
 }
 
