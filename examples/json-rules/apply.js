@@ -19,7 +19,7 @@ function parts(segment, delimiters) {
   const marks = [...segment.slice(0, -1)].flatMap((c, i) => (delimiters.includes(c) ? [i + 1] : []));
   const [group, body] = [marks.at(-2) ?? 0, marks.at(-1) ?? 0];
   const rest = segment.slice(body);
-  const dot = rest.lastIndexOf(".");
+  const dot = rest.split(";")[0].lastIndexOf(".");
   const text = dot > 0 && EXTENSION.test(rest.slice(dot + 1)) ? rest.slice(0, dot) : rest;
   const cuts = [/^((?:[A-Za-z][A-Za-z_.-]{0,20})?)([0-9]+)()$/, /^()([0-9]+)([-_].*)$/, /^(.*[-_])([0-9]+)()$/];
   const found = body > 0 && /^[0-9]+\.[0-9]+$/.test(text) ? null : cuts.map((cut) => cut.exec(text)).find(Boolean);
@@ -111,8 +111,8 @@ const FUNCTIONS = {
   "plus-is-space": (value) => value.replaceAll("+", "%20"),
   "drop-empty": (value) => value || null,
   "lower-case": (value) => value.replace(/%[0-9A-F]{2}|[A-Z]/gi, (c) => (c.length > 1 ? c : c.toLowerCase())),
-  "first-repeat": (value) => repeats(value)[0],
-  "last-repeat": (value) => repeats(value).at(-1),
+  "drop-leading-zeros": (value) => (/&/.test(value) ? value : value.replace(/(?<![0-9.%]|%.)0+(?=[0-9]+(?![0-9A-Za-z]))/g, "")),
+  "first-repeat": (value) => repeats(value)[0], "last-repeat": (value) => repeats(value).at(-1),
   "sort-repeats": (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]),
 };
 // Whether a value of one key can stand at another one: it holds no delimiter that means something there.

@@ -92,6 +92,7 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         Operation::Apply(Function::PlusIsSpace) => format!("write + as %20 in {key}"),
         Operation::Apply(Function::DropEmpty) => format!("leave out {key} where empty"),
         Operation::Apply(Function::LowerCase) => format!("lower-case {key}"),
+        Operation::Apply(Function::DropLeadingZeros) => format!("drop zeros before numbers in {key}"),
         Operation::Apply(Function::FirstRepeat) => format!("of repeats of {key} keep the first"),
         Operation::Apply(Function::LastRepeat) => format!("of repeats of {key} keep the last"),
         Operation::Apply(Function::SortRepeats) => format!("sort repeats of {key}, each value once"),

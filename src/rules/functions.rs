@@ -15,7 +15,11 @@ pub(super) const ANY: u8 = 0x80;
 /// What a URL must have for the function to change a value in it: one of these bits.
 pub(super) fn needs(function: Function) -> u8 {
     match function {
-        Function::DropWww | Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => ANY,
+        Function::DropWww
+        | Function::DropLeadingZeros
+        | Function::FirstRepeat
+        | Function::LastRepeat
+        | Function::SortRepeats => ANY,
         Function::DropEmpty => EMPTY,
         Function::PlusIsSpace => PLUS,
         Function::LowerCase => CAPITAL,
@@ -83,8 +87,29 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
         }
         Function::DecodeSubDelimiters => decode_some(value, b"()!*',:@$", out),
         Function::DecodeSlash => decode_some(value, b"/?", out),
+        Function::DropLeadingZeros => without_zeros(value, out),
         Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => of_repeats(function, value, out),
     }
+}
+
+/// Leaves out zeros before numbers; false where there are none.
+fn without_zeros(value: &[u8], out: &mut Vec<u8>) -> bool {
+    // The names of repeats stand between their values.
+    if memchr::memchr2(b'0', b'&', value).is_none_or(|at| value[at] == b'&') || value.contains(&b'&') {
+        return false;
+    }
+    let mut at = 0;
+    while at < value.len() {
+        let digits = value[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let in_escape = value[..at].ends_with(b"%") || at > 1 && value[at - 2] == b'%';
+        let ends = !value.get(at + digits).is_some_and(u8::is_ascii_alphanumeric);
+        let is_number = digits > 1 && ends && !in_escape && !value[..at].ends_with(b".");
+        let zeros = value[at..].iter().take(digits.saturating_sub(1)).take_while(|b| **b == b'0').count();
+        let from = at + if is_number { zeros } else { 0 };
+        at += digits.max(1);
+        out.extend_from_slice(&value[from..at]);
+    }
+    out != value
 }
 
 /// Writes what `function` makes of the values of a repeated query key, which are joined by `&` and the name of the key;
@@ -165,7 +190,7 @@ mod tests {
 
     #[test]
     fn functions_change_what_they_name_and_tell_so() {
-        let cases: [(Function, &str, Option<&str>); 20] = [
+        let cases: [(Function, &str, Option<&str>); 29] = [
             (Function::DropWww, "www.example.com", Some("example.com")),
             (Function::DropWww, "www.com", None),
             (Function::DropWww, "wwww.example.com", None),
@@ -178,6 +203,15 @@ mod tests {
             (Function::DecodeSubDelimiters, "%2", None),
             (Function::DecodeSlash, "a%2fb%3F%28", Some("a/b?%28")),
             (Function::DecodeSlash, "%252F", None),
+            (Function::DropLeadingZeros, "0365", Some("365")),
+            (Function::DropLeadingZeros, "list-2015-05-04", Some("list-2015-5-4")),
+            (Function::DropLeadingZeros, "000,010", Some("0,10")),
+            (Function::DropLeadingZeros, "1.05", None),
+            (Function::DropLeadingZeros, "%00%A01", None),
+            (Function::DropLeadingZeros, "00ff", None),
+            (Function::DropLeadingZeros, "0", None),
+            (Function::DropLeadingZeros, "100", None),
+            (Function::DropLeadingZeros, "01&a01=02", None),
             (Function::FirstRepeat, "1&a=2&a=3", Some("1")),
             (Function::LastRepeat, "1&a=2&a=3=4", Some("3=4")),
             (Function::LastRepeat, "1", None),

@@ -66,6 +66,9 @@ pub enum Function {
     DropEmpty,
     /// ASCII upper case becomes lower case, escapes untouched.
     LowerCase,
+    /// Zeros before a number go: `msg0365` is `msg365`, `2015-05-04` is `2015-5-4`. Numbers behind a dot, in escapes and before
+    /// letters stay, and so do the values of a query key that comes more than once.
+    DropLeadingZeros,
     /// Of the values of a query key that comes more than once only the first counts (`a=1&a=2` is `a=1`).
     FirstRepeat,
     /// Of the values of a query key that comes more than once only the last counts (`a=1&a=2` is `a=2`).
@@ -76,13 +79,14 @@ pub enum Function {
 
 impl Function {
     /// All functions, in the order of their definition.
-    pub const ALL: [Function; 9] = [
+    pub const ALL: [Function; 10] = [
         Function::DropWww,
         Function::DecodeSubDelimiters,
         Function::DecodeSlash,
         Function::PlusIsSpace,
         Function::DropEmpty,
         Function::LowerCase,
+        Function::DropLeadingZeros,
         Function::FirstRepeat,
         Function::LastRepeat,
         Function::SortRepeats,

@@ -344,7 +344,7 @@ pub enum On {
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 13] = [
+pub const FAMILIES: [Family; 15] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
@@ -355,6 +355,8 @@ pub const FAMILIES: [Family; 13] = [
     Family { function: Function::LowerCase, on: On::PathBelow },
     Family { function: Function::LowerCase, on: On::Query },
     Family { function: Function::DecodeSubDelimiters, on: On::PathBelow },
+    Family { function: Function::DropLeadingZeros, on: On::Path },
+    Family { function: Function::DropLeadingZeros, on: On::Query },
     Family { function: Function::LastRepeat, on: On::Query },
     Family { function: Function::FirstRepeat, on: On::Query },
     Family { function: Function::SortRepeats, on: On::Query },
@@ -366,9 +368,10 @@ impl Family {
         matches!(self.function, Function::DecodeSubDelimiters | Function::DecodeSlash | Function::PlusIsSpace)
     }
 
-    /// Prior of the function: changes of case have none, nor has what a program makes of repeated keys.
+    /// Prior of the function: changes of case and of numbers have none, nor has what a program makes of repeated keys.
     pub fn prior(&self) -> u64 {
-        if self.function == Function::LowerCase || self.function.is_on_repeats() { 0 } else { PRIOR }
+        let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros);
+        if has_none || self.function.is_on_repeats() { 0 } else { PRIOR }
     }
 
     /// True for a key of the family.

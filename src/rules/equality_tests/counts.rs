@@ -71,6 +71,7 @@ const KINDS: &[(&str, u64)] = &[
     ("function: decode slash", 300),
     ("function: decode sub-delimiters", 100),
     ("function: drop empty", 400),
+    ("function: drop leading zeros", 20),
     ("function: drop www", 500),
     ("function: lower case", 800),
     ("function: of repeats", 60),
@@ -349,6 +350,7 @@ impl Counts {
                 Operation::Apply(Function::PlusIsSpace) => "function: plus is space",
                 Operation::Apply(Function::DropEmpty) => "function: drop empty",
                 Operation::Apply(Function::LowerCase) => "function: lower case",
+                Operation::Apply(Function::DropLeadingZeros) => "function: drop leading zeros",
                 Operation::Apply(Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats) => {
                     "function: of repeats"
                 }
