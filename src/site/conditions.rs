@@ -233,6 +233,34 @@ pub fn refine(
     out
 }
 
+/// Ignoring the values of a parameter where it is there, from the table of ignoring it altogether: `slideshow=3` shows what
+/// `slideshow=5` does, and without the parameter stands another page. It is tried before [`classes`](super::classes) of
+/// values, which would join the frequent ones and leave too little evidence for the others.
+pub fn where_present(columns: &Columns, table: &Table, noise: u64) -> Option<Proposal> {
+    let &[key] = &table.keys[..] else { return None };
+    if table.action != Action::Ignore || !columns.keys[key].optional() {
+        return None;
+    }
+    let (mut good, mut bad, mut labels) = (0, 0, Vec::new());
+    for group in 0..table.groups.len() {
+        let present = table.groups.members(group).iter().filter(|&&row| columns.code(key, row) != 0);
+        labels.clear();
+        labels.extend(present.map(|&row| columns.label[row as usize]));
+        labels.sort_unstable();
+        let most = labels.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or(1) as u64;
+        (good, bad) = (good + most - 1, bad + (labels.len() as u64).saturating_sub(most));
+    }
+    let holds = good >= MIN_GOOD && Bound::OPERATION.allowing(noise).holds(good, bad, table.prior);
+    holds.then(|| Proposal {
+        scope: vec![(key, Condition::Present)],
+        action: table.action,
+        keys: table.keys.clone(),
+        classes: None,
+        prior: table.prior,
+        score: good as i64 - COST * bad as i64,
+    })
+}
+
 /// Values of one other key under which most of what an operation joins is wrong: the key that takes the most bad with
 /// the least good, with its values. Only keys that every row has can exclude (`None` asks for presence).
 pub fn exclusion(columns: &Columns, table: &Table, rows: &[u32]) -> Option<(usize, Condition)> {

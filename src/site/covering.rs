@@ -1,8 +1,8 @@
 //! The ordered loop that finds ignores, classes and string functions (design, section 4.1, stages 2 and 4).
 //!
 //! One evidence table serves all: the rows sorted by their identity after an operation. Levels, in this order: single
-//! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that differ together inside clusters; the same operations under one condition; value
-//! classes, everywhere; defaults that are written out together ([`defaults`]); value classes under one condition. What passes is adopted best first (fewest keys, then good - 10 bad),
+//! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that differ together inside clusters; the same operations under one condition;
+//! parameters whose values do not matter where they are there; value classes, everywhere; defaults that are written out together ([`defaults`]); value classes under one condition. What passes is adopted best first (fewest keys, then good - 10 bad),
 //! each tested again in the present state; any adoption starts again at the first level. The number of sorts is the
 //! number of passes times the number of operations, whatever the number of rows.
 //!
@@ -222,6 +222,12 @@ impl Covering {
             .iter()
             .flat_map(|t| conditions::refine(&self.columns, &self.alive, t, &conditions, self.noise, &self.sinks))
             .collect();
+        if self.adopt_all(found) {
+            return true;
+        }
+        let refined = |_: &&Table| !self.without.has(Stage::Conditions);
+        let present = |table| conditions::where_present(&self.columns, table, self.noise);
+        let found = tables.iter().filter(refined).filter_map(present).collect();
         if self.adopt_all(found) {
             return true;
         }
