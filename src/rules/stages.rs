@@ -16,6 +16,8 @@ pub enum Stage {
     Joint,
     /// Operations under a condition (`conditions`).
     Conditions,
+    /// Paths of which the front alone names the page (`prefixes`).
+    Prefixes,
     /// Classes of values (`classes`).
     Classes,
     /// Defaults that are written out together (`defaults`).
@@ -42,12 +44,13 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in the order in which learning comes to them.
-    pub const ALL: [Stage; 16] = [
+    pub const ALL: [Stage; 17] = [
         Stage::Tokens,
         Stage::Functions,
         Stage::Platforms,
         Stage::Joint,
         Stage::Conditions,
+        Stage::Prefixes,
         Stage::Classes,
         Stage::Defaults,
         Stage::Sinks,
@@ -69,6 +72,7 @@ impl Stage {
             Stage::Platforms => "platforms",
             Stage::Joint => "joint",
             Stage::Conditions => "conditions",
+            Stage::Prefixes => "prefixes",
             Stage::Classes => "classes",
             Stage::Defaults => "defaults",
             Stage::Sinks => "sinks",
@@ -92,7 +96,7 @@ impl Stage {
 /// The stages that are left out; none by default. In a file a list of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Stage>", into = "Vec<Stage>")]
-pub struct Without(u16);
+pub struct Without(u32);
 
 impl Without {
     /// True where all of the method is at work.

@@ -7,6 +7,7 @@ use super::covering::{Action, Adopted, Covering, Proposal, Table};
 use super::defaults;
 use super::evidence::{Groups, MIN_CLUSTERS_CHOSEN, MIN_CONSTANT};
 use super::operations::Map;
+use super::prefixes;
 
 impl Covering {
     /// Adopts proposals best first; true when at least one held.
@@ -54,7 +55,10 @@ impl Covering {
             } else if at > 0 {
                 break;
             }
-            if !self.accepts(&groups, action, &maps, prior, &rows) {
+            let is_prefix = |kept| groups.totals().1 == 0 && prefixes::are_met(&self.columns, &groups, kept);
+            if matches!(action, Action::Prefix(kept) if !is_prefix(kept))
+                || !self.accepts(&groups, action, &maps, prior, &rows)
+            {
                 return;
             }
         }
@@ -90,7 +94,8 @@ impl Covering {
         }
         // Functions are no tables of values; constant pages and defaults that are written out together are of one cluster by
         // nature.
-        let may_be_short = matches!(action, Action::Function(_)) || defaults || groups.are_constant_pages();
+        let may_be_short =
+            matches!(action, Action::Function(_) | Action::Prefix(_)) || defaults || groups.are_constant_pages();
         if !may_be_short && maps.iter_mut().fold(false, |any, map| keep_carried(&self.columns, &groups, map) | any) {
             groups = self.table(&rows, &maps);
             if !self.accepts(&groups, action, &maps, prior, &rows) {

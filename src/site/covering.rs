@@ -20,6 +20,7 @@ use super::joint;
 use super::lines::Line;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
+use super::prefixes;
 use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
 use super::{Stage, Without};
@@ -41,6 +42,8 @@ pub enum Action {
     Classes,
     /// A string function.
     Function(Family),
+    /// What stands behind this many segments of the path is left out.
+    Prefix(u8),
 }
 
 /// An operation with what it was found with.
@@ -225,6 +228,10 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
+        let found = if self.without.has(Stage::Prefixes) { Vec::new() } else { self.prefixes(&conditions) };
+        if self.adopt_all(found) {
+            return true;
+        }
         let refined = |_: &&Table| !self.without.has(Stage::Conditions);
         let present = |table| conditions::where_present(&self.columns, table, self.noise);
         let found = tables.iter().filter(refined).filter_map(present).collect();
@@ -388,6 +395,7 @@ impl Covering {
                 .iter()
                 .filter_map(|&k| Some((k, self.functions.get(&mut self.columns, k, family.function)?)))
                 .collect(),
+            Action::Prefix(kept) => prefixes::maps(&mut self.columns, keys, kept),
             Action::Classes => Vec::new(),
         }
     }
@@ -442,7 +450,7 @@ impl Covering {
         let alive = if self.alive.is_empty() { rows } else { &self.alive };
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
-            let of_key = action != Action::Ignore
+            let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
                 || !maps.iter().any(|map| operations::names_pages(columns, groups, map, rows))
                     && keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows))
                     && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows));

@@ -10,6 +10,7 @@ use super::sections::Reach;
 use crate::platforms::read;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, SECTION, Test};
 use crate::url::{Fixed, Key};
+use std::collections::BTreeSet;
 
 /// The rule of one adopted operation; its id is still empty.
 pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
@@ -24,7 +25,7 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
         adopted.maps.iter().map(|(k, map)| (key(*k), operation(covering, adopted.action, *k, map))).collect();
     operations.sort();
     let kind = match adopted.action {
-        Action::Ignore => Kind::Ignore,
+        Action::Ignore | Action::Prefix(_) => Kind::Ignore,
         Action::Classes => Kind::Classes,
         Action::Function(_) => Kind::Function,
     };
@@ -79,7 +80,7 @@ pub fn evidence(
 }
 
 /// A scope in words, sorted by key.
-fn scope(covering: &Covering, Adopted { scope, reach, .. }: &Adopted) -> Vec<Constraint> {
+fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopted) -> Vec<Constraint> {
     let columns = &covering.columns;
     let test = |k: usize, condition: &Condition| match condition {
         Condition::Is(code) => columns.text(k, *code).map_or(Test::Absent, Test::Equals),
@@ -100,6 +101,14 @@ fn scope(covering: &Covering, Adopted { scope, reach, .. }: &Adopted) -> Vec<Con
         Reach::In(sections) => Some(Test::OneOf(names(sections))),
     };
     out.extend(sections.map(|test| Constraint { key: SECTION.to_owned(), test }));
+    // A path that is deeper than any that was met would keep its depth and lose what it holds.
+    let is_depth = |(key, _): &&(usize, Map)| columns.keys[*key].is(Fixed::DEPTH);
+    if let (Action::Prefix(_), Some((key, map))) = (action, maps.iter().find(is_depth)) {
+        let deeper = (0..columns.codes_len(*key) as u32).filter(|&code| map.get(code) != code);
+        let depths: BTreeSet<String> = deeper.filter_map(|code| columns.text(*key, code)).collect();
+        let key = columns.keys[*key].to_string();
+        out.push(Constraint { key, test: Test::OneOf(depths.into_iter().collect()) });
+    }
     out.sort();
     out
 }
@@ -107,9 +116,9 @@ fn scope(covering: &Covering, Adopted { scope, reach, .. }: &Adopted) -> Vec<Con
 fn operation(covering: &Covering, action: Action, key: usize, map: &Map) -> Operation {
     let columns = &covering.columns;
     match (action, map) {
-        (Action::Ignore, Map::To { .. }) => Operation::Ignore(map.representative(columns, key)),
+        (Action::Ignore | Action::Prefix(_), Map::To { .. }) => Operation::Ignore(map.representative(columns, key)),
         (Action::Function(family), _) => Operation::Apply(family.function),
-        (Action::Ignore | Action::Classes, Map::Table(table)) => {
+        (Action::Ignore | Action::Classes | Action::Prefix(_), Map::Table(table)) => {
             let mut pairs: Vec<_> = (0..table.len() as u32)
                 .filter(|&code| table[code as usize] != code)
                 .map(|code| (columns.text(key, code), columns.text(key, table[code as usize])))

@@ -22,6 +22,7 @@ mod lower;
 pub mod mirrors;
 pub mod noise;
 pub mod operations;
+mod prefixes;
 pub mod published;
 mod sections;
 pub mod select;

@@ -1,0 +1,72 @@
+//! Paths of which the front alone names the page: `/photo/17/tags/6` and `/photo/17/best` are `/photo/17`, whatever follows.
+//!
+//! Rules between forms would need one rule for each way in which a path may go on, and evidence for each. The operation
+//! leaves out what stands behind a number of segments, under one condition (mostly on the first of them). Nothing vouches
+//! for it, so it must be pure.
+
+use super::columns::Columns;
+use super::conditions::{self, Choices};
+use super::covering::{Action, Covering, Proposal, Table};
+use super::evidence::{Groups, MIN_CLUSTERS, MIN_GOOD};
+use super::operations::Map;
+use crate::url::Fixed;
+
+/// Segments that are kept, at most.
+const KEPT: u8 = 4;
+
+/// The keys behind the first `kept` segments, and the depth; none where no path goes on.
+pub fn keys(columns: &Columns, kept: u8) -> Vec<usize> {
+    let is_behind = |key: usize| columns.keys[key].as_path().is_some_and(|(segment, _)| segment >= usize::from(kept));
+    let behind: Vec<usize> = (0..columns.keys.len()).filter(|&key| is_behind(key)).collect();
+    match columns.fixed(Fixed::DEPTH).filter(|_| !behind.is_empty()) {
+        Some(depth) => behind.into_iter().chain([depth]).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// What leaving out all behind the first `kept` segments does to these keys.
+pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)> {
+    let map = |&key: &usize| match columns.keys[key].is(Fixed::DEPTH) {
+        false => (key, Map::To { code: 0, everywhere: false }),
+        true => {
+            let to = columns.intern(key, kept.to_string().as_bytes());
+            let depth = |code| std::str::from_utf8(columns.value(key, code)).ok().and_then(|depth| depth.parse().ok());
+            let is_deeper = |code| depth(code).is_some_and(|depth: u8| depth > kept);
+            let codes = 0..columns.codes_len(key) as u32;
+            (key, Map::Table(codes.map(|code| if is_deeper(code) { to } else { code }).collect()))
+        }
+    };
+    keys.iter().map(map).collect()
+}
+
+/// True where enough of the groups that have some good hold a URL that ends where the others are cut: else the canonical URLs
+/// would be ones that nobody has met: three, or as many as clusters speak for it where these are fewer.
+pub fn are_met(columns: &Columns, groups: &Groups, kept: u8) -> bool {
+    let Some(key) = columns.fixed(Fixed::DEPTH) else { return false };
+    let depth = columns.find(key, kept.to_string().as_bytes());
+    let is_front = |&row: &u32| Some(columns.code(key, row)) == depth && columns.fetchable[row as usize];
+    let met = (0..groups.len()).filter(|&group| groups.good[group] > 0 && groups.members(group).iter().any(is_front));
+    met.count() as u64 >= groups.clusters().min(MIN_CLUSTERS as u64)
+}
+
+impl Covering {
+    /// Prefixes under one condition, the pure ones.
+    pub(super) fn prefixes(&mut self, conditions: &[Choices]) -> Vec<Proposal> {
+        let alive = self.alive.clone();
+        let mut found = Vec::new();
+        for kept in 1..=KEPT {
+            let keys = keys(&self.columns, kept);
+            let action = Action::Prefix(kept);
+            let maps = self.maps(action, &keys, &alive);
+            if maps.is_empty() {
+                break;
+            }
+            let groups = self.table(&alive, &maps);
+            if groups.totals().0 >= MIN_GOOD {
+                let table = Table::new(groups, action, keys, 0);
+                found.extend(conditions::refine(&self.columns, &alive, &table, conditions, 0, &self.sinks));
+            }
+        }
+        found
+    }
+}
