@@ -1,4 +1,10 @@
 //! `undust learn`: arguments to a checked plan, shards to the dataflow, results to a folder.
+
+#[path = "learn/files.rs"]
+mod files;
+#[path = "learn/shown.rs"]
+mod shown;
+
 use super::cluster::{ClusterArgs, ClusterError, ShardArgs, all_rejects, digest_of};
 use super::failure::{Exit, Failure, chain};
 use super::held_out;
@@ -6,35 +12,32 @@ use super::inputs::{Inputs, all_tallies, no_rules};
 use super::interrupt;
 use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
-use super::messages::show;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::platforms::PlatformArgs;
 use super::source::{Counted, Shards};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use undust::dataflow::sample::SampleParams;
 use undust::dataflow::summary::{Parameters, Summary};
-use undust::dataflow::{Journal, Learned, Plan, RunError, Source};
+use undust::dataflow::{Journal, Plan, RunError, Source};
 use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
-use undust::io::rules::{OVERRIDES_FILE, RuleFile, read_overrides, write_overrides};
-use undust::io::{IoError, OutputDir, Rejects, Shard};
+use undust::io::rules::RuleFile;
+use undust::io::{IoError, OutputDir, Shard};
 use undust::model::SiteBy;
-use undust::model::shown::Page;
 use undust::rules::age::Day;
-use undust::rules::explain::{pattern_text, rule_text};
-use undust::rules::file::{self, DataId, Header, InputCounts, Learned as Dates};
-use undust::rules::types::{Evidence, SiteRules};
+use undust::rules::types::SiteRules;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::{Mesh, Traffic};
 use undust::runtime::progress::{Progress, Reporter};
 use undust::runtime::workers::WorkersError;
 use undust::site::held_out::Limits;
 use undust::site::{Method, Params};
+
+pub(super) use shown::report;
 
 /// Learns rules from records labelled with duplicate clusters, proves them on all records, and writes them.
 ///
@@ -303,7 +306,7 @@ fn learn(
     if let Some(out) = &mut out {
         let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
         let summary = Summary::new(plan, &learned, counts);
-        write(out, plan, args, &learned, &summary, &rejects, tally.data())?;
+        files::write(out, plan, args, &learned, &summary, &rejects, tally.data())?;
         report(held_out::section(&summary), &learned, &summary)?;
         if summary.total.rules == 0 {
             args.reading.quiet.say(no_rules(&summary.total));
@@ -399,34 +402,6 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
     })
 }
 
-/// Writes the files of the result; `_SUCCESS` is for later.
-fn write(
-    out: &mut OutputDir,
-    plan: &Plan,
-    args: &LearnArgs,
-    learned: &Learned,
-    summary: &Summary,
-    rejects: &Rejects,
-    data: DataId,
-) -> Result<(), LearnError> {
-    let input =
-        InputCounts { records: summary.total.records, urls: summary.total.urls, sites: learned.sites.len() as u64 };
-    let dates = args.data_date.map(|DataDate(from, to)| Dates { from: from.to_string(), to: to.to_string() });
-    let header = Header { data: Some(data), learned: dates, ..Header::new(plan.params.clone(), input) };
-    if let Some(overrides) = &args.overrides {
-        let overrides = read_overrides(overrides).map_err(|error| LearnError::Failed(Box::new(error)))?;
-        write_overrides(&out.path().join(OVERRIDES_FILE), &overrides)?;
-    }
-    out.write("rules.jsonl", |mut file| {
-        file::write(&header, learned.sites.iter().map(|site| &site.rules), &mut file).map_err(io::Error::other)
-    })?;
-    out.write("summary.json", |mut file| {
-        serde_json::to_writer_pretty(&mut file, summary)?;
-        file.write_all(b"\n")
-    })?;
-    Ok(out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?)
-}
-
 /// First and last day of the data.
 #[derive(Clone, Copy, Debug)]
 struct DataDate(Day, Day);
@@ -436,63 +411,4 @@ fn data_date(text: &str) -> Result<DataDate, String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let (from, to) = (day(from)?, day(to)?);
     if to < from { Err(format!("{to} is before {from}")) } else { Ok(DataDate(from, to)) }
-}
-
-/// Sites that the report shows.
-const SHOWN_SITES: usize = 20;
-/// Rules of a site that the report shows.
-const SHOWN_RULES: usize = 12;
-
-/// What was learned, for people, on standard output, behind `text`.
-pub(super) fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
-    let mut order: Vec<_> = learned.sites.iter().zip(summary.sites.values()).collect();
-    order.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.urls));
-    for (site, figures) in order.iter().take(SHOWN_SITES) {
-        line(&mut text, &site.rules.site, figures);
-        for rule in site.rules.rules.iter().take(SHOWN_RULES) {
-            let _ = writeln!(text, "    {}", rule_text(rule));
-        }
-        match site.rules.rules.len() {
-            more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
-            _ => {}
-        }
-        let gone = site.withdrawn.iter().map(|of| (&of.rule, of.reason, "withdrawn"));
-        let changed = site.narrowed.iter().map(|of| (&of.before, of.reason, "narrowed"));
-        for (rule, reason, how) in gone.chain(changed).take(SHOWN_RULES) {
-            let (Evidence { good, bad, .. }, words) = (&rule.evidence, reason.words());
-            let _ = writeln!(text, "    {how}: {}  ({words}: {good} good, {bad} bad)", pattern_text(rule));
-        }
-    }
-    if order.len() > SHOWN_SITES {
-        let _ = writeln!(text, "and {} sites more: see summary.json", order.len() - SHOWN_SITES);
-    }
-    line(&mut text, &format!("all {} sites", order.len()), &summary.total);
-    match show(&text) {
-        // The reader went away, as `head` does: the result is in the folder.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LearnError::Failed(Box::new(error))),
-        _ => Ok(()),
-    }
-}
-
-fn line(text: &mut Page, name: &str, figures: &undust::dataflow::summary::Figures) {
-    let _ = writeln!(
-        text,
-        "{name}: {} URLs, {} clusters, {} canonical, compression {:.3}, fpr {:.4}, {} rules{}",
-        figures.urls,
-        figures.clusters,
-        figures.canonical,
-        figures.compression_ppm as f64 / 1e6,
-        figures.fpr_ppm as f64 / 1e6,
-        figures.rules,
-        [
-            (figures.provisional.map_or(0, |of| of.rules), "provisional beside them"),
-            (figures.withdrawn, "withdrawn"),
-            (figures.narrowed, "narrowed"),
-            (figures.drift, "wrong merges by drift of labels")
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(" ({count} {what})"))
-        .collect::<String>(),
-    );
 }

@@ -13,6 +13,7 @@ mod fetch;
 mod held_out;
 mod inputs;
 mod interrupt;
+mod keys;
 mod labelled;
 mod labels;
 mod learn;
@@ -22,6 +23,7 @@ mod normalize;
 mod options;
 mod pipeline;
 mod platforms;
+mod profiles;
 mod prove;
 mod report;
 mod rules;
@@ -56,6 +58,7 @@ enum Job {
     Evaluate(evaluate::EvaluateArgs),
     Explain(explain::ExplainArgs),
     Rules(rules::RulesArgs),
+    Keys(keys::KeysArgs),
     Export(export::ExportArgs),
     Synth(synth::SynthArgs),
     Compare(compare::CompareArgs),
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Job::CompressIndex(args) => compress_index::run(args),
         Job::Secret(args) => secret::run(args),
         Job::Rules(args) => rules::run(args),
+        Job::Keys(args) => keys::run(args),
         Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };

@@ -115,6 +115,8 @@ mod learner_laws;
 mod learner_site;
 #[path = "it/mesh_edges.rs"]
 mod mesh_edges;
+#[path = "it/profile.rs"]
+mod profile;
 #[path = "it/published_figures.rs"]
 mod published_figures;
 #[path = "it/published_learn.rs"]

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// http or https URLs with a host are passed over.
 pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> LearnedSite {
     let (training, cut) = training(site, records, sample);
-    learn_from(training, cut, params)
+    profiled(training, cut, params)
 }
 
 /// [`learn`], cross-fitted.
@@ -34,7 +34,7 @@ pub fn cross_fitted(
 ) -> LearnedSite {
     let (training, cut) = training(site, records, sample);
     let held_out = held_out::cross_fit(&training, extent, |part| proven(part, sample, params));
-    LearnedSite { held_out: Some(held_out), ..learn_from(training, cut, params) }
+    LearnedSite { held_out: Some(held_out), ..profiled(training, cut, params) }
 }
 
 /// The rules that are learned from `training` and hold on it.
@@ -61,10 +61,21 @@ pub fn candidates(records: &[Record<'_>], sample: &SampleParams) -> u64 {
     records.iter().filter(|record| is_candidate(record)).count() as u64
 }
 
+/// Without a profile.
 fn learn_from(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
-    let outcome = site::learn(training, params);
-    LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out: None }
+    let site::Outcome { rules, counts } = site::learn(training, params);
+    LearnedSite { rules, counts, cut, trained, conflicts, ..LearnedSite::default() }
+}
+
+/// With a profile.
+fn profiled(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
+    let (trained, conflicts) = (training.len() as u64, training.conflicts);
+    let prepared = site::prepare(training, params);
+    let profile = prepared.profile();
+    let energy = site::energy::walk(prepared.graph());
+    let site::Outcome { rules, counts } = site::finish(prepared, &energy);
+    LearnedSite { rules, counts, cut, trained, conflicts, profile, ..LearnedSite::default() }
 }
 
 /// The training set of a site, and what of the candidates it is.

@@ -19,6 +19,7 @@ use super::types::{Epoch, Flow, LearnedSite, Plan, Shared, Source};
 use super::walk::{EnergyWalk, HasGraph, Walking};
 use crate::model::RecordBatch;
 use crate::site::held_out::Counts;
+use crate::site::profile::Profile;
 use crate::site::{self, Prepared, Training, energy::Graph};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -228,6 +229,7 @@ struct Site {
     trained: u64,
     conflicts: u64,
     held_out: Option<Counts>,
+    profile: Profile,
 }
 
 impl HasGraph for Site {
@@ -250,7 +252,8 @@ impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
             let (trained, conflicts) = (training.len() as u64, training.conflicts);
             let held_out = choice.cross_fit(&training);
             let prepared = site::prepare(training, &params);
-            let site = Site { prepared, cut, trained, conflicts, held_out };
+            let profile = prepared.profile();
+            let site = Site { prepared, cut, trained, conflicts, held_out, profile };
             Box::new(Walking::new(site))
         })
     }
@@ -265,9 +268,9 @@ trait SelectRules<'scope> {
 impl<'scope> SelectRules<'scope> for Flow<'scope, Box<Walking<Site>>> {
     fn select_rules(self) -> Flow<'scope, LearnedSite> {
         self.map(|walked| {
-            let Walking { site: Site { prepared, cut, trained, conflicts, held_out }, energy, .. } = *walked;
+            let Walking { site: Site { prepared, cut, trained, conflicts, held_out, profile }, energy, .. } = *walked;
             let outcome = site::finish(prepared, &energy);
-            LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out }
+            LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out, profile }
         })
     }
 }

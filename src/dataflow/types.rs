@@ -6,6 +6,7 @@ use crate::runtime::progress::Progress;
 use crate::runtime::workers::WorkersError;
 use crate::site::Params;
 use crate::site::held_out::{Counts, Limits};
+use crate::site::profile::Profile;
 use crate::spill::{Scratch, SpillError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -162,6 +163,8 @@ pub struct LearnedSite {
     pub conflicts: u64,
     /// Cross-fitted sums of the site; `None` where it was not cross-fitted.
     pub held_out: Option<Counts>,
+    /// What its training URLs show beside the rules.
+    pub profile: Profile,
 }
 
 /// Rules inside another format.

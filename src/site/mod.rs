@@ -23,6 +23,7 @@ pub mod mirrors;
 pub mod noise;
 pub mod operations;
 mod prefixes;
+pub mod profile;
 pub mod published;
 mod sections;
 pub mod select;
@@ -198,6 +199,8 @@ enum State {
 struct Candidates {
     training: Training,
     covering: Covering,
+    /// How often each key came before the loop of the covering.
+    met: Vec<profile::keys::Met>,
     tree: tree::Tree,
     forms: forms::Forms,
     rules: SiteRules,
@@ -210,6 +213,17 @@ impl Prepared {
     /// The graph of forms and candidate rules, for the walk.
     pub fn graph(&self) -> &energy::Graph {
         &self.graph
+    }
+
+    /// What the training URLs show beside the rules; empty for the published method.
+    pub fn profile(&self) -> profile::Profile {
+        let State::Undust(state) = &self.stage else { return profile::Profile::default() };
+        let Candidates { covering, met, tree, .. } = &**state;
+        profile::Profile {
+            keys: profile::keys::profile(covering, met),
+            tree: profile::tree::profile(&covering.columns, tree),
+            tree_nodes: tree.nodes.len() as u64,
+        }
     }
 }
 
@@ -256,6 +270,7 @@ fn prepare_cut(
     counts.insert("urls".to_owned(), columns.len() as u64);
     let mut covering = Covering::new(columns);
     covering.without = without;
+    let met = profile::keys::met(&covering);
     (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
@@ -286,7 +301,7 @@ fn prepare_cut(
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
     let graph = forms.graph();
-    let state = Candidates { training, covering, tree, forms, rules, counts, without, extend };
+    let state = Candidates { training, covering, met, tree, forms, rules, counts, without, extend };
     Prepared { graph, stage: State::Undust(Box::new(state)) }
 }
 
@@ -296,7 +311,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         State::Undust(state) => state,
         State::Published(state) => return published::finish(*state, energy),
     };
-    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, without, extend } = *state;
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, without, extend, .. } = *state;
     let columns = &covering.columns;
     let even = vec![1.0; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
     let moves = select::select(&mut forms, columns, if even.is_empty() { energy } else { &even });

@@ -316,7 +316,7 @@ const TRACKING: [&str; 24] = [
     "wbraid",
 ];
 
-fn is_tracking(name: &str) -> bool {
+pub(super) fn is_tracking(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     TRACKING.contains(&name.as_str()) || name.starts_with("utm_") || name.starts_with("aspsessionid")
 }

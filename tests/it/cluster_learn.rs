@@ -29,7 +29,7 @@ fn three_processes_give_the_bytes_of_one() {
     all_done(&ended);
     assert_eq!(cluster.result("three"), cluster.result("one"));
     assert_eq!(ended[0].out, one.out);
-    assert_eq!(cluster.names("three"), ["_SUCCESS", "rejects.jsonl", "rules.jsonl", "summary.json"]);
+    assert_eq!(cluster.names("three"), ["_SUCCESS", "profiles.jsonl", "rejects.jsonl", "rules.jsonl", "summary.json"]);
     assert!(ended[1].err.contains("in the clear"), "loopback needs no cipher: {}", ended[1].err);
 
     // Encrypted, two workers each, hardly any memory.
@@ -73,7 +73,7 @@ fn shards_may_be_local() {
     let started = [start(0), start(1)];
     let ended: Vec<Ended> = started.into_iter().map(|process| process.end(60)).collect();
     all_done(&ended);
-    assert_eq!(cluster.result("host0/out")[..2], cluster.result("one")[..2]);
+    assert_eq!(cluster.result("host0/out")[..3], cluster.result("one")[..3]);
     assert!(cluster.names("host1/out").is_empty(), "only process 0 writes: {:?}", cluster.names("host1/out"));
 }
 

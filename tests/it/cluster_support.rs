@@ -106,12 +106,15 @@ impl Cluster {
         self.start(arguments).end(60)
     }
 
-    /// The three files of a result.
-    pub fn result(&self, out: &str) -> Vec<Vec<u8>> {
-        ["rules.jsonl", "summary.json", "rejects.jsonl", "_SUCCESS"]
-            .iter()
-            .map(|name| std::fs::read(self.path(out).join(name)).unwrap_or_else(|e| panic!("{out}/{name}: {e}")))
-            .collect()
+    /// The files of a result; `prove` writes no profiles.
+    pub fn result(&self, out: &str) -> Vec<Option<Vec<u8>>> {
+        let read = |name: &str| std::fs::read(self.path(out).join(name));
+        for name in ["rules.jsonl", "summary.json", "rejects.jsonl", "_SUCCESS"] {
+            read(name).unwrap_or_else(|e| panic!("{out}/{name}: {e}"));
+        }
+        ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "_SUCCESS"]
+            .map(|name| read(name).ok())
+            .into()
     }
 
     /// The names in a folder.

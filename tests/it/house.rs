@@ -66,7 +66,7 @@ const ABSENCES: &[Absence] = &[
     Absence {
         what: "data on standard output",
         names: &["crate::messages::data"],
-        only: &["jobs/messages.rs", "jobs/normalize.rs", "jobs/export.rs", "jobs/secret.rs"],
+        only: &["jobs/messages.rs", "jobs/normalize.rs", "jobs/export.rs", "jobs/keys.rs", "jobs/secret.rs"],
     },
     Absence { what: "arguments that clap prints itself", names: &["Cli::parse", "Cli::parse_from"], only: &[] },
     Absence { what: "the HTTP client", names: &["ureq"], only: &["src/io/"] },

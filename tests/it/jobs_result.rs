@@ -60,7 +60,7 @@ fn normalize(folder: &Folder, rules: &str, more: &[&str]) -> Ran {
     run_with(job(folder, &[&["normalize", "-q", "--rules", rules], more].concat()), b"http://a.example/\n")
 }
 
-const RESULT: [&str; 3] = ["rejects.jsonl", "rules.jsonl", "summary.json"];
+const RESULT: [&str; 4] = ["profiles.jsonl", "rejects.jsonl", "rules.jsonl", "summary.json"];
 
 #[test]
 fn of_two_runs_into_one_folder_one_is_refused() {
@@ -234,7 +234,7 @@ fn rules_are_sealed_after_a_change_by_hand() {
     marked(&folder, "one", &RESULT);
     // A mark that was damaged is told with its line, and made anew.
     folder.write("one/_SUCCESS", (mark(&folder, "one") + "x\n").as_bytes());
-    assert!(normalize(&folder, "one", &[]).failed(1).contains("_SUCCESS: line 4"));
+    assert!(normalize(&folder, "one", &[]).failed(1).contains(&format!("_SUCCESS: line {}", RESULT.len() + 1)));
     run(job(&folder, &["rules", "seal", "one"])).done();
     marked(&folder, "one", &RESULT);
 }
@@ -243,7 +243,7 @@ fn rules_are_sealed_after_a_change_by_hand() {
 fn what_is_added_to_a_result_is_marked_and_checked() {
     let folder = two_results();
     let seen = |rules: &str| run(job(&folder, &["rules", "seen", "-q", "--rules", rules, "crawl.tsv"]));
-    let all = ["rejects.jsonl", "rules.jsonl", "seen.bin", "summary.json"];
+    let all = ["profiles.jsonl", "rejects.jsonl", "rules.jsonl", "seen.bin", "summary.json"];
     seen("one").done();
     marked(&folder, "one", &all);
     normalize(&folder, "one", &["--only-seen"]).done();

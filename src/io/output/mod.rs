@@ -25,7 +25,7 @@ pub(super) use pending::{parent, sync_folder};
 /// The sub-folder for what `--resume` takes up.
 pub const WORK: &str = ".work";
 /// The files of a result of `learn`.
-pub const FILES: [&str; 4] = ["rules.jsonl", "summary.json", "rejects.jsonl", "seen.bin"];
+pub const FILES: [&str; 5] = ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "seen.bin"];
 /// What people put beside a result: it stays when the result is replaced, and the mark does not name it.
 pub const KEPT: [&str; 1] = ["overrides.jsonl"];
 

@@ -1,0 +1,43 @@
+//! The files of a result.
+
+use std::io;
+
+use undust::dataflow::summary::Summary;
+use undust::dataflow::{Learned, Plan};
+use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
+use undust::io::{OutputDir, Rejects};
+use undust::rules::file::{self, DataId, Header, InputCounts, Learned as Dates};
+use undust::site::profile;
+
+use super::{DataDate, LearnArgs, LearnError};
+use crate::profiles::PROFILES_FILE;
+
+/// Writes the files of the result; `_SUCCESS` is for later.
+pub fn write(
+    out: &mut OutputDir,
+    plan: &Plan,
+    args: &LearnArgs,
+    learned: &Learned,
+    summary: &Summary,
+    rejects: &Rejects,
+    data: DataId,
+) -> Result<(), LearnError> {
+    let input =
+        InputCounts { records: summary.total.records, urls: summary.total.urls, sites: learned.sites.len() as u64 };
+    let dates = args.data_date.map(|DataDate(from, to)| Dates { from: from.to_string(), to: to.to_string() });
+    let header = Header { data: Some(data), learned: dates, ..Header::new(plan.params.clone(), input) };
+    if let Some(overrides) = &args.overrides {
+        let overrides = read_overrides(overrides).map_err(|error| LearnError::Failed(Box::new(error)))?;
+        write_overrides(&out.path().join(OVERRIDES_FILE), &overrides)?;
+    }
+    out.write("rules.jsonl", |mut file| {
+        file::write(&header, learned.sites.iter().map(|site| &site.rules), &mut file).map_err(io::Error::other)
+    })?;
+    out.write("summary.json", |mut file| {
+        serde_json::to_writer_pretty(&mut file, summary)?;
+        file.write_all(b"\n")
+    })?;
+    let profiles = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.learned.profile));
+    out.write(PROFILES_FILE, |mut file| profile::file::write(profiles, &mut file))?;
+    Ok(out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?)
+}

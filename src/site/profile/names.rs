@@ -1,0 +1,89 @@
+//! Names of parameters that say what kind of parameter it is. A name alone says nothing of its effect: the counts do.
+
+use crate::site::operations::is_tracking;
+
+/// Names of the tracking catalogue that carry a session; the others carry a campaign or where a visitor came from.
+const SESSION: [&str; 10] =
+    ["cfid", "cftoken", "jsessionid", "phpsessid", "sectok", "sess", "session_id", "sessionid", "sid", "token"];
+/// Names of what a list is sorted by.
+const ORDER: [&str; 17] = [
+    "asc",
+    "by",
+    "desc",
+    "dir",
+    "direction",
+    "o",
+    "ord",
+    "order",
+    "order_by",
+    "order_dir",
+    "orderby",
+    "orderdir",
+    "sd",
+    "sk",
+    "sort",
+    "sort_by",
+    "sortby",
+];
+/// Names of the place in a list that is split over pages.
+const PAGE: [&str; 15] = [
+    "first",
+    "from",
+    "limitstart",
+    "offset",
+    "p",
+    "page",
+    "page_num",
+    "paged",
+    "pageno",
+    "pagenum",
+    "pg",
+    "pn",
+    "skip",
+    "st",
+    "start",
+];
+
+/// What a name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Session,
+    Tracking,
+    Order,
+    Page,
+}
+
+/// What the name of a query key or path parameter says; `None` for most.
+pub(super) fn meaning(name: &str) -> Option<Meaning> {
+    let name = name.trim_start_matches([';', '/']).trim_end_matches(['=', '-', '_']).to_ascii_lowercase();
+    let is_session = || SESSION.contains(&name.as_str()) || name.starts_with("aspsessionid");
+    match () {
+        () if is_session() => Some(Meaning::Session),
+        () if is_tracking(&name) => Some(Meaning::Tracking),
+        () if ORDER.contains(&name.as_str()) => Some(Meaning::Order),
+        () if PAGE.contains(&name.as_str()) => Some(Meaning::Page),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted_and_sessions_are_of_the_tracking_catalogue() {
+        for list in [&SESSION[..], &ORDER, &PAGE] {
+            assert!(list.is_sorted_by(|a, b| a < b), "{list:?}");
+        }
+        assert!(SESSION.iter().all(|name| is_tracking(name)));
+        assert!(ORDER.iter().chain(&PAGE).all(|name| !is_tracking(name)));
+    }
+
+    #[test]
+    fn names_are_read_without_what_stands_around_them() {
+        let of = |name| meaning(name);
+        assert_eq!((of("PHPSESSID="), of(";jsessionid=")), (Some(Meaning::Session), Some(Meaning::Session)));
+        assert_eq!((of("utm_source="), of("ASPSESSIONIDQQ=")), (Some(Meaning::Tracking), Some(Meaning::Session)));
+        assert_eq!((of("sort="), of("/start-"), of("topic=")), (Some(Meaning::Order), Some(Meaning::Page), None));
+    }
+}
