@@ -43,8 +43,8 @@ pub(super) use shown::report;
 ///
 /// Reads the input twice or more (learn, prove). The same input and learning parameters give the same bytes, whatever
 /// the number of workers, the memory, or the order of the records. An input without a labelled record is an error, and
-/// nothing is written then. Writes rules.jsonl, summary.json, rejects.jsonl, and
-/// _SUCCESS last.
+/// nothing is written then. Writes rules.jsonl, summary.json, profiles.jsonl, rejects.jsonl,
+/// report.html (of more than 1,000 sites report-1.html and so on beside it), and _SUCCESS last.
 #[derive(Args, Debug)]
 pub struct LearnArgs {
     /// Files, folders (their shards, by extension), globs, or - for standard input (spooled to scratch).
@@ -71,6 +71,9 @@ pub struct LearnArgs {
     /// about a sixth of the time more. Always left out with --method published.
     #[arg(long)]
     no_held_out: bool,
+    /// Writes no report.html; `undust report` makes it later.
+    #[arg(long)]
+    no_report: bool,
     /// Highest pair false-positive rate of a site's rules over all records (published: 0.05).
     #[arg(long, value_name = "F", default_value_t = 0.01)]
     fpr_max: f64,

@@ -1,24 +1,33 @@
-//! `undust report`: the page of a comparison, from its folder.
+//! `undust report`: the page of a comparison or of a run of `learn`, from its folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use undust::baselines::results::{Comparison, Times, VERSION};
+use undust::dataflow::summary::{FORMAT, Summary};
 use undust::io::output::{Amendment, ResultFolder};
-use undust::report::page;
+use undust::io::rules::{RULES_FILE, RuleFile};
+use undust::report::{page, run};
 
 use crate::failure::Failure;
 use crate::options::Quiet;
+use crate::profiles;
 
-/// Writes the page of a comparison: report.html, one file that needs no network and runs no script.
+/// Writes the page of a result: report.html, which needs no network and runs no script.
 ///
-/// Reads comparison.json of the folder that `undust compare` wrote, and times.json where it is there.
+/// In a folder that `undust learn` wrote: what the rules save and merge wrongly on URLs that took no part, then, site by
+/// site, the rules in plain words with examples, evidence, risk and the command that disables each, what each query key
+/// does, the pattern tree, what was refused and why. Reads rules.jsonl, summary.json, profiles.jsonl and overrides.jsonl;
+/// `learn` makes the same page. Of more than 1,000 sites report.html lists them, and report-1.html and so on hold them.
+///
+/// In a folder that `undust compare` wrote: tables and figures, from comparison.json and, where it is there, times.json.
 #[derive(Args, Debug)]
+#[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ReportArgs {
-    /// Folder that `undust compare` wrote.
+    /// Folder that `undust learn` or `undust compare` wrote.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Takes the folder of a comparison that failed or is still going (it holds no _SUCCESS).
+    /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
     #[arg(long)]
     allow_partial: bool,
     #[command(flatten)]
@@ -30,16 +39,26 @@ pub const REPORT: &str = "report.html";
 
 /// Runs the job.
 pub fn run(args: ReportArgs) -> Result<(), Failure> {
-    let dir = &args.dir;
-    let none = || {
-        Failure::usage(format!("{} holds no comparison.json: name a folder that `undust compare` wrote", dir.display()))
-    };
-    if !dir.join("comparison.json").exists() {
-        return Err(none());
+    let holds = |name: &str| args.dir.join(name).exists();
+    match (holds("comparison.json"), holds(RULES_FILE)) {
+        (true, _) => comparison(&args)?,
+        (_, true) => learned(&args)?,
+        _ => {
+            return Err(Failure::usage(format!(
+                "{} holds neither {RULES_FILE} nor comparison.json: name a folder that `undust learn` or `undust compare` wrote",
+                args.dir.display()
+            )));
+        }
     }
+    args.quiet.say(format_args!("wrote {}", args.dir.join(REPORT).display()));
+    Ok(())
+}
+
+fn comparison(args: &ReportArgs) -> Result<(), Failure> {
+    let dir = &args.dir;
     let mut amendment = Amendment::begin(dir)?;
     let folder = ResultFolder::open(dir, args.allow_partial)?;
-    let comparison: Comparison = read(&folder, "comparison.json")?.ok_or_else(none)?;
+    let comparison: Comparison = read(&folder, "comparison.json")?.ok_or_else(|| missing(dir, "comparison.json"))?;
     if comparison.version != VERSION {
         return Err(Failure::usage(format!(
             "{}: comparison.json has version {}, this program reads version {VERSION}: compare again",
@@ -49,8 +68,36 @@ pub fn run(args: ReportArgs) -> Result<(), Failure> {
     }
     let times: Option<Times> = read(&folder, "times.json")?;
     amendment.write(REPORT, |file| file.write_all(page::html(&comparison, times.as_ref()).as_bytes()))?;
-    args.quiet.say(format_args!("wrote {}", dir.join(REPORT).display()));
     Ok(())
+}
+
+fn learned(args: &ReportArgs) -> Result<(), Failure> {
+    let dir = &args.dir;
+    let mut amendment = Amendment::begin(dir)?;
+    let folder = ResultFolder::open(dir, args.allow_partial)?;
+    let summary: Summary = read(&folder, "summary.json")?.ok_or_else(|| missing(dir, "summary.json"))?;
+    if summary.format != FORMAT {
+        return Err(Failure::usage(format!(
+            "{}: summary.json has format {}, this program reads format {FORMAT}: learn again",
+            dir.display(),
+            summary.format
+        )));
+    }
+    let file = RuleFile::open(dir, args.allow_partial)?;
+    let profiles = profiles::read(&folder)?.unwrap_or_default();
+    let sites = file.sites.iter().map(|site| (site.site.as_str(), site)).collect();
+    let profiles = profiles.iter().map(|(site, profile)| (site.as_str(), profile)).collect();
+    let (header, overrides) = (&file.header, &file.overrides);
+    for (name, text) in
+        run::pages(run::Run { header, summary: &summary, sites: &sites, profiles: &profiles, overrides })
+    {
+        amendment.write(&name, |file| file.write_all(text.as_bytes()))?;
+    }
+    Ok(())
+}
+
+fn missing(dir: &Path, name: &str) -> Failure {
+    Failure::usage(format!("{} holds no {name}", dir.display()))
 }
 
 /// A file of the folder; `None` where it is not there.
@@ -59,6 +106,6 @@ fn read<T: serde::de::DeserializeOwned>(folder: &ResultFolder, name: &str) -> Re
     let path = file.path().to_owned();
     match serde_json::from_slice(&file.read_all()?) {
         Ok(value) => Ok(Some(value)),
-        Err(error) => Err(Failure::usage(format!("{} is damaged ({error}): compare again", path.display()))),
+        Err(error) => Err(Failure::usage(format!("{} is damaged ({error}): make it again", path.display()))),
     }
 }

@@ -21,7 +21,6 @@
 //!   the rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
-//! - `report`: what a comparison gives as text, CSV and one self-contained page.
 //! - `synth`: synthetic sites with known truth.
 //! - `io`: formats, shards, compression, rejects; result folders with their lock and mark (`output`); digests of shards and
 //!   of the executable (`fingerprint`); pages of a server that the user names.
@@ -30,6 +29,7 @@
 //!   watched.
 //! - `dataflow`: the jobs on many workers: learning (sample, group by site, energy walk, proof over all records), clusters
 //!   of records without labels, comparing methods, merging the documents of an index.
+//! - `report`: what a comparison gives as text, CSV and one self-contained page, and the pages of a run of `learn`.
 //!
 //! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the oracle of the
 //! dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- platforms <- site <- evaluate` is the

@@ -95,6 +95,8 @@ mod jobs_platforms;
 mod jobs_previous;
 #[path = "it/jobs_prove.rs"]
 mod jobs_prove;
+#[path = "it/jobs_report.rs"]
+mod jobs_report;
 #[path = "it/jobs_result.rs"]
 mod jobs_result;
 #[path = "it/jobs_rules.rs"]

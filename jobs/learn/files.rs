@@ -6,6 +6,7 @@ use undust::dataflow::summary::Summary;
 use undust::dataflow::{Learned, Plan};
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
 use undust::io::{OutputDir, Rejects};
+use undust::report::run::{Run, pages};
 use undust::rules::file::{self, DataId, Header, InputCounts, Learned as Dates};
 use undust::site::profile;
 
@@ -39,5 +40,21 @@ pub fn write(
     })?;
     let profiles = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.learned.profile));
     out.write(PROFILES_FILE, |mut file| profile::file::write(profiles, &mut file))?;
-    Ok(out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?)
+    out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?;
+    if !args.no_report {
+        report(out, &header, learned, summary)?;
+    }
+    Ok(())
+}
+
+fn report(out: &mut OutputDir, header: &Header, learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
+    let sites = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.rules)).collect();
+    let profiles = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.learned.profile)).collect();
+    // A faulty file that was there before is refused by whoever reads the rules, with a way out; the run is not lost for it.
+    let overrides = read_overrides(&out.path().join(OVERRIDES_FILE)).unwrap_or_default();
+    let run = Run { header, summary, sites: &sites, profiles: &profiles, overrides: &overrides };
+    for (name, text) in pages(run) {
+        out.write(&name, |file| file.write_all(text.as_bytes()))?;
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use undust::io::IoError;
-use undust::io::output::{self, FILES, FolderLock, Mark, SUCCESS, stamp_of};
+use undust::io::output::{self, FolderLock, Mark, SUCCESS, stamp_of};
 use undust::io::rules::{OpenError, RULES_FILE, RuleFile, open_seen};
 
 use crate::failure::Failure;
@@ -44,13 +44,17 @@ pub fn run(args: SealArgs) -> Result<(), Failure> {
     let rules = RuleFile::open(dir, true)?;
     open_seen(dir, true)?;
     let mut after = Mark::default();
-    for name in FILES {
+    let mut names = output::files_in(dir)?;
+    for name in &names {
         if let Some(stamp) = stamp_of(&dir.join(name))? {
             after.put(name, stamp);
         }
     }
     output::seal(&lock, &after)?;
-    for name in FILES {
+    names.extend(before.iter().map(|(name, _)| name.to_owned()));
+    names.sort_unstable();
+    names.dedup();
+    for name in &names {
         let line = match (before.get(name), after.get(name)) {
             (Some(before), Some(after)) if before != after => format!("{before} -> {after}"),
             (None, Some(after)) => format!("new, {after}"),

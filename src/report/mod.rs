@@ -1,14 +1,17 @@
-//! A comparison for readers: tables and figures of the papers with our numbers, as text, as CSV, and as one HTML page.
-//! Pure: numbers in, text out.
+//! Pages for readers: a comparison (tables and figures of the papers with our numbers, as text, as CSV, and as one HTML
+//! page), and a run of `learn`. Pure: numbers in, text out.
 //!
 //! [`table`] is a table and its three notations, [`figures`] joins sites and seeds, [`tables`] makes the tables of the
-//! papers, [`charts`] the figures, [`page`] the report.
+//! papers, [`charts`] the figures, [`page`] the report of a comparison, [`run`] that of a run.
 
 pub mod charts;
 pub mod coverage;
 pub mod escape;
 pub mod figures;
+mod frame;
 pub mod page;
 pub mod precision;
+pub mod run;
 pub mod table;
 pub mod tables;
+mod tree;

@@ -1,9 +1,10 @@
-//! The report as one HTML page: no network, no script, a policy that allows neither; every word that comes from records
+//! A comparison as one HTML page: no network, no script, a policy that allows neither; every word that comes from records
 //! is escaped ([`super::escape`]). Trees, rules and misses open and close by `<details>`.
 
 use super::charts::{Series, lines, style};
 use super::escape::html as escaped;
 use super::figures::{RECALL, micro, summaries};
+use super::frame::{self, pairs};
 use super::{precision, tables};
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Protocol, Shown, Site, Times, TreeNode};
@@ -15,14 +16,7 @@ const SHOWN_SITES: usize = 40;
 
 /// The page; the part with times only where there are any.
 pub fn html(comparison: &Comparison, times: Option<&Times>) -> String {
-    let mut out = String::from(
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
-         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\
-         <meta name=viewport content=\"width=device-width,initial-scale=1\"><meta name=color-scheme content=\"light dark\">\
-         <meta name=referrer content=no-referrer><title>undust: comparison of methods</title><style>",
-    );
-    out.push_str(include_str!("style.css"));
-    out.push_str("</style></head><body>");
+    let mut out = frame::begin("undust: comparison of methods");
     head(&mut out, comparison);
     out.push_str("<main>");
     overview(&mut out, comparison);
@@ -36,7 +30,7 @@ pub fn html(comparison: &Comparison, times: Option<&Times>) -> String {
         out.push_str(&tables::times(times, &comparison.methods).html());
     }
     sites(&mut out, comparison);
-    out.push_str("</main><footer>Made by <code>undust report</code>. URLs are shown as text of the records, never as links.</footer></body></html>\n");
+    frame::end(&mut out, "undust report");
     out
 }
 
@@ -172,39 +166,10 @@ fn tree(out: &mut String, site: &Site) {
     if site.tree_nodes > site.tree.len() as u64 {
         let _ = write!(out, ", the {} largest shown", site.tree.len());
     }
-    out.push_str("</h4><div class=tree>");
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); site.tree.len()];
-    for (at, node) in site.tree.iter().enumerate().skip(1) {
-        // Parents come first: a tree that says otherwise is damaged and not drawn in circles.
-        if node.parent < at {
-            children[node.parent].push(at);
-        }
-    }
+    out.push_str("</h4>");
     let all = site.tree[0].urls.max(1) as f64;
-    // Opened nodes and how to close them; no recursion, since the depth comes from a file.
-    let mut work: Vec<Result<(usize, usize), &str>> = vec![Ok((0, 0))];
-    while let Some(next) = work.pop() {
-        let (at, depth) = match next {
-            Ok(node) => node,
-            Err(close) => {
-                out.push_str(close);
-                continue;
-            }
-        };
-        let node = &site.tree[at];
-        if children[at].is_empty() {
-            out.push_str("<div class=leaf>");
-            label(out, node, all);
-            out.push_str("</div>");
-            continue;
-        }
-        out.push_str(if depth < 1 { "<details open><summary>" } else { "<details><summary>" });
-        label(out, node, all);
-        out.push_str("</summary>");
-        work.push(Err("</details>"));
-        work.extend(children[at].iter().rev().map(|&child| Ok((child, depth + 1))));
-    }
-    out.push_str("</div>");
+    let parents: Vec<usize> = site.tree.iter().map(|node| node.parent).collect();
+    super::tree::nested(out, &parents, |out, at| label(out, &site.tree[at], all));
 }
 
 fn label(out: &mut String, node: &TreeNode, all: f64) {
@@ -276,18 +241,4 @@ fn method(out: &mut String, site: &Site, shown: &Shown, headline: usize) {
         }
     }
     out.push_str("</details>");
-}
-
-fn pairs<'a>(out: &mut String, pairs: impl Iterator<Item = (&'a str, &'a str)>, between: &str) {
-    out.push_str("<ul class=pairs>");
-    for (a, b) in pairs {
-        let _ = write!(out, "<li><span class=url>{}</span>", escaped(a));
-        if a == b && !b.is_empty() {
-            out.push_str(" <span class=to>(as it is)</span>");
-        } else if !b.is_empty() {
-            let _ = write!(out, " <span class=to>{between}</span> <span class=url>{}</span>", escaped(b));
-        }
-        out.push_str("</li>");
-    }
-    out.push_str("</ul>");
 }

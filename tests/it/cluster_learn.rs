@@ -29,7 +29,10 @@ fn three_processes_give_the_bytes_of_one() {
     all_done(&ended);
     assert_eq!(cluster.result("three"), cluster.result("one"));
     assert_eq!(ended[0].out, one.out);
-    assert_eq!(cluster.names("three"), ["_SUCCESS", "profiles.jsonl", "rejects.jsonl", "rules.jsonl", "summary.json"]);
+    assert_eq!(
+        cluster.names("three"),
+        ["_SUCCESS", "profiles.jsonl", "rejects.jsonl", "report.html", "rules.jsonl", "summary.json"]
+    );
     assert!(ended[1].err.contains("in the clear"), "loopback needs no cipher: {}", ended[1].err);
 
     // Encrypted, two workers each, hardly any memory.

@@ -106,13 +106,13 @@ impl Cluster {
         self.start(arguments).end(60)
     }
 
-    /// The files of a result; `prove` writes no profiles.
+    /// The files of a result; `prove` writes no profiles and no page.
     pub fn result(&self, out: &str) -> Vec<Option<Vec<u8>>> {
         let read = |name: &str| std::fs::read(self.path(out).join(name));
         for name in ["rules.jsonl", "summary.json", "rejects.jsonl", "_SUCCESS"] {
             read(name).unwrap_or_else(|e| panic!("{out}/{name}: {e}"));
         }
-        ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "_SUCCESS"]
+        ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "report.html", "_SUCCESS"]
             .map(|name| read(name).ok())
             .into()
     }

@@ -103,11 +103,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("synth", &["model", "url"]),
     ("index", &["model", "url", "rules"]),
     ("baselines", &["model", "url", "rules", "site", "evaluate"]),
-    ("report", &["model", "url", "rules", "site", "evaluate", "baselines"]),
     ("io", &["model", "temporary", "content", "url", "rules", "index", "site", "evaluate"]),
     ("spill", &["model", "temporary"]),
     ("runtime", &["model", "spill"]),
     ("dataflow", &["model", "content", "url", "rules", "index", "site", "evaluate", "baselines", "spill", "runtime"]),
+    ("report", &["model", "url", "rules", "site", "evaluate", "baselines", "dataflow"]),
 ];
 
 /// Lines after which a file is split, tests included.

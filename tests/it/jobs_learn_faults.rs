@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use undust::io::output::LOCK;
 
 /// The files of a result but the mark.
-const FILES: [&str; 4] = ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl"];
+const FILES: [&str; 5] = ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "report.html"];
 
 /// Synthetic sites in `crawl`.
 fn synth(folder: &Folder, sites: usize, urls: usize) {

@@ -60,7 +60,7 @@ fn normalize(folder: &Folder, rules: &str, more: &[&str]) -> Ran {
     run_with(job(folder, &[&["normalize", "-q", "--rules", rules], more].concat()), b"http://a.example/\n")
 }
 
-const RESULT: [&str; 4] = ["profiles.jsonl", "rejects.jsonl", "rules.jsonl", "summary.json"];
+const RESULT: [&str; 5] = ["profiles.jsonl", "rejects.jsonl", "report.html", "rules.jsonl", "summary.json"];
 
 #[test]
 fn of_two_runs_into_one_folder_one_is_refused() {
@@ -243,7 +243,7 @@ fn rules_are_sealed_after_a_change_by_hand() {
 fn what_is_added_to_a_result_is_marked_and_checked() {
     let folder = two_results();
     let seen = |rules: &str| run(job(&folder, &["rules", "seen", "-q", "--rules", rules, "crawl.tsv"]));
-    let all = ["profiles.jsonl", "rejects.jsonl", "rules.jsonl", "seen.bin", "summary.json"];
+    let all = ["profiles.jsonl", "rejects.jsonl", "report.html", "rules.jsonl", "seen.bin", "summary.json"];
     seen("one").done();
     marked(&folder, "one", &all);
     normalize(&folder, "one", &["--only-seen"]).done();

@@ -24,8 +24,9 @@ pub(super) use pending::{parent, sync_folder};
 
 /// The sub-folder for what `--resume` takes up.
 pub const WORK: &str = ".work";
-/// The files of a result of `learn`.
-pub const FILES: [&str; 5] = ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "seen.bin"];
+/// The files of a result of `learn`, but for its further pages ([`is_page`]).
+pub const FILES: [&str; 6] =
+    ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "report.html", "seen.bin"];
 /// What people put beside a result: it stays when the result is replaced, and the mark does not name it.
 pub const KEPT: [&str; 1] = ["overrides.jsonl"];
 
@@ -240,10 +241,40 @@ fn clear(path: &Path, existing: Existing) -> Result<(), IoError> {
     sync_folder(path).map_err(IoError::write(path))
 }
 
+/// True for the name of a page of a report beside the first one: `report-7.html`.
+pub fn is_page(name: &str) -> bool {
+    let digits = name.strip_prefix("report-").and_then(|name| name.strip_suffix(".html"));
+    digits
+        .is_some_and(|digits| !digits.starts_with('0') && digits.parse::<u32>().is_ok_and(|n| n.to_string() == digits))
+}
+
+/// The names of files of a result of `learn` in a folder, sorted.
+///
+/// # Errors
+/// What the system refuses.
+pub fn files_in(folder: &Path) -> Result<Vec<String>, IoError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(IoError::read(folder))? {
+        let name = entry.map_err(IoError::read(folder))?.file_name();
+        names.extend(name.to_str().filter(|name| FILES.contains(name) || is_page(name)).map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// True for the names that undust writes into an output folder.
 fn ours(name: &str) -> bool {
     let partial = |of: &&str| temporary::is_partial_name(name, of);
-    FILES.contains(&name) || [SUCCESS, WORK].contains(&name) || FILES.iter().chain(&KEPT).chain(&[SUCCESS]).any(partial)
+    // A page that was being written: `.report-7.html.abcdef.partial`.
+    let page = || {
+        let end = name.find(".html").map_or(0, |at| at + ".html".len());
+        name.get(1..end).is_some_and(|of| is_page(of) && temporary::is_partial_name(name, of))
+    };
+    FILES.contains(&name)
+        || is_page(name)
+        || [SUCCESS, WORK].contains(&name)
+        || FILES.iter().chain(&KEPT).chain(&[SUCCESS]).any(partial)
+        || page()
 }
 
 /// Removes a file, or the work folder and what is in it; links are removed, not followed. Absent is well.
@@ -275,6 +306,19 @@ mod tests {
     fn fill(folder: &Path, names: &[&str]) {
         fs::create_dir_all(folder.join(WORK).join("sites")).unwrap();
         names.iter().for_each(|name| fs::write(folder.join(name), "old").unwrap());
+    }
+
+    #[test]
+    fn further_pages_are_ours_and_what_looks_like_them_is_not() {
+        for name in ["report-1.html", "report-12.html", ".report-1.html.abcdef.partial"] {
+            assert!(ours(name) && !FILES.contains(&name), "{name}");
+        }
+        for name in
+            ["report-.html", "report-0.html", "report-01.html", "report-+1.html", "report-x.html", "report-1.htm"]
+        {
+            assert!(!ours(name), "{name}");
+        }
+        assert!(!is_page("report.html") && ours("report.html"));
     }
 
     #[test]

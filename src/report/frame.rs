@@ -1,0 +1,41 @@
+//! What all pages have in common: head, stylesheet, policy, and pairs of URLs. A page needs no network and runs no script;
+//! its policy allows neither. It comes out light or dark as the reader's system is.
+
+use super::escape::html as escaped;
+use std::fmt::Write as _;
+
+/// A page with this title up to its body.
+pub(super) fn begin(title: &str) -> String {
+    let mut out = String::from(
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\
+         <meta name=viewport content=\"width=device-width,initial-scale=1\"><meta name=color-scheme content=\"light dark\">\
+         <meta name=referrer content=no-referrer><title>",
+    );
+    let _ = write!(out, "{}</title><style>{}</style></head><body>", escaped(title), include_str!("style.css"));
+    out
+}
+
+/// The end of a page that `command` makes.
+pub(super) fn end(out: &mut String, command: &str) {
+    let _ = writeln!(
+        out,
+        "</main><footer>Made by <code>{}</code>. URLs are shown as text of the records, never as links.</footer></body></html>",
+        escaped(command)
+    );
+}
+
+/// A list of pairs of URLs, or of single ones where the second is empty, with a word between.
+pub(super) fn pairs<'a>(out: &mut String, pairs: impl Iterator<Item = (&'a str, &'a str)>, between: &str) {
+    out.push_str("<ul class=pairs>");
+    for (a, b) in pairs {
+        let _ = write!(out, "<li><span class=url>{}</span>", escaped(a));
+        if a == b && !b.is_empty() {
+            out.push_str(" <span class=to>(as it is)</span>");
+        } else if !b.is_empty() {
+            let _ = write!(out, " <span class=to>{between}</span> <span class=url>{}</span>", escaped(b));
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ul>");
+}

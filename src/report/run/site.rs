@@ -1,0 +1,94 @@
+//! One site: its figures, and what opens below them.
+
+use super::words::{brief, count, many, percent};
+use super::{OneSite, Run, head, keys, rejected, rules};
+use crate::report::escape::html as escaped;
+use crate::report::tree::nested;
+use crate::rules::explain::platform_text;
+use crate::rules::overrides::LOOK_UPS;
+use std::fmt::Write as _;
+
+/// Name of a site as HTML text.
+pub(super) fn title(name: &str) -> String {
+    escaped(&brief(if name.is_empty() { "(no site)" } else { name }))
+}
+
+/// The section of the site at place `at` of all.
+pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: usize, open: bool) {
+    let OneSite { name, figures, .. } = site;
+    let _ = write!(
+        out,
+        "<details class=site id=s{at}{}><summary><span class=url>{}</span><span class=count>saves {} of {} ({}), {}</span></summary>",
+        if open { " open" } else { "" },
+        title(name),
+        count(site.saved()),
+        many(figures.urls, "fetch"),
+        percent(figures.compression_ppm),
+        many(figures.rules, "rule"),
+    );
+    if figures.held_out.is_some() {
+        let _ = write!(out, "<p>{}</p>", head::headline(figures.held_out.as_ref()));
+    }
+    memory(out, run, site);
+    rules::list(out, run, site);
+    keys::table(out, site, at);
+    tree(out, site);
+    rejected::list(out, run.summary, site);
+    out.push_str("</details>");
+}
+
+/// What is known of single pages, and which programs the site runs.
+fn memory(out: &mut String, run: Run<'_>, site: &OneSite<'_>) {
+    let Some(rules) = site.rules else { return };
+    for platform in &rules.platforms {
+        let _ = write!(out, "<p class=note>It {}.</p>", escaped(&platform_text(platform)));
+    }
+    let ranges: u64 = rules.local.iter().map(|local| local.pages.len() as u64).sum();
+    let look_ups = rules.aliases.len() as u64 + ranges;
+    if look_ups > 0 {
+        let _ = write!(
+            out,
+            "<p class=note>Beside the rules {} of single pages decide. To switch them off:</p><code class=command>undust \
+             rules disable --rules . look-ups --site {} --reason WHY</code>",
+            many(look_ups, "look-up"),
+            argument(site.name)
+        );
+    }
+    if let Some(reason) = run.overrides.reason(site.name, LOOK_UPS).filter(|_| look_ups > 0) {
+        let _ = write!(out, "<p class=\"note wrong\">Look-ups are disabled: {}</p>", escaped(reason));
+    }
+}
+
+/// A site as one word of a command, or a placeholder where a shell would read more into it.
+fn argument(name: &str) -> &str {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
+    if !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain) { name } else { "SITE" }
+}
+
+/// The pattern tree.
+fn tree(out: &mut String, site: &OneSite<'_>) {
+    let Some(profile) = site.profile.filter(|profile| !profile.tree.is_empty()) else { return };
+    let _ = write!(
+        out,
+        "<details><summary>Pattern tree<span class=count>{}{}</span></summary><p class=note>Distinct pages of the \
+         training URLs, as operations on keys leave them, split where few values are common.</p>",
+        many(profile.tree_nodes, "node"),
+        match profile.tree.len() as u64 {
+            shown if shown < profile.tree_nodes => format!(", the {shown} largest shown"),
+            _ => String::new(),
+        }
+    );
+    let parents: Vec<usize> = profile.tree.iter().map(|node| node.parent as usize).collect();
+    let all = profile.tree[0].pages.max(1) as f64;
+    nested(out, &parents, |out, at| {
+        let node = &profile.tree[at];
+        let width = (node.pages as f64 / all).min(1.0) * 8.0;
+        let _ = write!(
+            out,
+            "<code>{}</code><span class=count>{}</span><span class=bar style=\"width:{width:.1}rem\"></span>",
+            escaped(&node.branch),
+            count(node.pages)
+        );
+    });
+    out.push_str("</details>");
+}

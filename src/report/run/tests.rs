@@ -1,0 +1,239 @@
+//! The pages, read by an HTML parser.
+use super::*;
+use crate::dataflow::held_out::{HeldOut, HeldOutFigures};
+use crate::dataflow::sample::SampleParams;
+use crate::dataflow::summary::{FORMAT, Gone, Parameters};
+use crate::dataflow::verdict::Reason;
+use crate::rules::file::InputCounts;
+use crate::rules::{Constraint, Evidence, Operation, Representative, Rule, Test};
+use crate::site::Params;
+use crate::site::profile::{Effect, KeyProfile, Node};
+use html5gum::{Token, Tokenizer};
+
+/// Text that would be markup, a line of its own, or written from right to left, if it did not stay text.
+const HOSTILE: &str = "\"><script>alert(1)</script>'<b x=\"&amp;\u{202e}\u{7}\n</details>";
+
+fn key(name: &str, does: Effect, same: u64, other: u64) -> KeyProfile {
+    let (key, same_together, other_together) = (name.to_owned(), 0, 0);
+    KeyProfile { key, does, urls: 50, values: 5, same, other, same_together, other_together }
+}
+
+fn rule(id: &str, good: u64) -> Rule {
+    let scope = vec![Constraint { key: "query do=".to_owned(), test: Test::Equals(HOSTILE.to_owned()) }];
+    let operations = vec![("query sid=".to_owned(), Operation::Ignore(Representative::LeftOut))];
+    let examples = vec![["http://a.example/?do=1&sid=2".to_owned(), format!("http://a.example/?do={HOSTILE}")]];
+    let evidence = Evidence { good, clusters: 7, upper_bound_ppm: 12_000, examples, ..Evidence::default() };
+    Rule { evidence, ..Rule::of(id, scope, operations) }
+}
+
+fn summary(sites: &[(&str, u64)]) -> Summary {
+    let figures = |saved: u64| Figures {
+        urls: 100 + saved,
+        canonical: 100,
+        clusters: 90,
+        labelled: 100 + saved,
+        ..Figures::default()
+    };
+    let (learn, sample) = (Params::default(), SampleParams::default());
+    Summary {
+        format: FORMAT,
+        version: "0".to_owned(),
+        parameters: Parameters { learn, sample, site_by: "domain".to_owned(), held_out: None },
+        stages: BTreeMap::new(),
+        rejects: BTreeMap::from([(HOSTILE.to_owned(), 3)]),
+        total: Figures::default(),
+        sites: sites.iter().map(|(name, saved)| ((*name).to_owned(), figures(*saved))).collect(),
+        withdrawn: BTreeMap::new(),
+        narrowed: BTreeMap::new(),
+    }
+}
+
+fn made(
+    summary: &Summary,
+    sites: &[SiteRules],
+    profiles: &[(&str, Profile)],
+    overrides: &Overrides,
+) -> Vec<(String, String)> {
+    let header = Header::new(Params::default(), InputCounts::default());
+    let sites = sites.iter().map(|site| (site.site.as_str(), site)).collect();
+    let profiles = profiles.iter().map(|(name, profile)| (*name, profile)).collect();
+    pages(Run { header: &header, summary, sites: &sites, profiles: &profiles, overrides }).collect()
+}
+
+/// Reads a page as a browser does: every element that is opened is closed, in order; only elements and attributes of ours;
+/// no character that is not seen. Gives its text.
+#[track_caller]
+fn text_of(page: &str) -> String {
+    const VOID: [&str; 1] = ["meta"];
+    let (mut open, mut text): (Vec<String>, String) = Default::default();
+    for token in Tokenizer::new(page) {
+        match token.expect("memory fails for no page") {
+            Token::StartTag(tag) => {
+                let name = String::from_utf8_lossy(&tag.name).into_owned();
+                let known = "html head meta title style body header main footer nav section details summary h1 h2 h3 h4 p \
+                             ol ul li div span code b a table thead tbody tr th td";
+                assert!(known.split_whitespace().any(|known| known == name), "<{name}>");
+                for attribute in tag.attributes.keys() {
+                    let attribute = String::from_utf8_lossy(attribute);
+                    let known = "lang charset http-equiv content name class id href open style scope tabindex";
+                    assert!(known.split(' ').any(|known| known == attribute), "<{name} {attribute}>");
+                }
+                if !VOID.contains(&name.as_str()) && !tag.self_closing {
+                    open.push(name);
+                }
+            }
+            Token::EndTag(tag) => {
+                let name = String::from_utf8_lossy(&tag.name).into_owned();
+                assert_eq!(open.pop().as_deref(), Some(name.as_str()), "</{name}> closes another");
+            }
+            Token::String(string) => text.push_str(&String::from_utf8_lossy(&string)),
+            Token::Error(error) => panic!("{error:?}"),
+            Token::Comment(_) | Token::Doctype(_) => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?} left open");
+    let hidden = |c: char| c != '\n' && crate::model::shown::is_hidden(c);
+    assert!(!page.contains(hidden), "a character that is not seen");
+    text
+}
+
+#[test]
+fn hostile_names_stay_text_and_the_page_is_well_formed() {
+    let mut summary = summary(&[(HOSTILE, 50), ("b.example", 10)]);
+    let gone = Gone {
+        id: "1".to_owned(),
+        rule: HOSTILE.to_owned(),
+        reason: Reason::Bound,
+        good: 1,
+        bad: 2,
+        apart_good: 0,
+        apart_bad: 0,
+        support_pairs: 0,
+        false_positive_pairs: 0,
+    };
+    summary.withdrawn.insert(HOSTILE.to_owned(), vec![gone]);
+    let rules = vec![rule("0123456789abcdef", 200), rule(HOSTILE, 9)];
+    let site = SiteRules { site: HOSTILE.to_owned(), rules, aliases: vec![Default::default()], ..SiteRules::default() };
+    let node = |parent, branch: &str| Node { parent, branch: branch.to_owned(), pages: 9 };
+    let profile = Profile {
+        keys: vec![key(HOSTILE, Effect::Unknown, 1, 1), key("query sid=", Effect::Session, 44, 1)],
+        tree: vec![node(0, "all pages"), node(0, HOSTILE), node(1, "x"), node(9, "damaged")],
+        tree_nodes: 9,
+    };
+    let mut overrides = Overrides::default();
+    overrides.disable(HOSTILE, "0123456789abcdef", HOSTILE);
+    let pages = made(&summary, &[site], &[(HOSTILE, profile)], &overrides);
+    assert_eq!(pages.len(), 1);
+    let (name, page) = &pages[0];
+    let text = text_of(page);
+    assert_eq!(name, PAGE);
+    assert!(!page.contains("<script") && !page.contains("<b x"), "{page}");
+    let shown = "\"><script>alert(1)</script>'<b x=\"&amp;\\u{202e}\\u{7}\\u{a}</details>";
+    // Site, rejected line, value of a condition twice a rule, id, reason, withdrawn rule, branch, key twice, ...
+    assert!(text.matches(shown).count() >= 9, "{} times:\n{text}", text.matches(shown).count());
+    for words in [
+        "the parameter “sid” goes.",
+        "200 URLs merged rightly, 0 wrongly, on 7 pages; at most 1.2 % wrong.",
+        "undust rules disable --rules . 0123456789abcdef --reason WHY",
+        "Disabled: \"><script>",
+        "(1 right, 2 wrong)",
+        "10 fetches still go to pages",
+        "1 of 2 changes left the page the same. Fetch some of these URLs",
+        "9 nodes, the 4 largest shown",
+        "--site SITE",
+    ] {
+        assert!(text.contains(words), "{words} is missing in\n{text}");
+    }
+    assert!(text.find("alert").expect("there") < text.find("b.example").expect("there"), "largest saving first");
+}
+
+#[test]
+fn a_page_that_is_not_well_formed_is_found() {
+    for bad in ["<p>", "<p></div>", "<script></script>", "<p onclick=x></p>", "<p>\u{202e}</p>"] {
+        assert!(std::panic::catch_unwind(|| text_of(bad)).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn beyond_a_thousand_sites_there_is_a_list_and_a_page_a_thousand() {
+    let names: Vec<String> = (0..2_001).map(|at| format!("s{at:04}.example")).collect();
+    let sites: Vec<(&str, u64)> = names.iter().zip(0..).map(|(name, at)| (name.as_str(), at)).collect();
+    let pages = made(&summary(&sites), &[], &[], &Overrides::default());
+    let files: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(files, ["report.html", "report-1.html", "report-2.html", "report-3.html"]);
+    pages.iter().for_each(|(_, page)| drop(text_of(page)));
+    // The largest saving is on the first page, the least on the last; the list leads there.
+    assert!(pages[1].1.contains("s2000.example") && pages[3].1.contains("s0000.example"));
+    assert_eq!(
+        pages.iter().map(|(_, page)| page.matches("<details class=site").count()).collect::<Vec<_>>(),
+        [0, 1_000, 1_000, 1]
+    );
+    assert!(pages[0].1.contains("href=\"report-3.html#s2000\">s0000.example</a>"));
+    assert!(pages[3].1.contains("id=s2000>"));
+    let one = made(&summary(&sites[..1_000]), &[], &[], &Overrides::default());
+    assert_eq!((one.len(), one[0].1.matches("<details class=site").count()), (1, 1_000));
+}
+
+#[test]
+fn the_first_line_is_that_of_urls_that_took_no_part() {
+    let of = |held_out| {
+        let mut summary = summary(&[]);
+        summary.total.held_out = held_out;
+        text_of(&made(&summary, &[], &[], &Overrides::default())[0].1)
+    };
+    let figures = HeldOutFigures {
+        saved_by_cluster: None,
+        saved_by_cluster_margin: None,
+        saved_by_url: Some(926_400),
+        saved_by_url_margin: Some(23_100),
+        wrong_share: 401,
+        wrong_upper: 2_100,
+        clusters: 1_234,
+        rows: 56_789,
+    };
+    let text = of(Some(HeldOut::Figures(figures)));
+    let line = "On URLs that took no part in learning the rules save 92.6 % (± 2.3 %) of the fetches that duplicates cost, \
+                nothing (there are no duplicates) on pages never met, and merge 0.05 % of the URLs wrongly (at most 0.21 \
+                %). Counted on 56,789 URLs of 1,234 pages, bounds of 95 %.";
+    assert!(text.contains(line), "{text}");
+    assert!(of(Some(HeldOut::None(HeldOut::NONE.to_owned()))).contains("it was not cross-fitted"));
+    assert!(of(None).contains("--no-held-out"));
+}
+
+#[test]
+fn rules_are_told_in_plain_words() {
+    let constraint = |key: &str, test| Constraint { key: key.to_owned(), test };
+    let of = |scope, operations: Vec<(&str, Operation)>, closed| {
+        let operations = operations.into_iter().map(|(key, operation)| (key.to_owned(), operation)).collect();
+        words::sentence(&Rule { closed, ..Rule::of("1", scope, operations) })
+    };
+    let some = |value: &str| Some(value.to_owned());
+    let classes = Operation::Classes(vec![(None, some("0")), (some("a"), None)]);
+    let section = constraint("section", Test::OneOf(vec!["<other>".to_owned(), "<number>".to_owned(), "w".to_owned()]));
+    assert_eq!(
+        of(vec![section], vec![("query start=", classes)], false),
+        "Where the first directory is any other or a number or “w”: in the parameter “start” nothing becomes “0”, “a” becomes nothing."
+    );
+    let https = || "https".to_owned();
+    let scheme = Operation::Ignore(Representative::WherePresent(https()));
+    assert_eq!(of(vec![], vec![("scheme", scheme)], false), "The scheme is always “https”.");
+    let scope = vec![
+        constraint("scheme", Test::Equals(https())),
+        constraint("path1.number", Test::Present),
+        constraint("query old=", Test::Present),
+    ];
+    let same = vec![
+        ("path1.number", Operation::Replace("path1.number".to_owned())),
+        ("path1", Operation::Keep("x-".to_owned())),
+        ("scheme", Operation::Keep(https())),
+    ];
+    assert_eq!(
+        of(scope, same, true),
+        "Where the scheme is “https” and the number in part 2 of the path is there and the parameter “old” is there and \
+         nothing else is in the URL: part 2 of the path becomes “x-”; the parameter “old” goes."
+    );
+    assert_eq!(
+        (words::percent(9_999), words::percent(10_000), words::count(1_234_567)),
+        ("1.00 %".into(), "1.0 %".into(), "1,234,567".into())
+    );
+}
