@@ -129,6 +129,8 @@ mod rule_file;
 mod rules_packed;
 #[path = "it/rules_shared.rs"]
 mod rules_shared;
+#[path = "it/schemas.rs"]
+mod schemas;
 #[path = "it/synth.rs"]
 mod synth;
 #[path = "it/synth_traps.rs"]
