@@ -96,7 +96,8 @@ fn whole(run: Run<'_>, sites: &[OneSite<'_>]) -> String {
     out.push_str("<main>");
     head::details(&mut out, run);
     out.push_str("<h2 id=sites>Sites</h2>");
-    sites.iter().enumerate().for_each(|(at, one)| site::section(&mut out, run, one, at, at == 0));
+    let shown = site::Shown::of(sites.len());
+    sites.iter().enumerate().for_each(|(at, one)| site::section(&mut out, run, one, at, at == 0, shown));
     frame::end(&mut out, COMMAND);
     out
 }
@@ -117,7 +118,8 @@ fn part(run: Run<'_>, sites: &[OneSite<'_>], number: usize, count: usize) -> Str
     let sites = &sites[from..(from + PER_PAGE).min(sites.len())];
     head::part(&mut out, number, count, from, sites.len());
     out.push_str("<main>");
-    sites.iter().zip(from..).for_each(|(one, at)| site::section(&mut out, run, one, at, false));
+    let shown = site::Shown::MANY;
+    sites.iter().zip(from..).for_each(|(one, at)| site::section(&mut out, run, one, at, false, shown));
     frame::end(&mut out, COMMAND);
     out
 }

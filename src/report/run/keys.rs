@@ -5,13 +5,10 @@ use super::words::{brief, count, percent};
 use crate::report::table::Table;
 use crate::site::profile::KeyProfile;
 
-/// Keys of a site that are shown, those of most URLs.
-const SHOWN: usize = 40;
-
-/// The table, where the site has keys.
-pub(super) fn table(out: &mut String, site: &OneSite<'_>, at: usize) {
+/// The table, where the site has keys: at most `shown` of them, those of most URLs.
+pub(super) fn table(out: &mut String, site: &OneSite<'_>, at: usize, shown: usize) {
     let Some(profile) = site.profile.filter(|profile| !profile.keys.is_empty()) else { return };
-    let more = profile.keys.len().saturating_sub(SHOWN);
+    let more = profile.keys.len().saturating_sub(shown);
     let mut note =
         "Of the training URLs. Same: changes of the value alone that left the page the same; other: that led \
                     to another page; together: the same two counts for changes together with other keys that one rule \
@@ -22,7 +19,7 @@ pub(super) fn table(out: &mut String, site: &OneSite<'_>, at: usize) {
     }
     let head = ["key", "does", "same", "other", "share same", "together", "URLs", "values"];
     let mut table = Table::new(&format!("keys-{at}"), "What each key does", &note, &head);
-    for key in profile.keys.iter().take(SHOWN) {
+    for key in profile.keys.iter().take(shown) {
         let KeyProfile { key: name, does, urls, values, same, other, same_together, other_together } = key;
         table.row([
             brief(name),

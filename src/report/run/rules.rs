@@ -11,13 +11,11 @@ use crate::url::NormalUrl;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-/// Rules of a site that are shown, those that move most URLs.
-const SHOWN: usize = 40;
 /// Examples of a rule.
 const EXAMPLES: usize = 3;
 
-/// The list, largest saving first.
-pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>) {
+/// The list, at most `shown` of them, those that move most URLs first.
+pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>, shown: usize) {
     let Some(rules) = site.rules.filter(|site| !site.rules.is_empty()) else {
         out.push_str("<p>No rule: every URL gets safe syntax only.</p>");
         return;
@@ -27,7 +25,7 @@ pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>) {
     let acting = acting(run, rules);
     let mut scratch = Scratch::default();
     out.push_str("<h4>Rules</h4><ol class=rules>");
-    for rule in order.iter().take(SHOWN) {
+    for rule in order.iter().take(shown) {
         let _ = write!(out, "<li><p class=words>{}</p>", escaped(&sentence(rule)));
         if let Some(reason) = run.overrides.reason(site.name, &rule.id) {
             let _ = write!(out, "<p class=\"note wrong\">Disabled: {}</p>", escaped(&brief(reason)));
@@ -47,11 +45,11 @@ pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>) {
         );
     }
     out.push_str("</ol>");
-    if order.len() > SHOWN {
+    if order.len() > shown {
         let _ = write!(
             out,
             "<p class=note>and {} more: <code>undust rules list --rules . --per-site 0</code></p>",
-            many((order.len() - SHOWN) as u64, "rule")
+            many((order.len() - shown) as u64, "rule")
         );
     }
 }

@@ -13,8 +13,27 @@ pub(super) fn title(name: &str) -> String {
     escaped(&brief(if name.is_empty() { "(no site)" } else { name }))
 }
 
+/// How much of a site is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    rules: usize,
+    keys: usize,
+}
+
+impl Shown {
+    /// On a page of few sites.
+    pub(super) const FEW: Shown = Shown { rules: 40, keys: 40 };
+    /// On a page of many: a thousand sites take some megabytes, which a phone still opens.
+    pub(super) const MANY: Shown = Shown { rules: 10, keys: 15 };
+
+    /// For a page of so many sites.
+    pub(super) fn of(sites: usize) -> Shown {
+        if sites <= 100 { Shown::FEW } else { Shown::MANY }
+    }
+}
+
 /// The section of the site at place `at` of all.
-pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: usize, open: bool) {
+pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: usize, open: bool, shown: Shown) {
     let OneSite { name, figures, .. } = site;
     let _ = write!(
         out,
@@ -30,8 +49,8 @@ pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: us
         let _ = write!(out, "<p>{}</p>", head::headline(figures.held_out.as_ref()));
     }
     memory(out, run, site);
-    rules::list(out, run, site);
-    keys::table(out, site, at);
+    rules::list(out, run, site, shown.rules);
+    keys::table(out, site, at, shown.keys);
     tree(out, site);
     rejected::list(out, run.summary, site);
     out.push_str("</details>");

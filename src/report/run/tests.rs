@@ -170,6 +170,13 @@ fn beyond_a_thousand_sites_there_is_a_list_and_a_page_a_thousand() {
     );
     assert!(pages[0].1.contains("href=\"report-3.html#s2000\">s0000.example</a>"));
     assert!(pages[3].1.contains("id=s2000>"));
+    // Of many sites less is shown each: 10 rules here, 40 where there are few.
+    let rules = |name: &str| SiteRules { site: name.to_owned(), rules: vec![rule("1", 9); 50], ..SiteRules::default() };
+    for (few, shown) in [(100, 40), (101, 10)] {
+        let page = &made(&summary(&sites[..few]), &[rules(&names[0])], &[], &Overrides::default())[0].1;
+        assert_eq!(page.matches("<p class=words>").count(), shown, "{few} sites");
+        assert!(page.contains(&format!("and {} rules more", 50 - shown)));
+    }
     let one = made(&summary(&sites[..1_000]), &[], &[], &Overrides::default());
     assert_eq!((one.len(), one[0].1.matches("<details class=site").count()), (1, 1_000));
 }
