@@ -55,7 +55,11 @@ impl Covering {
             } else if at > 0 {
                 break;
             }
-            let is_prefix = |kept| groups.totals().1 == 0 && prefixes::are_met(&self.columns, &groups, kept);
+            let is_prefix = |kept| {
+                groups.totals().1 == 0
+                    && prefixes::are_met(&self.columns, &groups, kept)
+                    && prefixes::are_of_any_value(&self.columns, &groups, kept)
+            };
             if matches!(action, Action::Prefix(kept) if !is_prefix(kept))
                 || !self.accepts(&groups, action, &maps, prior, &rows)
             {

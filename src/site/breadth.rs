@@ -65,6 +65,11 @@ pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), row
     ))
 }
 
+/// True where [`LINKS`] between values of a key prove that none of them matters, also one that was never met.
+pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize) -> bool {
+    Values::of(columns, groups, key, columns.codes_len(key)).links >= LINKS
+}
+
 /// Fewest rows of a host that are expected to meet their cluster before it counts that hardly any does.
 const EXPECTED: f64 = 8.0;
 

@@ -4,12 +4,13 @@
 //! leaves out what stands behind a number of segments, under one condition (mostly on the first of them). Nothing vouches
 //! for it, so it must be pure.
 
+use super::breadth;
 use super::columns::Columns;
 use super::conditions::{self, Choices};
 use super::covering::{Action, Covering, Proposal, Table};
 use super::evidence::{Groups, MIN_CLUSTERS, MIN_GOOD};
 use super::operations::Map;
-use crate::url::Fixed;
+use crate::url::{Fixed, Part};
 
 /// Segments that are kept, at most.
 const KEPT: u8 = 4;
@@ -37,6 +38,13 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
         }
     };
     keys.iter().map(map).collect()
+}
+
+/// True where what stands first behind the front has so many values that one that was never met may be left out, too: two
+/// pages under a product that show the product say nothing of a third.
+pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8) -> bool {
+    let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head));
+    first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key))
 }
 
 /// True where enough of the groups that have some good hold a URL that ends where the others are cut: else the canonical URLs
