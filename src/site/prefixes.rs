@@ -47,8 +47,8 @@ pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8) -> bool {
     first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key))
 }
 
-/// True where enough of the groups that have some good hold a URL that ends where the others are cut: else the canonical URLs
-/// would be ones that nobody has met: three, or as many as clusters speak for it where these are fewer.
+/// True where the short form was met: else the canonical URLs would be ones that nobody has met. Three groups that have some
+/// good must hold a URL that ends where the others are cut, or as many as there are clusters for it where these are fewer.
 pub fn are_met(columns: &Columns, groups: &Groups, kept: u8) -> bool {
     let Some(key) = columns.fixed(Fixed::DEPTH) else { return false };
     let depth = columns.find(key, kept.to_string().as_bytes());
