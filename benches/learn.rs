@@ -127,7 +127,8 @@ fn site(name: &str, records: &Records, runs: usize, dump: Option<&str>) {
         let mut covering = timed(&mut row[2], || Covering::new(columns));
         timed(&mut row[3], || covering.run());
         let tree = timed(&mut row[4], || tree::grow(&covering.columns, &covering.alive));
-        let mut forms = timed(&mut row[5], || Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, 0));
+        let mut forms =
+            timed(&mut row[5], || Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, [0, 0]));
         let energy = energy::walk(&forms.graph());
         timed(&mut row[8], || select::select(&mut forms, &covering.columns, &energy));
         drop((covering, tree, forms));

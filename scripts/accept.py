@@ -14,9 +14,10 @@
              noise that the proof withdraws or narrows: see accept_proof.py; --seed chooses other mistakes
   platforms  lines of recognised programs on samples of 0 to 500 URLs, each line alone, and wrong programs: see
              accept_platforms.py
+  samples    rules of 50 to 500 URLs in whole clusters on the rest of each corpus: see accept_samples.py
 
 The scorer is not ours: tools/ of the shared folder. Exit code 1 when a floor is missed, 2 when something is missing."""
-import accept_platforms, accept_proof, argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
+import accept_platforms, accept_proof, accept_samples, argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
 
 # Corpus: (floor, goal); floor = saved, recall, pair fpr; goal = saved, recall.
 CORPORA = {
@@ -52,7 +53,7 @@ CHURN, CHURN_PREVIOUS, CHURN_SEED = 0.02, 0.003, 1
 TOLERANCE = 1e-9
 # Planted mistakes that may survive and true rules that may go, in hundredths.
 SURVIVORS, WITHDRAWN = 1, 1
-PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate', 'proof', 'platforms')
+PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate', 'proof', 'platforms', 'samples')
 
 
 class Missing(Exception):
@@ -377,6 +378,10 @@ def proof(house, table):
 
 def platforms(house, table):
     accept_platforms.platforms(house, table)
+
+
+def samples(house, table):
+    accept_samples.samples(house, table, CORPORA)
 
 
 def main():

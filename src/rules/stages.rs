@@ -32,6 +32,8 @@ pub enum Stage {
     EnergyWalk,
     /// Mirrored directories (`mirrors`).
     Mirrors,
+    /// More evidence where the sample is small (`thin`).
+    SmallSamples,
     /// Exceptions of rules, page by page (`lookups`).
     Exceptions,
     /// Look-ups of single URLs (`lookups`).
@@ -44,7 +46,7 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in the order in which learning comes to them.
-    pub const ALL: [Stage; 17] = [
+    pub const ALL: [Stage; 18] = [
         Stage::Tokens,
         Stage::Functions,
         Stage::Platforms,
@@ -58,6 +60,7 @@ impl Stage {
         Stage::Forms,
         Stage::EnergyWalk,
         Stage::Mirrors,
+        Stage::SmallSamples,
         Stage::Exceptions,
         Stage::LookUps,
         Stage::Spans,
@@ -80,6 +83,7 @@ impl Stage {
             Stage::Forms => "forms",
             Stage::EnergyWalk => "energy-walk",
             Stage::Mirrors => "mirrors",
+            Stage::SmallSamples => "small-samples",
             Stage::Exceptions => "exceptions",
             Stage::LookUps => "look-ups",
             Stage::Spans => "spans",

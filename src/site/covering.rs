@@ -15,7 +15,7 @@ use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Choices, Scope};
 use super::defaults;
-use super::evidence::{Bound, Groups, MIN_CLUSTERS, MIN_CONSTANT_SMALL, MIN_GOOD, SMALL_SAMPLE, Sorter};
+use super::evidence::{Bound, Groups, MIN_GOOD, SMALL_SAMPLE, Sorter};
 use super::joint;
 use super::lines::Line;
 use super::noise::{self, Witness};
@@ -23,7 +23,7 @@ use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::prefixes;
 use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
-use super::{Stage, Without};
+use super::{Stage, Without, thin};
 use crate::platforms::Placed;
 use crate::rules::Function;
 use crate::url::Fixed;
@@ -456,8 +456,8 @@ impl Covering {
                     && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows));
             of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive)
         };
-        let is_of_few = self.is_small && prior == 0 && groups.clusters() < MIN_CLUSTERS as u64;
-        if is_of_few && groups.totals().0 < MIN_CONSTANT_SMALL {
+        let is_small = self.is_small && prior == 0;
+        if is_small && thin::says_too_little(columns, groups, action, maps, rows, self.without) {
             return false;
         }
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())

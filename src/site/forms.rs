@@ -10,6 +10,7 @@ use super::columns::Columns;
 use super::conditions::{Condition, Scope};
 use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
+use super::thin;
 use super::tree::{Branch, Tree};
 use crate::model::hash64;
 use crate::url::Fixed;
@@ -74,13 +75,22 @@ pub struct Forms {
     pub noise: u64,
     /// Clusters that must support a rule, beside the bound.
     pub least_clusters: u64,
+    /// The same, where a parameter is lost whose numbers lead to one cluster each.
+    least_numbered: u64,
     sorter: Sorter,
 }
 
 impl Forms {
     /// Finds forms and candidates among `rows` (odd rows, which have keys without a column, take no part).
-    pub fn new(columns: &Columns, rows: &[u32], tree: &Tree, noise: u64, least_clusters: u64) -> Forms {
-        let mut out = Forms { host: columns.fixed(Fixed::HOST), noise, least_clusters, ..Forms::default() };
+    pub fn new(
+        columns: &Columns,
+        rows: &[u32],
+        tree: &Tree,
+        noise: u64,
+        [least_clusters, least_numbered]: [u64; 2],
+    ) -> Forms {
+        let host = columns.fixed(Fixed::HOST);
+        let mut out = Forms { host, noise, least_clusters, least_numbered, ..Forms::default() };
         out.words = (0..columns.keys.len())
             .map(|k| {
                 let word = |code: u32| {
@@ -175,6 +185,18 @@ impl Forms {
                 Bound::FORM.allowing(self.noise).holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
             if !holds || self.groups_with_both(a, &groups) < 3 {
                 continue;
+            }
+            if groups.clusters() < self.least_numbered {
+                let (f, g) = (&self.list[a], &self.list[b]);
+                let loses = |form: &Form, mapped: &dyn Fn(usize) -> bool| {
+                    let mut lost = form.slots.iter().filter(|&&key| !mapped(key));
+                    lost.any(|&key| thin::names_clusters(columns, key, &form.rows))
+                };
+                if loses(f, &|key| pairs.iter().any(|p| p.0 == key))
+                    || loses(g, &|key| pairs.iter().any(|p| p.1 == key))
+                {
+                    continue;
+                }
             }
             let weight = good as f64 / (good + bad) as f64;
             let mut to_a: Mapping = pairs;

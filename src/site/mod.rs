@@ -29,6 +29,7 @@ mod sections;
 pub mod select;
 mod sinks;
 mod spans;
+pub mod thin;
 pub mod tokens;
 pub mod tree;
 
@@ -288,7 +289,10 @@ fn prepare_cut(
         counts.insert("lines of platforms".to_owned(), covering.adopted_lines);
     }
     let tree = tree::grow(&covering.columns, &covering.alive);
-    let least = if covering.is_small { evidence::MIN_CLUSTERS_FORM_SMALL } else { 0 };
+    let least = match covering.is_small {
+        true => [evidence::MIN_CLUSTERS_FORM_SMALL, thin::least_numbered(without)],
+        false => [0, 0],
+    };
     let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, least);
     if without.has(Stage::Forms) {
         forms.candidates.clear();
@@ -334,6 +338,13 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         rules.rules.extend(mirrors);
         set_ids(&mut rules);
         found = lookups::identities(&rules, &training);
+    }
+    if covering.is_small && !without.has(Stage::SmallSamples) {
+        let withdrawn = thin::withdraw(&mut rules, &training, columns);
+        if withdrawn > 0 {
+            counts.insert("rules with too little to show".to_owned(), withdrawn);
+            found = lookups::identities(&rules, &training);
+        }
     }
     let exceptions = match without.has(Stage::Exceptions) {
         true => 0,

@@ -190,6 +190,17 @@ impl Reader {
         out
     }
 
+    /// The values of a URL, by key; of a key that comes again the last. Empty for what is no URL.
+    pub fn values(&mut self, url: &[u8]) -> HashMap<String, Vec<u8>, FixedState> {
+        let mut cells = std::mem::take(&mut self.cells);
+        let mut out = HashMap::default();
+        if self.read(url, &mut cells) {
+            out.extend(cells.list.iter().map(|cell| (cells.key(cell).to_string(), cells.value(cell).to_vec())));
+        }
+        self.cells = cells;
+        out
+    }
+
     fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
         let Ok(split) = normalize(url, &mut cells.text) else { return false };
         cells.cut(&split, self.cut);
