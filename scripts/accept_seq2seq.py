@@ -48,7 +48,7 @@ def site_input(args, name, folder):
 
 def trained(args, name, folder):
     """Figures of the training of a site, which is run where it was not."""
-    epochs = args.epochs or (8 if name in SYNTHETIC else 15)
+    epochs = args.epochs or (10 if name in SYNTHETIC else 15)
     options = ['--units', args.units, '--embedding', args.units, '--epochs', epochs, '--seed', args.seed, '--optimizer', args.optimizer,
                '--numbering', args.numbering, *['--identity'] * args.identity, *['--reversed'] * args.reversed]
     options, figures = [str(option) for option in options], folder / 'train.json'
@@ -176,8 +176,8 @@ def main():
     parser.add_argument('--network', required=True, help='the program of scripts/seq2seq')
     parser.add_argument('--keep', help='folder for networks, predictions and comparisons; default: one that is removed')
     parser.add_argument('--site', action='append', choices=(*PUBLIC, *SYNTHETIC, 'sample'))
-    parser.add_argument('--units', type=int, default=512)
-    parser.add_argument('--epochs', type=int, help='default: 15, for synthetic sites, which have more pairs, 8')
+    parser.add_argument('--units', type=int, default=256, help='of each GRU, and numbers of an embedding; the paper has 512')
+    parser.add_argument('--epochs', type=int, help='default: 15, for synthetic sites, which have more pairs, 10')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--optimizer', choices=('sgd', 'adam'), default='sgd')
     parser.add_argument('--numbering', choices=('source', 'target'), default='source')
