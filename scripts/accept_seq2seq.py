@@ -8,6 +8,7 @@ the network has no such filter.
   saved           share of the duplicate fetches that a crawler is spared, less the pages that it loses
   URL fpr         share of the merged URLs that are not of the largest cluster of their canonical URL
   train s         processor seconds on one thread; of the other methods, of learning and selection
+  loss            of the first and the last epoch; in brackets the least that equal sources with different targets allow
   us/URL          time by the clock of one URL, all URLs of the test together; alone: one URL at a time
 
 With --keep a site whose network was trained there with the same options is not trained again.
@@ -154,7 +155,7 @@ def tables(sites, shown):
         outcomes, losses = spent['outcomes'], training['losses']
         kept = outcomes['unrestorable'] + outcomes['endless']
         rows.append((name, *(str(training[key]) for key in ('pairs', 'distinct_pairs', 'vocabulary', 'units', 'epochs')),
-                     '%.3f to %.3f' % (losses[0], losses[-1]), '%.0f' % training['processor_seconds'], '%.0f' % training['seconds'],
+                     '%.3f to %.3f (%.3f)' % (losses[0], losses[-1], training['least_loss']), '%.0f' % training['processor_seconds'], '%.0f' % training['seconds'],
                      '%.0f' % (spent['seconds'] / site['urls'] * 1e6), '%.0f' % (spent['single_url_seconds'] * 1e6), str(outcomes['changed']), str(kept)))
     markdown(rows)
     print('Seconds to learn / microseconds a URL\n')

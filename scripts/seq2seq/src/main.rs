@@ -23,7 +23,6 @@ use network::{Network, Sizes};
 use pairs::{PairOptions, TrainingSet};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
@@ -162,9 +161,9 @@ fn train(options: &Train) -> Result<serde_json::Value> {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
     let network = Network::random(sizes, DType::F32, &mut random)?;
     let longest = set.pairs.iter().map(|(_, target)| target.len()).max().unwrap_or(0);
-    let distinct = set.pairs.iter().collect::<BTreeSet<_>>().len();
+    let (distinct, least_loss) = set.distinct_and_least_loss();
     eprintln!(
-        "{} URLs, {} clusters of two and more, {} pairs ({distinct} different), vocabulary {}",
+        "{} URLs, {} clusters of two and more, {} pairs ({distinct} different, least loss {least_loss:.4}), vocabulary {}",
         records.len(),
         set.duplicated,
         set.pairs.len(),
@@ -177,6 +176,7 @@ fn train(options: &Train) -> Result<serde_json::Value> {
     model::save(&options.model, &description, &network)?;
     Ok(serde_json::json!({
         "urls": records.len(), "clusters": set.duplicated, "pairs": set.pairs.len(), "distinct_pairs": distinct,
+        "least_loss": least_loss,
         "vocabulary": sizes.vocabulary, "units": sizes.units, "epochs": schedule.epochs,
         "losses": description.curve.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(),
         "seconds": start.elapsed().as_secs_f64(),

@@ -59,6 +59,23 @@ impl TrainingSet {
         let pairs = texts.iter().map(number).collect();
         Self { vocabulary, pairs, duplicated }
     }
+
+    /// Different pairs, and the least mean loss of a translator that knows them all.
+    ///
+    /// The loss is over 0 where equal sources have different targets: the entropy of the targets of a source, a token.
+    pub fn distinct_and_least_loss(&self) -> (usize, f64) {
+        let (mut pairs, mut sources) = (BTreeMap::new(), BTreeMap::new());
+        for pair in &self.pairs {
+            *pairs.entry(pair).or_insert(0usize) += 1;
+            *sources.entry(&pair.0).or_insert(0usize) += 1;
+        }
+        let loss = |((source, target), count): (&&(Vec<u32>, Vec<u32>), &usize)| {
+            let probability = *count as f64 / sources[source] as f64;
+            *count as f64 * -probability.ln() / (target.len() + 1) as f64
+        };
+        let sum: f64 = pairs.iter().map(loss).sum();
+        (pairs.len(), sum / self.pairs.len().max(1) as f64)
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +99,16 @@ mod tests {
         assert_eq!(pairs.len(), 3);
         assert!(pairs.iter().all(|(_, target)| target == "http: a x"), "{pairs:?}");
         assert_eq!(pairs[2].0, "http: a x", "the target is a source, too");
+    }
+
+    #[test]
+    fn a_source_with_two_targets_has_a_least_loss() {
+        let vocabulary = Vocabulary::of(&Frequencies::of(&[]), &[], Numbering::Source, 0.01);
+        let pairs = vec![(vec![3], vec![4]), (vec![3], vec![5]), (vec![4], vec![4]), (vec![4], vec![4])];
+        let set = TrainingSet { vocabulary, pairs, duplicated: 2 };
+        let (distinct, loss) = set.distinct_and_least_loss();
+        assert_eq!(distinct, 3);
+        assert!((loss - 2.0 * 2f64.ln() / 2.0 / 4.0).abs() < 1e-12, "{loss}");
     }
 
     #[test]
