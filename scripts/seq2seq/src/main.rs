@@ -71,7 +71,7 @@ struct Train {
     #[arg(long, default_value_t = 20, value_parser = positive)]
     batch: usize,
     /// Passes over all pairs
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 15)]
     epochs: usize,
     /// What moves the parameters; adam is a departure from the paper
     #[arg(long, value_enum, default_value_t = Method::Sgd)]
