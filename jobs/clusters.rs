@@ -6,6 +6,7 @@ use super::inputs::{Inputs, Tally, all_tallies};
 use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
 use super::options::{Reading, Room, SiteChoice, Workers};
+use super::watched::{self, Watched};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use undust::io::{IoError, Rejects, Shard, ShardReader};
 use undust::model::RecordBatch;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::Mesh;
-use undust::runtime::progress::{Progress, Reporter};
+use undust::runtime::progress::Progress;
 
 /// Writes records with the labels of their duplicate clusters, for inspection and for other methods.
 ///
@@ -53,6 +54,8 @@ pub struct ClustersArgs {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    watched: Watched,
+    #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
     place: ShardArgs,
@@ -75,13 +78,15 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     if cluster.is_some() && args.inputs.iter().any(|input| input.as_os_str() == "-") {
         return Err(Failure::usage("standard input goes with one process only"));
     }
+    let several = cluster.as_ref().map(|_| &args.cluster);
+    let progress = args.watched.begin_on(several, "clusters", None).map_err(Failure::usage)?;
     let plan = Plan::of(&args, cluster.as_ref());
     let shards = args.records.find(&args.inputs, &plan.scratch)?;
     let parameters = digest_of(&("clusters", format!("{:?} {:?}", args.records, args.sites), args.reading.line_limit));
     let agreed = args.place.agreed(cluster.as_ref(), &shards.shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed);
     let mesh = mesh.map_err(|error| error.into_failure())?;
-    together(mesh.as_deref(), || part(&args, &plan, &out, shards.shards.clone(), mesh.as_ref()))
+    together(mesh.as_deref(), || part(&args, &plan, &out, (shards.shards.clone(), progress), mesh.as_ref()))
 }
 
 /// What the run may use.
@@ -102,7 +107,7 @@ impl Plan {
 }
 
 /// `name.ext` with the index of the process that writes it: `name.INDEX.ext`.
-fn part_of(out: &Path, process: usize) -> PathBuf {
+pub(super) fn part_of(out: &Path, process: usize) -> PathBuf {
     let name = out.file_name().unwrap_or_default().to_string_lossy();
     let (stem, extension) = name.split_once('.').map_or((&*name, String::new()), |(a, b)| (a, format!(".{b}")));
     out.with_file_name(format!("{stem}.{process}{extension}"))
@@ -113,11 +118,10 @@ fn part(
     args: &ClustersArgs,
     plan: &Plan,
     out: &Path,
-    shards: Vec<Shard>,
+    (shards, progress): (Vec<Shard>, Arc<Progress>),
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<(), Failure> {
-    let progress = Arc::new(Progress::default());
-    let reporter = (!args.reading.quiet.is_set()).then(|| Reporter::start(progress.clone()));
+    let reporter = watched::report(&progress, args.reading.quiet);
     let means = Means {
         site_by: args.sites.by(),
         workers: plan.workers,

@@ -21,6 +21,7 @@ use undust::io::output::PendingFile;
 use undust::model::shown::Page;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::Mesh;
+use undust::runtime::progress::Progress;
 use undust::spill::Scratch;
 
 use crate::cluster::{ClusterArgs, ClusterError, digest_of, lost, together};
@@ -28,6 +29,7 @@ use crate::failure::Failure;
 use crate::messages::{Pace, show};
 use crate::options::{Quiet, Room, refuse_to_replace};
 use crate::rules_dir::RulesDir;
+use crate::watched::Watched;
 
 /// Merges the documents of an inverted index whose URLs have one canonical URL.
 ///
@@ -86,6 +88,8 @@ pub struct CompressIndexArgs {
     #[command(flatten)]
     quiet: Quiet,
     #[command(flatten)]
+    watched: Watched,
+    #[command(flatten)]
     cluster: ClusterArgs,
 }
 
@@ -124,6 +128,9 @@ enum Stays {
 /// Runs the job.
 pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
     let cluster = args.cluster.read().map_err(ClusterError::into_failure)?;
+    let several = cluster.as_ref().map(|_| &args.cluster);
+    let progress = args.watched.begin_on(several, "compress-index", None).map_err(Failure::usage)?;
+    progress.stage("compressing");
     let task = task(&args, cluster.as_ref());
     let digest = match cluster {
         None => String::new(),
@@ -142,7 +149,7 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
     let mesh = mesh.map_err(ClusterError::into_failure)?;
     together(mesh.as_deref(), || match &mesh {
         Some(mesh) if mesh.process() > 0 => help(&args, &task, mesh),
-        _ => compress(&args, &task, mesh.as_ref()),
+        _ => compress(&args, &task, &progress, mesh.as_ref()),
     })
 }
 
@@ -184,7 +191,12 @@ impl Input for Elsewhere {
 }
 
 /// The first process, or the only one.
-fn compress(args: &CompressIndexArgs, task: &Task, mesh: Option<&Arc<Mesh>>) -> Result<(), Failure> {
+fn compress(
+    args: &CompressIndexArgs,
+    task: &Task,
+    progress: &Arc<Progress>,
+    mesh: Option<&Arc<Mesh>>,
+) -> Result<(), Failure> {
     let peer = |error| ClusterError::Mesh(error).into_failure();
     let rules = Arc::new(args.rules.open()?);
     let header = CiffReader::open(&args.index)?.header().clone();
@@ -198,10 +210,13 @@ fn compress(args: &CompressIndexArgs, task: &Task, mesh: Option<&Arc<Mesh>>) -> 
     }
     let input = Arc::new(Index::new(args, header.clone()));
     let block_pack: Pack = Arc::new(move |block| Ok(pack(compression, block)?));
-    let mut pace = Pace::new("compress-index", "bytes of posting lists", args.quiet);
+    progress.sites(rules.len());
+    let mut pace = Pace::new("compress-index", "bytes of posting lists", args.quiet, progress.clone());
+    let counters = progress.clone();
     let (lists, mut written) = (writer.clone(), 0);
     let output: Output = Box::new(move |block| {
         written += block.len() as u64;
+        counters.add(0, block.len());
         pace.at(written);
         Ok(open(&lists).as_mut().expect("open until it is sealed").append(block)?)
     });

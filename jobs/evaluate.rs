@@ -20,6 +20,7 @@ use crate::inputs::{Inputs, Tally};
 use crate::messages::{Pace, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice};
 use crate::rules_dir::RulesDir;
+use crate::watched::Watched;
 
 /// Figures for rules on labelled records.
 ///
@@ -49,6 +50,8 @@ pub struct EvaluateArgs {
     all: bool,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    watched: Watched,
 }
 
 /// What the columns mean.
@@ -71,6 +74,7 @@ const SHOWN: usize = 20;
 
 /// Runs the job.
 pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
+    let progress = args.watched.begin("evaluate", None).map_err(Failure::usage)?;
     let shards = args.records.find()?;
     let opened = args.rules.opened()?;
     let learned_from = opened.as_ref().and_then(|file| file.header.data);
@@ -80,13 +84,22 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     let mut batch = RecordBatch::default();
     let mut tally = Tally::default();
     let mut records = 0;
-    let mut pace = Pace::new("evaluate", "records", args.reading.quiet);
+    progress.sites(rules.len());
+    progress.stage("evaluating");
+    let mut pace = Pace::new("evaluate", "records", args.reading.quiet, progress.clone());
     for shard in &shards {
         if args.one_site {
             evaluation.set_grouping(Grouping::One(shard.name.clone()));
         }
         let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
-        while reader.next_batch(&mut batch, &mut rejects)? {
+        let mut rejected = rejects.total();
+        loop {
+            let more = reader.next_batch(&mut batch, &mut rejects)?;
+            progress.reject(rejects.total() - std::mem::replace(&mut rejected, rejects.total()));
+            if !more {
+                break;
+            }
+            progress.add(batch.len(), batch.byte_len());
             evaluation.add(&batch);
             tally.add(&shard.name, &batch);
             records += batch.len() as u64;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
-use crate::messages::say;
+use crate::messages::fail;
 
 /// What every `--help` says about exit codes.
 pub const EXIT_CODES: &str = "\
@@ -70,7 +70,7 @@ impl Failure {
     /// Says what happened, on standard error, and gives the exit code.
     pub fn report(&self) -> ExitCode {
         if self.exit != Exit::ReaderGone {
-            say(chain(self.error.as_ref()));
+            fail("error", self.exit as u8, chain(self.error.as_ref()));
         }
         ExitCode::from(self.exit as u8)
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use undust::runtime::progress;
 use undust::temporary;
 
-use crate::messages::say;
+use crate::messages::fail;
+use crate::metrics;
 
 /// What an interrupted run leaves behind that is of use.
 static LEFT: Mutex<String> = Mutex::new(String::new());
@@ -58,7 +59,7 @@ fn text(how: &str, removed: &[PathBuf], left: &str) -> String {
 
 #[cfg(unix)]
 mod unix {
-    use super::{LEFT, PATIENCE, PoisonError, progress, say, temporary, text};
+    use super::{LEFT, PATIENCE, PoisonError, fail, metrics, progress, temporary, text};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
@@ -91,6 +92,14 @@ mod unix {
     }
 
     fn end(signal: c_int) -> ! {
+        let code = (128 + signal) as u8;
+        // Within bounds: a disk that takes nothing must not keep the process.
+        let (written_in, written) = channel();
+        std::thread::spawn(move || {
+            metrics::finish(code);
+            let _ = written_in.send(());
+        });
+        let _ = written.recv_timeout(PATIENCE);
         let removed = temporary::remove_all();
         let how = match signal {
             SIGINT => "interrupted",
@@ -101,7 +110,7 @@ mod unix {
         let (told_in, told) = channel();
         std::thread::spawn(move || {
             progress::clear();
-            say(text(how, &removed, &LEFT.lock().unwrap_or_else(PoisonError::into_inner)));
+            fail("interrupt", code, text(how, &removed, &LEFT.lock().unwrap_or_else(PoisonError::into_inner)));
             let _ = told_in.send(());
         });
         let _ = told.recv_timeout(PATIENCE);

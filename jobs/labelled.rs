@@ -9,6 +9,7 @@ use undust::dataflow::clusters::{LabelSink, Labels};
 use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::{self as edge, IoError, Rejects, Shard, ShardReader, table};
 use undust::model::RecordBatch;
+use undust::runtime::progress::Progress;
 
 use super::inputs::Tally;
 use super::source::{Counted, Part};
@@ -31,6 +32,8 @@ struct Inner {
     counted: Counted,
     /// Shards that each worker read, in order.
     read: Mutex<Vec<Vec<usize>>>,
+    /// Where rejects are shown while they are counted.
+    progress: Arc<Progress>,
 }
 
 /// Longest line of a labelled record: it may be longer than the line it came from, by escapes and the facts beside it.
@@ -40,9 +43,17 @@ pub fn labelled_limit(line_limit: usize) -> usize {
 
 impl Parts {
     /// Of these shards; what is kept is kept in `folder`. `local`: they are this process's own, and this its first worker.
-    pub fn new(shards: Vec<Shard>, line_limit: usize, folder: &Path, local: Option<usize>, workers: usize) -> Parts {
+    pub fn new(
+        shards: Vec<Shard>,
+        line_limit: usize,
+        folder: &Path,
+        local: Option<usize>,
+        workers: usize,
+        progress: Arc<Progress>,
+    ) -> Parts {
+        let folder = folder.to_owned();
         let (rejects, counted, read) = (Mutex::default(), Counted::default(), Mutex::default());
-        Parts(Arc::new(Inner { shards, line_limit, folder: folder.to_owned(), local, workers, rejects, counted, read }))
+        Parts(Arc::new(Inner { shards, line_limit, folder, local, workers, rejects, counted, read, progress }))
     }
 
     /// The labelled shards of this process, in the order of the input, once all was clustered.
@@ -166,7 +177,10 @@ impl Batches for Keeping {
     fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
         loop {
             if let Some((reader, kept, path)) = &mut self.open {
-                if reader.next_batch(batch, &mut self.rejects)? {
+                let before = self.rejects.total();
+                let more = reader.next_batch(batch, &mut self.rejects)?;
+                self.parts.progress.reject(self.rejects.total() - before);
+                if more {
                     for (at, record) in batch.iter().enumerate() {
                         table::line(record, batch.facts(at), &mut self.line);
                         kept.write_all(&self.line).map_err(write_failed(path))?;

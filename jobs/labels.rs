@@ -203,7 +203,14 @@ impl RecordArgs {
         let folder = TemporaryFolder::within(means.scratch, "undust-clusters-");
         let folder = folder.map_err(write_failed(means.scratch)).map_err(source)?;
         let local = means.mesh.filter(|_| means.local).map(|mesh| mesh.process() * means.workers);
-        let parts = Parts::new(shards.to_vec(), means.reading.line_limit, folder.path(), local, means.workers);
+        let parts = Parts::new(
+            shards.to_vec(),
+            means.reading.line_limit,
+            folder.path(),
+            local,
+            means.workers,
+            means.progress.clone(),
+        );
         let plan = ClusterPlan {
             by,
             site_by: means.site_by,

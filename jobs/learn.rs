@@ -12,9 +12,11 @@ use super::inputs::{Inputs, all_tallies, no_rules};
 use super::interrupt;
 use super::labels::{Means, RecordArgs};
 use super::learned_sites::LearnedSites;
+use super::metrics::MetricsError;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::platforms::PlatformArgs;
 use super::source::{Counted, Shards};
+use super::watched::{self, Watched};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -32,7 +34,7 @@ use undust::rules::age::Day;
 use undust::rules::types::SiteRules;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::{Mesh, Traffic};
-use undust::runtime::progress::{Progress, Reporter};
+use undust::runtime::progress::Progress;
 use undust::runtime::workers::WorkersError;
 use undust::site::held_out::Limits;
 use undust::site::{Method, Params};
@@ -116,6 +118,8 @@ pub struct LearnArgs {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    watched: Watched,
+    #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
     place: ShardArgs,
@@ -192,6 +196,12 @@ impl From<RunError> for LearnError {
     }
 }
 
+impl From<MetricsError> for LearnError {
+    fn from(error: MetricsError) -> LearnError {
+        LearnError::Usage(error.to_string())
+    }
+}
+
 impl From<IoError> for LearnError {
     fn from(error: IoError) -> LearnError {
         LearnError::Failed(Box::new(error))
@@ -204,6 +214,8 @@ impl From<IoError> for LearnError {
 /// [`LearnError`], which knows its exit code.
 pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let cluster = args.cluster.read()?;
+    let several = cluster.as_ref().map(|_| &args.cluster);
+    let progress = args.watched.begin_on(several, "learn", Some(&args.out))?;
     let mut plan = plan(&args, cluster.as_ref())?;
     plan.previous = previous(&args)?;
     if (cluster.is_some() || args.resume) && args.inputs.iter().any(|input| input.as_os_str() == "-") {
@@ -221,7 +233,7 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     };
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed)?;
-    let done = learn(&args, &plan, &parameters, &agreed, shards, mesh.as_ref());
+    let done = learn(&args, &plan, &parameters, &agreed, (shards, progress), mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
             Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoLabels(_)) => mesh.farewell(),
@@ -237,10 +249,9 @@ fn learn(
     plan: &Plan,
     parameters: &str,
     agreed: &str,
-    shards: Vec<Shard>,
+    (shards, progress): (Vec<Shard>, Arc<Progress>),
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<(), LearnError> {
-    let progress = Arc::new(Progress::default());
     let local = mesh.is_some() && args.place.local_shards;
     let means = Means { mesh, local, ..Means::of(plan, args.reading, progress.clone()) };
     let existing = match (args.overwrite, args.resume) {
@@ -263,13 +274,13 @@ fn learn(
     };
 
     let local = mesh.filter(|_| args.place.local_shards).map(|mesh| mesh.process() * plan.workers);
-    let reporter = (!args.reading.quiet.is_set()).then(|| Reporter::start(progress.clone()));
+    let reporter = watched::report(&progress, args.reading.quiet);
     let unlabelled = args.records.unlabelled(&shards, &means)?;
     let source = Arc::new(Shards {
         shards,
         line_limit: args.reading.line_limit,
         counts: true,
-        counted: Counted::default(),
+        counted: Counted::shown_in(progress.clone()),
         local,
         workers: plan.workers,
         facts: false,

@@ -18,7 +18,9 @@ mod labelled;
 mod labels;
 mod learn;
 mod learned_sites;
+mod log;
 mod messages;
+mod metrics;
 mod normalize;
 mod options;
 mod pipeline;
@@ -32,10 +34,11 @@ mod secret;
 mod source;
 mod survey;
 mod synth;
+mod watched;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Exit, Failure, chain};
 
 /// Learns, proves and applies URL normalization rules from duplicate clusters.
@@ -47,6 +50,9 @@ use failure::{Exit, Failure, chain};
 struct Cli {
     #[command(subcommand)]
     job: Job,
+    /// Form of the messages on standard error.
+    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = true, value_name = "text|json")]
+    log_format: log::LogFormat,
 }
 
 #[derive(Subcommand, Debug)]
@@ -69,13 +75,20 @@ enum Job {
 
 fn main() -> ExitCode {
     messages::say_panics(undust::io::parquet::is_decoding);
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    log::set(log::asked(std::env::args_os()));
+    let parsed = Cli::command().try_get_matches().and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(stop) => {
             let usage = messages::stopped(stop);
             return if usage { ExitCode::from(Exit::Usage as u8) } else { ExitCode::SUCCESS };
         }
     };
+    log::set(cli.log_format);
+    let (command, quiet) = command(&matches);
+    if !quiet {
+        messages::started(&command);
+    }
     interrupt::watch();
     let done = match cli.job {
         Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
@@ -93,6 +106,25 @@ fn main() -> ExitCode {
         Job::Export(args) => export::run(args),
         Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
     };
+    metrics::finish(done.as_ref().map_or_else(|failure| failure.exit() as u8, |()| 0));
     interrupt::settle();
-    done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+    match done {
+        Ok(()) => {
+            if !quiet {
+                messages::done(&command);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(failure) => failure.report(),
+    }
+}
+
+/// The name of the job (`learn`, `rules seen`), and whether it is to be quiet.
+fn command(matches: &ArgMatches) -> (String, bool) {
+    let (mut names, mut at) = (Vec::new(), matches);
+    while let Some((name, inner)) = at.subcommand() {
+        names.push(name);
+        at = inner;
+    }
+    (names.join(" "), at.try_get_one::<bool>("quiet").ok().flatten() == Some(&true))
 }

@@ -6,23 +6,94 @@ use std::error::Error as _;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::error::{ContextKind, ContextValue};
 use serde::Serialize;
 use undust::model::shown::{Page, brief};
+use undust::runtime::progress::{Progress, Report, Snapshot};
 
+use crate::failure::Exit;
+use crate::log::{self, Counters, Event, Level};
 use crate::options::Quiet;
 
 /// One message on standard error, on one line, after the program's name. A closed standard error is ignored.
 pub fn say(message: impl Display) {
-    let mut line = Page::default();
-    let _ = writeln!(line, "undust: {message}");
-    say_page(&line);
+    tell(Level::Info, "message", message);
 }
 
-fn say_page(page: &Page) {
-    let _ = io::stderr().lock().write_all(page.as_str().as_bytes());
+/// A message about something that may not be as expected, while the run goes on.
+pub fn warn(message: impl Display) {
+    tell(Level::Warn, "warning", message);
+}
+
+/// Why the process ends, with this exit code.
+pub fn fail(event: &'static str, exit_code: u8, message: impl Display) {
+    let text = message.to_string();
+    write(&Event { exit_code: Some(exit_code), ..Event::new(Level::Error, event, &brief(&text)) });
+}
+
+/// The first event of a job, in JSON only.
+pub fn started(command: &str) {
+    let version = Some(env!("CARGO_PKG_VERSION"));
+    structured(&Event { version, command: Some(command), ..Event::new(Level::Info, "start", "started") });
+}
+
+/// The last event of a job that is done, in JSON only.
+pub fn done(command: &str) {
+    let command = Some(command);
+    structured(&Event { command, exit_code: Some(0), ..Event::new(Level::Info, "end", "done") });
+}
+
+/// A report of progress.
+pub fn report(report: &Report) {
+    let text = report.to_string();
+    match log::is_json() {
+        true => progress(report, &text),
+        false => to_stderr(&(brief(&text).into_owned() + "\n")),
+    }
+}
+
+/// True where progress may be drawn as a bar.
+pub fn draws() -> bool {
+    !log::is_json()
+}
+
+fn progress(report: &Report, text: &str) {
+    let progress = Some(Counters::of(report));
+    write(&Event { progress, ..Event::new(Level::Info, "progress", &brief(text)) });
+}
+
+fn tell(level: Level, event: &'static str, message: impl Display) {
+    write(&Event::new(level, event, &brief(&message.to_string())));
+}
+
+/// One event, as the format has it.
+fn write(event: &Event<'_>) {
+    match log::is_json() {
+        true => structured(event),
+        false => to_stderr(&format!("undust: {}\n", event.message)),
+    }
+}
+
+fn structured(event: &Event<'_>) {
+    if log::is_json() {
+        to_stderr(&log::line(event));
+    }
+}
+
+/// Lines of one event that is told as a page of text.
+fn say_page(page: &Page, event: &Event<'_>) {
+    match log::is_json() {
+        true => structured(&Event { message: page.as_str().trim_end(), ..event.clone() }),
+        false => to_stderr(page.as_str()),
+    }
+}
+
+/// Whole lines in one call, so that those of several threads do not mix.
+fn to_stderr(lines: &str) {
+    let _ = io::stderr().lock().write_all(lines.as_bytes());
 }
 
 /// Text for people on standard output.
@@ -74,7 +145,8 @@ pub fn stopped(mut stop: clap::Error) -> bool {
     }
     let mut page = Page::default();
     text.lines().for_each(|line| _ = writeln!(page, "{line}"));
-    say_page(&page);
+    let exit_code = Some(Exit::Usage as u8);
+    say_page(&page, &Event { exit_code, ..Event::new(Level::Error, "error", "") });
     true
 }
 
@@ -102,24 +174,30 @@ pub fn say_panics(expected: fn() -> bool) {
         let thread = std::thread::current();
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         let reason = panic.payload_as_str().unwrap_or("no reason given");
-        say(format_args!("thread {:?} panicked{place}: {reason}", thread.name().unwrap_or("without a name")));
+        tell(
+            Level::Error,
+            "panic",
+            format_args!("thread {:?} panicked{place}: {reason}", thread.name().unwrap_or("without a name")),
+        );
         let trace = Backtrace::capture();
         if trace.status() == BacktraceStatus::Captured {
             let mut page = Page::default();
             trace.to_string().lines().for_each(|line| _ = writeln!(page, "{line}"));
-            say_page(&page);
+            say_page(&page, &Event::new(Level::Error, "backtrace", ""));
         }
     }));
 }
 
-/// A line of progress every ten seconds, so only for long runs.
+/// A line of progress every ten seconds, so only for long runs: for jobs whose one loop sees all that is done.
 pub struct Pace {
     job: &'static str,
     unit: &'static str,
     quiet: Quiet,
+    progress: Arc<Progress>,
     start: Instant,
     said: Instant,
-    before: u64,
+    /// Units done, and the counters, at the last line.
+    before: (u64, Snapshot),
 }
 
 impl Pace {
@@ -127,9 +205,9 @@ impl Pace {
     const EVERY: Duration = Duration::from_secs(10);
 
     /// Starts the clock.
-    pub fn new(job: &'static str, unit: &'static str, quiet: Quiet) -> Pace {
-        let now = Instant::now();
-        Pace { job, unit, quiet, start: now, said: now, before: 0 }
+    pub fn new(job: &'static str, unit: &'static str, quiet: Quiet, progress: Arc<Progress>) -> Pace {
+        let (now, before) = (Instant::now(), (0, progress.snapshot()));
+        Pace { job, unit, quiet, progress, start: now, said: now, before }
     }
 
     /// So many units are done; call it once a block.
@@ -138,9 +216,11 @@ impl Pace {
         if self.quiet.is_set() || since < Self::EVERY {
             return;
         }
-        let rate = (done - self.before) as f64 / since.as_secs_f64();
-        say(format!("{}: {done} {} in {} s, now {rate:.0}/s", self.job, self.unit, self.start.elapsed().as_secs()));
+        let report = Report::since(self.before.1, self.progress.snapshot(), since.as_secs_f64());
+        let rate = (done - self.before.0) as f64 / since.as_secs_f64();
+        let seconds = self.start.elapsed().as_secs();
+        progress(&report, &format!("{}: {done} {} in {seconds} s, now {rate:.0}/s", self.job, self.unit));
         self.said = Instant::now();
-        self.before = done;
+        self.before = (done, report.now);
     }
 }

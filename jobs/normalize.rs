@@ -20,6 +20,7 @@ use crate::messages::{Pace, data};
 use crate::options::{Quiet, refuse_to_replace};
 use crate::pipeline::in_order;
 use crate::rules_dir::RulesDir;
+use crate::watched::Watched;
 
 /// Writes the canonical URL of every URL.
 ///
@@ -60,6 +61,8 @@ pub struct NormalizeArgs {
     line_limit: usize,
     #[command(flatten)]
     quiet: Quiet,
+    #[command(flatten)]
+    watched: Watched,
 }
 
 /// What is written for a URL.
@@ -102,15 +105,20 @@ const FIRST_BYTES: usize = 16 << 10;
 
 /// Runs the job.
 pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
+    let progress = args.watched.begin("normalize", None).map_err(Failure::usage)?;
     let inputs = files(&args.inputs)?;
     let mut sink = Sink::open(args.out.as_deref(), args.overwrite)?;
     let rules = args.rules.open()?;
     let mut counts = LineCounts::default();
-    let mut pace = Pace::new("normalize", "lines", args.quiet);
+    progress.sites(rules.len());
+    progress.stage("applying");
+    let mut pace = Pace::new("normalize", "lines", args.quiet, progress.clone());
     let workers = args.workers.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     canonicalize(&rules, &args, inputs, workers.get(), &mut |block| {
         sink.write(&block.output)?;
         counts += block.counts;
+        progress.add(block.counts.lines as usize, block.input.len());
+        progress.reject(block.counts.invalid);
         pace.at(counts.lines);
         for buffer in [&mut block.input, &mut block.output] {
             if buffer.capacity() > KEPT_BYTES {

@@ -6,6 +6,7 @@ use super::labels::{Means, RecordArgs};
 use super::learn::{LearnError, report};
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::{Counted, Shards};
+use super::watched::{self, Watched};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use undust::rules::file::{self, Header, InputCounts};
 use undust::rules::types::SiteRules;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::mesh::Mesh;
-use undust::runtime::progress::{Progress, Reporter};
+use undust::runtime::progress::Progress;
 use undust::site::Params;
 
 /// Proves rules on records labelled with duplicate clusters: the proof of `learn` alone.
@@ -71,6 +72,8 @@ pub struct ProveArgs {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    watched: Watched,
+    #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
     place: ShardArgs,
@@ -82,6 +85,8 @@ pub struct ProveArgs {
 /// [`LearnError`], which knows its exit code.
 pub fn run(args: ProveArgs) -> Result<(), LearnError> {
     let cluster = args.cluster.read()?;
+    let several = cluster.as_ref().map(|_| &args.cluster);
+    let progress = args.watched.begin_on(several, "prove", Some(&args.out))?;
     if !(0.0..=1.0).contains(&args.fpr_max) {
         return Err(LearnError::Usage(format!("--fpr-max {}: a rate from 0 to 1", args.fpr_max)));
     }
@@ -97,7 +102,7 @@ pub fn run(args: ProveArgs) -> Result<(), LearnError> {
         digest_of(&(&rules.sites, plan.params.fpr_max_ppm, args.reading.line_limit, format!("{:?}", args.records)));
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed)?;
-    let done = prove(&args, &plan, rules, shards, mesh.as_ref());
+    let done = prove(&args, &plan, rules, (shards, progress), mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
             Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoLabels(_)) => mesh.farewell(),
@@ -127,22 +132,21 @@ fn prove(
     args: &ProveArgs,
     plan: &Plan,
     rules: RuleFile,
-    shards: Vec<Shard>,
+    (shards, progress): (Vec<Shard>, Arc<Progress>),
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<(), LearnError> {
-    let progress = Arc::new(Progress::default());
     let is_local = mesh.is_some() && args.place.local_shards;
     let means = Means { mesh, local: is_local, ..Means::of(plan, args.reading, progress.clone()) };
     let existing = if args.overwrite { Existing::Overwrite } else { Existing::Refuse };
     let writes = mesh.is_none_or(|mesh| mesh.process() == 0);
     let out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
-    let reporter = (!args.reading.quiet.is_set()).then(|| Reporter::start(progress.clone()));
+    let reporter = watched::report(&progress, args.reading.quiet);
     let unlabelled = args.records.unlabelled(&shards, &means)?;
     let source = Arc::new(Shards {
         shards,
         line_limit: args.reading.line_limit,
         counts: true,
-        counted: Counted::default(),
+        counted: Counted::shown_in(progress.clone()),
         local: mesh.filter(|_| args.place.local_shards).map(|mesh| mesh.process() * plan.workers),
         workers: plan.workers,
         facts: false,
@@ -152,6 +156,7 @@ fn prove(
         None => (source.clone() as Arc<dyn Source>, None),
     };
     let RuleFile { header, sites, .. } = rules;
+    progress.sites(sites.len());
     let proven = prove_on(plan, records, progress, mesh, sites, first);
     drop(reporter);
     let proven = proven?;

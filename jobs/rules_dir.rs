@@ -14,7 +14,7 @@ use undust::rules::{RuleSet, SiteRules};
 
 use crate::cluster::digest_of;
 use crate::failure::{Exit, Failure};
-use crate::messages::say;
+use crate::messages::warn;
 
 /// Where the rules are.
 #[derive(Args, Debug)]
@@ -109,7 +109,7 @@ impl RulesDir {
     /// Whether the rules are too old to be applied; also warns of an older format.
     fn too_old(&self, header: &Header) -> Result<bool, Failure> {
         if header.format.major < FORMAT.major {
-            say(format!(
+            warn(format!(
                 "{}: rules of format {}: seen members are left out of account, and canonical URLs may differ; learn again",
                 self.rules.display(),
                 header.format.major
@@ -128,7 +128,7 @@ impl RulesDir {
         });
         let age = today.since(newest);
         if age > most {
-            say(format!(
+            warn(format!(
                 "{}: learned from data up to {newest}, {age} days old, and --max-age allows {most}: no rule is applied",
                 self.rules.display()
             ));

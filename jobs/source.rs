@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::{Rejects, Shard, ShardReader};
 use undust::model::RecordBatch;
+use undust::runtime::progress::Progress;
 
 use crate::inputs::Tally;
 
@@ -38,19 +39,27 @@ pub struct Part {
 
 /// What the workers counted, put together as each of them ends.
 #[derive(Clone, Default)]
-pub struct Counted(Arc<Mutex<(Rejects, Tally)>>);
+pub struct Counted {
+    sums: Arc<Mutex<(Rejects, Tally)>>,
+    progress: Arc<Progress>,
+}
 
 impl Counted {
+    /// Nothing yet; rejects are shown in `progress` while they are counted.
+    pub fn shown_in(progress: Arc<Progress>) -> Counted {
+        Counted { progress, ..Counted::default() }
+    }
+
     /// Adds what one worker counted.
     pub fn add(&self, rejects: Rejects, tally: Tally) {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         counted.0.merge(rejects);
         counted.1.merge(tally);
     }
 
     /// What was counted so far; taken out.
     pub fn take(&self) -> (Rejects, Tally) {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.sums.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -74,13 +83,18 @@ impl Source for Shards {
 impl Batches for Part {
     fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
         loop {
-            if let Some(reader) = &mut self.open
-                && reader.next_batch(batch, &mut self.rejects)?
-            {
-                if self.deposit.is_some() {
-                    self.tally.add(&reader.shard().name, batch);
+            if let Some(reader) = &mut self.open {
+                let before = self.rejects.total();
+                let more = reader.next_batch(batch, &mut self.rejects)?;
+                if let Some(deposit) = &self.deposit {
+                    deposit.progress.reject(self.rejects.total() - before);
+                    if more {
+                        self.tally.add(&reader.shard().name, batch);
+                    }
                 }
-                return Ok(true);
+                if more {
+                    return Ok(true);
+                }
             }
             let Some(shard) = self.shards.next() else {
                 if let Some(deposit) = self.deposit.take() {

@@ -105,6 +105,8 @@ mod jobs_rules;
 mod jobs_run;
 #[path = "it/jobs_terminal.rs"]
 mod jobs_terminal;
+#[path = "it/jobs_watched.rs"]
+mod jobs_watched;
 #[path = "it/keys_laws.rs"]
 mod keys_laws;
 #[path = "it/learner_cases.rs"]
@@ -119,6 +121,8 @@ mod learner_site;
 mod mesh_edges;
 #[path = "it/profile.rs"]
 mod profile;
+#[path = "it/prometheus_text.rs"]
+mod prometheus_text;
 #[path = "it/published_figures.rs"]
 mod published_figures;
 #[path = "it/published_learn.rs"]

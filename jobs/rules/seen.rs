@@ -16,6 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::messages::{Pace, say};
 use crate::options::Reading;
 use crate::rules_dir::RulesDir;
+use crate::watched::Watched;
 
 /// Writes the set of canonical URLs that were seen into seen.bin beside the rules.
 ///
@@ -32,23 +33,35 @@ pub struct SeenArgs {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    watched: Watched,
 }
 
 /// Runs the job.
 pub fn run(args: SeenArgs) -> Result<(), Failure> {
+    let progress = args.watched.begin("rules seen", None).map_err(Failure::usage)?;
     let path = seen_file(args.rules.path())?;
     // Locked from here on, so that the set belongs to these rules.
     let mut amendment = Amendment::begin(path.parent().unwrap_or(Path::new("")))?;
     let rules = args.rules.open()?;
     let shards = shards::find(&args.inputs, &shards::Options::default())?;
-    let mut pace = Pace::new("rules seen", "records", args.reading.quiet);
+    progress.sites(rules.len());
+    progress.stage("reading");
+    let mut pace = Pace::new("rules seen", "records", args.reading.quiet, progress.clone());
     let mut hashes = Vec::new();
     let (mut records, mut labelled, mut rejects) = (0, 0, Rejects::default());
     let (mut batch, mut scratch) = (RecordBatch::default(), Scratch::default());
     for shard in &shards {
         let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
-        while reader.next_batch(&mut batch, &mut rejects)? {
+        let mut rejected = rejects.total();
+        loop {
+            let more = reader.next_batch(&mut batch, &mut rejects)?;
+            progress.reject(rejects.total() - std::mem::replace(&mut rejected, rejects.total()));
+            if !more {
+                break;
+            }
             records += batch.len() as u64;
+            progress.add(batch.len(), batch.byte_len());
             labelled += batch.iter().filter(|record| record.cluster.is_some()).count();
             gather(&rules, &batch, &mut scratch, &mut hashes);
             pace.at(records);

@@ -52,7 +52,7 @@ pub fn learn<'scope>(
 ) -> Harvest {
     let harvest = Harvest::default();
     let (pace, in_hand, pool) = (Handle::new(), InHand::default(), Pool::default());
-    let choice = Choosing::new(plan);
+    let (choice, progress) = (Choosing::new(plan), shared.progress.clone());
 
     let part = records.open(scope.index(), scope.peers(), 0);
     let (open, finished) = read(scope, part, pace.clone(), pool.clone(), shared.clone())
@@ -66,7 +66,10 @@ pub fn learn<'scope>(
         .select_rules()
         .keep_learned(shared)
         .concat(finished)
-        .inspect(move |_| in_hand.set(in_hand.get() - 1))
+        .inspect(move |_| {
+            in_hand.set(in_hand.get() - 1);
+            progress.sites(1);
+        })
         .gather(plan.workers, harvest.sites.clone())
         .probe_with(end);
     harvest

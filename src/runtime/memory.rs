@@ -1,4 +1,4 @@
-//! The memory budget: `512MiB`, `2GB`, `1073741824`.
+//! Memory: sizes as a user writes them (`512MiB`, `2GB`, `1073741824`), and what the process has resident.
 
 /// Why a size is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +34,29 @@ pub fn parse_size(text: &str) -> Result<usize, SizeError> {
     if bytes >= 1.0 && bytes < usize::MAX as f64 { Ok(bytes as usize) } else { Err(error()) }
 }
 
+/// Resident memory of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resident {
+    /// Bytes now.
+    pub now: u64,
+    /// The most bytes so far.
+    pub peak: u64,
+}
+
+/// Resident memory of this process; `None` where the system has no `/proc/self/status`.
+pub fn resident() -> Option<Resident> {
+    of_status(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// The figures in the text of `/proc/PID/status`, which counts in KiB.
+fn of_status(text: &str) -> Option<Resident> {
+    let figure = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+    };
+    Some(Resident { now: figure("VmRSS:")?, peak: figure("VmHWM:")? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +76,11 @@ mod tests {
         for text in ["", "MiB", "0", "-1", "12 parsecs", "1..5K", "1e400", "99999999TiB"] {
             assert!(parse_size(text).is_err(), "{text}");
         }
+    }
+    #[test]
+    fn resident_memory_is_read_from_the_status_of_the_process() {
+        let text = "Name:\tundust\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t1\n";
+        assert_eq!(of_status(text), Some(Resident { now: 1 << 20, peak: 2 << 20 }));
+        assert_eq!(of_status("VmRSS:\t1024 kB\n"), None);
     }
 }

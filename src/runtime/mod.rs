@@ -4,4 +4,5 @@ pub mod memory;
 pub mod mesh;
 pub mod progress;
 pub mod secret;
+pub mod ticker;
 pub mod workers;

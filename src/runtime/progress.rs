@@ -1,54 +1,124 @@
-//! Progress on standard error: a bar on a terminal, else a line every ten seconds.
+//! Progress of a run: counters that all workers add to, and a thread that reports them, as a bar on a terminal, else as a
+//! report every ten seconds.
+use super::ticker::Ticker;
 use crate::model::shown::visible;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::fmt;
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Names of all stages that a run may be in, in no order of time.
+pub const STAGES: [&str; 9] =
+    [STARTING, "clustering", "reading", "learning", "proving", "weighing", "applying", "evaluating", "compressing"];
+/// The stage before the first.
+const STARTING: &str = "starting";
+
 /// What has been done so far; counted by all workers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Progress {
     records: AtomicU64,
     bytes: AtomicU64,
+    rejects: AtomicU64,
+    sites: AtomicU64,
     stage: Mutex<&'static str>,
 }
 
+impl Default for Progress {
+    fn default() -> Progress {
+        let zero = || AtomicU64::new(0);
+        Progress { records: zero(), bytes: zero(), rejects: zero(), sites: zero(), stage: Mutex::new(STARTING) }
+    }
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Stage that the run is in, one of [`STAGES`].
+    pub stage: &'static str,
+    /// Records read, over all passes.
+    pub records: u64,
+    /// Bytes of their strings.
+    pub bytes: u64,
+    /// Records rejected; counted in the first pass.
+    pub rejects: u64,
+    /// Sites learned; for jobs that take rules, sites of the rules.
+    pub sites: u64,
+}
+
 impl Progress {
-    /// Records and bytes of strings that were read.
+    /// Adds records that were read, and bytes of their strings.
     pub fn add(&self, records: usize, bytes: usize) {
         self.records.fetch_add(records as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Names the stage the run is in.
+    /// Adds rejected records.
+    pub fn reject(&self, records: u64) {
+        self.rejects.fetch_add(records, Ordering::Relaxed);
+    }
+
+    /// Adds sites that were learned or opened.
+    pub fn sites(&self, sites: usize) {
+        self.sites.fetch_add(sites as u64, Ordering::Relaxed);
+    }
+
+    /// Names the stage the run is in, one of [`STAGES`].
     pub fn stage(&self, name: &'static str) {
+        debug_assert!(STAGES.contains(&name), "{name} is not in STAGES");
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = name;
     }
 
-    /// Records read, over all passes.
-    pub fn records(&self) -> u64 {
-        self.records.load(Ordering::Relaxed)
+    /// The counters now.
+    pub fn snapshot(&self) -> Snapshot {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Snapshot {
+            stage: *self.stage.lock().unwrap_or_else(PoisonError::into_inner),
+            records: count(&self.records),
+            bytes: count(&self.bytes),
+            rejects: count(&self.rejects),
+            sites: count(&self.sites),
+        }
     }
+}
 
-    fn line(&self, before: (u64, u64), seconds: f64) -> String {
-        let (records, bytes) = (self.records(), self.bytes.load(Ordering::Relaxed));
-        let rate = |now: u64, then: u64| (now - then) as f64 / seconds.max(1e-9);
-        let stage = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        format!(
-            "{stage}: {records} records, {:.0} records/s, {:.1} MB/s",
-            rate(records, before.0),
-            rate(bytes, before.1) / 1e6
-        )
+/// The counters, and how fast they grew since the report before. Displays as a line for people.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// The counters at the time of the report.
+    pub now: Snapshot,
+    /// Records a second.
+    pub records_per_second: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+}
+
+impl Report {
+    /// The report of `now`, `seconds` after `before`.
+    pub fn since(before: Snapshot, now: Snapshot, seconds: f64) -> Report {
+        let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds.max(1e-9);
+        Report {
+            now,
+            records_per_second: rate(now.records, before.records),
+            bytes_per_second: rate(now.bytes, before.bytes),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { now: Snapshot { stage, records, .. }, records_per_second, bytes_per_second } = self;
+        let megabytes = bytes_per_second / 1e6;
+        write!(f, "{stage}: {records} records, {records_per_second:.0} records/s, {megabytes:.1} MB/s")
     }
 }
 
 /// A thread that reports; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Reporter {
-    end: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
+    /// Taken when dropped.
+    ticker: Option<Ticker>,
 }
 
 /// The bar that is drawn, if any.
@@ -61,60 +131,61 @@ pub fn clear() {
     }
 }
 
-/// Time between lines where standard error is not a terminal.
-const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Time between reports where standard error is not a terminal.
+const REPORT_EVERY: Duration = Duration::from_secs(10);
 /// Time between updates of the bar.
 const BAR_EVERY: Duration = Duration::from_millis(250);
 
 impl Reporter {
-    /// Starts to report on `progress`.
-    pub fn start(progress: Arc<Progress>) -> Reporter {
-        let end = Arc::new((Mutex::new(false), Condvar::new()));
-        let ours = end.clone();
-        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(move || report(&progress, &ours));
-        // Without a thread there is no progress line, which is no reason not to run.
-        Reporter { end, thread: thread.ok() }
+    /// Starts to report on `progress`: to `tell` every ten seconds, or, where `may_draw` and standard error is a terminal,
+    /// as a bar.
+    pub fn start(progress: Arc<Progress>, may_draw: bool, tell: fn(&Report)) -> Reporter {
+        let bar = (may_draw && std::io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::new_spinner();
+            bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a valid template"));
+            *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+            bar
+        });
+        let every = if bar.is_some() { BAR_EVERY } else { REPORT_EVERY };
+        let (mut before, mut then) = (progress.snapshot(), Instant::now());
+        let ticker = Ticker::start("progress", every, move || {
+            let report = Report::since(before, progress.snapshot(), then.elapsed().as_secs_f64());
+            match &bar {
+                Some(bar) => {
+                    bar.set_message(visible(&report.to_string()).into_owned());
+                    bar.tick();
+                }
+                None => tell(&report),
+            }
+            (before, then) = (report.now, Instant::now());
+        });
+        Reporter { ticker: Some(ticker) }
     }
 }
 
 impl Drop for Reporter {
     fn drop(&mut self) {
-        *self.end.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.end.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // A panic in the reporter concerns nobody else.
-            let _ = thread.join();
-        }
+        drop(self.ticker.take());
+        clear();
     }
 }
 
-fn report(progress: &Progress, end: &(Mutex<bool>, Condvar)) {
-    let bar = std::io::stderr().is_terminal().then(|| {
-        let bar = ProgressBar::new_spinner();
-        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a valid template"));
-        *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
-        bar
-    });
-    let every = if bar.is_some() { BAR_EVERY } else { LINE_EVERY };
-    let (mut before, mut then) = ((0, 0), Instant::now());
-    let mut over = end.0.lock().unwrap_or_else(PoisonError::into_inner);
-    while !*over {
-        let (guard, wait) = end.1.wait_timeout(over, every).unwrap_or_else(PoisonError::into_inner);
-        over = guard;
-        if *over || !wait.timed_out() {
-            continue;
-        }
-        let line = progress.line(before, then.elapsed().as_secs_f64());
-        let line = visible(&line).into_owned();
-        match &bar {
-            Some(bar) => {
-                bar.set_message(line);
-                bar.tick();
-            }
-            // A closed standard error must not end the run.
-            None => drop(writeln!(std::io::stderr().lock(), "{line}")),
-        }
-        (before, then) = ((progress.records(), progress.bytes.load(Ordering::Relaxed)), Instant::now());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_tells_what_was_counted_and_how_fast() {
+        let progress = Progress::default();
+        let before = progress.snapshot();
+        assert_eq!((before.stage, before.records), ("starting", 0));
+        progress.stage("reading");
+        progress.add(30, 5_000_000);
+        progress.reject(2);
+        progress.sites(3);
+        let report = Report::since(before, progress.snapshot(), 2.0);
+        let now = Snapshot { stage: "reading", records: 30, bytes: 5_000_000, rejects: 2, sites: 3 };
+        assert_eq!(report, Report { now, records_per_second: 15.0, bytes_per_second: 2.5e6 });
+        assert_eq!(report.to_string(), "reading: 30 records, 15 records/s, 2.5 MB/s");
     }
-    clear();
 }
