@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod failure;
 mod fetch;
+mod generate;
 mod held_out;
 mod inputs;
 mod interrupt;
@@ -71,6 +72,7 @@ enum Job {
     Report(report::ReportArgs),
     CompressIndex(compress_index::CompressIndexArgs),
     Secret(secret::SecretArgs),
+    Generate(generate::GenerateArgs),
 }
 
 fn main() -> ExitCode {
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
         Job::Report(args) => report::run(args),
         Job::CompressIndex(args) => compress_index::run(args),
         Job::Secret(args) => secret::run(args),
+        Job::Generate(args) => generate::run(args),
         Job::Rules(args) => rules::run(args),
         Job::Keys(args) => keys::run(args),
         Job::Export(args) => export::run(args),

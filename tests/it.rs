@@ -77,6 +77,8 @@ mod jobs_explain;
 mod jobs_export;
 #[path = "it/jobs_extend.rs"]
 mod jobs_extend;
+#[path = "it/jobs_generate.rs"]
+mod jobs_generate;
 #[path = "it/jobs_help.rs"]
 mod jobs_help;
 #[path = "it/jobs_inputs.rs"]

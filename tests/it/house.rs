@@ -46,7 +46,7 @@ const ABSENCES: &[Absence] = &[
         names: &["std::env", "std::process"],
         only: &["src/io/", "src/runtime/", "src/spill/", "jobs/"],
     },
-    Absence { what: "the command line", names: &["clap"], only: &["jobs/"] },
+    Absence { what: "the command line", names: &["clap", "clap_complete", "clap_mangen"], only: &["jobs/"] },
     Absence {
         what: "printing",
         names: &[
@@ -66,7 +66,14 @@ const ABSENCES: &[Absence] = &[
     Absence {
         what: "data on standard output",
         names: &["crate::messages::data"],
-        only: &["jobs/messages.rs", "jobs/normalize.rs", "jobs/export.rs", "jobs/keys.rs", "jobs/secret.rs"],
+        only: &[
+            "jobs/messages.rs",
+            "jobs/normalize.rs",
+            "jobs/export.rs",
+            "jobs/generate.rs",
+            "jobs/keys.rs",
+            "jobs/secret.rs",
+        ],
     },
     Absence { what: "arguments that clap prints itself", names: &["Cli::parse", "Cli::parse_from"], only: &[] },
     Absence { what: "the HTTP client", names: &["ureq"], only: &["src/io/"] },
