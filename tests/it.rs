@@ -45,6 +45,8 @@ mod dataflow_support;
 mod dataflow_walk;
 #[path = "it/evaluate.rs"]
 mod evaluate;
+#[path = "it/examples.rs"]
+mod examples;
 #[path = "it/exports_parsers.rs"]
 mod exports_parsers;
 #[path = "it/exports_read.rs"]

@@ -15,6 +15,21 @@ use super::set::{CACHED, RuleSet};
 use crate::url::NormalRef;
 
 /// Buffers of one thread, reused from URL to URL: some kilobytes, a few times the longest URL, and the last origins.
+///
+/// ```
+/// use undust::rules::{RuleSet, Scratch};
+///
+/// let rules = RuleSet::open("tests/it/fixtures/rules-1.0.jsonl")?;
+/// let mut scratch = Scratch::default();
+/// for (url, canonical) in [
+///     ("http://example.com/a?sid=1", "http://example.com/a"),
+///     // No rules for this host: syntax alone (RFC 3986, 6.2.2 and 6.2.3).
+///     ("http://EXAMPLE.org/%7ea", "http://example.org/~a"),
+/// ] {
+///     assert_eq!(rules.apply(url.as_bytes(), None, &mut scratch).url, canonical.as_bytes());
+/// }
+/// # Ok::<(), undust::io::rules::OpenError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     pub(super) lane: Lane,

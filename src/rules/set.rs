@@ -19,6 +19,17 @@ pub(super) const CACHED_PAGES: usize = 1 << 15;
 ///
 /// One made by [`new`](RuleSet::new) keeps the rules as well, which `explain` needs; one that is opened for applying
 /// ([`Loader`]) keeps their ids: evidence and examples, most of a rule file, stay on disk.
+///
+/// ```
+/// use undust::rules::RuleSet;
+///
+/// // The folder that `undust learn` wrote, or a rule file.
+/// let rules = RuleSet::open("tests/it/fixtures/rules-1.0.jsonl")?;
+/// let canonical = rules.canonicalize("http://www.example.com/a?sid=1&id=2");
+/// assert_eq!(canonical.url, "http://example.com/a?id=2");
+/// assert_eq!((canonical.site(), canonical.rules.iter().count()), (Some("example.com"), 2));
+/// # Ok::<(), undust::io::rules::OpenError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct RuleSet {
     names: Vec<Names>,

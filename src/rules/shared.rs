@@ -9,6 +9,22 @@ use arc_swap::ArcSwap;
 use std::sync::Arc;
 
 /// The current rule set of a program. `Send + Sync`; share it behind an `Arc` or a `static`.
+///
+/// ```
+/// use undust::rules::{RuleSet, Scratch, SharedRules};
+///
+/// let shared = SharedRules::new(RuleSet::default());
+/// let before = shared.current();
+/// shared.reload("tests/it/fixtures/rules-1.0.jsonl")?;
+/// assert!(shared.reload("no/such/folder").is_err(), "the current rules stay");
+///
+/// let mut scratch = Scratch::default();
+/// let url = b"http://example.com/a?sid=1";
+/// assert_eq!(shared.current().apply(url, None, &mut scratch).url, b"http://example.com/a");
+/// // Who holds a set keeps it.
+/// assert_eq!(before.apply(url, None, &mut scratch).url, url);
+/// # Ok::<(), undust::io::rules::OpenError>(())
+/// ```
 #[derive(Debug)]
 pub struct SharedRules(ArcSwap<RuleSet>);
 
