@@ -32,7 +32,7 @@ pub enum Stage {
     EnergyWalk,
     /// Mirrored directories (`mirrors`).
     Mirrors,
-    /// More evidence where the sample is small (`thin`).
+    /// More evidence where the sample is small (`small_samples`).
     SmallSamples,
     /// Exceptions of rules, page by page (`lookups`).
     Exceptions,

@@ -23,7 +23,7 @@ use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::prefixes;
 use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
-use super::{Stage, Without, thin};
+use super::{Stage, Without, small_samples};
 use crate::platforms::Placed;
 use crate::rules::Function;
 use crate::url::Fixed;
@@ -457,7 +457,7 @@ impl Covering {
             of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive)
         };
         let is_small = self.is_small && prior == 0;
-        if is_small && thin::says_too_little(columns, groups, action, maps, rows, self.without) {
+        if is_small && small_samples::says_too_little(columns, groups, action, maps, rows, self.without) {
             return false;
         }
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())

@@ -10,7 +10,7 @@ use super::columns::Columns;
 use super::conditions::{Condition, Scope};
 use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
-use super::thin;
+use super::small_samples;
 use super::tree::{Branch, Tree};
 use crate::model::hash64;
 use crate::url::Fixed;
@@ -190,7 +190,7 @@ impl Forms {
                 let (f, g) = (&self.list[a], &self.list[b]);
                 let loses = |form: &Form, mapped: &dyn Fn(usize) -> bool| {
                     let mut lost = form.slots.iter().filter(|&&key| !mapped(key));
-                    lost.any(|&key| thin::names_clusters(columns, key, &form.rows))
+                    lost.any(|&key| small_samples::names_clusters(columns, key, &form.rows))
                 };
                 if loses(f, &|key| pairs.iter().any(|p| p.0 == key))
                     || loses(g, &|key| pairs.iter().any(|p| p.1 == key))

@@ -28,8 +28,8 @@ pub mod published;
 mod sections;
 pub mod select;
 mod sinks;
+pub mod small_samples;
 mod spans;
-pub mod thin;
 pub mod tokens;
 pub mod tree;
 
@@ -290,7 +290,7 @@ fn prepare_cut(
     }
     let tree = tree::grow(&covering.columns, &covering.alive);
     let least = match covering.is_small {
-        true => [evidence::MIN_CLUSTERS_FORM_SMALL, thin::least_numbered(without)],
+        true => [evidence::MIN_CLUSTERS_FORM_SMALL, small_samples::least_numbered(without)],
         false => [0, 0],
     };
     let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, least);
@@ -340,7 +340,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         found = lookups::identities(&rules, &training);
     }
     if covering.is_small && !without.has(Stage::SmallSamples) {
-        let withdrawn = thin::withdraw(&mut rules, &training, columns);
+        let withdrawn = small_samples::withdraw(&mut rules, &training, columns);
         if withdrawn > 0 {
             counts.insert("rules with too little to show".to_owned(), withdrawn);
             found = lookups::identities(&rules, &training);

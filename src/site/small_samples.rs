@@ -26,8 +26,9 @@ use std::collections::{HashMap, HashSet};
 ///
 /// Measured like all of this module by `scripts/accept --only samples`: 132 samples of 50 to 500 URLs in whole clusters, of
 /// eleven corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the merged URLs are
-/// wrong, mean saved share, mean recall at 500 URLs. Before this module: 42, .539, .9888; with it: 25, .504, .9967. Were clusters of one URL counted, 23, .501, .9979: but of
-/// a crawl that lost half of its URLs most clusters of two are of one, and say nothing.
+/// wrong, mean saved share, mean recall at 500 URLs. Before this module: 42, .539, .9888; with it: 25, .504, .9967. With
+/// clusters of one URL counted it is 23, .501, .9979: but of a crawl that lost half of its URLs most clusters of two are of one,
+/// and say nothing.
 const SHOWN: usize = 4;
 
 /// Clusters that show a rule to be right from which on it may act wherever it likes. Measured with
@@ -35,8 +36,8 @@ const SHOWN: usize = 4;
 /// gives 21, .497, .9989, but then a mirror of half a site, which forty clusters prove, is none.
 const SURE: usize = 24;
 
-/// Clusters that must support leaving out a parameter that [`names_clusters`]. Measured with clusters of one URL: with 24 here 24,
-/// .505, .9961; with 64 23, .501, .9979.
+/// Clusters that must support leaving out a parameter that [`names_clusters`]. Measured with clusters of one URL: 24 here gives
+/// 24, .505, .9961; 64 gives 23, .501, .9979.
 const MIN_CLUSTERS_NUMBERED: u64 = 64;
 
 /// Values that a parameter must have before it is said to name clusters: as many as prove an operation without a bad one.
@@ -87,9 +88,9 @@ pub fn least_numbered(without: Without) -> u64 {
 /// Takes out the rules that act in more clusters without showing anything than [`SHOWN`] allows, worst first, each time with
 /// the others as they are then. Returns how many.
 ///
-/// Exempt are constant pages, rules that somebody vouches for (a prior, a line of the catalogue of platforms), those on the origin and on
-/// what servers ignore, since what a cluster was fetched from is chance, and those on random tokens: where every link has a
-/// session, a page that was met once has one.
+/// Exempt are constant pages; rules that somebody vouches for (a prior, a line of the catalogue of platforms); those on the
+/// origin and on what servers ignore, since what a cluster was fetched from is chance; and those on random tokens: where every
+/// link has a session, a page that was met once has one.
 ///
 /// O(rules x rules taken out x rows of the sample).
 pub fn withdraw(rules: &mut SiteRules, training: &Training, columns: &Columns) -> u64 {
