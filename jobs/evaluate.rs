@@ -20,7 +20,7 @@ use crate::inputs::{Inputs, Tally};
 use crate::messages::{Pace, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice};
 use crate::rules_dir::RulesDir;
-use crate::watched::Watched;
+use crate::watched::{Watched, next_batch};
 
 /// Figures for rules on labelled records.
 ///
@@ -92,14 +92,7 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
             evaluation.set_grouping(Grouping::One(shard.name.clone()));
         }
         let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
-        let mut rejected = rejects.total();
-        loop {
-            let more = reader.next_batch(&mut batch, &mut rejects)?;
-            progress.reject(rejects.total() - std::mem::replace(&mut rejected, rejects.total()));
-            if !more {
-                break;
-            }
-            progress.add(batch.len(), batch.byte_len());
+        while next_batch(&mut reader, &mut batch, &mut rejects, &progress)? {
             evaluation.add(&batch);
             tally.add(&shard.name, &batch);
             records += batch.len() as u64;

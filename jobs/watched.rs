@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use undust::io::{IoError, Rejects, ShardReader};
+use undust::model::RecordBatch;
 use undust::runtime::progress::{Progress, Reporter};
 
 use crate::cluster::ClusterArgs;
@@ -62,6 +64,25 @@ fn begin(path: Option<&Path>, command: &'static str, results: Option<&Path>) -> 
     }
     metrics::start(path, command, progress.clone())?;
     Ok(progress)
+}
+
+/// The next batch of a reader, counted; false at the end of the shard, where rejects may still have come.
+///
+/// # Errors
+/// Those of [`ShardReader::next_batch`].
+pub fn next_batch(
+    reader: &mut ShardReader,
+    batch: &mut RecordBatch,
+    rejects: &mut Rejects,
+    progress: &Progress,
+) -> Result<bool, IoError> {
+    let before = rejects.total();
+    let more = reader.next_batch(batch, rejects)?;
+    progress.reject(rejects.total() - before);
+    if more {
+        progress.add(batch.len(), batch.byte_len());
+    }
+    Ok(more)
 }
 
 /// Reports progress on standard error until it is dropped, unless the job is to be quiet.

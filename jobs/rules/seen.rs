@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::messages::{Pace, say};
 use crate::options::Reading;
 use crate::rules_dir::RulesDir;
-use crate::watched::Watched;
+use crate::watched::{Watched, next_batch};
 
 /// Writes the set of canonical URLs that were seen into seen.bin beside the rules.
 ///
@@ -53,15 +53,8 @@ pub fn run(args: SeenArgs) -> Result<(), Failure> {
     let (mut batch, mut scratch) = (RecordBatch::default(), Scratch::default());
     for shard in &shards {
         let mut reader = ShardReader::open(shard, args.reading.line_limit, Arc::new(AtomicU64::new(0)))?;
-        let mut rejected = rejects.total();
-        loop {
-            let more = reader.next_batch(&mut batch, &mut rejects)?;
-            progress.reject(rejects.total() - std::mem::replace(&mut rejected, rejects.total()));
-            if !more {
-                break;
-            }
+        while next_batch(&mut reader, &mut batch, &mut rejects, &progress)? {
             records += batch.len() as u64;
-            progress.add(batch.len(), batch.byte_len());
             labelled += batch.iter().filter(|record| record.cluster.is_some()).count();
             gather(&rules, &batch, &mut scratch, &mut hashes);
             pace.at(records);
