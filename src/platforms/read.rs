@@ -302,4 +302,5 @@ pub(super) const CUT: Cut = Cut {
     learned: true,
     query_path: false,
     numbered_end: false,
+    name_families: false,
 };

@@ -25,7 +25,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 /// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
-pub const LAYOUT: Format = Format { major: 2, minor: 4 };
+pub const LAYOUT: Format = Format { major: 2, minor: 5 };
 /// Sites a block.
 const SITES: u32 = 256;
 /// Longest first line: what is disabled stands there.

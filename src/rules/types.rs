@@ -244,6 +244,10 @@ pub struct Tokens {
     /// A last path segment that is a name and a number, as in `/category/3/start-30`, is a path parameter (`/start-`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered_end: bool,
+    /// Names of query keys that differ in their digits alone are one key, and names without `=` that hold a digit are
+    /// another: [`family`](crate::url::keys::family).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub name_families: bool,
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
@@ -312,6 +316,7 @@ impl Tokens {
             learned: self.fragments.is_some(),
             query_path: self.query_path,
             numbered_end: self.numbered_end,
+            name_families: self.name_families,
         }
     }
 }

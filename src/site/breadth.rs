@@ -14,7 +14,8 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use crate::url::Fixed;
+use crate::url::{Fixed, Key};
+use std::collections::BTreeMap;
 
 /// Links between values, each an observation that they mean the same, that are proof by themselves: the good without a
 /// bad one that an operation needs (design, section 4.3).
@@ -34,8 +35,30 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
     let seen = operations::frequencies(columns, key, rows.iter().copied());
     let values = Values::of(columns, groups, key, seen.len());
     let total: u32 = seen[usize::from(name.optional())..].iter().sum();
+    if name.is_family() && !speaks_for_names(columns, key, &values, &seen) {
+        return false;
+    }
     let mut frequent = (1..seen.len()).filter(|&code| u64::from(seen[code]) * 20 >= u64::from(total));
     frequent.all(|code| values.are_proven(code)) && (values.links >= LINKS || values.are_alike(&seen))
+}
+
+/// Names of a family that must have merge evidence of their own before the family is ignored, names that were never met
+/// included: two names are a coincidence (`p1=`, `p2=`), three are a pattern.
+const NAMES: usize = 3;
+
+/// True where what is known of the values of a family of names holds for its names: [`NAMES`] of them have merge evidence,
+/// and so has each that is in one of twenty rows with the family. Repeats of a family count for their first name.
+fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]) -> bool {
+    let mut names: BTreeMap<&[u8], (u64, u64)> = BTreeMap::new();
+    for code in (1..seen.len()).filter(|&code| seen[code] > 0) {
+        let parameter = columns.value(key, code as u32);
+        let end = memchr::memchr2(b'=', b'&', parameter).unwrap_or(parameter.len());
+        let counts = names.entry(&parameter[..end]).or_default();
+        *counts = (counts.0 + u64::from(seen[code]), counts.1 + u64::from(values.agree[code]));
+    }
+    let total: u64 = names.values().map(|counts| counts.0).sum();
+    names.values().filter(|counts| counts.1 > 0).count() >= NAMES
+        && names.values().all(|counts| counts.1 > 0 || counts.0 * 20 < total)
 }
 
 /// Values that a rule lists, at most.
@@ -48,7 +71,8 @@ const LISTED: usize = 64;
 pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> Option<Map> {
     let name = &columns.keys[*key];
     let Map::To { code, everywhere } = *map else { return None };
-    if !(name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST)) {
+    let is_bare_family = *name == Key::Query("#".to_owned());
+    if !(name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST) || is_bare_family) {
         return None;
     }
     let codes = columns.codes_len(*key);

@@ -381,7 +381,8 @@ impl Family {
             On::Host => key.is(Fixed::HOST),
             On::Path => path.is_some() || key.is(Fixed::EXTENSION),
             On::PathBelow => path.is_some_and(|(segment, _)| segment > 0) || key.is(Fixed::EXTENSION),
-            On::Query => matches!(key, Key::Query(_)),
+            // The value of a family holds names, which no function may change.
+            On::Query => matches!(key, Key::Query(_)) && !key.is_family(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, and a number at the
-//! end of a path: decided by hold-out.
+//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, a number at the end
+//! of a path, and names of query keys into families: decided by hold-out.
 //!
 //! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make more keys, and more
 //! keys a larger space of rules: in the prototype cuts chosen on the records that the rules were learned from merged 72 %
@@ -10,8 +10,11 @@
 use super::{Outcome, Training, Without, learn_cut};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
+use crate::url::keys::family;
 use crate::url::{Cells, Cut, DELIMITERS, segment};
+use foldhash::fast::FixedState;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// Rows of the clusters that the choice is made on, about.
 const SAMPLE: usize = 5_000;
@@ -61,6 +64,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, without: Without) -> Toke
             Candidate::Semicolons => with.semicolons = true,
             Candidate::QueryPath => with.query_path = true,
             Candidate::NumberedEnd => with.numbered_end = true,
+            Candidate::NameFamilies => with.name_families = true,
             Candidate::Delimiter(delimiter) => with.delimiters.push(delimiter),
         }
         let found = trial(&with);
@@ -81,6 +85,8 @@ enum Candidate {
     QueryPath,
     /// [`Tokens::numbered_end`].
     NumberedEnd,
+    /// [`Tokens::name_families`].
+    NameFamilies,
     /// One of [`Tokens::delimiters`].
     Delimiter(char),
 }
@@ -89,7 +95,7 @@ enum Candidate {
 fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candidate> {
     let (mut semicolons, mut query_paths, mut numbered) = (0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
-    let mut total = 0;
+    let (mut families, mut total) = (Families::default(), 0);
     let mut cells = Cells::default();
     for row in (0..training.len()).filter(|&row| sample(row)) {
         total += 1;
@@ -108,6 +114,7 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candid
         }
         let query = split.query.map_or(&[][..], |(a, b)| &text[a as usize..b as usize]);
         semicolons += usize::from(memchr::memchr(b';', query).is_some());
+        families.add(query);
     }
     let often = |count: usize| count >= MIN_URLS.max(total * MIN_PERMILLE / 1000);
     let delimiter = |(&count, of): (&usize, u8)| (Candidate::Delimiter(char::from(of)), often(count));
@@ -116,9 +123,41 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candid
         (Candidate::Semicolons, semicolons >= MIN_SEMICOLONS.max(total * MIN_SEMICOLONS_PERMILLE / 1000)),
         (Candidate::QueryPath, often(query_paths)),
         (Candidate::NumberedEnd, often(numbered)),
+        (Candidate::NameFamilies, often(families.urls())),
     ];
     let all = others.into_iter().chain(seen.iter().zip(DELIMITERS).map(delimiter));
     all.filter(|(_, is_candidate)| *is_candidate).map(|(candidate, _)| candidate).collect()
+}
+
+/// Names of a family below which it is none: one key is learned as well by itself.
+const FAMILY_NAMES: usize = 3;
+
+/// Families of query names, with the names of each (at most [`FAMILY_NAMES`]) and the URLs that have one.
+#[derive(Debug, Default)]
+struct Families(HashMap<Vec<u8>, (Vec<u64>, usize), FixedState>);
+
+impl Families {
+    /// Counts the names of one query.
+    fn add(&mut self, query: &[u8]) {
+        for parameter in query.split(|b| matches!(b, b'&' | b';')) {
+            let length = memchr::memchr(b'=', parameter).map_or(parameter.len(), |at| at + 1);
+            let mut name = parameter[..length].to_vec();
+            if !family(&mut name, 0..length) {
+                continue;
+            }
+            let (names, urls) = self.0.entry(name.split_off(length)).or_default();
+            let name = hash64(&name);
+            if names.len() < FAMILY_NAMES && !names.contains(&name) {
+                names.push(name);
+            }
+            *urls += 1;
+        }
+    }
+
+    /// Parameters of the most frequent family of enough names.
+    fn urls(&self) -> usize {
+        self.0.values().filter(|family| family.0.len() >= FAMILY_NAMES).map(|family| family.1).max().unwrap_or(0)
+    }
 }
 
 /// Good and bad of what the rules make of the records of `sample` that `is_held_out` names, which they were not learned

@@ -45,6 +45,15 @@ pub struct Cut {
     pub query_path: bool,
     /// A last segment such as `start-30` is a path parameter `/start-`: see [`segment::numbered`].
     pub numbered_end: bool,
+    /// Names of query keys that hold digits are cut as families: see [`family`](super::keys::family).
+    pub name_families: bool,
+}
+
+impl Cut {
+    /// True where paths and queries are cut as on most sites: at slashes and at `&`, each name a key.
+    pub fn is_usual(&self) -> bool {
+        !(self.semicolons || self.query_path || self.numbered_end || self.name_families)
+    }
 }
 
 /// The key-value pairs of one URL.
@@ -118,7 +127,9 @@ impl Cells {
                 self.fixed(Fixed::EMPTY_QUERY, start, end);
                 self.query_from = self.list.len();
             }
-            Some((start, end)) if split.marks.query && !cut.semicolons && query == split.query => {
+            Some((start, end))
+                if split.marks.query && !cut.semicolons && !cut.name_families && query == split.query =>
+            {
                 self.cut_short_query(start, end, split.marks);
             }
             Some((start, end)) => {
@@ -126,7 +137,7 @@ impl Cells {
                     self.cut_separators(start, end);
                     self.query_from = self.list.len();
                 }
-                self.cut_query(start, end, cut.semicolons);
+                self.cut_query(start, end, cut);
             }
             None => {}
         }
@@ -150,7 +161,7 @@ impl Cells {
         (path, stop.map(|_| (path.1 + 1, end)))
     }
 
-    fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
+    pub(super) fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
         self.list.push(Cell { key: KeyRef::Fixed(key), start, end });
     }
 
@@ -206,48 +217,6 @@ impl Cells {
         }
         self.text[depth] += segments as u8;
         true
-    }
-
-    /// Cuts a query whose marks are known.
-    #[inline(always)]
-    fn cut_short_query(&mut self, start: u32, end: u32, Marks { mut ands, equals, .. }: Marks) {
-        let (from, length) = (self.list.len(), (end - start) as usize);
-        let Cells { text, list, names, .. } = self;
-        // Names that were seen, by two hashes of their last eight bytes and their length.
-        let (mut seen, mut again) = ([0u64; 2], false);
-        let mut at = 0;
-        loop {
-            let stop = lowest(ands, length);
-            let equal = equals & below(stop) & !below(at);
-            let name = if equal == 0 { stop } else { lowest(equal, stop) + 1 };
-            let (a, b) = (start + at as u32, start + name as u32);
-            let word = text[..b as usize].last_chunk().map_or(0, |last| u64::from_le_bytes(*last));
-            let others = 4 * 8usize.saturating_sub(name - at) as u32;
-            let hash = ((word >> others >> others) ^ ((name - at) as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let bits = [1 << (hash >> 58), 1 << (hash >> 52 & 63)];
-            again |= (seen[0] & bits[0] != 0) & (seen[1] & bits[1] != 0);
-            seen = [seen[0] | bits[0], seen[1] | bits[1]];
-            names.push((a, b));
-            list.push(Cell { key: KeyRef::Query(a, b), start: b, end: start + stop as u32 });
-            if ands == 0 {
-                break;
-            }
-            ands &= ands - 1;
-            at = stop + 1;
-        }
-        if again && self.repeats(from) {
-            self.join_repeats(from);
-        }
-    }
-
-    /// True where a query key stands twice in the list.
-    fn repeats(&self, from: usize) -> bool {
-        let name = |cell: &Cell| match cell.key {
-            KeyRef::Query(a, b) => self.bytes(a, b),
-            _ => b"",
-        };
-        let cells = &self.list[from..];
-        cells.iter().enumerate().any(|(i, cell)| cells[..i].iter().any(|other| name(other) == name(cell)))
     }
 
     fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
@@ -374,100 +343,6 @@ impl Cells {
             }
             at = stop + 1;
         }
-    }
-
-    /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all of them.
-    fn cut_separators(&mut self, start: u32, end: u32) {
-        let (usual, unusual) = if self.joined_by_semicolons { (b';', b'&') } else { (b'&', b';') };
-        let query = start as usize..end as usize;
-        let Some(first) = memchr::memchr(unusual, &self.text[query.clone()]) else { return };
-        if memchr::memchr(usual, &self.text[query.clone()]).is_none() {
-            let at = start + first as u32;
-            return self.fixed(Fixed::SEPARATOR, at, at + 1);
-        }
-        self.fixed_text(Fixed::SEPARATOR, |text| {
-            for at in query {
-                if matches!(text[at], b'&' | b';') {
-                    text.push(text[at]);
-                }
-            }
-        });
-    }
-
-    fn cut_query(&mut self, start: u32, end: u32, semicolons: bool) {
-        let from = self.list.len();
-        let (mut at, mut name) = (start, start);
-        let Cells { text, list, names, .. } = self;
-        // Values that are joined are appended behind the URL, which stays as it is.
-        let query = &text[start as usize..end as usize];
-        let mut repeats = false;
-        let mut close = |at: u32, name: u32, stop: u32| {
-            let name = if name == at { stop } else { name };
-            if names.len() <= MAX_PARAMETERS {
-                names.push((at, name));
-            }
-            if names.len() > MAX_PARAMETERS {
-                return;
-            }
-            let own = &query[(at - start) as usize..(name - start) as usize];
-            let same = |cell: &Cell| match cell.key {
-                KeyRef::Query(a, b) => b - a == name - at && query[(a - start) as usize..(b - start) as usize] == *own,
-                _ => false,
-            };
-            repeats |= list[from..].iter().any(same);
-            list.push(Cell { key: KeyRef::Query(at, name), start: name, end: stop });
-        };
-        let split = if semicolons { b';' } else { b'&' };
-        scan::each(query, [b'=', b'&', split], |place, mark| {
-            let here = start + place as u32;
-            if mark != b'=' {
-                close(at, name, here);
-                (at, name) = (here + 1, here + 1);
-            } else if name == at {
-                name = here + 1;
-            }
-        });
-        close(at, name, end);
-        if self.names.len() > MAX_PARAMETERS {
-            self.names.clear();
-            self.list.truncate(from);
-            // The whole query holds its separators.
-            self.list.pop_if(|cell| cell.key == KeyRef::Fixed(Fixed::SEPARATOR));
-            self.fixed(Fixed::WHOLE_QUERY, start, end);
-            self.query_from = self.list.len();
-        } else if repeats {
-            self.join_repeats(from);
-        }
-    }
-
-    /// Joins the values of repeated names to the first of them.
-    fn join_repeats(&mut self, from: usize) {
-        let pairs = self.list.split_off(from);
-        for Cell { key, start, end } in pairs {
-            self.named(key, start, end, b'&', from);
-        }
-    }
-
-    /// Adds a named pair, or joins its value to that of an earlier pair of the same name.
-    fn named(&mut self, key: KeyRef, start: u32, end: u32, joint: u8, from: usize) {
-        let (KeyRef::Query(a, b) | KeyRef::Param(a, b)) = key else { return };
-        let same = |cell: &Cell| match (cell.key, key) {
-            (KeyRef::Query(c, d), KeyRef::Query(..)) | (KeyRef::Param(c, d), KeyRef::Param(..)) => {
-                self.bytes(a, b) == self.bytes(c, d)
-            }
-            _ => false,
-        };
-        let Some(at) = self.list[from..].iter().position(same).map(|i| i + from) else {
-            self.list.push(Cell { key, start, end });
-            return;
-        };
-        let joined = self.text.len() as u32;
-        let old = self.list[at];
-        self.text.extend_from_within(old.start as usize..old.end as usize);
-        self.text.push(joint);
-        self.text.extend_from_within(a as usize..b as usize);
-        self.text.extend_from_within(start as usize..end as usize);
-        (self.list[at].start, self.list[at].end) = (joined, self.text.len() as u32);
     }
 }
 

@@ -6,7 +6,7 @@
 //! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
 
 use super::cells::{Cell, Cells};
-use super::keys::{Fixed, KeyRef, MAX_SEGMENTS};
+use super::keys::{Fixed, KeyRef, MAX_SEGMENTS, is_family};
 
 /// Adds the key for an unusual order of parameters, before the first query cell, where it is one; true where it did.
 /// `rank` as in [`is_usual_order`].
@@ -130,14 +130,18 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     match cell(Fixed::ORDER) {
         Some(order) => ordered_query(cells, cells.value(order), |name, value| {
             to.bytes(&[std::mem::replace(&mut mark, b'&')]);
-            to.bytes(name);
+            if !is_family(name) {
+                to.bytes(name);
+            }
             to.bytes(value);
         }),
         None => {
             for cell in named {
                 if let KeyRef::Query(a, b) = cell.key {
                     to.bytes(&[std::mem::replace(&mut mark, b'&')]);
-                    to.range(a, b);
+                    if !is_family(cells.bytes(a, b)) {
+                        to.range(a, b);
+                    }
                     to.piece(cell);
                 }
             }
@@ -255,15 +259,17 @@ fn ordered_query(cells: &Cells, order: &[u8], mut parameter: impl FnMut(&[u8], &
     let names = || order.split(|&b| b == b'&');
     for (i, name) in names().enumerate() {
         let Some((_, value)) = queries.clone().find(|(n, _)| *n == name) else { continue };
+        // The value of a family holds its names.
+        let written = if is_family(name) { &b""[..] } else { name };
         // The nth time a name comes, its nth value is due.
         let nth = names().take(i).filter(|n| *n == name).count();
         let last = names().skip(i + 1).all(|n| n != name);
         let mut start = 0;
         for _ in 0..nth {
-            start = repeat(&value[start..], name).map_or(value.len(), |at| start + at + 1 + name.len());
+            start = repeat(&value[start..], written).map_or(value.len(), |at| start + at + 1 + written.len());
         }
         let rest = &value[start..];
-        let end = if last { rest.len() } else { repeat(rest, name).unwrap_or(rest.len()) };
+        let end = if last { rest.len() } else { repeat(rest, written).unwrap_or(rest.len()) };
         if nth == 0 || start < value.len() || value.ends_with(name) {
             parameter(name, &rest[..end]);
         }

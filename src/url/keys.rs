@@ -144,6 +144,11 @@ impl Key {
         !matches!(self, Key::Fixed(_))
     }
 
+    /// True for a [`family`] of query keys.
+    pub fn is_family(&self) -> bool {
+        matches!(self, Key::Query(name) if is_family(name.as_bytes()))
+    }
+
     /// Segment and part, where the key is a part of the path.
     pub fn as_path(&self) -> Option<(usize, Part)> {
         match self {
@@ -183,6 +188,39 @@ impl Key {
         let part = PART_NAMES.iter().position(|&n| n == part)?;
         (segment < MAX_SEGMENTS).then(|| Key::Fixed(Fixed::path(segment, Part::ORDER[part])))
     }
+}
+
+/// Appends the family of a query name, a range of `text`, where it is of one: a name with `=` and digits, each run of
+/// which becomes `#` (`w17_page=`, `w23_page=`: `w#_page=`), escapes apart; a name without `=` that holds a digit
+/// (`?1719847`) is of the family `#`. Else false, and nothing is appended. No name of a URL holds a `#`.
+///
+/// The value of a family is the whole parameter, so that what is composed is what was cut.
+pub fn family(text: &mut Vec<u8>, name: std::ops::Range<usize>) -> bool {
+    let length = text.len();
+    let is_bare = !text[name.clone()].ends_with(b"=");
+    let (mut digits, mut escape) = (false, 0);
+    for at in name {
+        let byte = text[at];
+        escape = if byte == b'%' { 3 } else { usize::saturating_sub(escape, 1) };
+        let is_digit = byte.is_ascii_digit() && escape == 0;
+        match (is_digit, text.len() > length && text.ends_with(b"#")) {
+            (true, true) => {}
+            (true, false) => text.push(b'#'),
+            (false, _) => text.push(byte),
+        }
+        digits |= is_digit;
+    }
+    text.truncate(if digits { text.len() } else { length });
+    if digits && is_bare {
+        text.truncate(length);
+        text.push(b'#');
+    }
+    digits
+}
+
+/// True for the name of a [`family`].
+pub fn is_family(name: &[u8]) -> bool {
+    memchr::memchr(b'#', name).is_some()
 }
 
 pub(super) const PARAM_SEED: u64 = 0x3b61_6d3b;

@@ -10,6 +10,7 @@ mod marks;
 mod normal;
 mod origin;
 pub mod pairs;
+mod query;
 pub mod safe;
 pub(crate) mod scan;
 pub mod section;

@@ -14,7 +14,7 @@ impl Template {
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
         let Buffers { cells, state, out, .. } = &*buffers;
         let touched = state.touched;
-        if touched & touch::SHAPE != 0 || self.cut.semicolons || self.cut.query_path || self.cut.numbered_end {
+        if touched & touch::SHAPE != 0 || !self.cut.is_usual() {
             return false;
         }
         // The query without some of its parameters is cut into the others.

@@ -185,12 +185,14 @@ impl Maker<'_> {
         some_sections.extend(random.chance(40).then(|| "users/".to_owned()));
         some_sections.sort();
         some_sections.dedup();
+        let (semicolons, joined) = (random.chance(20), random.below(100));
         Tokens {
             delimiters: delimiters.to_owned(),
-            semicolons: random.chance(20),
-            joined_by_semicolons: random.chance(50),
+            semicolons,
+            joined_by_semicolons: joined < 50,
             query_path: random.chance(20),
             numbered_end: random.chance(20),
+            name_families: (47..52).contains(&joined),
             sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),
             fragments,

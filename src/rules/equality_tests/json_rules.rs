@@ -180,5 +180,5 @@ fn rules_in_json_are_the_rules() {
     // Known gap: where a rule is left out, a later rule may act on what the left-out one would have changed beforehand.
     let is_rare = count as u64 * 500 <= *changed;
     assert!(is_rare, "{count} differences, {changed} changed, {without_a_rule} without a rule\n{shown}");
-    assert!(*changed > 3_000 && *kept > 5_000 && without_a_rule < changed, "too little was compared: {found:?}");
+    assert!(*changed > 2_800 && *kept > 5_000 && without_a_rule < changed, "too little was compared: {found:?}");
 }

@@ -10,6 +10,9 @@ use std::collections::HashMap;
 /// Why rules of paths are left out where [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
 pub const CUT_PATHS: &str = "paths of this site go on in queries or end in numbered keys";
 
+/// Why rules are left out that depend on names with digits where [`Tokens::name_families`](crate::rules::Tokens::name_families).
+pub const FAMILIES: &str = "parameters of this site are known by families of names";
+
 /// How many sites have each origin, or each host in SURT form: what two have, undust leaves alone.
 pub struct Claims {
     space: Space,
@@ -100,6 +103,14 @@ impl<'a> Context<'a> {
         let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
         if site.tokens.cuts_paths() && (rule.closed || keys.any(|key| is_of_path(key))) {
             return Some(CUT_PATHS.to_owned());
+        }
+        let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
+        let is_of_family = |key: &str| {
+            let name = key.strip_prefix("query ").unwrap_or_default();
+            key == "order" || name.contains(|c: char| c == '#' || c.is_ascii_digit())
+        };
+        if site.tokens.name_families && (rule.closed || keys.any(|key| is_of_family(key))) {
+            return Some(FAMILIES.to_owned());
         }
         let of_key = |key: &String| rule.operations.iter().filter(|(of, _)| of == key).count();
         if rule.operations.iter().any(|(key, _)| of_key(key) > 1) {

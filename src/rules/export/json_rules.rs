@@ -4,7 +4,7 @@
 //! site is in it: sections, rules between forms, exceptions and look-ups. Left out are rules that move labels of a host,
 //! which need the public suffix list, and rules that never act.
 
-use super::context::CUT_PATHS;
+use super::context::{CUT_PATHS, FAMILIES};
 use super::dependencies::needs;
 use super::{Claims, Export, LeftOut, Selection, Space, command, head};
 use crate::model::shown::is_hidden;
@@ -102,7 +102,7 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
         let forms = forms(site, own.is_empty());
         let is_out = |form: &Form<'_>| matches!(form, Form::Out(_));
         // Exceptions and look-ups are known by what all rules make of their URL.
-        let tables = !forms.iter().any(is_out) && !site.tokens.cuts_paths();
+        let tables = !forms.iter().any(is_out) && !site.tokens.cuts_paths() && !site.tokens.name_families;
         for (rule, form) in site.rules.iter().zip(&forms) {
             match form {
                 Form::Written(_) => rules += 1,
@@ -182,6 +182,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
         forms.push(match () {
             () if site.tokens.published => Form::Out("a rule of the published method: it has keys of its own"),
             () if site.tokens.cuts_paths() => Form::Out(CUT_PATHS),
+            () if site.tokens.name_families => Form::Out(FAMILIES),
             () if shared => Form::Out("no origin belongs to this site alone"),
             () if !acts(rule) => Form::Idle,
             () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),

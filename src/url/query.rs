@@ -1,0 +1,159 @@
+//! The query of a URL as key-value pairs: parameters, repeats, separators, and names in families.
+
+use super::cells::{Cell, Cells, Cut};
+use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS};
+use super::marks::Marks;
+use super::scan;
+use super::window::{below, lowest};
+
+impl Cells {
+    /// Cuts a query whose marks are known.
+    #[inline(always)]
+    pub(super) fn cut_short_query(&mut self, start: u32, end: u32, Marks { mut ands, equals, .. }: Marks) {
+        let (from, length) = (self.list.len(), (end - start) as usize);
+        let Cells { text, list, names, .. } = self;
+        // Names that were seen, by two hashes of their last eight bytes and their length.
+        let (mut seen, mut again) = ([0u64; 2], false);
+        let mut at = 0;
+        loop {
+            let stop = lowest(ands, length);
+            let equal = equals & below(stop) & !below(at);
+            let name = if equal == 0 { stop } else { lowest(equal, stop) + 1 };
+            let (a, b) = (start + at as u32, start + name as u32);
+            let word = text[..b as usize].last_chunk().map_or(0, |last| u64::from_le_bytes(*last));
+            let others = 4 * 8usize.saturating_sub(name - at) as u32;
+            let hash = ((word >> others >> others) ^ ((name - at) as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let bits = [1 << (hash >> 58), 1 << (hash >> 52 & 63)];
+            again |= (seen[0] & bits[0] != 0) & (seen[1] & bits[1] != 0);
+            seen = [seen[0] | bits[0], seen[1] | bits[1]];
+            names.push((a, b));
+            list.push(Cell { key: KeyRef::Query(a, b), start: b, end: start + stop as u32 });
+            if ands == 0 {
+                break;
+            }
+            ands &= ands - 1;
+            at = stop + 1;
+        }
+        if again && self.repeats(from) {
+            self.join_repeats(from);
+        }
+    }
+
+    /// True where a query key stands twice in the list.
+    fn repeats(&self, from: usize) -> bool {
+        let name = |cell: &Cell| match cell.key {
+            KeyRef::Query(a, b) => self.bytes(a, b),
+            _ => b"",
+        };
+        let cells = &self.list[from..];
+        cells.iter().enumerate().any(|(i, cell)| cells[..i].iter().any(|other| name(other) == name(cell)))
+    }
+
+    /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all of them.
+    pub(super) fn cut_separators(&mut self, start: u32, end: u32) {
+        let (usual, unusual) = if self.joined_by_semicolons { (b';', b'&') } else { (b'&', b';') };
+        let query = start as usize..end as usize;
+        let Some(first) = memchr::memchr(unusual, &self.text[query.clone()]) else { return };
+        if memchr::memchr(usual, &self.text[query.clone()]).is_none() {
+            let at = start + first as u32;
+            return self.fixed(Fixed::SEPARATOR, at, at + 1);
+        }
+        self.fixed_text(Fixed::SEPARATOR, |text| {
+            for at in query {
+                if matches!(text[at], b'&' | b';') {
+                    text.push(text[at]);
+                }
+            }
+        });
+    }
+
+    /// Cuts a query of any length.
+    pub(super) fn cut_query(&mut self, start: u32, end: u32, cut: Cut) {
+        let from = self.list.len();
+        let (mut at, mut name) = (start, start);
+        let Cells { text, list, names, .. } = self;
+        // Values that are joined are appended behind the URL, which stays as it is.
+        let query = &text[start as usize..end as usize];
+        let mut repeats = false;
+        let mut close = |at: u32, name: u32, stop: u32| {
+            let name = if name == at { stop } else { name };
+            if names.len() <= MAX_PARAMETERS {
+                names.push((at, name));
+            }
+            if names.len() > MAX_PARAMETERS {
+                return;
+            }
+            let own = &query[(at - start) as usize..(name - start) as usize];
+            let same = |cell: &Cell| match cell.key {
+                KeyRef::Query(a, b) => b - a == name - at && query[(a - start) as usize..(b - start) as usize] == *own,
+                _ => false,
+            };
+            repeats |= list[from..].iter().any(same);
+            list.push(Cell { key: KeyRef::Query(at, name), start: name, end: stop });
+        };
+        let split = if cut.semicolons { b';' } else { b'&' };
+        scan::each(query, [b'=', b'&', split], |place, mark| {
+            let here = start + place as u32;
+            if mark != b'=' {
+                close(at, name, here);
+                (at, name) = (here + 1, here + 1);
+            } else if name == at {
+                name = here + 1;
+            }
+        });
+        close(at, name, end);
+        if self.names.len() > MAX_PARAMETERS {
+            self.names.clear();
+            self.list.truncate(from);
+            // The whole query holds its separators.
+            self.list.pop_if(|cell| cell.key == KeyRef::Fixed(Fixed::SEPARATOR));
+            self.fixed(Fixed::WHOLE_QUERY, start, end);
+            self.query_from = self.list.len();
+        } else if cut.name_families && self.name_families(from) || repeats {
+            self.join_repeats(from);
+        }
+    }
+
+    /// Gives the parameters whose names are of a family the key of the family, with the whole parameter as value; true
+    /// where there are some. Each parameter still has a cell of its own.
+    fn name_families(&mut self, from: usize) -> bool {
+        let mut some = false;
+        for at in from..self.list.len() {
+            let Cell { key: KeyRef::Query(a, b), end, .. } = self.list[at] else { continue };
+            let start = self.text.len() as u32;
+            if keys::family(&mut self.text, a as usize..b as usize) {
+                let name = (start, self.text.len() as u32);
+                self.list[at] = Cell { key: KeyRef::Query(name.0, name.1), start: a, end };
+                self.names[at - from] = name;
+                some = true;
+            }
+        }
+        some
+    }
+
+    /// Joins the values of repeated names to the first of them.
+    fn join_repeats(&mut self, from: usize) {
+        let pairs = self.list.split_off(from);
+        for cell in pairs {
+            let KeyRef::Query(a, b) = cell.key else { continue };
+            let name = |cell: &Cell| match cell.key {
+                KeyRef::Query(a, b) => self.bytes(a, b),
+                _ => b"",
+            };
+            let Some(at) = self.list[from..].iter().position(|of| name(of) == self.bytes(a, b)) else {
+                self.list.push(cell);
+                continue;
+            };
+            let (joined, old, is_family) =
+                (self.text.len() as u32, self.list[at + from], keys::is_family(self.bytes(a, b)));
+            self.text.extend_from_within(old.start as usize..old.end as usize);
+            self.text.push(b'&');
+            // The value of a family holds the name.
+            if !is_family {
+                self.text.extend_from_within(a as usize..b as usize);
+            }
+            self.text.extend_from_within(cell.start as usize..cell.end as usize);
+            (self.list[at + from].start, self.list[at + from].end) = (joined, self.text.len() as u32);
+        }
+    }
+}
