@@ -1,10 +1,12 @@
 //! Keeps house: the invariants of `src/lib.rs` that are absences, the size of files, the map, the README.
 //!
 //! Names file and line of each breach. The reading of the source is in `house/source.rs`; what it finds is shown at the
-//! end on snippets that break each rule.
+//! end on snippets that break each rule. Pages and links of the documentation are checked in `house/docs.rs`.
 
 #[path = "house/applier.rs"]
 mod applier;
+#[path = "house/docs.rs"]
+mod docs;
 #[path = "house/source.rs"]
 mod source;
 
