@@ -1,4 +1,5 @@
-//! Adoption of proposals: each is tested again in the present state; if it holds, the rows are rewritten and joined.
+//! Adoption of proposals: each is tested again in the present state; if it holds, its rows are
+//! rewritten and joined.
 
 use super::breadth;
 use super::carried::keep_carried;
@@ -10,7 +11,7 @@ use super::operations::Map;
 use super::prefixes;
 
 impl Covering {
-    /// Adopts proposals best first; true when at least one held.
+    /// Adopts proposals, best first; true when at least one held.
     pub(super) fn adopt_all(&mut self, mut found: Vec<Proposal>) -> bool {
         let size = |p: &Proposal| if p.action == Action::Ignore { p.keys.len() } else { 1 };
         // Ties keep the order in which they were found, which follows the order of keys.
@@ -43,7 +44,7 @@ impl Covering {
         if !reach.is_some() {
             return;
         }
-        // Tested on all rows but those of the sections against it, and then on those in which it is to hold.
+        // Tested on all rows outside the sections against it, then on the rows it is to act on.
         let parts = [self.without(&against, &keys, &rows), self.within(&reach, &rows)];
         for (at, part) in parts.into_iter().enumerate() {
             if let Some(part) = part {
@@ -66,7 +67,7 @@ impl Covering {
                 return;
             }
         }
-        // Constant pages are not meant: they have a bound of their own.
+        // Constant pages are exempt: they have a bound of their own.
         let few = groups.clusters() < MIN_CLUSTERS_CHOSEN && !groups.are_constant_pages();
         if !scope.is_empty() && keys.len() > 1 && prior == 0 && few {
             return;
@@ -78,7 +79,7 @@ impl Covering {
             && !self.without.has(super::Stage::Conditions)
             && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
         {
-            // The rule holds, but not for these values: once more without them.
+            // The rule holds, but not for these values: tested again without them.
             let Table { action, keys, prior, .. } = table;
             let classes = match maps.into_iter().next() {
                 Some((_, Map::Table(table))) if action == Action::Classes => Some(vec![table]),
@@ -96,8 +97,8 @@ impl Covering {
                 }
             }
         }
-        // Functions are no tables of values; constant pages and defaults that are written out together are of one cluster by
-        // nature.
+        // Functions are no tables of values; constant pages and defaults that are written out together are of
+        // one cluster by nature.
         let may_be_short =
             matches!(action, Action::Function(_) | Action::Prefix(_)) || defaults || groups.are_constant_pages();
         if !may_be_short && maps.iter_mut().fold(false, |any, map| keep_carried(&self.columns, &groups, map) | any) {
@@ -165,7 +166,8 @@ impl Covering {
         out
     }
 
-    /// Joins the members of each group into its first row: the label with most URLs wins, ties by the smaller label.
+    /// Joins the members of each group into its first row: the label with most URLs wins, ties by the
+    /// smaller label.
     pub(super) fn join(&mut self, groups: &Groups) {
         let mut dead = vec![false; self.columns.len()];
         let mut gone = Vec::new();

@@ -1,15 +1,16 @@
-//! Whether the evidence for ignoring a key is about the key, and not about a few of its values (design, section 4.1,
-//! stage 4; REPORT.md, D13).
+//! The generalization check: whether the evidence for ignoring a key covers the key, and not only a few
+//! of its values.
 //!
-//! A functional key whose values happen not to collide (`/git/x`, `/python/x`) passes any bound on wrong merges: nothing
-//! falls together, right or wrong. So a key may be ignored only if
+//! A functional key whose values happen not to collide (`/git/x`, `/python/x`) passes any bound on
+//! wrong merges: nothing falls together, right or wrong. So a key may be ignored only if
 //! - each of its frequent values has merge evidence of its own; and
-//! - so have the others, as far as values that are alike would. On a site of forty sections, two of which are mirrors,
-//!   there are as many right merges as one likes, and thirty-eight sections that say nothing (a departure: the design
-//!   asks for frequent values alone, and none of forty is one).
+//! - so do the others, as far as a share of equally good values would. With frequent values alone, two
+//!   mirrored sections of a site of forty would prove the key: none of forty is frequent, the right
+//!   merges are many, and thirty-eight sections have no evidence (docs/method.md, "How wide a rule may
+//!   be").
 //!
-//! Evidence about a key are rows of one cluster that differ in it: what another key of a joint ignore brings together says
-//! nothing about this one.
+//! Evidence about a key are rows of one cluster that differ in it: merges caused by another key of a
+//! joint ignore are not counted for this one.
 
 use super::columns::Columns;
 use super::evidence::Groups;
@@ -17,13 +18,14 @@ use super::operations::{self, Map};
 use crate::url::{Fixed, Key};
 use std::collections::BTreeMap;
 
-/// Links between values, each an observation that they mean the same, that are proof by themselves: the good without a
-/// bad one that an operation needs (design, section 4.3).
+/// Links between values, each an observation that they mean the same, that are proof by themselves:
+/// nine, the good observations that pass the bound of operations with nothing bad.
 const LINKS: usize = 9;
-/// What the share of rows whose values have evidence may lack of its expectation, in millionths.
+/// Tolerated shortfall of the rows whose values have evidence against their expectation, in millionths.
 const SLACK: u64 = 200_000;
 
-/// True where ignoring `key` is proven for its values at large. `groups` are what the operation joins of `rows`.
+/// True where the evidence for ignoring `key` covers its values at large. `groups` are the groups that
+/// the operation makes of `rows`.
 ///
 /// O(rows of the groups x log of a group).
 pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) -> bool {
@@ -61,13 +63,13 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
         && names.values().all(|counts| counts.1 > 0 || counts.0 * 20 < total)
 }
 
-/// Values that a rule lists, at most.
+/// Most values that a rule lists.
 const LISTED: usize = 64;
 
-/// What ignoring a part of the path, the extension or the host comes to where a few values are all that is known of it:
-/// those values become the representative, and a value that was never met stays. Two scripts that show the same page say
-/// nothing of a third, and two hosts nothing of the next subdomain. For other keys, and where [`LINKS`] between values
-/// prove that none matters, `None`. A departure: the design knows ignored keys and classes only.
+/// Replacement for ignoring a part of the path, an extension or the host on the evidence of a few
+/// values: these values become the representative, and values never met are kept. Two scripts with one
+/// page are no evidence about a third, nor two hosts about the next subdomain. `None` for other keys,
+/// and where [`LINKS`] between values prove that no value matters.
 pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> Option<Map> {
     let name = &columns.keys[*key];
     let Map::To { code, everywhere } = *map else { return None };
@@ -89,20 +91,21 @@ pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), row
     ))
 }
 
-/// True where [`LINKS`] between values of a key prove that none of them matters, also one that was never met.
+/// True where [`LINKS`] between values of a key prove that no value matters, values never met included.
 pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize) -> bool {
     Values::of(columns, groups, key, columns.codes_len(key)).links >= LINKS
 }
 
-/// Fewest rows of a host that are expected to meet their cluster before it counts that hardly any does.
+/// Fewest rows of a host expected to meet their cluster for the host to be judged.
 const EXPECTED: f64 = 8.0;
 
-/// True where the rows that an operation changes meet others of their cluster whatever their host: where a host falls as
-/// much as [`EXPECTED`] times behind what the rows at large lead to expect, the operation is another matter there. Of the
-/// parts of one host [`sections`](super::sections) tell. A departure: the design asks for no such thing.
+/// True where the rows that an operation changes meet others of their cluster on every host alike;
+/// false where a host has an [`EXPECTED`]th or less of the merges that the rate of all rows predicts,
+/// since the operation then means something else there. Parts of one host are judged by
+/// [`sections`](super::sections).
 ///
-/// Rows of a page that is also found on another host are not counted: they meet the others when more than one thing has
-/// been taken away. `rows` are those of the scope, `alive` all.
+/// Rows of a page that is also found on another host are not counted: they meet the others only once
+/// several differences are removed. `rows` are those of the scope, `alive` all.
 ///
 /// O(rows).
 pub fn is_on_all_hosts(columns: &Columns, groups: &Groups, maps: &[(usize, Map)], rows: &[u32], alive: &[u32]) -> bool {
@@ -159,7 +162,7 @@ fn in_several(columns: &Columns, alive: &[u32], context: impl Fn(u32) -> u32) ->
     several
 }
 
-/// What the groups say of the values of a key.
+/// Evidence of the groups about each value of a key.
 struct Values {
     /// Rows of a value that would fall together with rows of another.
     met: Vec<f64>,
@@ -206,13 +209,13 @@ impl Values {
         out
     }
 
-    /// A frequent value has evidence of its own, and hardly any against it.
+    /// True for a frequent value with evidence of its own and hardly any against it.
     fn are_proven(&self, code: usize) -> bool {
         self.same[code] >= 1.0 && self.met[code] - self.same[code] <= 0.2 * self.met[code]
     }
 
-    /// The rows whose values have evidence are as many, of those that have the key, as they would be if each row had it
-    /// by the same chance, whatever its value; less [`SLACK`].
+    /// True where the rows whose values have evidence are as many, among those that have the key, as an
+    /// equal chance for each row predicts; less [`SLACK`].
     fn are_alike(&self, seen: &[u32]) -> bool {
         let present = || (1..seen.len()).map(|code| (seen[code], self.agree[code]));
         let (mut total, mut agree, mut covered) = (0, 0, 0);
@@ -222,7 +225,7 @@ impl Values {
             covered += if agrees > 0 { u64::from(rows) } else { 0 };
         }
         let chance = agree as f64 / total.max(1) as f64;
-        // In millionths of a row: whole numbers add up to the same in any order of values.
+        // In millionths of a row: integer sums do not depend on the order of values.
         let due = |rows: u32| (1e6 * f64::from(rows) * (1.0 - power(1.0 - chance, rows))) as u64;
         let expected: u64 = present().map(|(rows, _)| due(rows)).sum();
         covered * 1_000_000 + total * SLACK >= expected

@@ -1,19 +1,19 @@
-//! Values of a table that more than one cluster shows (second design, section 4).
+//! Values of a table that more than one cluster shows.
 //!
-//! A table (value classes, listed values) remembers: a value that stands in it because of one cluster is no evidence for
-//! any other cluster, and that one had it already. So the links of a value are counted out of fold, a fold being a cluster:
-//! whichever cluster is left out, the others must still show the value beside another one.
+//! A table (value classes, listed values) memorizes: a value listed because of one cluster is no
+//! evidence for any other cluster. Links of a value are therefore counted out of fold, a fold being a
+//! cluster: with any one cluster left out, the others must still show the value beside another one.
 
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::Map;
 use std::collections::BTreeSet;
 
-/// Clusters that must show a value beside another: without any one of them, there is one left.
+/// Clusters that must show a value beside another: two, so that one is left without any one of them.
 const MIN_CARRIERS: usize = 2;
 
-/// Takes the values out of a table that fewer than [`MIN_CARRIERS`] clusters carry; true where there were some. `groups` are
-/// what the operation joins. Other maps are left alone.
+/// Removes the values from a table that fewer than [`MIN_CARRIERS`] clusters carry; true where there
+/// were some. `groups` are the groups that the operation makes. Other maps are unchanged.
 ///
 /// O(rows of the groups x log).
 pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize, Map)) -> bool {

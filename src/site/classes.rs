@@ -1,4 +1,5 @@
-//! Value classes: values of one key that mean the same (python ~ python-3.11, absent ~ a default value, mirrors).
+//! Value classes: values of one key that mean the same (python ~ python-3.11, absent ~ a default value,
+//! mirrors).
 
 use super::columns::Columns;
 use super::conditions::{self, Choices, Condition, Scope};
@@ -11,15 +12,15 @@ use std::collections::HashMap;
 
 /// Most frequent values of a key that are compared.
 const VALUES: usize = 16;
-/// The same for hosts: sites have many mirrors.
+/// Most frequent hosts that are compared: more than of other keys, since sites have many mirrors.
 const HOSTS: usize = 40;
 /// Members of a group that are compared with each other, by distance in the group.
 const NEAR: usize = 15;
-/// Conditions under which classes of one key are looked for, at most.
+/// Most conditions under which classes of one key are searched.
 const TOP_CONDITIONS: usize = 8;
-/// Conditional classes proposed for one key in one pass.
+/// Most conditional classes proposed for one key in one pass.
 const TOP: usize = 4;
-/// Good observations under a condition that make a class there worth a look.
+/// Good observations under a condition from which on classes are searched there.
 const MIN_NEAR: u64 = 9;
 
 /// Classes of the key that `table` ignores, over all rows; `counts` as for [`conditions::conditions`].
@@ -76,7 +77,8 @@ fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
         top.truncate(most);
     }
     top.sort_by(rank);
-    // An absent part of a path is another shape of URL, not another value; elsewhere absence is always compared.
+    // An absent part of a path is another shape of URL, not another value; elsewhere absence is always
+    // compared.
     top.retain(|&code| code != 0);
     if name.as_path().is_none() && counts[0] > 0 {
         top.push(0);
@@ -84,8 +86,9 @@ fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
     top
 }
 
-/// Pairs of frequent values that meet in groups: same cluster or not? Then union, best supported pairs
-/// first. `top` are the values as [`frequent`] gives them, `counts` says how often each code comes.
+/// Classes from the pairs of frequent values that meet in groups, of one cluster or of two; values are
+/// united best supported pairs first. `top` are the values as [`frequent`] gives them, `counts` the
+/// frequency of each code.
 fn find(
     columns: &Columns,
     (top, counts): (&[u32], &[u32]),
@@ -118,7 +121,7 @@ fn find(
     }
     let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().collect();
     pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
-    // Class of each value in `top`; it has the name of one of them.
+    // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
     let mut gain = 0;
     for ((a, b), [different, same]) in pairs {
@@ -132,7 +135,8 @@ fn find(
     if gain == 0 {
         return None;
     }
-    // A value seen only in URLs that redirect, or declare another canonical, is no representative where another is.
+    // A value seen only in URLs that redirect, or declare another canonical, is no representative where
+    // another is.
     let mut live = vec![false; columns.codes_len(key)];
     let fetchable = codes.iter().zip(&columns.fetchable).filter(|(_, fetchable)| **fetchable);
     fetchable.for_each(|(&code, _)| live[code as usize] = true);
@@ -143,7 +147,7 @@ fn find(
             continue;
         }
         if name.is(Fixed::EXTENSION) && all.contains(&0) {
-            // Which extension a page has that is written without one is known where there is one only.
+            // The extension of a page written without one is known only where there is exactly one.
             if let [code, 0] = all[..] {
                 table_of[0] = code;
             }

@@ -1,8 +1,8 @@
-//! The rows of the clusters that have at least two: the only ones that can be evidence for an operation.
+//! The rows of the clusters that have at least two: only these can be evidence for an operation.
 
 use super::columns::Columns;
 
-/// Rows that are looked at in one go.
+/// Rows that are processed in one block.
 const BLOCK: usize = 4096;
 
 /// Rows by cluster, singletons left out; O(rows) to make but for the sort within clusters.
@@ -22,7 +22,7 @@ impl Clusters {
         rows.iter().for_each(|&r| size[columns.label[r as usize] as usize] += 1);
         let mut out = Clusters::default();
         let mut end = 0;
-        // From here on the next place of each cluster.
+        // From here on, the next free place of each cluster.
         let mut next = size;
         for (label, place) in (0..).zip(&mut next) {
             let size = std::mem::replace(place, u32::MAX);
@@ -58,8 +58,8 @@ impl Clusters {
         })
     }
 
-    /// True when at least `enough` rows have the identity of an earlier row of their cluster. `fill` writes the
-    /// identities of the rows it is given.
+    /// True when at least `enough` rows have the identity of an earlier row of their cluster. `fill` writes
+    /// the identities of the given rows.
     pub fn repeat(&self, enough: u64, scratch: &mut Vec<u64>, fill: impl Fn(&[u32], &mut Vec<u64>)) -> bool {
         let mut found = 0;
         let mut clusters = self.ends.as_slice();
@@ -84,7 +84,7 @@ impl Clusters {
     }
 }
 
-/// Values that an earlier one equals; the order is lost.
+/// Number of values that an earlier one equals; reorders `values`.
 fn repeats(values: &mut [u64]) -> u64 {
     if let [a, b] = values {
         return u64::from(a == b);

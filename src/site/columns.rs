@@ -1,13 +1,15 @@
 //! A site's training records as columns of codes.
 //!
-//! One `u32` column a key, code 0 for the absent key; labels as `u32`; the identity of a row is the wrapping 64-bit sum
-//! of one hash a (key, value), so that "this row with key k changed" is one subtraction and one addition. Strings are
-//! touched once, here, and then only as dictionaries. Keys that fewer than two URLs have, and those beyond
-//! [`MAX_COLUMNS`], get no column: their hashes stay in the identity of the row, so that nothing is lost.
+//! One `u32` column a key, code 0 for the absent key; labels as `u32`; the identity of a row is the
+//! wrapping 64-bit sum of one hash a (key, value), so that "this row with key k changed" is one
+//! subtraction and one addition. Strings are touched once, here, and then only as dictionaries. Keys
+//! that fewer than two URLs have, and those beyond [`MAX_COLUMNS`], get no column: their hashes stay in
+//! the identity of the row, so that nothing is lost.
 //!
-//! Memory: 4 bytes a row and key, 29 bytes a row, the dictionaries. While columns are made the process grows by 177
-//! bytes a row on a synthetic site of 28 keys, 303 on a real one of 76 keys, 803 with 158 keys, the lists that are
-//! given back afterwards included (`benches/learn.rs` with `UNDUST_LEARN_MEMORY=1`).
+//! Memory: 4 bytes a row and key, 29 bytes a row, the dictionaries. While columns are made the process
+//! grows by 177 bytes a row on a synthetic site of 28 keys, 303 on a real one of 76 keys, 803 with 158
+//! keys, the lists that are given back afterwards included (`benches/learn.rs` with
+//! `UNDUST_LEARN_MEMORY=1`).
 
 use super::Training;
 use super::hints::Preferred;
@@ -20,7 +22,8 @@ use std::collections::HashMap;
 
 /// Columns of a site at most; the most frequent keys get them.
 pub const MAX_COLUMNS: usize = 192;
-/// URLs that tell the usual order of query keys: rows come sorted by hash, so the first ones are a random sample.
+/// URLs from which the usual order of query keys is taken: rows are sorted by hash, so the first ones
+/// are a random sample.
 const ORDER_SAMPLE: usize = 4_000;
 
 /// Values of one key.
@@ -44,13 +47,13 @@ pub struct Columns {
     pub hash: Vec<u64>,
     /// Duplicate cluster of each row.
     pub label: Vec<u32>,
-    /// URLs that have been reduced to the row.
+    /// URLs that were reduced to the row.
     pub weight: Vec<u32>,
     /// The row has keys without a column.
     pub odd: Vec<bool>,
-    /// Row of the training set that the row stands for.
+    /// Row of the training set that the row comes from.
     pub origin: Vec<u32>,
-    /// A URL that has been reduced to the row neither redirects nor declares another canonical.
+    /// A URL that was reduced to the row neither redirects nor declares another canonical URL.
     pub fetchable: Vec<bool>,
     /// Some row was not fetchable at the start.
     pub redirects: bool,
@@ -58,7 +61,7 @@ pub struct Columns {
     pub sections: Sections,
     /// How the URLs were cut.
     pub tokens: Tokens,
-    /// What decides between equal values.
+    /// Preferences among equal values.
     pub preferred: Preferred,
     pool: Vec<u8>,
     codes_of: HashMap<u64, u32, FixedState>,
@@ -111,7 +114,7 @@ impl Columns {
         let mut cells = Cells::default();
         out.learn_order(training, cut, &mut cells);
         if let Some(previous) = &training.hints.previous {
-            // The order of an earlier result stays; names that are new follow.
+            // The order of an earlier result is kept; new names follow.
             let mut order = previous.tokens.query_order.clone();
             order.extend(out.tokens.query_order.drain(..).filter(|name| !previous.tokens.query_order.contains(name)));
             out.tokens.query_order = order;
@@ -192,9 +195,10 @@ impl Columns {
         &self.pool[a as usize..b as usize]
     }
 
-    /// True where at most one in ten of those of `rows` that have one of `keys` is not of the clusters `pages`: what is
-    /// ignored because of a constant page must be about that page, not about a key that other pages need and happen to
-    /// show with one value each. Some there may be: next to a form that nobody may open stand a few of its own.
+    /// True where at most one in ten of the `rows` that have one of `keys` lies outside the clusters
+    /// `pages`. A key that is ignored because of a constant page must belong to that page, and not to other
+    /// pages that happen to show one value each. The tenth allows for the few public pages beside a form
+    /// that nobody may open.
     pub fn is_about<'a>(&self, pages: &[u32], keys: &[usize], rows: impl IntoIterator<Item = &'a u32>) -> bool {
         let has = |row: usize| keys.iter().any(|&k| self.codes[k][row] != 0);
         let (mut own, mut others) = (0u64, 0u64);
@@ -204,7 +208,7 @@ impl Columns {
         others * 10 <= own
     }
 
-    /// A value as text; `None` for the absent key.
+    /// Text of a value; `None` for the absent key.
     pub fn text(&self, key: usize, code: u32) -> Option<String> {
         (code != 0).then(|| String::from_utf8_lossy(self.value(key, code)).into_owned())
     }
@@ -235,7 +239,7 @@ impl Columns {
         self.values[key].hash.len()
     }
 
-    /// Keeps the given rows (rising), with everything else of the columns.
+    /// Keeps the given rows (rising) in all columns.
     pub fn retain(&mut self, rows: &[u32]) {
         fn pick<T: Copy>(from: &mut Vec<T>, rows: &[u32]) {
             *from = rows.iter().map(|&r| from[r as usize]).collect();
@@ -252,7 +256,7 @@ impl Columns {
     }
 }
 
-/// Rows as they are cut, before it is known which keys deserve a column.
+/// Rows as they are cut, before the keys with a column are chosen.
 #[derive(Default)]
 struct Builder {
     keys: Vec<Key>,

@@ -1,8 +1,8 @@
 //! Operations under one condition, from the tables of the operations themselves.
 //!
-//! The groups of an operation are pure in every key that the operation does not touch, so adding up good and bad of the
-//! groups by the value of each other key gives the evidence for that operation under every pattern (k' = v, k' present,
-//! k' absent) without another sort (design, section 4.1, stage 4).
+//! The groups of an operation are pure in every key that the operation does not touch, so adding up
+//! good and bad of the groups by the value of each other key gives the evidence for that operation
+//! under every pattern (k' = v, k' present, k' absent) without another sort.
 
 use super::columns::Columns;
 use super::covering::{Action, COST, Proposal, Table};
@@ -11,14 +11,14 @@ use super::operations::is_number;
 use super::sinks::{self, Sinks};
 use crate::url::Fixed;
 
-/// Values of a key that are tried as conditions, at most.
+/// Most values of a key that are tried as conditions.
 const VALUES: usize = 14;
 /// Rows a condition needs.
 const MIN_ROWS: u32 = 5;
-/// Patterns of one operation that are proposed in one pass; the rest is tested again in the next.
+/// Patterns of one operation that are proposed in one pass; the next pass tests the others again.
 const TOP: usize = 4;
 
-/// What a condition asks of one key.
+/// A test on the value of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// This value.
@@ -85,8 +85,8 @@ pub struct Choices {
 /// Slots of [`Choices::slot`].
 const SLOTS: usize = VALUES + 2;
 
-/// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and absence. `counts` holds
-/// how often each code of each key comes in the `total` rows.
+/// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and
+/// absence. `counts` holds the frequency of each code of each key in the `total` rows.
 pub fn conditions(columns: &Columns, counts: &[Vec<u32>], total: u32) -> Vec<Choices> {
     let mut out = Vec::new();
     for (k, name) in columns.keys.iter().enumerate() {
@@ -139,7 +139,7 @@ pub fn by_value(columns: &Columns, table: &Table, key: usize) -> Vec<(u32, u32)>
 
 /// Good and bad of the groups of a table under each condition on one key whose good alone is `enough`.
 ///
-/// Groups without any good are most of a table that fails; they are looked at only where good is enough.
+/// Most groups of a table that fails have no good; they are read only where good is enough.
 pub fn totals<'a>(
     columns: &Columns,
     table: &Table,
@@ -171,8 +171,8 @@ pub fn totals<'a>(
     found
 }
 
-/// Patterns of one constraint under which the operation of a table holds: the best few. Patterns under which all that is
-/// joined is one constant page need less where that page is a sink: see [`sinks`].
+/// Patterns of one constraint under which the operation of a table holds: the best few. A pattern needs
+/// less evidence where everything that it joins is one constant page that is a sink: see [`sinks`].
 pub fn refine(
     columns: &Columns,
     alive: &[u32],
@@ -195,8 +195,8 @@ pub fn refine(
         let mut pages = table.with_good.iter().filter(of).map(|&group| groups.majority[group as usize]);
         pages.next().is_some_and(|page| sinks.holds(page, 0) && pages.all(|other| other == page))
     };
-    // What its clusters do not support would be refused when it is tested again, and stand in the way of narrower
-    // patterns until then.
+    // Patterns without enough clusters would be refused in the next test, and block narrower patterns
+    // until then.
     let supported = |choices: &Choices, condition: &Condition, bad: u64| {
         let codes = &columns.codes[choices.key];
         let holds = |group: &u32| condition.holds(codes[table.groups.first(*group as usize) as usize]);
@@ -233,9 +233,10 @@ pub fn refine(
     out
 }
 
-/// Ignoring the values of a parameter where it is there, from the table of ignoring it altogether: `slideshow=3` shows what
-/// `slideshow=5` does, and without the parameter stands another page. It is tried before [`classes`](super::classes) of
-/// values, which would join the frequent ones and leave too little evidence for the others.
+/// Proposals to ignore the values of a parameter where it is present, from the table of ignoring it
+/// altogether: `slideshow=3` shows what `slideshow=5` does, and the URL without the parameter is
+/// another page. Tried before [`classes`](super::classes) of values, which would join the frequent
+/// values and leave too little evidence for the others.
 pub fn where_present(columns: &Columns, table: &Table, noise: u64) -> Option<Proposal> {
     let &[key] = &table.keys[..] else { return None };
     if table.action != Action::Ignore || !columns.keys[key].optional() {
@@ -261,8 +262,9 @@ pub fn where_present(columns: &Columns, table: &Table, noise: u64) -> Option<Pro
     })
 }
 
-/// Values of one other key under which most of what an operation joins is wrong: the key that takes the most bad with
-/// the least good, with its values. Only keys that every row has can exclude (`None` asks for presence).
+/// Values of one other key under which most merges of an operation are wrong: the key that removes the
+/// most bad with the least good, with its values. Only keys that every row has can exclude (`None`
+/// requires presence).
 pub fn exclusion(columns: &Columns, table: &Table, rows: &[u32]) -> Option<(usize, Condition)> {
     let mut best: Option<(i64, usize, Vec<u32>)> = None;
     for (k, name) in columns.keys.iter().enumerate() {

@@ -1,13 +1,13 @@
-//! The ordered loop that finds ignores, classes and string functions (design, section 4.1, stages 2 and 4).
+//! Sequential covering: the ordered loop that finds ignores, classes and string functions.
 //!
-//! One evidence table serves all: the rows sorted by their identity after an operation. Levels, in this order: single
-//! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that differ together inside clusters; the same operations under one condition;
-//! parameters whose values do not matter where they are there; value classes, everywhere; defaults that are written out together ([`defaults`]); value classes under one condition. What passes is adopted best first (fewest keys, then good - 10 bad),
-//! each tested again in the present state; any adoption starts again at the first level. The number of sorts is the
-//! number of passes times the number of operations, whatever the number of rows.
-//!
-//! The levels stand in this order because a general operation that is tried late is refuted by rows that a special one
-//! has already joined: without it the prototype's false merges on one corpus rose from 0 to 7 %.
+//! One evidence table serves all: the rows sorted by their identity after an operation. Levels: single
+//! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that
+//! differ together inside clusters; these under one condition; parameters whose values do not matter
+//! where present; value classes; defaults written out together ([`defaults`]); classes under one
+//! condition. Proposals that pass are adopted best first (fewest keys, then good - 10 bad), each tested
+//! again in the present state; any adoption restarts at the first level. Sorts: passes times
+//! operations. A general operation tried late is refuted by rows that a special one has joined: in
+//! another order false merges on one corpus rose from 0 to 7 %.
 
 use super::breadth;
 use super::classes;
@@ -28,12 +28,12 @@ use crate::platforms::Placed;
 use crate::rules::Function;
 use crate::url::Fixed;
 
-/// What bad rows cost when candidates are ranked.
+/// Weight of bad rows in the ranking of candidates.
 pub const COST: i64 = 10;
-/// Passes over all levels, at most; each adopts something, so this only guards against a defect.
+/// Most passes over all levels; each adopts something, so this only guards against a defect.
 const MAX_PASSES: usize = 40;
 
-/// What kind of operation a rule makes.
+/// Kind of operation that a rule makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The values of these keys do not matter.
@@ -42,11 +42,11 @@ pub enum Action {
     Classes,
     /// A string function.
     Function(Family),
-    /// What stands behind this many segments of the path is left out.
+    /// The path is cut behind this many segments.
     Prefix(u8),
 }
 
-/// An operation with what it was found with.
+/// An operation with its scope and evidence when it was found.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Where it holds.
@@ -55,7 +55,8 @@ pub struct Proposal {
     pub action: Action,
     /// The keys it touches.
     pub keys: Vec<usize>,
-    /// The maps of classes, one a key; other maps are made anew in the state in which the proposal is tested.
+    /// The maps of classes, one a key; other maps are made anew in the state in which the proposal is
+    /// tested.
     pub classes: Option<Vec<Vec<u32>>>,
     /// Prior of the kind of operation.
     pub prior: u64,
@@ -86,7 +87,7 @@ pub struct Adopted {
     pub pairs: (u64, u64),
     /// Up to three pairs of training rows of one cluster that it joins.
     pub examples: Vec<[u32; 2]>,
-    /// The line of the catalogue of platforms that it is; scope and operations are those of the line.
+    /// The adopted line of the catalogue of platforms; scope and operations are those of the line.
     pub line: Option<Line>,
 }
 
@@ -127,11 +128,11 @@ pub struct Covering {
     pub tests: u64,
     /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
     pub noise: u64,
-    /// What the operations tested in the first pass show.
+    /// Evidence of the operations tested in the first pass.
     seen: Vec<Witness>,
     /// Constant pages.
     pub(super) sinks: Sinks,
-    /// Levels that are left out, to measure what they are for.
+    /// Levels that are left out, to measure their worth.
     pub without: Without,
     /// Lines of the programs of the site that are not adopted yet.
     pub lines: Vec<Placed>,
@@ -144,14 +145,14 @@ pub struct Covering {
     pub(super) sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
     pub(super) counts: Vec<Vec<u32>>,
-    /// What "ignore this key" is in the present state, where it was asked for.
+    /// Map of "ignore this key" in the present state, where it was computed.
     pub(super) ignores: Vec<Option<Map>>,
     functions: FunctionMaps,
     identities: Vec<u64>,
 }
 
 impl Covering {
-    /// Starts from the rows as they are.
+    /// Initial state from the rows as they are.
     pub fn new(columns: Columns) -> Covering {
         let alive = (0..columns.len() as u32).collect();
         let (keys, is_small) = (columns.keys.len(), columns.len() < SMALL_SAMPLE);
@@ -301,9 +302,8 @@ impl Covering {
         joint::sets(&self.columns, &self.varying(), clusters).into_iter().map(with_prior).collect()
     }
 
-    /// Makes the table of each operation: what passes becomes a proposal, what has some good is kept for conditions.
-    ///
-    /// Most have none, and that is seen from the rows of clusters that have at least two, without the table.
+    /// Makes the table of each operation: those that pass become proposals, those with some good are kept
+    /// for conditions. Most have none, which clusters of two rows or more show without the table.
     fn try_all(
         &mut self,
         operations: Vec<(Action, Vec<usize>, u64)>,
@@ -361,9 +361,9 @@ impl Covering {
         found
     }
 
-    /// The rows on which an operation is tested: those outside the sections against it; `None` where these are all. What
-    /// changes a part of the path is tested on all: a directory is another matter in each section (crawl-docs: recall .9996
-    /// -> .9978 without).
+    /// The rows on which an operation is tested: those outside the sections against it; `None` for all. A
+    /// change of a part of the path is tested on all rows: a directory means something else in each section
+    /// (crawl-docs: recall .9996 -> .9978 without).
     pub(super) fn without(&self, against: &[u32], keys: &[usize], rows: &[u32]) -> Option<Vec<u32>> {
         let is_path = |&key: &usize| self.columns.keys[key].as_path().is_some();
         let outside = Reach::Except(against.to_vec());
@@ -434,8 +434,8 @@ impl Covering {
         if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise)
     }
 
-    /// The exact test of an operation (section 4.3), its [breadth](super::breadth) where nobody vouches for it, and for
-    /// support by one page that the operation is about nothing but that page.
+    /// The exact test of an operation, its [breadth](super::breadth) where no prior supports it, and, for
+    /// support by one page, that it is about no other page.
     pub(super) fn accepts(
         &self,
         groups: &Groups,
@@ -446,7 +446,7 @@ impl Covering {
     ) -> bool {
         let bound = self.bound(action);
         let columns = &self.columns;
-        // While all rows are tested, they stand with the caller.
+        // While all rows are tested, the caller holds them.
         let alive = if self.alive.is_empty() { rows } else { &self.alive };
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
@@ -463,8 +463,8 @@ impl Covering {
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
     }
 
-    /// The sections in which an operation holds, and those against it: all of them, and none, for what takes nothing away,
-    /// or what vendors say.
+    /// The sections in which an operation holds, and those against it: all and none for operations that
+    /// remove nothing or that vendors document.
     pub(super) fn reach(
         &self,
         groups: &Groups,

@@ -1,11 +1,10 @@
 //! Defaults that are written out together: `t=7&start=0&postdays=0&postorder=asc` is the page of `t=7`.
 //!
-//! A value class of one key (stage 4) needs URLs that differ in that key alone. Software that writes its defaults out
-//! writes them all, so such pairs are rare; the pairs that are there differ in all of them at once. From the table that
-//! ignores those keys together: the values with which they come, against none of them.
-//!
-//! A departure: design, section 4.1, stage 4 knows classes of one key only. Saved share of phpbb-forum, mean of six
-//! samples of 20 %: .848 without, .983 with; recall .9972 and .9971.
+//! A value class of one key needs URLs that differ in that key alone. Software that writes its defaults
+//! out writes them all, so such pairs are rare; the pairs that exist differ in all of them at once. The
+//! table that ignores those keys together gives the values with which they come, against none of them.
+//! Saved share of phpbb-forum, mean of six samples of 20 %: .848 with classes of one key only, .983
+//! with these; recall .9972 and .9971.
 
 use super::columns::Columns;
 use super::conditions::{Condition, Scope};
@@ -17,8 +16,8 @@ use std::collections::HashMap;
 /// Proposals of one table in one pass.
 const TOP: usize = 2;
 
-/// Values of the keys of `table` that mean the same as none of these keys, those of most good first; nothing where a key
-/// cannot be left out.
+/// Values of the keys of `table` that mean the same as none of these keys, those of most good first;
+/// empty where a key cannot be left out.
 ///
 /// O(members of groups x keys).
 pub fn find(columns: &Columns, table: &Table, noise: u64) -> Vec<Proposal> {
@@ -34,7 +33,7 @@ pub fn find(columns: &Columns, table: &Table, noise: u64) -> Vec<Proposal> {
         let members = table.groups.members(group);
         let Some(&plain) = members.iter().find(|&&row| keys.iter().all(|&k| code(k, row) == 0)) else { continue };
         for &row in members.iter().filter(|&&row| keys.iter().all(|&k| code(k, row) != 0)) {
-            // What redirects to the defaults is no page to leave them out for.
+            // A URL that redirects to the defaults is no page to leave them out for.
             if !columns.fetchable[plain as usize] && columns.fetchable[row as usize] {
                 continue;
             }
@@ -72,7 +71,7 @@ fn proposal(columns: &Columns, keys: &[usize], values: &[u32], score: i64) -> Pr
     }
 }
 
-/// The rows that a proposal of this kind is about: those with the values, and those without any of the keys.
+/// The rows of a proposal of defaults: those with the values, and those without any of the keys.
 pub fn rows(columns: &Columns, alive: &[u32], scope: &Scope) -> Vec<u32> {
     let code = |k: usize, row: u32| columns.codes[k][row as usize];
     let with = |row: u32| scope.iter().all(|(k, condition)| condition.holds(code(*k, row)));

@@ -1,13 +1,14 @@
-//! The energy walk (WWW10 5.3, eq. 7; design, section 4.2).
+//! The energy walk (WWW10 5.3, eq. 7).
 //!
-//! Vertices are forms, edges are candidate rules with weight 1 - fpr. Eq. 7 divides by the out-degree and then
-//! normalises the row: the division cancels, p = w / sum of w. As published the walk has no limit (s to t and t to s
-//! swap for ever; sinks lose their energy), so sinks loop on themselves and the walk restarts to the volumes:
-//! `e(n+1) = (1 - d) volume + d P^T e(n)`, d = 0.85, until the L1 change of a site is under 1e-9 of its volume or 200
-//! rounds. The published method uses the lazy walk `(P + I) / 2` from the volumes instead.
+//! Vertices are forms, edges are candidate rules with weight 1 - fpr. Eq. 7 divides by the out-degree
+//! and then normalises the row: the division cancels, p = w / sum of w. As published the walk has no
+//! limit (s to t and t to s swap for ever; sinks lose their energy), so sinks loop on themselves and
+//! the walk restarts to the volumes: `e(n+1) = (1 - d) volume + d P^T e(n)`, d = 0.85, until the L1
+//! change of a site is under 1e-9 of its volume or 200 rounds. The published method uses the lazy walk
+//! `(P + I) / 2` from the volumes instead.
 //!
-//! One site's walk always runs in one place and in one order, so floating point sums are the same in every run; the
-//! dataflow loop and the sequential oracle both call [`step`].
+//! One site's walk always runs in one place and in one order, so floating point sums are the same in
+//! every run; the dataflow loop and the sequential oracle both call [`step`].
 
 /// How the walk moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Graph {
 pub const DAMPING: f64 = 0.85;
 /// A site has converged when the L1 change of a round is under this share of its volume.
 pub const TOLERANCE: f64 = 1e-9;
-/// Rounds after which a site is taken as it is.
+/// Rounds after which a walk that has not converged ends.
 pub const MAX_ROUNDS: u32 = 200;
 
 /// One round: from the energies `now` to the next ones.
@@ -61,7 +62,7 @@ pub fn converged(graph: &Graph, now: &[f64], next: &[f64], rounds: u32) -> bool 
     change <= TOLERANCE * volume || rounds >= MAX_ROUNDS
 }
 
-/// The whole walk of one site.
+/// Energies of one site after the whole walk, one a vertex.
 pub fn walk(graph: &Graph) -> Vec<f64> {
     let mut now = graph.volume.clone();
     for round in 1..=MAX_ROUNDS {

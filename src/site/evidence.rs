@@ -1,33 +1,37 @@
-//! Evidence for a proposed identity of rows, and the test it must pass (design, section 4.3).
+//! Evidence for a proposed identity of rows, and the test it must pass.
 //!
-//! Per group of m distinct rows that would fall together: good = size of its largest cluster - 1, bad = m - size of its
-//! largest cluster. Per-pair figures (WWW10 eq. 3) are reported, not decided on: one right cluster of 300 URLs hides 66
-//! wrong merges at a pair fpr of 0.048.
+//! Per group of m distinct rows that would fall together: good = size of its largest cluster - 1, bad =
+//! m - size of its largest cluster. Per-pair figures (WWW10 eq. 3) are reported, not decided on: one
+//! right cluster of 300 URLs hides 66 wrong merges at a pair fpr of 0.048.
 
 /// Fewest good observations a rule needs, with or without a prior.
 pub const MIN_GOOD: u64 = 3;
 /// Fewest clusters that must support a rule.
 pub const MIN_CLUSTERS: usize = 3;
-/// The same for keys that are ignored together under one condition: chosen among sets times conditions, the best of them
-/// reaches three clusters by luck. Chosen on a crawl of a repository browser (pair fpr 0.0109 -> 0.0049, recall 0.9972 ->
-/// 0.9991); the corpora of the acceptance run do not move by more than 0.001 of saved share.
+/// Fewest clusters that must support ignoring several keys under one condition: chosen among sets times
+/// conditions, the best candidate reaches three clusters by luck. Set on a crawl of a repository
+/// browser (pair fpr 0.0109 -> 0.0049, recall 0.9972 -> 0.9991); the corpora of the acceptance run do
+/// not move by more than 0.001 of saved share.
 pub const MIN_CLUSTERS_CHOSEN: u64 = 5;
-/// Good observations that prove a form all of whose rows are one page, from one cluster alone. Design 4.3 knows the one
-/// page; two of them side by side (the list of branches of each of two repositories) are proven apart, nine each.
+/// Good observations that prove a form all of whose rows are one page, from one cluster alone. Two such
+/// pages side by side (the list of branches of each of two repositories) are proven apart, nine each.
 pub const MIN_CONSTANT: u64 = 9;
 
-/// Distinct training URLs under which a sample is small: what would contradict a rule may not be in it. A sample of whole
-/// clusters holds all right merges of those clusters, and hardly any two clusters that a wrong rule would join.
+/// Distinct training URLs under which a sample is small: counter-evidence may be missing. A sample of
+/// whole clusters holds all right merges of those clusters, and hardly any two clusters that a wrong
+/// rule would join.
 pub const SMALL_SAMPLE: usize = 1000;
-/// [`MIN_CONSTANT`] of a page from one cluster or two in a small sample. Measured on 108 samples of 50 to 500 URLs in whole
-/// clusters, of nine corpora, on the URLs that took no part: with 9, pages are lost or URLs wrong beyond 0.5 % in 51 of the
-/// samples, with 40 in 45; saved .608 and .596. With [`MIN_CLUSTERS_FORM_SMALL`] as well in 41, and saved .587.
+/// [`MIN_CONSTANT`] of a page from one cluster or two in a small sample. Measured on 108 samples of 50
+/// to 500 URLs in whole clusters, of nine corpora, on the URLs that took no part: with 9, pages are
+/// lost or URLs wrong beyond 0.5 % in 51 of the samples, with 40 in 45; saved .608 and .596. With
+/// [`MIN_CLUSTERS_FORM_SMALL`] as well in 41, and saved .587.
 pub const MIN_CONSTANT_SMALL: u64 = 40;
-/// Clusters that must support a rule between forms in a small sample. With three, too much is wrong in 51 of the same 108
-/// samples, with five in 47; saved .608 and .596.
+/// Clusters that must support a rule between forms in a small sample. With three, too much is wrong in
+/// 51 of the same 108 samples, with five in 47; saved .608 and .596.
 pub const MIN_CLUSTERS_FORM_SMALL: u64 = 5;
 
-/// A test on counts of good and bad: the Wilson upper bound of bad / (good + bad + prior) at most `bound`.
+/// A test on counts of good and bad: the Wilson upper bound of bad / (good + bad + prior) at most
+/// `bound`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Highest share of bad, in thousandths.
@@ -46,18 +50,21 @@ impl Bound {
     /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
     pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
 
-    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: three times that
-    /// is allowed on top of the cap (twice: 0.928 of the oracle's compression on noisy synthetic sites).
+    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: three
+    /// times that is allowed on top of the cap (twice: 0.928 of the oracle's compression on noisy synthetic
+    /// sites).
     pub fn allowing(self, noise: u64) -> Bound {
         Bound { raw_permille: self.raw_permille + 3 * noise, ..self }
     }
 
-    /// The whole test: [`wilson`](Self::wilson), at least [`MIN_GOOD`] good, and the cap on the raw share of bad.
+    /// True if [`wilson`](Self::wilson) holds, good is at least [`MIN_GOOD`], and the raw share of bad is
+    /// under the cap.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
         good >= MIN_GOOD && self.allows(good, bad) && self.wilson(good, bad, prior)
     }
 
-    /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see [`Groups::accepted`].
+    /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see
+    /// [`Groups::accepted`].
     fn supported(&self, clusters: &[u64], bad: u64, prior: u64) -> bool {
         let good: u64 = clusters.iter().sum();
         if clusters.len() < MIN_CLUSTERS {
@@ -67,13 +74,13 @@ impl Bound {
         self.holds(capped, bad, prior)
     }
 
-    /// The cap on the raw share of bad alone.
+    /// True if the raw share of bad is under the cap.
     pub fn allows(&self, good: u64, bad: u64) -> bool {
         u128::from(bad) * 1000 <= u128::from(self.raw_permille) * (u128::from(good) + u128::from(bad))
     }
 
-    /// The Wilson bound alone, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n = good + bad + prior > 0.
-    /// For sums up to 2^50.
+    /// True if the Wilson bound holds, in integers: bad <= n p and (bad - n p)^2 >= z^2 n p (1 - p), n =
+    /// good + bad + prior > 0. For sums up to 2^50.
     pub fn wilson(&self, good: u64, bad: u64, prior: u64) -> bool {
         let n = u128::from(good) + u128::from(bad) + u128::from(prior);
         let (bad_m, np) = (u128::from(bad) * 1000, n * u128::from(self.permille));
@@ -83,18 +90,18 @@ impl Bound {
     }
 }
 
-/// Whether each of these sums proves a constant page of its own.
+/// True where each of these sums proves a constant page of its own.
 fn are_constant(clusters: &[u64]) -> bool {
     !clusters.is_empty() && clusters.iter().all(|&good| good >= MIN_CONSTANT)
 }
 
-/// Sums of (cluster, good), a cluster each.
+/// Sums of good by cluster.
 fn by_cluster(mut pairs: Vec<(u32, u32)>) -> Vec<u64> {
     pairs.sort_unstable();
     pairs.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|p| u64::from(p.1)).sum()).collect()
 }
 
-/// Wilson upper bound of bad / n in millionths, for the record (z = 1).
+/// Wilson upper bound of bad / n in millionths (z = 1), for the evidence that rule files record.
 pub fn upper_bound_ppm(bad: u64, n: u64) -> u32 {
     if n == 0 {
         return 1_000_000;
@@ -124,7 +131,7 @@ pub struct Groups {
 /// Scratch for building [`Groups`], reused from test to test.
 #[derive(Clone, Debug, Default)]
 pub struct Sorter {
-    /// Grows only; what is valid is known where it is used.
+    /// Never shrinks; each user tracks its valid part.
     pairs: Vec<(u64, u32)>,
     bits: Vec<u64>,
     labels: Vec<u32>,
@@ -133,21 +140,21 @@ pub struct Sorter {
 impl Sorter {
     /// Groups `rows` by their new identity.
     ///
-    /// Two linear passes over a table of two bits a slot leave only rows whose identity may come twice; only those are
-    /// sorted.
+    /// Two linear passes over a table of two bits a slot leave only rows whose identity may come twice;
+    /// only those are sorted.
     pub fn group(&mut self, identities: impl Iterator<Item = (u64, u32)> + Clone, label: &[u32]) -> Groups {
         let rows = identities.size_hint().1.unwrap_or(0).max(64);
         let words = (rows / 8).next_power_of_two();
         self.bits.clear();
         self.bits.resize(words, 0);
-        // Low half of a word: the identity has come; high half: it has come again.
+        // Low half of a word: the identity came once; high half: it came again.
         let slot = |hash: u64| ((hash >> 12) as usize & (words - 1), (hash >> 7) as u32 & 31);
         for (hash, _) in identities.clone() {
             let (word, at) = slot(hash);
             let seen = self.bits[word];
             self.bits[word] = seen | 1 << at | (seen >> at & 1) << (at + 32);
         }
-        // Written whether it counts or not: a branch would be guessed wrong for every other row.
+        // Written unconditionally: a branch would be mispredicted for every other row.
         let mut found = 0;
         for pair in identities {
             if found == self.pairs.len() {
@@ -179,7 +186,8 @@ impl Sorter {
     }
 }
 
-/// Size and label of the largest cluster among `labels` (sorted in place); ties go to the smaller label.
+/// Size and label of the largest cluster among `labels` (sorted in place); ties go to the smaller
+/// label.
 fn largest(labels: &mut [u32]) -> (u32, u32) {
     if let [a, b] = *labels {
         return (1 + u32::from(a == b), a.min(b));
@@ -232,7 +240,8 @@ impl Groups {
         self.by_cluster().len() as u64
     }
 
-    /// The clusters that all good comes from, sorted, where they are too few to support a rule but as constant pages.
+    /// The clusters of all good observations, sorted, where these are too few to support a rule except as
+    /// constant pages.
     pub fn pages(&self, part: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
         let mut pages = Vec::new();
         for group in part.filter(|&group| self.good[group as usize] > 0) {
@@ -247,19 +256,20 @@ impl Groups {
         Some(pages)
     }
 
-    /// Whether each cluster that supports proves a constant page of its own.
+    /// True where each supporting cluster proves a constant page of its own.
     pub fn are_constant_pages(&self) -> bool {
         are_constant(&self.by_cluster())
     }
 
-    /// The whole test of a rule: the bound, support from at least three clusters none of which counts for more than a
-    /// third of it, or else constant pages.
+    /// True if the bound holds and either at least three clusters support the rule, none counting for more
+    /// than a third of it, or the groups are constant pages.
     pub fn accepted(&self, bound: Bound, prior: u64) -> bool {
         let (good, bad) = self.totals();
         bound.holds(good, bad, prior) && bound.supported(&self.by_cluster(), bad, prior)
     }
 
-    /// Whether what of this table is in the groups of `part`, and its `bad`, would be [`accepted`](Self::accepted).
+    /// True if the part of this table in the groups of `part`, with its `bad`, would be
+    /// [`accepted`](Self::accepted).
     pub fn part_accepted(&self, part: impl Iterator<Item = u32>, bad: u64, bound: Bound, prior: u64) -> bool {
         let of = |group: u32| (self.majority[group as usize], self.good[group as usize]);
         let clusters = by_cluster(part.map(of).filter(|p| p.1 > 0).collect());

@@ -1,11 +1,11 @@
-//! Which rules also act on hosts of the site's registrable domain that no record has
-//! (`learn --extend-to-domain`; second design, section 2).
+//! Rules that also act on hosts of the site's registrable domain that no record has (`learn
+//! --extend-to-domain`).
 //!
-//! Evidence is counted on what such a host would get: the extended rules alone, without exceptions and
-//! look-ups. Evidence for or against a rule are the URLs of one host that are one page with it and
-//! would not be without it. A rule that holds on nine hosts and fails on none is taken to describe the
-//! software of all hosts. At first all rules that keep scheme and host are extended; rules without the
-//! evidence are taken out until none is left of those.
+//! Evidence is counted on the URLs as such a host would have them: with the extended rules alone,
+//! without exceptions and look-ups. Evidence for or against a rule are the URLs of one host that are
+//! one page with it and would not be without it. A rule that holds on nine hosts and fails on none is
+//! taken to describe the software of all hosts. At first all rules that keep scheme and host are
+//! extended; rules without the evidence are removed until none is left of those.
 
 use super::Training;
 use super::evidence::Bound;
@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 type Table<K, V> = HashMap<K, V, FixedState>;
 
-/// Hosts that must be for a rule: the bound of design 4.3, nine for it and none against it.
+/// Hosts that must be for a rule, with none against it: nine pass the bound of operations (p = 0.10, z
+/// = 1).
 const MIN_HOSTS: usize = 9;
 /// Clusters of evidence that a host needs to be for a rule, or against it, as a section does: a single
 /// cluster may be a page that changed between two fetches.
@@ -30,7 +31,7 @@ struct Row {
     row: usize,
     host: u32,
     label: u32,
-    /// Hash of what the extended rules make of it.
+    /// Hash of its canonical URL under the extended rules.
     page: u64,
 }
 
@@ -102,7 +103,7 @@ fn keeps_origin(rule: &Rule) -> bool {
     rule.scope.iter().all(|of| !is_host(&of.key) || of.test == Test::Present) && rule.operations.iter().all(keeps)
 }
 
-/// What acts on unseen hosts, on the origins of the site.
+/// The rules that act on unseen hosts, applied to the origins of the site.
 fn on_seen_hosts(rules: &SiteRules) -> Option<RuleSet> {
     let unseen = rules.for_unseen_hosts()?;
     Some(RuleSet::new(vec![SiteRules { origins: rules.origins.clone(), ..unseen }]))
@@ -128,7 +129,7 @@ fn holds(rules: &mut SiteRules, rule: usize, training: &Training, rows: &[Row], 
     rules.rules[rule].extended = false;
     let (set, mut scratch) = (on_seen_hosts(rules), Scratch::default());
     rules.rules[rule].extended = true;
-    // Hashes of what the other rules make of these URLs.
+    // Hashes of the canonical URLs of these rows under the other rules.
     let mut without: Table<usize, u64> = Table::default();
     for &row in fired {
         let Some(url) = training.normal(row) else { continue };
@@ -154,7 +155,8 @@ fn holds(rules: &mut SiteRules, rule: usize, training: &Training, rows: &[Row], 
     hosts.values().filter(is_for).count() >= MIN_HOSTS && !hosts.values().any(is_against)
 }
 
-/// Counts a group of rows that are one page, sorted by label; `without` is the page of a row without the rule.
+/// Counts a group of rows that are one page, sorted by label; `without` is the page of a row without
+/// the rule.
 fn count(group: &[Row], without: impl Fn(&Row) -> u64, host: &mut Evidence) {
     // The largest cluster, of several the one with the smallest label.
     let mut largest: &[Row] = &[];

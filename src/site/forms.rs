@@ -1,10 +1,11 @@
-//! Rules between forms: candidates (WWW10 5.2; design, section 4.1, stages 5 and 6).
+//! Candidate rules between forms (WWW10 5.2).
 //!
-//! A form is a leaf of the pattern tree and a set of present keys. The inverted index cluster -> forms (Algorithm 2)
-//! gives the pairs of forms with common clusters; keys are mapped by agreement inside clusters instead of by value sets
-//! (Algorithm 3): unrelated small integers share all their values. There is no overlap threshold: eq. 6 shrinks with
-//! the sampling rate (a perfect two-mirror site shows 0.20 at a 20 % sample). A candidate s -> t keeps the constants
-//! of t and replaces each other key of t from a key of s; it exists only where every such key is mapped.
+//! A form is a leaf of the pattern tree and a set of present keys. The inverted index cluster -> forms
+//! (Algorithm 2) gives the pairs of forms with common clusters; keys are mapped by agreement inside
+//! clusters instead of by value sets (Algorithm 3): unrelated small integers share all their values.
+//! There is no overlap threshold: eq. 6 shrinks with the sampling rate (a perfect two-mirror site shows
+//! 0.20 at a 20 % sample). A candidate s -> t keeps the constants of t and replaces each other key of t
+//! from a key of s; it exists only where every such key is mapped.
 
 use super::columns::Columns;
 use super::conditions::{Condition, Scope};
@@ -75,7 +76,7 @@ pub struct Forms {
     pub noise: u64,
     /// Clusters that must support a rule, beside the bound.
     pub least_clusters: u64,
-    /// The same, where a parameter is lost whose numbers lead to one cluster each.
+    /// Clusters that must support a rule that drops a parameter whose numbers lead to one cluster each.
     least_numbered: u64,
     sorter: Sorter,
 }
@@ -207,14 +208,16 @@ impl Forms {
                 }
             }
         }
-        // Never towards a form whose URLs all redirect, or declare another canonical, from one that can be fetched.
+        // Never towards a form whose URLs all redirect, or declare another canonical, from one that can be
+        // fetched.
         let live = |form: usize| self.list[form].rows.iter().any(|&r| columns.fetchable[r as usize]);
         found.retain(|c| !columns.redirects || live(c.target) || !live(c.source));
         found.sort_by_key(|c| (c.source, c.target));
         self.candidates = found;
     }
 
-    /// One-to-one key mapping `(key of f, key of g)` by the share of common clusters in which two keys hold one value.
+    /// One-to-one key mapping `(key of f, key of g)` by the share of common clusters in which two keys hold
+    /// one value.
     fn agree(&self, columns: &Columns, f: &Form, g: &Form) -> Vec<(usize, usize)> {
         let label = |r: &u32| columns.label[*r as usize];
         let mut hits = vec![0u32; f.slots.len() * g.slots.len()];
@@ -297,7 +300,8 @@ impl Forms {
         }
     }
 
-    /// Conditions on the keys of a form that tell it from forms with the same keys: its constants and its leaf.
+    /// Conditions on the keys of a form that tell it from forms with the same keys: its constants and its
+    /// leaf.
     pub fn scope(&self, form: &Form, tree: &Tree) -> (Scope, Vec<(usize, Vec<u32>)>) {
         let mut is: Vec<(usize, Condition)> = form.constants.iter().map(|&(k, c)| (k, Condition::Is(c))).collect();
         is.extend(form.slots.iter().map(|&k| (k, Condition::Present)));

@@ -1,8 +1,9 @@
-//! Whether the fragments of a site tell its pages apart.
+//! The decision whether the fragments of a site tell its pages apart.
 //!
-//! A server never sees a fragment, so two URLs that differ in nothing else are one page unless a program in the page
-//! reads it. Records tell: URLs that are equal up to the fragment and lie in different clusters. A few of them are what
-//! wrong labels make of pages that change between two fetches.
+//! A server never gets the fragment, so two URLs that differ in nothing else are one page unless a
+//! program in the page reads it. The evidence are records whose URLs are equal up to the fragment and
+//! lie in different clusters. A few of these are expected: pages that change between two fetches get
+//! wrong labels.
 
 use super::Training;
 use crate::model::hash64;
@@ -11,8 +12,9 @@ use crate::url::is_route;
 use foldhash::fast::FixedState;
 use std::collections::HashSet;
 
-/// What the labelled records of a site say of its fragments; `None` where they have none but routes (`#!`, `#/`), which
-/// are keys on every site. `least` is the number of clusters from which on fragments are keys.
+/// Evidence of the labelled records about fragments; `None` where they have none but routes (`#!`,
+/// `#/`), which are keys on every site. `least` is the number of clusters from which on fragments are
+/// keys.
 pub fn decide(training: &Training, least: u32) -> Option<Fragments> {
     // Hashes of the URL up to the fragment, and of the fragment; 0 for none.
     let parts = |row: usize| {

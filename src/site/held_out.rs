@@ -1,9 +1,9 @@
-//! Cross-fitted figures of one site: what learned rules do on URLs that took no part in learning.
+//! Cross-fitted figures of one site: the effect of learned rules on URLs that took no part in learning.
 //!
-//! Two schemes split the training rows into folds ([`Extent::folds`]): *by cluster*, so that whole clusters are
-//! left out, and *by URL*, so that other URLs of a cluster may train. For each fold the whole learner
-//! runs on the other rows, and its rules are applied to all rows. Of the groups (labelled rows with one
-//! canonical URL) only the rows of the fold are counted:
+//! Two schemes split the training rows into folds ([`Extent::folds`]): *by cluster*, so that whole
+//! clusters are left out, and *by URL*, so that other URLs of a cluster may train. For each fold the
+//! whole learner runs on the other rows, and its rules are applied to all rows. Of the groups (labelled
+//! rows with one canonical URL) only the rows of the fold are counted:
 //!
 //! - **Saved** ([`Counts::by_cluster`], [`Counts::by_url`]). A row saves `1 - 1/q` of a fetch, where
 //!   `q` rows of its own cluster are in its group, itself among them; the rows of the fold that is
@@ -15,13 +15,13 @@
 //! - **Wrong** ([`Counts::wrong`], from the folds by cluster). Of the rows in groups of two or more:
 //!   those outside the largest cluster of the group (ties: the smaller id).
 //!
-//! What these figures are not:
+//! Known errors of these figures:
 //!
-//! - The rules come from a part of the data, which is less evidence than the deployed rules have, so that
-//!   the figures err to the low side in what is saved; the more folds, the less.
-//! - All rows in a group with a row that did not train and with a canonical URL that no training row has
-//!   are of its fold. Another half of a site, which `evaluate` would count, holds more of them: there two
-//!   URLs of a kind that rules do not know may meet.
+//! - The rules come from a part of the data, which is less evidence than the deployed rules have, so
+//!   the figures err to the low side in saved share; the more folds, the less.
+//! - All rows in a group with a row that did not train and with a canonical URL that no training row
+//!   has are of its fold. Another half of a site, which `evaluate` would count, holds more of them:
+//!   there two URLs of a kind that no rule covers may meet.
 //!
 //! Cost: each row is learned from `2 (folds - 1)` times more.
 
@@ -53,7 +53,7 @@ pub struct Counts {
     pub clusters: u64,
     /// Fetches saved of those that perfect rules save, folds by cluster; a unit is a cluster.
     pub by_cluster: Ratio,
-    /// The same ratio, folds by URL.
+    /// Fetches saved of those that perfect rules save, folds by URL; a unit is a cluster.
     pub by_url: Ratio,
     /// Wrong rows of the rows in groups of two or more, folds by cluster; a unit is the largest cluster
     /// of a group with all groups in which it is the largest, since a wrong rule is wrong in many rows
@@ -178,8 +178,8 @@ fn scheme(
     sums
 }
 
-/// The rows that `keeps` names, on the origins of their own labelled URLs: an origin that only rows left
-/// out have is one that the rules were not shown.
+/// The rows that `keeps` names, on the origins of their own labelled URLs: origins that only rows left
+/// out have are unseen.
 fn part(training: &Training, keeps: impl Fn(usize) -> bool) -> Training {
     let mut part = training.subset(keeps);
     part.origins.clear();
@@ -192,7 +192,8 @@ fn part(training: &Training, keeps: impl Fn(usize) -> bool) -> Training {
     part
 }
 
-/// Groups all labelled rows by what `rules` make of them, and counts those that `counts` names.
+/// Groups all labelled rows by their canonical URLs under `rules`, and counts the rows that `counts`
+/// names.
 fn count(training: &Training, rules: SiteRules, counts: impl Fn(usize) -> bool, sums: &mut Sums) {
     let set = RuleSet::new(vec![rules]);
     let mut scratch = Scratch::default();

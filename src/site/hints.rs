@@ -1,5 +1,5 @@
-//! What decides between equals: which origin, value, form or page stands for others that are proven to
-//! be the same. It never decides whether a rule holds.
+//! Preferences among equals: which origin, value, form or page represents others that are proven to be
+//! the same. They never decide whether a rule holds.
 //!
 //! - The origins that records of the site redirect to or declare, counted over all records
 //!   ([`Targets`]).
@@ -29,9 +29,9 @@ pub struct Hints {
 /// Records that redirect to an origin other than their own, or declare it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Votes {
-    /// Those of another scheme.
+    /// Votes for an origin of another scheme.
     pub scheme: u64,
-    /// Those of another host or port.
+    /// Votes for an origin of another host or port.
     pub host: u64,
 }
 
@@ -50,13 +50,14 @@ impl Targets {
         let sum = self.0.entry((hash64(origin), origin.into())).or_default();
         (sum.scheme, sum.host) = (sum.scheme + votes.scheme, sum.host + votes.host);
         if self.0.len() > Targets::MAX {
-            // One that went has as many smaller ones ahead of it in the whole: it comes back to go again.
+            // An origin that was dropped has as many smaller ones ahead of it in the whole: it returns only to be
+            // dropped again.
             self.0.pop_last();
         }
     }
 
-    /// Counts a record with this URL, in normal form, that redirects to `target` or declares it. Nothing is
-    /// counted for its own origin, nor for what is no http or https URL.
+    /// Counts a record with this URL, in normal form, that redirects to `target` or declares it. Its own
+    /// origin, and a target that is no http or https URL, are not counted.
     pub fn count(&mut self, url: &[u8], target: &[u8], scratch: &mut Vec<u8>) {
         let (from, to) = (origin(url), normalize(target, scratch).is_ok().then(|| origin(scratch)));
         let Some(to) = to.filter(|to| *to != from) else { return };
@@ -88,7 +89,7 @@ pub struct Preferred {
 }
 
 impl Preferred {
-    /// Those of a training set that was cut into `columns`.
+    /// The hints for a training set that was cut into `columns`.
     pub fn new(training: &Training, columns: &mut Columns) -> Preferred {
         let mut out = Preferred::default();
         if let (Some(scheme), Some(host)) = (columns.fixed(Fixed::SCHEME), columns.fixed(Fixed::HOST)) {
@@ -145,7 +146,7 @@ impl Preferred {
         Some(self.before.get(key)?[row as usize])
     }
 
-    /// Of the codes that `may` names, the one that the earlier rules gave to most of those of `rows` whose
+    /// The code, among those that `may` names, that the earlier rules gave to most of the `rows` whose
     /// value they changed; ties by bytes. `None` where they changed none to such a code.
     pub fn moved(
         &self,
@@ -166,8 +167,8 @@ impl Preferred {
         counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| value(b.0).cmp(value(a.0)))).map(|(code, _)| code)
     }
 
-    /// True where the earlier rules left most of `rows` as they are in all of `keys`; `None` without
-    /// earlier rules.
+    /// True where the earlier rules kept most of `rows` unchanged in all of `keys`; `None` without earlier
+    /// rules.
     pub fn kept(&self, columns: &Columns, keys: &[usize], rows: &[u32]) -> Option<bool> {
         if self.before.is_empty() {
             return None;

@@ -1,4 +1,5 @@
-//! Sets of keys that differ together: what two URLs of one cluster differ in is a candidate for a joint ignore.
+//! Sets of keys that differ together: the difference of two URLs of one cluster is a candidate for a
+//! joint ignore.
 
 use super::clusters::Clusters;
 use super::columns::Columns;
@@ -6,22 +7,24 @@ use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Sets at most: those of most clusters.
+/// Most sets: those of most clusters.
 const MAX_SETS: usize = 80;
 /// Keys of a set at most.
 const MAX_KEYS: usize = 6;
 /// Clusters in which the keys of a set must differ together.
 const MIN_CLUSTERS: u32 = 3;
-/// Pairs of one cluster that stand for more clusters: a constant page (a login form that carries where it was called from
-/// in two keys). A departure: design, section 4.1, stage 4 asks for three clusters.
+/// Pairs of one cluster that replace several clusters: on a constant page (a login form that carries
+/// its caller in two keys) all evidence comes from one.
 const MIN_PAIRS: u32 = 9;
-/// Rows of a cluster are compared with those at most this far behind by identity.
+/// Distance, in rows sorted by identity, up to which the rows of a cluster are compared.
 const MAX_DISTANCE: usize = 3;
 
-/// The sets of two to [`MAX_KEYS`] keys that tell apart rows of one cluster, in at least [`MIN_CLUSTERS`] clusters
-/// or [`MIN_PAIRS`] pairs of one; sorted. `varying` are the keys that differ at all, rising. URLs of different depth are not compared.
+/// The sets of two to [`MAX_KEYS`] keys that tell apart rows of one cluster, in at least
+/// [`MIN_CLUSTERS`] clusters or [`MIN_PAIRS`] pairs of one; sorted. `varying` are the keys that differ
+/// at all, rising. URLs of different depth are not compared.
 ///
-/// O(rows x keys); scratch of one cluster's rows x keys x 4 bytes (training keeps at most 1,000 URLs of a cluster).
+/// O(rows x keys); scratch of one cluster's rows x keys x 4 bytes (training keeps at most 1,000 URLs of
+/// a cluster).
 pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters) -> Vec<Vec<usize>> {
     let depth = columns.fixed(Fixed::DEPTH);
     let mut codes = Vec::new();

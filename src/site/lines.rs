@@ -1,12 +1,13 @@
 //! Lines of the catalogue of platforms in the ordered loop.
 //!
-//! A line is a rule that is known before the records of the site ([`crate::platforms`]). It is tested as it will act: on
-//! all rows, those in its scope with the new values, the others as they are. By default it must be borne out like an
-//! operation of the normalization catalogue: with its prior, three good observations of three clusters and none against
-//! them are enough. Sections have no say: its scope is a script.
+//! A line is a rule that precedes the records of the site ([`crate::platforms`]). It is tested as it
+//! will act: on all rows, those in its scope with the new values, the others as they are. By default it
+//! needs evidence as an operation of the normalization catalogue does: with its prior, three good
+//! observations of three clusters and none against them are enough. Sections have no vote: its scope is
+//! a script.
 //!
-//! Lines that act provisionally need no evidence: they come behind all that was learned, and act unless rows of two
-//! clusters fall together.
+//! Lines that act provisionally need no evidence: they come behind all that was learned, and act unless
+//! rows of two clusters fall together.
 
 use super::Training;
 use super::covering::{Action, Adopted, Covering};
@@ -31,7 +32,7 @@ pub struct Lines {
     pub provisional: bool,
 }
 
-/// Rows, and what becomes of their values.
+/// Rows, and the maps of their values.
 type Change = (Vec<u32>, Vec<(usize, Map)>);
 
 /// An adopted rule that is a line.
@@ -39,7 +40,7 @@ type Change = (Vec<u32>, Vec<(usize, Map)>);
 pub struct Line {
     /// The line.
     pub placed: Placed,
-    /// It has no evidence to speak of.
+    /// It was adopted without evidence.
     pub provisional: bool,
 }
 
@@ -75,7 +76,8 @@ pub fn programs(training: &Training, params: &Platforms) -> (Vec<Recognised>, bo
     (found, semicolons)
 }
 
-/// The lines of programs, for URLs that are cut like this; those that are not tested only where lines act provisionally.
+/// The lines of programs, for URLs that are cut with these tokens; lines that are not tested only where
+/// lines act provisionally.
 pub fn place_all(found: Vec<Recognised>, params: &Platforms, tokens: &Tokens) -> Lines {
     if found.is_empty() {
         return Lines::default();
@@ -90,7 +92,8 @@ pub fn place_all(found: Vec<Recognised>, params: &Platforms, tokens: &Tokens) ->
 }
 
 impl Covering {
-    /// Adopts the lines that the rows bear out, or, `provisional`, that no rows contradict; true where rows were joined.
+    /// Adopts the lines that the rows support, or, `provisional`, those that no rows contradict; true where
+    /// rows were joined.
     pub(super) fn adopt_lines(&mut self, provisional: bool) -> bool {
         let before = self.alive.len();
         for placed in std::mem::take(&mut self.lines) {
@@ -104,8 +107,9 @@ impl Covering {
         self.alive.len() < before
     }
 
-    /// Adopts lines that the rows bear out together: software that writes its defaults out writes them all, so that hardly
-    /// two URLs differ in what one line is about. Each has the evidence of all, and the proof weighs it by itself.
+    /// Adopts lines that the rows support together: software that writes its defaults out writes them all,
+    /// so that hardly two URLs differ in one line alone. Each line gets the evidence of all, and the proof
+    /// counts it by itself.
     fn adopt_together(&mut self) {
         let lines: Vec<Placed> = self.lines.iter().filter(|line| line.tested).cloned().collect();
         let mut changes: Vec<Change> = Vec::new();
@@ -126,7 +130,8 @@ impl Covering {
         }
     }
 
-    /// Tests a line and adopts it where it holds; what bears it out `together` with others is its evidence, where given.
+    /// Tests a line and adopts it where it holds; with `together`, the evidence is that of the lines
+    /// adopted with it.
     fn adopt_line(&mut self, placed: &Placed, provisional: bool, together: Option<&Groups>) -> bool {
         if !provisional && !placed.tested {
             return false;
@@ -233,7 +238,8 @@ impl Covering {
     }
 }
 
-/// Takes provisional rules out that do no more than an earlier rule does everywhere or under some of their constraints.
+/// Removes provisional rules that do no more than an earlier rule does everywhere or under some of
+/// their constraints.
 pub fn without_copies(rules: &mut Vec<Rule>) {
     let covers = |one: &Rule, rule: &Rule| {
         !one.closed

@@ -1,10 +1,11 @@
-//! Look-ups (design, section 4.6; second design, section 3).
+//! Look-ups: single URLs of the training set with the page that represents their cluster.
 //!
-//! The rules reduce each training URL to an identity and compose one URL for it. Identities that hold one and the same
-//! cluster become look-ups to one of them: a session form and an article form of one page that no rule joins. A look-up
-//! acts only on URLs whose identity was seen, but it trusts single labels, so there are none where more than
-//! [`MAX_IMPURE_PERMILLE`] of the URLs contradict their identity's majority. It decides on path and query only: both
-//! URLs lie on one origin. And it never adds or changes a number: one label does not prove that a topic is its page 2.
+//! The rules reduce each training URL to an identity and compose one URL for it. Identities that hold
+//! one and the same cluster become look-ups to one of them: a session form and an article form of one
+//! page that no rule joins. A look-up acts only on URLs whose identity was seen, but it trusts single
+//! labels, so there are none where more than [`MAX_IMPURE_PERMILLE`] of the URLs contradict their
+//! identity's majority. It decides on path and query only: both URLs lie on one origin. And it never
+//! adds or changes a number: one label does not prove that a topic is its page 2.
 
 use super::mirrors::Reduced;
 use super::{Training, spans};
@@ -15,18 +16,19 @@ use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Share of URLs outside the majority of their identity above which labels are too noisy to trust one by one.
+/// Share of URLs outside the majority of their identity above which labels are too noisy to trust one
+/// by one.
 pub const MAX_IMPURE_PERMILLE: u64 = 10;
 
-/// Identities of a cluster from which on one that was met as it is stands for them: of a login page under a hundred forms
-/// each sample meets some. Of few, which ones were met is chance, and would move the canonical URL with each sample
-/// (crawl-lists: 11 % of them, 0.6 % without).
+/// Identities of a cluster from which on an identity met unchanged represents them: of a login page
+/// under a hundred forms each sample has some. With few identities the ones met are chance, and would
+/// move the canonical URL with each sample (crawl-lists: 11 % of them, 0.6 % without).
 const MANY: usize = 9;
 
 /// Training URLs that the rules reduce to one identity.
 #[derive(Debug)]
 pub struct Identity {
-    /// The URL the rules compose.
+    /// URL that the rules compose.
     pub(super) composed: Vec<u8>,
     /// Its members.
     rows: Vec<u32>,
@@ -34,15 +36,16 @@ pub struct Identity {
     pub(super) majority: u32,
     /// All members are of one cluster.
     pub(super) pure: bool,
-    /// A member neither redirects nor declares another canonical URL, nor does `page`.
+    /// True if a member neither redirects nor declares another canonical URL, nor does `page`.
     fetchable: bool,
-    /// Such a member has path and query of `page`.
+    /// True if such a member has path and query of `page`.
     listed: bool,
-    /// The page that stands for it: path and query of a member, or `composed`.
+    /// Page that represents the identity: path and query of a member, or `composed`.
     page: Vec<u8>,
 }
 
-/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`. Returns the number of look-ups.
+/// Adds look-ups and value ranges to `rules`, found on the URLs of `training`. Returns the number of
+/// look-ups.
 pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> u64 {
     if too_noisy(&identities, training) {
         return 0;
@@ -55,7 +58,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         };
         let composed = behind_origin(&identity.composed);
         let names = names(composed);
-        // Path and query of the members, without a fragment that is no key: who fetches one fetches the other.
+        // Path and query of the members, without a fragment that is no key: both URLs are one request.
         let tail = |&row: &u32| {
             let normal = training.normal(row as usize)?;
             let tail = behind_origin(normal.without_fragment(cut));
@@ -86,7 +89,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
     for cluster in by_cluster.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|c| c.len() > 1) {
         let numbers: Vec<Vec<Vec<u8>>> = cluster.iter().map(|c| reader.numbers(&identities[c.2].page)).collect();
         let page = |at: usize| identities[cluster[at].2].page.as_slice();
-        // The one that an earlier result led most of the others to.
+        // Votes of an earlier result: the page that it led most of the others to.
         let mut votes = vec![0u32; cluster.len()];
         for at in (0..cluster.len()).filter(|_| earlier.is_some()) {
             let Some((rules, url)) = earlier.as_ref().zip(NormalUrl::new(page(at)).ok()) else { continue };
@@ -97,7 +100,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         }
         let rank = |&at: &usize| {
             let listed = identities[cluster[at].2].listed;
-            // The URL with the fewest numbers: the others may lead to it.
+            // The URL with the fewest numbers first: the others may lead to it.
             (Reverse(votes[at]), numbers[at].len(), cluster.len() >= MANY && !listed, page(at).len(), page(at))
         };
         let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);
@@ -146,9 +149,10 @@ fn behind_origin(url: &[u8]) -> &[u8] {
     &url[origin(url).len()..]
 }
 
-/// Pages in training whose URLs are of different clusters give back the one rule that joined them: the rule without
-/// which their URLs fall into groups of one cluster each, the fewest groups first, then the rule adopted last; where no
-/// single rule does, all of them. Nothing is learned where labels are too noisy to be trusted one by one.
+/// Adds exceptions: training pages whose URLs are of different clusters are excepted from the one rule
+/// that joined them, the rule without which their URLs fall into groups of one cluster each; the fewest
+/// groups first, then the rule adopted last; where no single rule does, all of them. Adds nothing where
+/// labels are too noisy to be trusted one by one.
 pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: &[Identity]) -> u64 {
     let mixed: Vec<&Identity> = identities.iter().filter(|i| !i.pure).collect();
     if mixed.is_empty() || too_noisy(identities, training) {
@@ -156,14 +160,14 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
     }
     let ids: Vec<String> = rules.rules.iter().map(|r| r.id.clone()).collect();
     let plain = RuleSet::new(vec![rules.clone()]);
-    // One rule set for each rule that is passed over, made when first asked for.
+    // One rule set for each rule left out, made on first use.
     let mut without: Vec<Option<RuleSet>> = ids.iter().map(|_| None).collect();
     let mut scratch = Scratch::default();
     let mut exceptions = Vec::new();
     for identity in mixed {
         let mut fired: Vec<u16> = Vec::new();
         for &row in &identity.rows {
-            // The rules that joined the members are what is looked for.
+            // The search is for the rules that joined the members.
             if let Some(url) = training.normal(row as usize) {
                 fired.extend(plain.apply_normal(url, Some(0), &mut scratch).fired.iter());
             }

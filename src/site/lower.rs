@@ -1,4 +1,4 @@
-//! From adopted operations on codes to rules in words.
+//! Translation of adopted operations on codes into rules.
 
 use super::Training;
 use super::conditions::Condition;
@@ -42,7 +42,8 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
     }
 }
 
-/// The scope of a rule that gives an extension to URLs that have none holds files alone: `/` and `/a/` stay directories.
+/// Scope of a rule that gives an extension to URLs that have none, restricted to files: `/` and `/a/`
+/// stay directories.
 fn of_files(covering: &Covering, adopted: &Adopted, mut scope: Vec<Constraint>) -> Vec<Constraint> {
     let gives = |(k, map): &(usize, Map)| covering.columns.keys[*k].is(Fixed::EXTENSION) && map.get(0) != 0;
     if adopted.maps.iter().any(gives) {
@@ -58,7 +59,7 @@ fn of_files(covering: &Covering, adopted: &Adopted, mut scope: Vec<Constraint>) 
     scope
 }
 
-/// Evidence in the form of a rule file.
+/// Evidence as a rule file records it.
 pub fn evidence(
     training: &Training,
     (good, bad, prior): (u64, u64, u64),
@@ -79,7 +80,7 @@ pub fn evidence(
     }
 }
 
-/// A scope in words, sorted by key.
+/// Constraints of a scope, sorted by key.
 fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopted) -> Vec<Constraint> {
     let columns = &covering.columns;
     let test = |k: usize, condition: &Condition| match condition {
@@ -101,7 +102,7 @@ fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopt
         Reach::In(sections) => Some(Test::OneOf(names(sections))),
     };
     out.extend(sections.map(|test| Constraint { key: SECTION.to_owned(), test }));
-    // A path that is deeper than any that was met would keep its depth and lose what it holds.
+    // A path deeper than any in training would keep its depth and lose its segments.
     let is_depth = |(key, _): &&(usize, Map)| columns.keys[*key].is(Fixed::DEPTH);
     if let (Action::Prefix(_), Some((key, map))) = (action, maps.iter().find(is_depth)) {
         let deeper = (0..columns.codes_len(*key) as u32).filter(|&code| map.get(code) != code);

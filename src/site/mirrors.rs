@@ -1,9 +1,10 @@
-//! Directories that serve the same thing (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`).
+//! Mirrored directories (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`).
 //!
-//! Forms map keys of one depth to keys of one depth; a mirrored directory moves everything below it, whatever its depth.
-//! This is DustBuster's substitution at the front of a URL (Bar-Yossef et al., WWW 2007, section 4), with the support
-//! counted in clusters: two reduced URLs of one cluster that end in the same path segments vote for the pair of what
-//! stands before them. A pair is tested on every reduced URL below one directory whose twin below the other was seen.
+//! Forms map keys of one depth to keys of one depth; a mirrored directory moves everything below it,
+//! whatever its depth. This is DustBuster's substitution at the front of a URL (Bar-Yossef et al., WWW
+//! 2007, section 4), with the support counted in clusters: two reduced URLs of one cluster that end in
+//! the same path segments vote for the pair of their fronts. A pair is tested on every reduced URL
+//! below one directory whose twin below the other was seen.
 
 use super::evidence::{Bound, upper_bound_ppm};
 use crate::model::hash64;
@@ -22,7 +23,7 @@ const MAX_PAIRS: usize = 1_000;
 /// A reduced URL with its cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reduced {
-    /// What the rules compose.
+    /// URL that the rules compose.
     pub url: String,
     /// The largest cluster of its members.
     pub cluster: u32,
@@ -39,11 +40,11 @@ struct Pair {
 }
 
 /// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise
-/// of the site in thousandths. A pair of directories that the `previous` rules know moves as it did,
-/// others to the one with more URLs.
+/// of the site in thousandths. A pair of directories in the `previous` rules moves as before, others to
+/// the one with more URLs.
 pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>) -> Vec<Rule> {
     reduced.sort_unstable();
-    // A tenant that copies pages of others does not move theirs.
+    // A tenant's copies of other pages do not move those.
     let pairs = votes(&reduced).into_iter().filter(|(a, b)| tenant(a) == tenant(b));
     let pairs: Vec<Pair> = pairs.filter_map(|(a, b)| test(&reduced, &a, &b, noise)).collect();
     let volume = |prefix: &str| below(&reduced, prefix).len();
@@ -59,7 +60,8 @@ pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>
             if rank(&pair.a) <= rank(&pair.b) { (pair, &*pair.b, &*pair.a) } else { (pair, &*pair.a, &*pair.b) }
         })
         .collect();
-    // Best supported first; a directory moves once, and never to one that has moved or lies below one that has.
+    // Best supported first; a directory moves once, and never to one that has moved or lies below one that
+    // has.
     moves.sort_by(|x, y| y.0.good.cmp(&x.0.good).then_with(|| (x.1, x.2).cmp(&(y.1, y.2))));
     let mut chosen: Vec<(&Pair, &str, &str)> = Vec::new();
     for (pair, source, target) in moves {
@@ -97,7 +99,8 @@ fn votes(reduced: &[Reduced]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(_, a, b)| (a.to_owned(), b.to_owned())).collect()
 }
 
-/// What stands before the longest common run of path segments at the end of two URLs; `None` without a common one.
+/// Fronts of two URLs before their longest common run of path segments at the end; `None` without a
+/// common one.
 fn fronts<'a>(x: &'a str, y: &'a str) -> Option<(&'a str, &'a str)> {
     let common = x.bytes().rev().zip(y.bytes().rev()).take_while(|(p, q)| p == q).count();
     let tail = &x[x.len() - common..];
@@ -110,7 +113,7 @@ fn fronts<'a>(x: &'a str, y: &'a str) -> Option<(&'a str, &'a str)> {
     (kept > 1 && whole(a) && whole(b)).then_some((a, b))
 }
 
-/// Whose pages a URL or a directory holds, where a tenant has it.
+/// Tenant that holds a URL or a directory, if any.
 fn tenant(url: &str) -> Option<&[u8]> {
     match section::of(section::path(url.as_bytes())) {
         Section::Tenant(name) | Section::Member(_, name) => Some(name),

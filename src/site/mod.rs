@@ -1,4 +1,6 @@
-//! Learning one site (design, section 4): a pure function of the site's training records and parameters.
+//! Learning one site: a pure function of the site's training records and parameters.
+//!
+//! The stages are listed in docs/method.md, "What undust does".
 mod adopt;
 mod breadth;
 mod carried;
@@ -42,7 +44,8 @@ use covering::Covering;
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense ids.
+/// The training records of one site: distinct URLs, sorted by (hash64 of the URL, URL), labels as dense
+/// ids.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
     /// Label or registrable domain of the site.
@@ -51,7 +54,8 @@ pub struct Training {
     pub bytes: Vec<u8>,
     /// End of each URL in `bytes`.
     pub ends: Vec<u32>,
-    /// Cluster of each URL: ids dense from 0 in order of first row; `u32::MAX` for a record without a label.
+    /// Cluster of each URL: ids dense from 0 in order of first row; `u32::MAX` for a record without a
+    /// label.
     pub clusters: Vec<u32>,
     /// The record redirects to, or declares as canonical, another URL.
     pub elsewhere: Vec<bool>,
@@ -59,15 +63,15 @@ pub struct Training {
     pub conflicts: u64,
     /// Origins of the labelled records of the site, whether they train or not.
     pub origins: BTreeSet<String>,
-    /// What decides between equals.
+    /// Preferences among equals.
     pub hints: hints::Hints,
     normal: NormalUrls,
 }
 
 impl Training {
-    /// Builds the training set of `site` from records in any order: `(url, cluster label, elsewhere)`. Repeats of a
-    /// URL with one label count once; of two labels the one with more distinct URLs here wins, ties by label bytes
-    /// (the smaller), and the conflict is counted.
+    /// Builds the training set of `site` from records in any order: `(url, cluster label, elsewhere)`.
+    /// Repeats of a URL with one label count once; of two labels the one with more distinct URLs here wins,
+    /// ties by label bytes (the smaller), and the conflict is counted.
     pub fn new<'a>(site: &str, records: impl IntoIterator<Item = (&'a [u8], Option<&'a [u8]>, bool)>) -> Training {
         // URL, label, id of the label, elsewhere.
         type Row<'a> = (&'a [u8], Option<&'a [u8]>, u32, bool);
@@ -81,8 +85,8 @@ impl Training {
             rows.push((url, label, id, elsewhere));
         }
         order.sort_unstable();
-        // Of each URL and label the first stays; `elsewhere` is joined over all records of a URL. Equal hashes are next
-        // to each other, so only they are compared as bytes.
+        // Of each URL and label the first is kept; `elsewhere` is joined over all records of a URL. Equal
+        // hashes are adjacent, so only these are compared as bytes.
         let mut sizes = vec![0u32; ids.len()];
         let mut kept: Vec<u32> = Vec::with_capacity(rows.len());
         for same_hash in order.chunk_by_mut(|a, b| a.0 == b.0) {
@@ -175,20 +179,20 @@ impl Training {
         self.normal.get(row)
     }
 
-    /// Bytes of memory that it takes, without spare room.
+    /// Bytes of memory in use, without spare capacity.
     pub fn memory(&self) -> usize {
         self.bytes.len() + self.len() * 9 + self.normal.memory()
     }
 }
 
-/// A site between stages 6 and 7: candidates are there, the energy walk is not yet run.
+/// A site between stages 6 and 7: candidates are found, the energy walk has not run.
 #[derive(Debug)]
 pub struct Prepared {
     graph: energy::Graph,
     stage: State,
 }
 
-/// What the method keeps while the walk runs.
+/// State of the method that the walk does not use.
 #[derive(Debug)]
 enum State {
     Undust(Box<Candidates>),
@@ -200,7 +204,7 @@ enum State {
 struct Candidates {
     training: Training,
     covering: Covering,
-    /// How often each key came before the loop of the covering.
+    /// Frequency of each key before the loop of the covering.
     met: Vec<profile::keys::Met>,
     tree: tree::Tree,
     forms: forms::Forms,
@@ -216,7 +220,7 @@ impl Prepared {
         &self.graph
     }
 
-    /// What the training URLs show beside the rules; empty for the published method.
+    /// Profile of the training URLs, beside the rules; empty for the published method.
     pub fn profile(&self) -> profile::Profile {
         let State::Undust(state) = &self.stage else { return profile::Profile::default() };
         let Candidates { covering, met, tree, .. } = &**state;
@@ -228,7 +232,7 @@ impl Prepared {
     }
 }
 
-/// What came out of learning one site.
+/// Result of learning one site.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The rules that hold.
@@ -237,7 +241,7 @@ pub struct Outcome {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Stages 1 to 6: everything before the energy walk.
+/// Runs stages 1 to 6: everything before the energy walk.
 pub fn prepare(training: Training, params: &Params) -> Prepared {
     if params.method != Method::Undust {
         let (graph, state) = published::prepare(&training, params, &published::Switches::default());
@@ -258,7 +262,7 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
     prepare_cut(training, tokens, without, platforms, params.extend_to_domain)
 }
 
-/// Stages 1 to 6 of the undust method with the given cuts and lines of the catalogue of platforms.
+/// Runs stages 1 to 6 of the undust method with the given cuts and lines of the catalogue of platforms.
 fn prepare_cut(
     training: Training,
     tokens: Tokens,
@@ -309,7 +313,7 @@ fn prepare_cut(
     Prepared { graph, stage: State::Undust(Box::new(state)) }
 }
 
-/// Stages 7 and 8, from the energies the walk ended with (one a vertex of the graph).
+/// Runs stages 7 and 8, from the energies after the walk (one a vertex of the graph).
 pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let state = match prepared.stage {
         State::Undust(state) => state,
@@ -327,7 +331,8 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         }
     };
     set_ids(&mut rules);
-    // Applying all rules to all URLs is the costliest step here: done again only where the rules have changed.
+    // Applying all rules to all URLs is the costliest step here, so it is repeated only after a change of
+    // the rules.
     let mut found = lookups::identities(&rules, &training);
     let mut mirrors = mirrors::learn(lookups::reduced(&found), covering.noise, training.hints.previous.as_deref());
     if without.has(Stage::Mirrors) {
@@ -368,14 +373,14 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     Outcome { rules, counts }
 }
 
-/// The whole of learning one site with the given cuts.
+/// Learns one site with the given cuts.
 fn learn_cut(training: Training, tokens: Tokens, without: Without) -> Outcome {
     let prepared = prepare_cut(training, tokens, without, lines::Lines::default(), false);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)
 }
 
-/// The whole of learning one site in plain code: the oracle of the dataflow.
+/// Learns one site in plain code: the oracle of the dataflow.
 pub fn learn(training: Training, params: &Params) -> Outcome {
     let prepared = prepare(training, params);
     let energy = energy::walk(prepared.graph());

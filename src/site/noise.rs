@@ -1,10 +1,11 @@
-//! Label noise (design, section 4.4): how often labels contradict what is surely right.
+//! Label noise: how often labels contradict operations that are surely right.
 //!
-//! Fake duplicates and split clusters look like counter-evidence to every operation alike. Where labels are right, what
-//! is right beforehand (catalogue operations, names that say they carry a session) is contradicted by nothing; where they
-//! are wrong in every twentieth case, so is all of it. The caps on the raw share of bad rise by what is seen there.
-//! Operations without a prior are no witness where there are others: `ignore host` with 19 bad of 306 on a site whose
-//! mirrors differ in a few pages is wrong, not noisy.
+//! Fake duplicates and split clusters look like counter-evidence to every operation alike. With right
+//! labels nothing contradicts the operations that are right beforehand (catalogue operations, names
+//! that say they carry a session); with one label in twenty wrong, so is one in twenty observations of
+//! each. The caps on the raw share of bad rise by the share seen there. Operations without a prior are
+//! excluded when better evidence exists: `ignore host` with 19 bad of 306 on a site whose mirrors
+//! differ in a few pages is wrong, not noisy.
 
 use super::columns::Columns;
 use super::conditions::{self, Choices};
@@ -17,19 +18,21 @@ use std::collections::BTreeSet;
 const MIN_OBSERVATIONS: u64 = 60;
 /// Observations that operations with a prior need together.
 const MIN_SURE: u64 = 30;
-/// Share of bad beyond which an operation is wrong and no witness, in thousandths.
+/// Share of bad beyond which an operation is wrong and no evidence of noise, in thousandths.
 const MAX_WITNESS: u64 = 100;
-/// The same for an operation that is the only one, in thousandths; and from where on its bad counts as noise at all.
+/// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths;
+/// and from which on its bad counts as noise at all.
 const MAX_ALONE: u64 = 30;
 const MIN_ALONE: u64 = 10;
 
-/// Share of the bad observations that a condition must hold to tell right from wrong, in hundredths, and how improbable
-/// that may be by chance: hundreds of conditions are tried. On crawl-photos `image_order` is wrong on all of `start-15`
-/// and right elsewhere (6 of 300 observations); as noise it allowed 5 % wrong to every operation of the site.
+/// Share of the bad observations that a condition must hold to tell right from wrong, in hundredths,
+/// and how improbable that may be by chance: hundreds of conditions are tried. On crawl-photos
+/// `image_order` is wrong on all of `start-15` and right elsewhere (6 of 300 observations); as noise it
+/// allowed 5 % wrong to every operation of the site.
 const MIN_HELD: u64 = 80;
 const MAX_CHANCE: f64 = 1e-5;
 
-/// What an operation tested on the untouched rows shows.
+/// Evidence of an operation tested on the untouched rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// Good observations.
@@ -51,7 +54,7 @@ impl Witness {
         self.bad * 1000 / self.seen().max(1)
     }
 
-    /// True where it matters whether the bad is spread.
+    /// True where the spread of the bad matters.
     pub fn may_be_alone(self) -> bool {
         self.seen() >= MIN_OBSERVATIONS && (MIN_ALONE..=MAX_ALONE).contains(&self.permille())
     }
@@ -59,13 +62,14 @@ impl Witness {
 
 /// Noise in thousandths from the operations tested on the untouched rows.
 ///
-/// The median share of bad over the operations with at least [`MIN_OBSERVATIONS`], weighed by observations, but no more
-/// than the Wilson upper bound of what operations with a prior show together. Under 5 % split clusters the least share is
-/// often 0 by luck, and so is the share of a few operations; the median is not: compression on noisy synthetic sites was
-/// 0.92 of the oracle's with the least share, 0.94 with the median. Without operations with a prior the median speaks
-/// alone. An operation that is the only one is a poor witness for itself (`ignore sort=`, contradicted on 8 pages of 60,
-/// would be kept at a pair fpr of 0.044): it is heard only up to [`MAX_ALONE`], only where its bad is spread over the
-/// values, and with a third, so that what is allowed on top is what it shows, not three times that.
+/// The median share of bad over the operations with at least [`MIN_OBSERVATIONS`], weighed by
+/// observations, but at most the Wilson upper bound of the operations with a prior together. Under 5 %
+/// split clusters the least share is often 0 by luck, and so is the share of a few operations; the
+/// median is not: compression on noisy synthetic sites was 0.92 of the oracle's with the least share,
+/// 0.94 with the median. Without operations with a prior the median alone counts. An operation that is
+/// the only one is weak evidence for itself (`ignore sort=`, contradicted on 8 pages of 60, would be
+/// kept at a pair fpr of 0.044): it counts only up to [`MAX_ALONE`], only where its bad is spread over
+/// the values, and with a third, so that it allows what it shows, not three times that.
 pub fn floor(seen: impl Iterator<Item = Witness>) -> u64 {
     let witnesses: Vec<Witness> = seen.filter(|w| w.bad * 1000 <= MAX_WITNESS * w.seen()).collect();
     let sure = witnesses.iter().filter(|w| w.prior > 0).fold((0, 0), |sum, w| (sum.0 + w.good, sum.1 + w.bad));
@@ -87,8 +91,8 @@ pub fn floor(seen: impl Iterator<Item = Witness>) -> u64 {
     if any_sure { median.min(u64::from(upper_bound_ppm(sure.1, sure.0 + sure.1)).div_ceil(1000)) } else { median }
 }
 
-/// Good and bad of an operation where its bad is noise: outside the condition on another key that holds most of the bad,
-/// where there is one. The condition holds bad of at least [`MIN_CLUSTERS`] clusters.
+/// Good and bad of an operation where its bad is noise: outside the condition on another key that holds
+/// most of the bad, where there is one. The condition holds bad of at least [`MIN_CLUSTERS`] clusters.
 pub fn unlocated(columns: &Columns, table: &Table, conditions: &[Choices]) -> (u64, u64) {
     let (good, bad) = table.groups.totals();
     if bad < MIN_CLUSTERS as u64 {
@@ -111,8 +115,9 @@ pub fn unlocated(columns: &Columns, table: &Table, conditions: &[Choices]) -> (u
     most.map_or((good, bad), |(_, (_, met_good, met_bad))| (good - met_good, bad - met_bad))
 }
 
-/// Upper bound (Chernoff) of the probability that at least `held` of `of` lie where each lies with probability `share`.
-/// By multiplication alone, the same on every machine; beyond 1,000 as for 1,000. O(`of`).
+/// Upper bound (Chernoff) of the probability that at least `held` of `of` lie where each lies with
+/// probability `share`. By multiplication alone, the same on every machine; beyond 1,000 as for 1,000.
+/// O(`of`).
 fn chance(held: u64, of: u64, share: f64) -> f64 {
     let scale = of.div_ceil(1_000).max(1);
     let (held, of) = (held / scale, of / scale);
@@ -135,9 +140,10 @@ fn chance(held: u64, of: u64, share: f64) -> f64 {
     product
 }
 
-/// True where the rows outside the largest clusters of their groups have the values of a key about as often as all rows
-/// of the groups: no value has more of them than three standard deviations, and one, above its share. Labels that are
-/// wrong at random hit every value; a value that is another page is hit alone. `codes` and `label` are by row.
+/// True where the rows outside the largest clusters of their groups have the values of a key about as
+/// often as all rows of the groups: no value has more of them than three standard deviations, and one,
+/// above its share. Labels that are wrong at random hit every value; a value that is another page is
+/// hit alone. `codes` and `label` are by row.
 pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32]) -> bool {
     let mut by_value: std::collections::BTreeMap<u32, (u64, u64)> = std::collections::BTreeMap::new();
     let (mut all, mut bad) = (0u64, 0u64);
@@ -185,7 +191,7 @@ mod tests {
         assert_eq!([of(&[(297, 3, 0)]), of(&[(294, 6, 0)]), of(&[(291, 9, 0)])], [10, 10, 10]);
         assert_eq!([of(&[(298, 2, 0)]), of(&[(290, 10, 0)]), of(&[(29, 1, 0)])], [0, 0, 0]);
         assert_eq!(floor([Witness { good: 294, bad: 6, prior: 0, spread: false }].into_iter()), 0);
-        // Another that shows too little to be heard changes nothing; one that shows enough does.
+        // Another operation with too few observations changes nothing; one with enough does.
         assert_eq!(of(&[(295, 5, 0), (20, 0, 0)]), 10);
         assert_eq!(of(&[(295, 5, 0), (200, 4, 0)]), 16);
     }
@@ -199,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_value_that_is_another_page_is_not_spread() {
-        // 60 pages of 6 values; of the first pages one URL has a label of its own: always the last value, or any.
+        // 60 pages of 6 values; of the first pages one URL has a label of its own: always the last value, or
+        // any.
         let pages = |contradicting: u32, value: &dyn Fn(u32) -> u32| {
             let rows = 0..360u32;
             let label: Vec<u32> = rows

@@ -1,7 +1,8 @@
 //! Operations on keys: ignore, value classes, string functions; as maps from code to code.
 //!
-//! What a catalogue operation removes is a key of its own ([`crate::url::keys`]), so most rows of the normalization
-//! catalogue are "ignore this key". String functions run on the dictionary of a key, never on rows.
+//! Each part that a catalogue operation removes is a key of its own ([`crate::url::keys`]), so most
+//! rows of the normalization catalogue are "ignore this key". String functions run on the dictionary of
+//! a key, never on rows.
 
 use super::columns::Columns;
 use super::evidence::Groups;
@@ -10,12 +11,12 @@ use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Observations that catalogue operations and well-known tracking names start with.
+/// Prior observations of catalogue operations and well-known tracking names.
 pub const PRIOR: u64 = 8;
-/// The same for classes of hosts.
+/// Prior observations of classes of hosts.
 pub const HOST_PRIOR: u64 = 4;
 
-/// What an operation does to the codes of one key.
+/// Effect of an operation on the codes of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Map {
     /// Every value becomes this code; the absent key too where `everywhere`.
@@ -66,16 +67,15 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
 }
 
 /// How many times less often than the most frequent value of a host, or of a part of the path that is
-/// ignored, another may come and still stand for all. Which of two comes more often is another matter
-/// in each sample, and so would be all canonical URLs (crawl-forum: 100 % of them by the host alone, 58
-/// % with it). Of other values the most frequent one moves the fewest URLs where one sample proves a
-/// rule that another does not.
+/// ignored, another may come and still represent all. The order of two frequencies differs from sample
+/// to sample, and all canonical URLs with it (crawl-forum: 100 % of them by the host alone, 58 % with
+/// it). Of other values the most frequent one moves the fewest URLs where one sample proves a rule that
+/// another does not.
 const NEAR: u32 = 2;
 
-/// Which value stands for those with the given codes, of which each is proven to mean the same, in
-/// `rows`: of hosts one that comes with the site's scheme, where there is one, and of these the one
-/// that records redirect to or declare; else the one that an earlier result moved most URLs to. `None`
-/// where nothing says so.
+/// The value that represents the given codes, all proven to mean the same, in `rows`: of hosts one that
+/// comes with the site's scheme, where there is one, and of these the one that records redirect to or
+/// declare; else the one that an earlier result moved most URLs to. `None` where neither decides.
 pub fn chosen(
     columns: &Columns,
     key: usize,
@@ -95,9 +95,9 @@ pub fn chosen(
     declared.or_else(|| preferred.moved(columns, key, rows, |code| codes.clone().any(|of| of == code)))
 }
 
-/// Those of `codes` that make an origin that was met, where the key is the host and there are some:
-/// with the scheme that records redirect to or declare, else `https`, that all URLs get which are the
-/// same under both schemes.
+/// The codes that make an origin that was met, where the key is the host and there are some: with the
+/// scheme that records redirect to or declare, else `https`, which all URLs get that are one page under
+/// both schemes.
 pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
     let Some(scheme_key) = columns.fixed(Fixed::SCHEME).filter(|_| columns.keys[key].is(Fixed::HOST)) else {
         return codes;
@@ -107,10 +107,10 @@ pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
     if met.is_empty() { codes } else { met }
 }
 
-/// The value that stands for those with the given codes where nothing else decides ([`chosen`]): of the
-/// ones that come as often as the most frequent by `counts`, or nearly so ([`NEAR`]), the shortest,
-/// ties by bytes. Of parts of the path it is the one of these that comes most often in `whole`, the
-/// counts of the whole site, where these are given. 0 without a code that comes at all.
+/// The value that represents the given codes where [`chosen`] decides nothing: of those as frequent as
+/// the most frequent by `counts`, or nearly so ([`NEAR`]), the shortest, ties by bytes. Of parts of the
+/// path it is the most frequent of these in `whole`, the counts of the whole site, where given. 0 where
+/// no code comes at all.
 pub fn representative(
     columns: &Columns,
     key: usize,
@@ -129,7 +129,7 @@ pub fn representative(
     near.min_by(|&a, &b| rank(a).cmp(&rank(b))).unwrap_or(0)
 }
 
-/// False where hosts with `www.` are preferred to those without: only they make origins that were met,
+/// False where hosts with `www.` are preferred to those without: only these make origins that were met,
 /// or records lead to them, or an earlier result moved URLs there.
 pub fn may_drop_www(columns: &Columns, rows: &[u32]) -> bool {
     let Some(key) = columns.fixed(Fixed::HOST) else { return true };
@@ -153,9 +153,9 @@ pub fn may_drop_www(columns: &Columns, rows: &[u32]) -> bool {
     to_www <= to_bare
 }
 
-/// How often each code of a key comes in `rows` that can be fetched; `counts`, those of all rows, where none can. What
-/// redirects, or declares another canonical, says nothing about what a canonical URL looks like: a representative taken
-/// from it would lead back to where it came from.
+/// Frequency of each code of a key in the `rows` that can be fetched; `counts`, those of all rows,
+/// where none can. A URL that redirects, or declares another canonical, is no evidence of the canonical
+/// form: a representative taken from it would lead back to its source.
 fn fetchable<'a>(columns: &Columns, key: usize, rows: &[u32], counts: &'a [u32]) -> std::borrow::Cow<'a, [u32]> {
     if !columns.redirects {
         return counts.into();
@@ -166,23 +166,24 @@ fn fetchable<'a>(columns: &Columns, key: usize, rows: &[u32], counts: &'a [u32])
     if any { live.into() } else { counts.into() }
 }
 
-/// How many times less often than with an extension files may come without one for it to be left out: left out, it makes
-/// URLs that nobody has seen (crawl-docs: 93 % of the canonical URLs, university: 70 %).
+/// How many times less often than with an extension files may come without one for it to be left out:
+/// leaving it out makes URLs that nobody has seen (crawl-docs: 93 % of the canonical URLs, university:
+/// 70 %).
 const OFTEN: u32 = 2;
-/// How many times more often than all other extensions one must come to stand for files without one.
+/// How many times more often than all other extensions one must come to represent files without one.
 const RARE: u32 = 10;
 
-/// "Ignore this key" as it is seen in `rows`, with these frequencies, and those of all rows: every
-/// value becomes the [`representative`]. A key seen absent in a URL that can be fetched is left out,
-/// else it gets the representative of the values among them; a part of the path stays where it is
-/// present. What an earlier result chose stays where it can.
+/// Map of "ignore this key" for `rows`, with these frequencies, and those of all rows: every value
+/// becomes the [`representative`]. A key seen absent in a URL that can be fetched is left out, else it
+/// gets the representative of the values among them; a part of the path is changed where it is present.
+/// The choice of an earlier result is kept where it can be.
 pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole: &[u32]) -> Map {
     let name = &columns.keys[key];
     let somewhere_absent = counts[0] > 0;
     let stays = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
     let present = (1..counts.len() as u32).filter(|&code| counts[code as usize] > 0).collect();
     let present = of_origins(columns, key, present);
-    // Left out stays left out, also where all URLs that are met this time have the key.
+    // Left out before is left out again, also where all URLs met this time have the key.
     let absent = if stays { None } else { Some(0) };
     if let Some(code) = chosen(columns, key, rows.iter().copied(), absent.into_iter().chain(present.iter().copied())) {
         return Map::To { code, everywhere: !stays && (code == 0 || somewhere_absent) };
@@ -206,14 +207,14 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
     };
     let value = representative(columns, key, present.iter().copied(), counts, Some(whole));
     if name.is(Fixed::EXTENSION) {
-        // Directories have none, and say nothing of files.
+        // Directories have no extension, and are no evidence about files.
         let marks = [Fixed::TRAILING_SLASH, Fixed::INDEX].map(|mark| columns.fixed(mark));
         let is_file = |row: u32| marks.iter().flatten().all(|&mark| columns.code(mark, row) == 0);
         let bare: Vec<u32> = rows.iter().copied().filter(|&r| columns.code(key, r) == 0 && is_file(r)).collect();
         let live = bare.iter().filter(|&&r| !columns.redirects || columns.fetchable[r as usize]).count();
         let named = total - counts[0];
         if (live as u32) * OFTEN < named {
-            // Of several, which one a page has that is written without one is not known.
+            // With several extensions, that of a page written without one is unknown.
             let one = (named - counts[value as usize]) * RARE < named;
             return if one { Map::To { code: value, everywhere: !bare.is_empty() } } else { Map::Table(Vec::new()) };
         }
@@ -228,14 +229,14 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], whole
     Map::To { code: 0, everywhere: true }
 }
 
-/// How many times more pages there may be than those that show the representative of a part of the
-/// path, and than those that show two of its values.
+/// Most pages for each page that shows the representative of a part of the path, and for each that
+/// shows two of its values.
 const NAMED: usize = 20;
 
 /// True where a part of the path names the page: nearly every page shows one value of it, and hardly
-/// any the representative. With that of another page in its place nearly all URLs would be ones that
-/// nobody has met (crawl-forum: `/topic/on-invite-692/`, of 531 titles 517 are written in one way).
-/// `groups` are what the maps join of `rows`.
+/// any the representative. Replacing it would make nearly all URLs ones that nobody has met
+/// (crawl-forum: `/topic/on-invite-692/`, of 531 titles 517 are written in one way). `groups` are the
+/// groups that the maps make of `rows`.
 ///
 /// O(rows + members of groups).
 pub fn names_pages(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> bool {
@@ -257,12 +258,12 @@ pub fn names_pages(columns: &Columns, groups: &Groups, (key, map): &(usize, Map)
     met.max(several) * NAMED < pages
 }
 
-/// Prior of ignoring these keys together: catalogue keys and well-known tracking names start with eight.
+/// Prior of ignoring these keys together: [`PRIOR`] for catalogue keys and well-known tracking names.
 pub fn ignore_prior(columns: &Columns, keys: &[usize]) -> u64 {
     if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { PRIOR } else { 0 }
 }
 
-/// True for parameters of the tracking catalogue: what they are, their vendors say, and not the sections of a site.
+/// True for parameters of the tracking catalogue: vendors document these, so sections have no vote.
 pub fn are_vendors(columns: &Columns, keys: &[usize]) -> bool {
     let is_vendor = |key: &Key| match key {
         Key::Fixed(_) => false,
@@ -363,12 +364,13 @@ pub const FAMILIES: [Family; 15] = [
 ];
 
 impl Family {
-    /// True for functions that write the same in another way; the others take something away.
+    /// True for functions that only rewrite a value; the others remove something.
     pub fn keeps_all(&self) -> bool {
         matches!(self.function, Function::DecodeSubDelimiters | Function::DecodeSlash | Function::PlusIsSpace)
     }
 
-    /// Prior of the function: changes of case and of numbers have none, nor has what a program makes of repeated keys.
+    /// Prior of the function: changes of case and of numbers have none, nor has the choice among repeated
+    /// keys.
     pub fn prior(&self) -> u64 {
         let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros);
         if has_none || self.function.is_on_repeats() { 0 } else { PRIOR }
@@ -387,12 +389,14 @@ impl Family {
     }
 }
 
-/// Maps of string functions, kept from pass to pass: a value is looked at once, for dictionaries only grow.
+/// Maps of string functions, kept from pass to pass: each value is computed once, since dictionaries
+/// only grow.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionMaps(Vec<(usize, Function, Vec<u32>, bool)>);
 
 impl FunctionMaps {
-    /// The function as a map over the codes of a key; `None` where it changes no value. New values get codes.
+    /// The function as a map over the codes of a key; `None` where it changes no value. New values get
+    /// codes.
     pub fn get(&mut self, columns: &mut Columns, key: usize, function: Function) -> Option<Map> {
         let at = self.0.iter().position(|m| (m.0, m.1) == (key, function)).unwrap_or_else(|| {
             self.0.push((key, function, vec![0], false));
@@ -412,7 +416,8 @@ impl FunctionMaps {
     }
 }
 
-/// The identities of `rows` after the maps: key by key, so that each run touches one column and one dictionary.
+/// The identities of `rows` after the maps: key by key, so that each run touches one column and one
+/// dictionary.
 pub fn identities(columns: &Columns, rows: &[u32], maps: &[&(usize, Map)], out: &mut Vec<u64>) {
     out.clear();
     out.extend(rows.iter().map(|&r| columns.hash[r as usize]));

@@ -1,8 +1,9 @@
-//! Paths of which the front alone names the page: `/photo/17/tags/6` and `/photo/17/best` are `/photo/17`, whatever follows.
+//! Path prefixes that alone name the page: `/photo/17/tags/6` and `/photo/17/best` are `/photo/17`,
+//! whatever follows.
 //!
-//! Rules between forms would need one rule for each way in which a path may go on, and evidence for each. The operation
-//! leaves out what stands behind a number of segments, under one condition (mostly on the first of them). Nothing vouches
-//! for it, so it must be pure.
+//! Rules between forms would need one rule for each continuation of a path, and evidence for each. This
+//! operation cuts the path behind a number of segments, under one condition (mostly on the first of
+//! them). It has no prior, so it must be pure.
 
 use super::breadth;
 use super::columns::Columns;
@@ -12,7 +13,7 @@ use super::evidence::{Groups, MIN_CLUSTERS, MIN_GOOD};
 use super::operations::Map;
 use crate::url::{Fixed, Part};
 
-/// Segments that are kept, at most.
+/// Most segments that are kept.
 const KEPT: u8 = 4;
 
 /// The keys behind the first `kept` segments, and the depth; none where no path goes on.
@@ -25,7 +26,7 @@ pub fn keys(columns: &Columns, kept: u8) -> Vec<usize> {
     }
 }
 
-/// What leaving out all behind the first `kept` segments does to these keys.
+/// Maps that leave out everything behind the first `kept` segments.
 pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)> {
     let map = |&key: &usize| match columns.keys[key].is(Fixed::DEPTH) {
         false => (key, Map::To { code: 0, everywhere: false }),
@@ -40,15 +41,16 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
     keys.iter().map(map).collect()
 }
 
-/// True where what stands first behind the front has so many values that one that was never met may be left out, too: two
-/// pages under a product that show the product say nothing of a third.
+/// True where the first segment behind the front has so many values that values never met may be left
+/// out, too: two pages under a product that show the product are no evidence about a third.
 pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8) -> bool {
     let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head));
     first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key))
 }
 
-/// True where the short form was met: else the canonical URLs would be ones that nobody has met. Three groups that have some
-/// good must hold a URL that ends where the others are cut, or as many as there are clusters for it where these are fewer.
+/// True where the short form was met; otherwise the canonical URLs would be ones that nobody has met.
+/// Three groups with some good must hold a URL that ends at the cut, or as many as there are supporting
+/// clusters where these are fewer.
 pub fn are_met(columns: &Columns, groups: &Groups, kept: u8) -> bool {
     let Some(key) = columns.fixed(Fixed::DEPTH) else { return false };
     let depth = columns.find(key, kept.to_string().as_bytes());

@@ -1,8 +1,9 @@
-//! What the training URLs of a site show beside its rules, for people: keys with their effect, the pattern tree.
+//! Profile of a site for people, beside its rules: keys with their effect on the training URLs, the
+//! pattern tree.
 //!
-//! A profile decides nothing: rules are the same with and without. It is made once a site, from the state that stages 2 to
-//! 6 leave, and never while [`held_out`](super::held_out) learns without a fold. Cost: one evidence table a key that still
-//! varies, over the rows that the rules have left.
+//! A profile decides nothing: rules are the same with and without. It is made once a site, from the
+//! state after stages 2 to 6, and never while [`held_out`](super::held_out) learns without a fold.
+//! Cost: one evidence table for each key that still varies, over the rows that the rules have left.
 
 pub mod file;
 pub mod keys;
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub use keys::{Effect, KeyProfile};
 pub use tree::Node;
 
-/// The profile of one site. Bounded: a site has at most [`MAX_COLUMNS`](super::columns::MAX_COLUMNS) keys, and of its tree
-/// [`tree::MAX_NODES`] nodes are kept.
+/// The profile of one site. Bounded: a site has at most [`MAX_COLUMNS`](super::columns::MAX_COLUMNS)
+/// keys, and of its tree [`tree::MAX_NODES`] nodes are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// Query keys and path parameters that two training URLs or more have, those of most URLs first.

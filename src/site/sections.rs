@@ -1,9 +1,10 @@
-//! The sections of a site in which an operation holds (second design, section 2).
+//! The sections of a site in which an operation holds.
 //!
-//! Duplicates under one part of a site say nothing of another: `?id=` that makes no difference under `/~mallory/` is a
-//! page's name under `/~bob/`. An operation that takes something away holds everywhere only if sections that say so pass
-//! the bound of design 4.3 (9 for it and none against, 24 with one); else it holds in the sections that are for it.
-//! Tenants ([`Section::Tenant`]) are counted for themselves alone: one person can make many.
+//! Duplicates under one part of a site are no evidence about another: `?id=` that makes no difference
+//! under `/~mallory/` is a page's name under `/~bob/`. An operation that removes something holds
+//! everywhere only if the sections with evidence pass the bound of operations (9 for it and none
+//! against, 24 with one); else it holds in the sections that are for it. Tenants ([`Section::Tenant`])
+//! count for themselves alone: one person can make many.
 
 use super::columns::Columns;
 use super::evidence::{Bound, Groups, MIN_GOOD};
@@ -14,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Clusters of evidence that a section needs to be for an operation, or against it.
 const MIN_CLUSTERS: usize = 2;
-/// Sections that a rule lists, at most.
+/// Most sections that a rule lists.
 pub const LISTED: usize = 64;
-/// Clusters that the pages under a first directory must be of for it to be a section by itself; and the same in
-/// thousandths of the clusters of the site (salience, design 4.1).
+/// Clusters that the pages under a first directory must be of for it to be a section by itself, as many
+/// as make a value salient in the pattern tree; also in thousandths of the clusters of the site.
 const MIN_SALIENT: usize = 8;
 const SALIENT_PERMILLE: usize = 10;
 
@@ -35,9 +36,10 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Of the path and the cluster of each row. A word is a section by itself where it is salient, and so are the members of
-    /// a directory such as `users` where one of them is: a list by the name `users`, whose members are single messages, is
-    /// a word (crawl-lists: saved share .61 with a section a message, .75 without).
+    /// The sections of rows, from the path and the cluster of each. A word is a section by itself where it
+    /// is salient, and so are the members of a directory such as `users` where one of them is: a list by
+    /// the name `users`, whose members are single messages, is a word (crawl-lists: saved share .61 with a
+    /// section a message, .75 without).
     pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone) -> Sections {
         let mut clusters: HashMap<&[u8], BTreeSet<u32>, FixedState> = HashMap::default();
         let mut all = BTreeSet::new();
@@ -102,7 +104,7 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// Where an operation holds.
+/// The sections in which an operation holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// In all sections but these (sorted).
@@ -138,7 +140,7 @@ impl Reach {
     }
 }
 
-/// What a table says of one section.
+/// Evidence of a table in one section.
 #[derive(Clone, Debug, Default)]
 struct Evidence {
     /// Rows that meet another of their cluster, and the clusters.
@@ -149,13 +151,15 @@ struct Evidence {
     bad_clusters: BTreeSet<u32>,
 }
 
-/// Where an operation holds whose groups these are, and the sections against it. A section is for it with [`MIN_CLUSTERS`] clusters that it joins rows
-/// of (with as many rows, where constant pages are the evidence) and no more wrong rows than `bound` allows; against it
-/// with as many clusters that are joined wrongly and more wrong rows than that. `prior` is that of the operation: three
-/// sections are enough for what servers do alike (crawl-blog: saved share .941 without, .944 with).
+/// The sections in which the operation with these groups holds, and those against it. A section is for
+/// it with [`MIN_CLUSTERS`] clusters whose rows it joins (with as many rows, where constant pages are
+/// the evidence) and no more wrong rows than `bound` allows; against it with as many clusters that are
+/// joined wrongly and more wrong rows than that. `prior` is that of the operation: three sections are
+/// enough for operations that servers have in common (crawl-blog: saved share .941 without, .944 with).
 ///
-/// A row has a vote where it meets another row of its cluster in the same tenant, or outside all tenants: a tenant that
-/// copies pages of the site does not speak for them. `vendors` is true for parameters that their vendors explain.
+/// A row has a vote where it meets another row of its cluster in the same tenant, or outside all
+/// tenants: a tenant's copies of pages of the site do not count for these. `vendors` is true for
+/// parameters that their vendors document.
 ///
 /// O(rows of the groups x log).
 pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendors: bool) -> (Reach, Vec<u32>) {
@@ -191,7 +195,7 @@ pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendo
         .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|(&section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
     let enough = voters(&in_favour) >= MIN_GOOD && bound.wilson(voters(&in_favour), voters(&against), prior);
-    // What vendors say of their parameters holds on a site that shows it outside its tenants.
+    // Documentation of vendors applies to a site that shows the parameter outside its tenants.
     let shown = || evidence.iter().any(|(&section, of)| of.good > 0 && !sections.tenant[section as usize]);
     let everywhere = enough || vendors && shown();
     (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)

@@ -1,4 +1,4 @@
-//! Deployable rules from candidates between forms (WWW10 5.3; design, section 4.1, stage 7).
+//! Deployable rules from candidates between forms (WWW10 5.3).
 //!
 //! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the
 //! forms. Of two forms that may move to each other and of which one comes nearly as often as the other,
@@ -75,7 +75,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
             let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held());
             alike.chain([first]).min_by(|&a, &b| usual.rank(a).cmp(&usual.rank(b))).unwrap_or(first)
         });
-        // It moves to the other one, or its turn comes again.
+        // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);
         done[destination] = true;
         let own: Mapping = forms.list[destination].slots.iter().map(|&k| (k, k)).collect();
@@ -91,7 +91,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let composed: Option<Mapping> = chain.iter().map(|&(kd, kz)| Some((kd, step(kz)?))).collect();
                 let Some(composed) = composed.filter(|_| !done[source]) else { continue };
                 let (from, to) = (&forms.list[source], &forms.list[destination]);
-                // A tenant that copies pages of others does not move theirs.
+                // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
                 if is_invented(from, to, columns) || is_apart {
                     continue;
@@ -117,10 +117,10 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     moves
 }
 
-/// Rows of a form from which it is told where an earlier result moved them.
+/// Rows of a form that are read to see where an earlier result moved them.
 const LOOKED_AT: usize = 64;
 
-/// True where an earlier result left the URLs of form `a` as they are, and moved those of `b`.
+/// True where an earlier result kept the URLs of form `a` and moved those of `b`.
 fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
     let keys = |f: usize| forms.list[f].constants.iter().map(|c| c.0).chain(forms.list[f].slots.iter().copied());
     let all: Vec<usize> = keys(a).chain(keys(b)).collect();
@@ -135,7 +135,7 @@ fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
 /// destination.
 const NEAR: u64 = 2;
 
-/// How usual the keys and values of forms are on the site.
+/// Frequency of the keys and values of forms on the site.
 struct Usual {
     /// Of each form: URLs of the site that have its rarest key or constant; its keys and constants.
     of: Vec<(Reverse<u64>, Vec<String>)>,
@@ -176,14 +176,15 @@ impl Usual {
 /// the other).
 const RARER: usize = 5;
 
-/// True where a move leaves each URL in the directory of its tenant: it keeps the first two segments.
+/// True where a move keeps each URL in the directory of its tenant: it keeps the first two segments.
 fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &Columns) -> bool {
     let is_front = |key: usize| columns.keys[key].as_path().is_some_and(|(segment, _)| segment < 2);
     let constants = |form: &Form| form.constants.iter().copied().filter(|of| is_front(of.0)).collect::<Vec<_>>();
     constants(source) == constants(destination) && mapping.iter().all(|&(to, from)| to == from || !is_front(to))
 }
 
-/// True where the destination is hardly ever seen beside what would move to it, and what would move can be fetched.
+/// True where the destination is hardly ever seen beside the URLs that would move to it, and these can
+/// be fetched.
 fn is_invented(source: &Form, destination: &Form, columns: &Columns) -> bool {
     let live = |form: &Form| form.rows.iter().filter(|&&row| columns.fetchable[row as usize]).count();
     live(destination) * RARER < live(source)

@@ -1,8 +1,8 @@
 //! Constant pages that gather many forms of URL: login pages, soft 404s, "no such topic".
 //!
-//! One cluster is no support for an operation, for a cluster of its own may be all there is to see (design, section 4.3);
-//! nine good observations of it make a constant page. Where that page is known to hold a good part of the site already,
-//! less is needed to see that one more form of URL ends there, too: the form must lie in it as a whole.
+//! One cluster is not evidence for an operation; nine good observations of it make a constant page.
+//! Where that page already holds a good part of the site, fewer observations prove that one more form
+//! of URL ends there, too: the form must lie in it as a whole.
 
 /// Share of a site's URLs that make a constant page a sink, in thousandths.
 const MIN_PERMILLE: u64 = 10;
@@ -11,7 +11,7 @@ const MIN_OTHERS: u64 = 50;
 /// Good observations, none bad, of a form that ends in a sink.
 pub const MIN_GOOD: u64 = 4;
 
-/// The constant pages of a site.
+/// Known constant pages of a site, with the size of each cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Sinks {
     /// URLs of each cluster.
@@ -23,14 +23,15 @@ pub struct Sinks {
 }
 
 impl Sinks {
-    /// From the labels of the rows as they came.
+    /// Initial state from the labels of the rows, without a known constant page.
     pub fn new(labels: &[u32]) -> Sinks {
         let mut size = vec![0; labels.iter().map(|&l| l as usize + 1).max().unwrap_or(0)];
         labels.iter().for_each(|&l| size[l as usize] += 1);
         Sinks { size, total: labels.len() as u64, proven: Vec::new() }
     }
 
-    /// An operation that joins URLs of this cluster alone has passed the test of a constant page.
+    /// Records that an operation that joins URLs of this cluster alone has passed the test of a constant
+    /// page.
     pub fn prove(&mut self, label: u32) {
         if let Err(at) = self.proven.binary_search(&label) {
             self.proven.insert(at, label);

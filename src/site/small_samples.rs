@@ -1,15 +1,17 @@
-//! Rules that a small sample says too little of.
+//! Tests of rules for which a small sample has too little evidence.
 //!
-//! A sample of whole clusters holds every right merge of its clusters, but a wrong one only where it holds two of the
-//! clusters that a rule joins: of a tenth of a site, one pair in a hundred. So that nothing contradicts a rule means little
-//! there. What such a sample does show is where a rule acts and joins nothing. Of a session id nearly every cluster has a
-//! URL without it, or with another one; of the language of a manual most clusters hold one, and only the pages that nobody
-//! has translated hold several. Two tests follow from that:
+//! A sample of whole clusters holds every right merge of its clusters, but a wrong one only where it
+//! holds two of the clusters that a rule joins: of a tenth of a site, one pair in a hundred. A rule
+//! without counter-evidence is therefore hardly proven there. Such a sample does show where a rule acts
+//! and joins nothing. Of a session id nearly every cluster has a URL without it, or with another one;
+//! of the language of a manual most clusters hold one, and only the untranslated pages hold several.
+//! Two tests follow from that:
 //! - of the clusters in which a rule acts, most must show that it is right ([`withdraw`]);
-//! - a parameter whose numbers each lead to one cluster (`?post=7127`) needs more clusters than others to be left out
-//!   ([`names_clusters`]): one of ten posts is on another page of its topic, and ten topics of one page do not show it.
+//! - a parameter whose numbers each lead to one cluster (`?post=7127`) needs more clusters than others
+//!   to be left out ([`names_clusters`]): one of ten posts is on another page of its topic, and ten
+//!   topics of one page do not show it.
 //!
-//! Both are departures: the design asks for the same evidence of small samples as of large ones.
+//! With the evidence that is enough in large samples, 42 of the 132 samples below miss; see [`SHOWN`].
 
 use super::columns::Columns;
 use super::covering::Action;
@@ -22,31 +24,35 @@ use crate::url::{Fixed, Key, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
-/// Clusters that show a rule to be right, for each in which it acts and shows nothing.
+/// Clusters that must show a rule to be right for each cluster in which it acts without evidence.
 ///
-/// Measured like all of this module by `scripts/accept --only samples`: 132 samples of 50 to 500 URLs in whole clusters, of
-/// eleven corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the merged URLs are
-/// wrong, mean saved share, mean recall at 500 URLs. Before this module: 42, .539, .9888; with it: 25, .504, .9967. With
-/// clusters of one URL counted it is 23, .501, .9979: but of a crawl that lost half of its URLs most clusters of two are of one,
-/// and say nothing.
+/// Measured like all of this module by `scripts/accept --only samples`: 132 samples of 50 to 500 URLs
+/// in whole clusters, of eleven corpora; on the URLs that took no part, samples in which recall is
+/// under .995 or over .005 of the merged URLs are wrong, mean saved share, mean recall at 500 URLs.
+/// Before this module: 42, .539, .9888; with it: 25, .504, .9967. With clusters of one URL counted it
+/// is 23, .501, .9979: but in a crawl that lost half of its URLs most clusters of two have one left,
+/// which is no evidence.
 const SHOWN: usize = 4;
 
-/// Clusters that show a rule to be right from which on it may act wherever it likes. Measured with
-/// [`MIN_CLUSTERS_NUMBERED`] at 24 and clusters of one URL: 24 here gives 24, .505, .9961; 40 gives 22, .500, .9983; no end
-/// gives 21, .497, .9989, but then a mirror of half a site, which forty clusters prove, is none.
+/// Clusters that show a rule to be right from which on no other cluster can withdraw it. Measured with
+/// [`MIN_CLUSTERS_NUMBERED`] at 24 and clusters of one URL: 24 here gives 24, .505, .9961; 40 gives 22,
+/// .500, .9983; no end gives 21, .497, .9989, but then a mirror of half a site, which forty clusters
+/// prove, is lost.
 const SURE: usize = 24;
 
-/// Clusters that must support leaving out a parameter that [`names_clusters`]. Measured with clusters of one URL: 24 here gives
-/// 24, .505, .9961; 64 gives 23, .501, .9979.
+/// Clusters that must support leaving out a parameter that [`names_clusters`]. Measured with clusters
+/// of one URL: 24 here gives 24, .505, .9961; 64 gives 23, .501, .9979.
 const MIN_CLUSTERS_NUMBERED: u64 = 64;
 
-/// Values that a parameter must have before it is said to name clusters: as many as prove an operation without a bad one.
+/// Fewest values of a parameter that names clusters: as many as prove an operation without a bad one.
 const MIN_NUMBERS: usize = 9;
 
-/// Letters and digits from which on a value is a token that was drawn at random: 64 bits in hexadecimal digits.
+/// Letters and digits from which on a value is a token that was drawn at random: 64 bits in hexadecimal
+/// digits.
 const OPAQUE: usize = 16;
 
-/// True where most values of a parameter are numbers, and most are met in one cluster alone. O(rows x log).
+/// True where most values of a parameter are numbers, and most are met in one cluster alone. O(rows x
+/// log).
 pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32]) -> bool {
     if !columns.keys[key].optional() {
         return false;
@@ -64,8 +70,9 @@ pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32]) -> boo
     values >= MIN_NUMBERS && alone * 2 > values && numbers * 2 > values
 }
 
-/// True where an operation is supported by too few clusters for a sample that is small: by under three, which are no proven
-/// constant pages, or, where it leaves out numbers that each lead to one cluster, by under [`MIN_CLUSTERS_NUMBERED`].
+/// True where too few clusters support an operation in a small sample: under three that are no proven
+/// constant pages, or, where it leaves out numbers that each lead to one cluster, under
+/// [`MIN_CLUSTERS_NUMBERED`].
 pub fn says_too_little(
     columns: &Columns,
     groups: &Groups,
@@ -80,17 +87,18 @@ pub fn says_too_little(
         || action == Action::Ignore && clusters < least_numbered(without) && is_numbered()
 }
 
-/// Clusters that must support leaving out a parameter that [`names_clusters`] where the sample is small.
+/// Clusters that must support leaving out a parameter that [`names_clusters`] where the sample is
+/// small.
 pub fn least_numbered(without: Without) -> u64 {
     if without.has(Stage::SmallSamples) { 0 } else { MIN_CLUSTERS_NUMBERED }
 }
 
-/// Takes out the rules that act in more clusters without showing anything than [`SHOWN`] allows, worst first, each time with
-/// the others as they are then. Returns how many.
+/// Removes the rules that act without evidence in more clusters than [`SHOWN`] allows, worst first,
+/// each time with the others as they are then. Returns how many.
 ///
-/// Exempt are constant pages; rules that somebody vouches for (a prior, a line of the catalogue of platforms); those on the
-/// origin and on what servers ignore, since what a cluster was fetched from is chance; and those on random tokens: where every
-/// link has a session, a page that was met once has one.
+/// Exempt are constant pages; rules with a prior or from the catalogue of platforms; rules on the
+/// origin and on parts that servers ignore, since the address of a fetch is chance; and rules on random
+/// tokens: where every link has a session, a page met once has one.
 ///
 /// O(rules x rules taken out x rows of the sample).
 pub fn withdraw(rules: &mut SiteRules, training: &Training, columns: &Columns) -> u64 {
@@ -130,8 +138,8 @@ impl Sample {
         Sample { urls, pieces: pieces(&rows), rows, values }
     }
 
-    /// Clusters that are in more pieces without the rule at `at`, and the others in which it acts, or whose URLs have the
-    /// value that it gives. A cluster of one URL can show nothing, and does not count.
+    /// Clusters that are in more pieces without the rule at `at`, and the others in which it acts, or whose
+    /// URLs have the value that it gives. Clusters of one URL are not evidence and do not count.
     fn counts(&self, rules: &SiteRules, training: &Training, at: usize) -> (usize, usize) {
         let mut others = SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() };
         let rule = others.rules.remove(at);
@@ -166,7 +174,7 @@ fn pieces(rows: &[(u32, Vec<u8>)]) -> HashMap<u32, usize, FixedState> {
     out
 }
 
-/// The values that a rule gives in place of others: a cluster that has no other shows as little as one that has but those.
+/// The values that a rule gives in place of others: a cluster with only these is no evidence.
 fn targets(rule: &Rule) -> Vec<(&str, Vec<&str>)> {
     rule.operations
         .iter()
@@ -198,8 +206,8 @@ fn is_exempt(rule: &Rule, columns: &Columns) -> bool {
     })
 }
 
-/// True where nine of ten values of a key hold a random token: a long run of letters and digits, or of hexadecimal digits
-/// with dashes between them.
+/// True where nine of ten values of a key hold a random token: a long run of letters and digits, or of
+/// hexadecimal digits with dashes between them.
 fn is_opaque(columns: &Columns, key: usize) -> bool {
     let is_mixed = |run: &[u8]| run.len() >= OPAQUE && run.iter().any(u8::is_ascii_digit);
     let is_hexadecimal = |value: &[u8]| value.iter().all(|&b| b.is_ascii_hexdigit() || b == b'-');

@@ -1,12 +1,15 @@
-//! What one key says on one page: `post=17` and `post=29` of a topic are its second page, so `post=21` is, too.
+//! Value ranges of one key on one page: `post=17` and `post=29` of a topic are its second page, so
+//! `post=21` is, too.
 //!
-//! A rule speaks of all pages of a site; where only the training data can tell which values of a key mean one page, the
-//! pages are listed. The URLs that the rules make are grouped by all their keys but one; a group whose values are of one
-//! cluster says that other values are of it, too, and between two numbers of one cluster lie numbers of it. This is the
-//! look-up of [`super::lookups`] taken one step beyond the URLs seen, so it is proven on URLs not seen: each value is hidden
-//! in turn and predicted from the others of its group (leave one out), and a key is believed only where that goes right.
-//! What has a parameter (how many values make a group, how far a number reaches) is chosen on four fifths of the groups
-//! and must hold on the other fifth, too. A number may stand at the end of a value, behind text: `10.msg17`.
+//! A rule holds for all pages of a site; where only the training data show which values of a key mean
+//! one page, the pages are listed. The URLs that the rules make are grouped by all their keys but one;
+//! a group whose values are of one cluster is evidence that its other values are, too, and that numbers
+//! between two numbers of one cluster are of it. This extends the look-ups of [`super::lookups`] beyond
+//! the URLs seen, so it is proven on URLs not seen: each value is hidden in turn and predicted from the
+//! others of its group (leave one out), and a key is believed only where that goes right. Parameters
+//! (how many values make a group, how far a number reaches) are chosen on four fifths of the groups and
+//! must hold on the other fifth, too. A number may stand at the end of a value, behind text:
+//! `10.msg17`.
 
 use super::columns::Ranks;
 use super::evidence::{Bound, MIN_CLUSTERS, MIN_CONSTANT};
@@ -20,7 +23,7 @@ use std::collections::HashMap;
 
 /// Bound on predictions that go wrong: p = 0.05, z = 1, at most 2 % seen. A wrong one is a page lost.
 const BOUND: Bound = Bound { permille: 50, half_z: 2, raw_permille: 20 };
-/// Predictions of one group that count, so that no page speaks for the site.
+/// Predictions of one group that count, so that no page dominates the site.
 const MAX_TRIALS: u64 = 4;
 /// Numbers of known values from which others are predicted.
 const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
@@ -79,7 +82,7 @@ impl Trials {
         ))
     }
 
-    /// As [`Trials::holds`] on the fifth that took no part in a choice.
+    /// True if the predictions also hold on the fifth that took no part in a choice.
     fn confirmed(&mut self) -> bool {
         let good: u64 = self.good.iter().map(|g| g.1).sum::<u64>() / ONE;
         let few = self.bad.div_ceil(ONE) * 1000 <= BOUND.raw_permille.max(1) * (good + self.bad / ONE);
@@ -87,9 +90,9 @@ impl Trials {
     }
 }
 
-/// What holds for the values of one key.
+/// Proven statements about the values of one key.
 struct Belief {
-    /// Values of one cluster that speak for all others of their group.
+    /// Number of values of one cluster from which on all others of their group are taken to be of it.
     values: Option<usize>,
     /// A URL of the group without the key is one of them.
     absent: bool,
@@ -98,8 +101,8 @@ struct Belief {
     evidence: (u64, u64, u64),
 }
 
-/// Finds the keys that say something on single pages. `page` is the identity whose canonical URL stands for the cluster
-/// of an identity; it is asked for the identities that spans lead to.
+/// Finds the keys whose values are evidence on single pages. `page` is the identity whose canonical URL
+/// represents the cluster of an identity; it is called for the identities that spans lead to.
 pub fn learn(identities: &[Identity], reader: &mut Reader, page: impl Fn(usize) -> Option<String>) -> Vec<Local> {
     let subjects = reader.repeating(identities);
     if subjects.is_empty() {
@@ -128,8 +131,8 @@ pub fn learn(identities: &[Identity], reader: &mut Reader, page: impl Fn(usize) 
     out
 }
 
-/// What tells URLs of one group apart: the value of a key, or the number at the end of the value, behind text that is the
-/// same in all of the group.
+/// The part that tells URLs of one group apart: the value of a key, or the number at the end of the
+/// value, behind text that is common to the group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Subject {
     key: Key,
@@ -137,8 +140,8 @@ struct Subject {
 }
 
 impl Subject {
-    /// The group of a URL of this identity, the sum of the hashes of its pairs, and the value of the subject in it. `pair` is
-    /// the hash and the value of the key.
+    /// The group of a URL of this identity, the sum of the hashes of its pairs, and the value of the
+    /// subject in it. `pair` is the hash and the value of the key.
     fn group(&self, identity: u64, pair: Option<(u64, &[u8])>) -> Option<(u64, Value)> {
         let seed = self.key.seed();
         match pair {
@@ -169,7 +172,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// For URLs of a site whose URLs are cut so.
+    /// A reader for URLs of a site that is cut with these tokens.
     pub fn new(tokens: &Tokens) -> Reader {
         Reader { cut: tokens.cut(), ranks: Ranks::new(tokens), cells: Cells::default() }
     }
@@ -358,7 +361,8 @@ fn in_between(group: &[Point], trials: &mut Trials) {
     }
 }
 
-/// How far beyond a known number its cluster reaches, judged by the numbers that no two neighbours agree on.
+/// How far beyond a known number its cluster reaches, judged by the numbers that no two neighbours
+/// agree on.
 fn distance(groups: &[&[Point]]) -> u64 {
     // Distance, in the fifth, right, weight, cluster.
     let mut trials: Vec<(u64, bool, bool, u64, Option<u32>)> = Vec::new();

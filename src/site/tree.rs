@@ -1,13 +1,15 @@
 //! The pattern tree (WWW10 5.1, Algorithm 1) over the reduced rows of a site.
 //!
-//! A node is split on the key with the least entropy (eq. 4) that has a salient value; one child a salient value, one
-//! for all trivial ones. Departures, each measured: rows are clusters' rows after the operations of stage 4, and
-//! salience counts clusters, not URLs: a value is salient when it is in at least max(8, 1 %) of the clusters of the node
-//! and is not a bare number (eq. 5 makes a node of every popular id). The absent key is a value. Query keys and path
-//! parameters do not split: whether they are there is the form of a URL. A node under 40 rows is a leaf.
+//! A node is split on the key with the least entropy (eq. 4) that has a salient value; one child a
+//! salient value, one for all trivial ones. Departures, each measured (docs/method.md, "Departures from
+//! WWW10"): rows are clusters' rows after the operations of stage 4, and salience counts clusters, not
+//! URLs: a value is salient when it is in at least max(8, 1 %) of the clusters of the node and is not a
+//! bare number (eq. 5 makes a node of every popular id). The absent key is a value. Query keys and path
+//! parameters do not split: their presence is part of the form of a URL. A node under 40 rows is a
+//! leaf.
 //!
-//! Cost: O(rows x keys) a level, whatever the sizes of dictionaries; a key splits once on a path from the root, and one
-//! that has a single value in a node is not looked at below it.
+//! Cost: O(rows x keys) a level, whatever the sizes of dictionaries; a key splits once on a path from
+//! the root, and one that has a single value in a node is not looked at below it.
 
 use super::columns::Columns;
 use super::operations::is_number;
@@ -100,8 +102,8 @@ pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
     tree
 }
 
-/// Scratch for choosing keys: as big as the largest dictionary, and clean between nodes, so that a node costs its own
-/// rows and not the dictionaries of the site.
+/// Scratch for choosing keys: as big as the largest dictionary, and clean between nodes, so that a node
+/// costs its own rows and not the dictionaries of the site.
 struct Chooser {
     counts: Vec<u32>,
     /// Codes of the key under trial that come in the node.
@@ -118,7 +120,8 @@ impl Chooser {
         Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), met: vec![(0, 0); most] }
     }
 
-    /// The key to split on, and its salient values by falling count of rows. Keys with one value leave `keys`.
+    /// The key to split on, and its salient values by falling count of rows. Keys with one value leave
+    /// `keys`.
     fn choose(
         &mut self,
         columns: &Columns,
@@ -157,8 +160,8 @@ impl Chooser {
         best.map(|(_, key, salient)| (key, salient))
     }
 
-    /// Entropy (eq. 4) of the codes seen, where it is under `least`. Summed by rising code, so that it does not depend
-    /// on the order of rows; a sum in any order rules out most keys before that.
+    /// Entropy (eq. 4) of the codes seen, where it is under `least`. Summed by rising code, so that it does
+    /// not depend on the order of rows; a sum in any order rules out most keys before that.
     fn entropy(&mut self, total: usize, least: f64) -> Option<f64> {
         let total = total as f64;
         let term = |count: u32| -f64::from(count) / total * (f64::from(count) / total).ln();
@@ -176,8 +179,8 @@ impl Chooser {
         (entropy > 0.0 && entropy < least).then_some(entropy)
     }
 
-    /// Values in at least `needed` clusters of the node, by falling count of rows. Members come cluster by cluster, so
-    /// the last cluster in which a value was met tells new ones.
+    /// Values in at least `needed` clusters of the node, by falling count of rows. Members come cluster by
+    /// cluster, so the last cluster in which a value was met identifies new ones.
     fn salient(&mut self, columns: &Columns, key: usize, codes: impl Iterator<Item = u32>, needed: u32) -> Vec<u32> {
         for (code, &label) in codes.zip(&self.labels) {
             let (last, clusters) = &mut self.met[code as usize];

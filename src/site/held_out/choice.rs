@@ -1,4 +1,4 @@
-//! Which sites of a run are cross-fitted, on how many rows each, in how many folds.
+//! The choice of the sites of a run that are cross-fitted, with the rows and folds of each.
 
 use crate::model::hash64_seeded;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 /// Seed of the hash of names of sites.
 const SITE_SEED: u64 = 0x666f_6c64_7369_7465;
 
-/// Fewest rows that a site is cut down to where the last of the budget does not hold all of it: fewer
-/// say hardly anything of a large site.
+/// Fewest rows that the last site of the budget is cut down to: fewer are hardly evidence of a large
+/// site.
 const LEAST: u64 = 1_000;
 
 /// Bounds on the cost of cross-fitting a run. A row that is learned from once more is a *fit*.
@@ -18,11 +18,11 @@ pub struct Limits {
     pub rows: u64,
     /// Fits that a run may always have: a few seconds, whatever the run, and ten folds of 6,000 rows.
     pub fits: u64,
-    /// Fits beyond, in thousandths of the rows of the run: what keeps a large run within 1.3 times of its
+    /// Fits beyond, in thousandths of the rows of the run: they keep a large run within 1.3 times of its
     /// time.
     pub fits_permille: u64,
-    /// Rows of one site at most: many sites speak for a large run, and 20,000 rows of one bound its
-    /// share of wrong merges well enough (a few tenths of a percent).
+    /// Rows of one site at most, so that many sites represent a large run; 20,000 rows bound the share of
+    /// wrong merges of one site to a few tenths of a percent.
     pub site: u64,
     /// Folds at most, where fits are left: rules learned from nine tenths of a small site are nearly
     /// those learned from all of it, rules learned from a half are not.
@@ -53,21 +53,21 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// How the site of this name is cross-fitted; `None` where it is not.
+    /// Rows and folds with which the site of this name is cross-fitted; `None` where it is not.
     pub fn extent(&self, site: &str) -> Option<Extent> {
         self.sites.get(&site_key(site)).map(|&rows| Extent { rows, folds: self.folds })
     }
 }
 
-/// What stands for a site in [`choose`].
+/// Hash of the name that represents a site in [`choose`].
 pub fn site_key(name: &str) -> u64 {
     hash64_seeded(name.as_bytes(), SITE_SEED)
 }
 
 /// The sites that are cross-fitted, each with its most rows: in the order of their keys, until the
-/// budget is used up. `sites`: key and rows of every site of the run. The last site is cut to what is
-/// left, if that is [`LEAST`] rows or more. Two folds are the least and cost two fits a row; where that
-/// leaves fits, there are more folds.
+/// budget is used up. `sites`: key and rows of every site of the run. The last site is cut to the
+/// remaining rows, if these are [`LEAST`] or more. Two folds are the least and cost two fits a row;
+/// remaining fits buy more folds.
 pub fn choose(sites: &BTreeMap<u64, u64>, limits: &Limits) -> Choice {
     let total: u64 = sites.values().sum();
     let share = (u128::from(total) * u128::from(limits.fits_permille) / 1000) as u64;

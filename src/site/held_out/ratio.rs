@@ -8,8 +8,8 @@ const Z: f64 = 1.96;
 /// Sums over independent units (clusters) of a part and the whole that it is of.
 ///
 /// The variance is that of the infinitesimal jackknife (Jaeckel 1972) for a ratio `r` of sums over `J`
-/// units: `J / (J - 1) * sum (part - r whole)^2 / (sum whole)^2`. It needs sums of squares alone, so that
-/// sites add up. Integers: the same units give the same sums in any order.
+/// units: `J / (J - 1) * sum (part - r whole)^2 / (sum whole)^2`. It needs sums of squares alone, so
+/// that sites add up. Integers: the same units give the same sums in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ratio {
     /// Units with anything in the whole.
@@ -22,7 +22,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// What one URL counts: the least number that 2 to 20 divide, so that parts of small groups are exact.
+    /// Weight of one URL: the least number that 2 to 20 divide, so that parts of small groups are exact.
     pub const UNIT: u64 = 232_792_560;
 
     /// Adds one unit, in parts of [`UNIT`](Self::UNIT); one with nothing in the whole is no unit.
@@ -60,9 +60,9 @@ impl Ratio {
         (self.part * 1_000_000).div_ceil(self.whole.max(1)) as u64
     }
 
-    /// Half the width of an interval of 95 % in millionths; `None` where the whole is nothing. No
-    /// less than what Wilson's interval has below 1 where all of `J` units are whole,
-    /// `z^2 / (J + z^2)`: units that are all alike are no proof that the next one is.
+    /// Half the width of an interval of 95 % in millionths; `None` where the whole is 0. At least the
+    /// distance of Wilson's interval from 1 where all of `J` units are whole, `z^2 / (J + z^2)`: equal
+    /// units are no proof about the next one.
     pub fn margin_ppm(&self) -> Option<u64> {
         let units = self.units as f64;
         let least = Z * Z / (units + Z * Z);
@@ -91,7 +91,7 @@ impl Ratio {
         let (units, whole) = (self.units as f64, self.whole as f64);
         let r = self.part as f64 / whole;
         let squares = self.part_part as f64 - 2.0 * r * self.part_whole as f64 + r * r * self.whole_whole as f64;
-        // What is left of sums that cancel is rounding.
+        // Sums that cancel leave rounding errors.
         let squares = if squares > 1e-12 * self.whole_whole as f64 { squares } else { 0.0 };
         units / (units - 1.0) * squares / (whole * whole)
     }

@@ -25,7 +25,8 @@ fn urls(training: &Training) -> BTreeSet<String> {
     (0..training.len()).map(|row| String::from_utf8_lossy(training.url(row)).into_owned()).collect()
 }
 
-/// Rows by cluster: sixty clusters of four URLs that differ in a session, on two hosts, and URLs without a label.
+/// Rows by cluster: sixty clusters of four URLs that differ in a session, on two hosts, and URLs
+/// without a label.
 fn sessions() -> Vec<(String, String)> {
     let mut records = Vec::new();
     for page in 0..60 {

@@ -1,7 +1,8 @@
-//! `profiles.jsonl`: the profiles of a result as text. First line: the [`Header`]; then one [`Line`] a site, sorted by site.
+//! `profiles.jsonl`: the profiles of a result as text. First line: the [`Header`]; then one [`Line`] a
+//! site, sorted by site.
 //!
-//! Nothing here opens files: a reader or writer is passed in. A file without a last line feed, or with fewer sites than the
-//! header says, was cut off and is refused.
+//! Nothing here opens files: a reader or writer is passed in. A file without a last line feed, or with
+//! fewer sites than the header says, was cut off and is refused.
 
 use super::Profile;
 use serde::{Deserialize, Serialize};
@@ -29,12 +30,12 @@ pub struct Header {
 pub struct Line<'p> {
     /// The site.
     pub site: Cow<'p, str>,
-    /// What its URLs show.
+    /// Profile of its URLs.
     #[serde(flatten)]
     pub profile: Cow<'p, Profile>,
 }
 
-/// Why the file cannot be read. Lines count from 1.
+/// Reason why the file cannot be read. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// The system refused to read.
@@ -42,15 +43,15 @@ pub enum ProfileError {
     Read {
         /// The line.
         line: u64,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A line is not what it should be.
+    /// A line is malformed.
     #[error("line {line}: {why}; learn again, or leave the file out of the folder")]
     Line {
         /// The line.
         line: u64,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
     /// Another version wrote it.
@@ -64,7 +65,7 @@ pub enum ProfileError {
 /// Writes the profiles of `sites`, which are sorted by name.
 ///
 /// # Errors
-/// That of the writer.
+/// Errors of the writer.
 pub fn write<'p>(sites: impl ExactSizeIterator<Item = (&'p str, &'p Profile)>, out: &mut impl Write) -> io::Result<()> {
     let (program, version) = ("undust".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     let header = Header { format: FORMAT, program, version, sites: sites.len() as u64 };
@@ -80,7 +81,7 @@ pub fn write<'p>(sites: impl ExactSizeIterator<Item = (&'p str, &'p Profile)>, o
 /// Reads the file to its end, a line in memory beside the result of `each`.
 ///
 /// # Errors
-/// [`ProfileError`] with the line; what `each` was given before is part of a faulty file.
+/// [`ProfileError`] with the line; profiles passed to `each` before are part of a faulty file.
 pub fn read(input: &mut impl BufRead, mut each: impl FnMut(String, Profile)) -> Result<(), ProfileError> {
     let (mut text, mut line, mut left) = (Vec::new(), 0u64, None);
     loop {

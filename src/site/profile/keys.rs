@@ -1,10 +1,12 @@
-//! The query keys and path parameters of a site: how often a change of the value alone leaves the page as it is.
+//! The query keys and path parameters of a site: how often a change of the value alone leaves the page
+//! as it is.
 //!
-//! Rows that differ in the value of one key, and in nothing else that matters, are counted as evidence is
-//! ([`evidence`](crate::site::evidence)): of m such rows, those of the largest cluster but one are `same`, those outside it
-//! `other`; no value is a value, too. "Nothing else that matters" is what the operations adopted before have left: rows that
-//! an operation on the key joined count when it was adopted, those that no operation joined count at the end, each once.
-//! Rules between forms, look-ups and the proof come later and are no part of it.
+//! Rows that differ in the value of one key, and in nothing else that matters, are counted as in
+//! [`evidence`](crate::site::evidence): of m such rows, those of the largest cluster but one are
+//! `same`, those outside it `other`; no value is a value, too. "Nothing else that matters" are the
+//! differences left by the operations adopted before: rows joined by an operation on the key count when
+//! it was adopted, rows joined by none count at the end, each once. Rules between forms, look-ups and
+//! the proof come later and are no part of it.
 
 use super::names::{self, Meaning};
 use crate::site::covering::{Action, Covering};
@@ -13,20 +15,20 @@ use crate::site::operations::is_number;
 use crate::url::Key;
 use serde::{Deserialize, Serialize};
 
-/// Values of a key that are looked at for what kind of values they are.
+/// Values of a key that are read to classify its values.
 const LOOKED_AT: u32 = 1_000;
 /// Characters from which a value without a word in it passes for a session.
 const SESSION_LENGTH: usize = 16;
 
-/// What a key does to the page.
+/// Effect of a key on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// The page is the same whatever the value.
     Irrelevant,
-    /// The same, and the name is that of a campaign parameter.
+    /// The page is the same whatever the value, and the name is that of a campaign parameter.
     Tracking,
-    /// The same, and name or values are those of a session.
+    /// The page is the same whatever the value, and name or values are those of a session.
     Session,
     /// The name is that of an order of a list, whether the page is the same or another.
     Order,
@@ -39,7 +41,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The word of `profiles.jsonl` and tables.
+    /// The word in `profiles.jsonl` and in tables.
     pub fn word(self) -> &'static str {
         match self {
             Effect::Irrelevant => "irrelevant",
@@ -58,7 +60,7 @@ impl Effect {
 pub struct KeyProfile {
     /// The key, in the notation of rules, for example `query sid=`.
     pub key: String,
-    /// What it does.
+    /// Its effect.
     pub does: Effect,
     /// URLs that have it.
     pub urls: u64,
@@ -68,15 +70,17 @@ pub struct KeyProfile {
     pub same: u64,
     /// Changes of its value alone that led to another page.
     pub other: u64,
-    /// Changes of its value together with those of other keys that one operation ignores, which left the page the same.
+    /// Changes of its value together with those of other keys that one operation ignores, which left the
+    /// page the same.
     pub same_together: u64,
-    /// Those that led to another page.
+    /// Changes of its value together with those of other keys that one operation ignores, which led to
+    /// another page.
     pub other_together: u64,
 }
 
 impl KeyProfile {
-    /// Share of the changes that left the page the same, in millionths, rounded down: of those of the value alone, or,
-    /// without any, of those together with other keys. `None` without a change.
+    /// Share of the changes that left the page the same, in millionths, rounded down: of those of the value
+    /// alone, or, without any, of those together with other keys. `None` without a change.
     pub fn same_ppm(&self) -> Option<u64> {
         let (same, other) = self.changes();
         (u128::from(same) * 1_000_000).checked_div(u128::from(same) + u128::from(other)).map(|ppm| ppm as u64)
@@ -91,14 +95,14 @@ impl KeyProfile {
     }
 }
 
-/// How often a key comes before any operation has changed the rows.
+/// Frequency of a key before any operation has changed the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::site) struct Met {
     urls: u64,
     values: u64,
 }
 
-/// [`Met`] of each key, from the rows as the URLs show them.
+/// [`Met`] of each key, from the rows before the covering.
 pub(in crate::site) fn met(covering: &Covering) -> Vec<Met> {
     let of = |counts: &Vec<u32>| {
         let present = || counts.iter().skip(1).filter(|&&count| count > 0);
@@ -107,7 +111,8 @@ pub(in crate::site) fn met(covering: &Covering) -> Vec<Met> {
     covering.counts.iter().map(of).collect()
 }
 
-/// The keys of a site, by falling number of URLs, ties by name. `met` is from the beginning, `covering` as it ended.
+/// The keys of a site, by falling number of URLs, ties by name. `met` is from the initial state,
+/// `covering` the final one.
 pub(in crate::site) fn profile(covering: &Covering, met: &[Met]) -> Vec<KeyProfile> {
     let columns = &covering.columns;
     let mut sorter = Sorter::default();
@@ -138,7 +143,7 @@ pub(in crate::site) fn profile(covering: &Covering, met: &[Met]) -> Vec<KeyProfi
     keys
 }
 
-/// Same and other among the rows that are left and differ in this key alone.
+/// Counts of same and other among the remaining rows that differ in this key alone.
 fn left(covering: &Covering, key: usize, sorter: &mut Sorter) -> (u64, u64) {
     if covering.counts[key].iter().filter(|&&count| count > 0).nth(1).is_none() {
         return (0, 0);
@@ -150,7 +155,7 @@ fn left(covering: &Covering, key: usize, sorter: &mut Sorter) -> (u64, u64) {
     sorter.group(identities, &columns.label).totals()
 }
 
-/// What the counts, the name and the values say.
+/// Effect of a key by its counts, name and values.
 fn effect(profile: &KeyProfile, covering: &Covering, key: usize) -> Effect {
     let columns = &covering.columns;
     let (Key::Query(name) | Key::Param(name)) = &columns.keys[key] else { return Effect::Unknown };
@@ -176,7 +181,7 @@ fn effect(profile: &KeyProfile, covering: &Covering, key: usize) -> Effect {
     }
 }
 
-/// Of the first values of a key, those for which `holds`, in percent; 0 without any.
+/// Share, in percent, of the first values of a key for which `holds`; 0 without any.
 fn share_of_values(covering: &Covering, key: usize, holds: impl Fn(&[u8], u32) -> bool) -> u32 {
     let columns = &covering.columns;
     let codes = 1..(columns.codes_len(key) as u32).min(LOOKED_AT + 1);
@@ -185,7 +190,8 @@ fn share_of_values(covering: &Covering, key: usize, holds: impl Fn(&[u8], u32) -
     (held * 100).checked_div(all).unwrap_or(0)
 }
 
-/// True for a long value of digits and letters with several digits in it: nobody writes such a value by hand.
+/// True for a long value of digits and letters with several digits in it: nobody writes such a value by
+/// hand.
 fn is_token(value: &[u8]) -> bool {
     value.len() >= SESSION_LENGTH
         && value.iter().all(|byte| byte.is_ascii_alphanumeric())

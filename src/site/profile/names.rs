@@ -1,11 +1,13 @@
-//! Names of parameters that say what kind of parameter it is. A name alone says nothing of its effect: the counts do.
+//! Names of parameters that indicate their kind. The effect of a parameter is taken from the counts,
+//! never from its name.
 
 use crate::site::operations::is_tracking;
 
-/// Names of the tracking catalogue that carry a session; the others carry a campaign or where a visitor came from.
+/// Names of the tracking catalogue that carry a session; the others carry a campaign or where a visitor
+/// came from.
 const SESSION: [&str; 10] =
     ["cfid", "cftoken", "jsessionid", "phpsessid", "sectok", "sess", "session_id", "sessionid", "sid", "token"];
-/// Names of what a list is sorted by.
+/// Names of the order of a list.
 const ORDER: [&str; 17] = [
     "asc",
     "by",
@@ -44,7 +46,7 @@ const PAGE: [&str; 15] = [
     "start",
 ];
 
-/// What a name says.
+/// Kind that a name indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Session,
@@ -53,7 +55,7 @@ pub(super) enum Meaning {
     Page,
 }
 
-/// What the name of a query key or path parameter says; `None` for most.
+/// Kind that the name of a query key or path parameter indicates; `None` for most.
 pub(super) fn meaning(name: &str) -> Option<Meaning> {
     let name = name.trim_start_matches([';', '/']).trim_end_matches(['=', '-', '_']).to_ascii_lowercase();
     let is_session = || SESSION.contains(&name.as_str()) || name.starts_with("aspsessionid");

@@ -24,7 +24,8 @@ pub struct Node {
 /// The largest nodes of a tree, parents before children.
 pub(in crate::site) fn profile(columns: &Columns, tree: &Tree) -> Vec<Node> {
     let mut order: Vec<usize> = (0..tree.nodes.len()).collect();
-    // A parent has at least the rows of its child and comes before it, so its place is among the kept ones too.
+    // A parent has at least the rows of its child and comes before it, so its place is among the kept ones
+    // too.
     order.sort_by_key(|&at| (Reverse(tree.nodes[at].rows), at));
     order.truncate(MAX_NODES);
     order.sort_unstable();

@@ -1,16 +1,17 @@
 //! Candidate rules from possible duplicate nodes (WWW10 sections 5.2.2 and 5.2.3).
 //!
-//! A rule has one operation for every key of the target: *keep* where the target has one concrete value, *replace*
-//! where a key of the source maps to it, *ignore* otherwise and where the replace is fake.
+//! A rule has one operation for every key of the target: *keep* where the target has one concrete
+//! value, *replace* where a key of the source maps to it, *ignore* otherwise and where the replace is
+//! fake.
 //!
-//! The fake-replace test ("if too many URLs with different values on this key are duplicate") is read so: of the
-//! clusters that source and target have in common, the share whose URLs, those of the source under the source key
-//! together with those of the target under the target key, show more than one value (absence is one); above
-//! `fake_max` the replace becomes an ignore. Clusters count, not URLs: a login page that a thousand URLs share is
-//! one witness.
+//! The fake-replace test ("if too many URLs with different values on this key are duplicate") is read
+//! so: of the clusters that source and target have in common, the share whose URLs, those of the source
+//! under the source key together with those of the target under the target key, show more than one
+//! value (absence is one); above `fake_max` the replace becomes an ignore. Clusters count, not URLs: a
+//! login page that a thousand URLs share is one witness.
 //!
-//! The false-positive filter runs the rule over the training set: the URLs of the source rewritten, those of the
-//! target as they are (a URL in both is rewritten). A rule that joins nothing is dropped.
+//! The false-positive filter runs the rule over the training set: the URLs of the source rewritten,
+//! those of the target as they are (a URL in both is rewritten). A rule that joins nothing is dropped.
 
 use super::Switches;
 use super::duplicates::{Pair, identify};
@@ -51,7 +52,7 @@ pub fn generate(columns: &Columns, tree: &Tree, switches: &Switches, fpr_max: f6
     Candidates { raw: pairs.len() as u64, rules }
 }
 
-/// Makes rules; its buffers are reused from pair to pair.
+/// Builder of rules; its buffers are reused from pair to pair.
 pub struct Maker<'a> {
     columns: &'a Columns,
     tree: &'a Tree,
@@ -79,7 +80,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The rule of a pair of nodes with what it does; `None` where it joins no two URLs.
+    /// The rule of a pair of nodes with its counts; `None` where it joins no two URLs.
     pub fn rule(&mut self, pair: Pair) -> Option<Candidate> {
         let (source, target, clusters) = self.duplicates(pair);
         let rows = Duplicates { source: &source, target: &target, clusters };
@@ -109,7 +110,8 @@ impl<'a> Maker<'a> {
         for (side, rows) in both.iter().enumerate() {
             rows.iter().for_each(|&row| self.members[cluster(row) as usize][side] += 1);
         }
-        // A URL is no duplicate of itself: where one node holds the other, a cluster needs two rows in the larger.
+        // A URL is no duplicate of itself: where one node holds the other, a cluster needs two rows in the
+        // larger.
         let (s, t) = (pair.source, pair.target);
         let least = if s == t || self.tree.is_ancestor(s, t) || self.tree.is_ancestor(t, s) { 2 } else { 1 };
         let common = |row: &u32| {
@@ -144,7 +146,8 @@ impl<'a> Maker<'a> {
         operations
     }
 
-    /// Share of the common clusters that show several values under `from` in the source and `key` in the target.
+    /// Share of the common clusters that show several values under `from` in the source and `key` in the
+    /// target.
     fn mixed(&mut self, rows: Duplicates<'_>, from: usize, key: usize) -> f64 {
         let sides = [(rows.source, from), (rows.target, key)];
         let mut mixed = 0u32;

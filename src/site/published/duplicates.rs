@@ -1,13 +1,14 @@
 //! Algorithm 2, Identify-Duplicate-Nodes (WWW10 section 5.2.1).
 //!
-//! An inverted index, cluster to nodes, gives for every node the nodes it shares a cluster with; pairs with an overlap
-//! (eq. 6) of at least `o_min` are possible duplicates. For a node with itself the duplicate rate counts instead:
-//! `1 - clusters / rows`.
+//! An inverted index, cluster to nodes, gives for every node the nodes it shares a cluster with; pairs
+//! with an overlap (eq. 6) of at least `o_min` are possible duplicates. For a node with itself the
+//! duplicate rate counts instead: `1 - clusters / rows`.
 //!
-//! Readings: eq. 6 counts the rows of *either* node in the common clusters, so of a node and its ancestor the rows of
-//! the ancestor in the clusters of the node, once; the denominator stays `|s| + |t|`. It is symmetric, so a pair comes
-//! in both directions. Taking a pair up costs work with its rows: the pairs of greatest overlap are taken, at most
-//! [`MAX_PAIRS`] of them and [`MAX_VISITS`] rows.
+//! Readings: eq. 6 counts the rows of *either* node in the common clusters, so of a node and its
+//! ancestor the rows of the ancestor in the clusters of the node, once; the denominator stays `|s| +
+//! |t|`. It is symmetric, so a pair comes in both directions. Taking a pair up costs work with its
+//! rows: the pairs of greatest overlap are taken, at most [`MAX_PAIRS`] of them and [`MAX_VISITS`]
+//! rows.
 
 use super::keys::Columns;
 use super::tree::Tree;

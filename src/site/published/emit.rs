@@ -1,13 +1,15 @@
 //! Deployed rules in the one rule type.
 //!
-//! The source pattern becomes the scope: a key with one concrete value must have it, a key that all URLs of the node
-//! have must be there, and where the node is the `*` branch of a split the salient values are excluded. A rule is
-//! closed: a URL with a key that neither scope nor operations name does not match. What `*` leaves free and optional
-//! has no constraint, so it is named by its operation: left out where the target has no such key. A branch that is
-//! "absent or any but these" is no single test; it is written as two rules, at most [`MAX_FREE`] times a node
-//! (beyond that the key stays unconstrained).
+//! The source pattern becomes the scope: a key with one concrete value must have it, a key that all
+//! URLs of the node have must be there, and where the node is the `*` branch of a split the salient
+//! values are excluded. A rule is closed: a URL with a key that neither scope nor operations name does
+//! not match. What `*` leaves free and optional has no constraint, so it is named by its operation:
+//! left out where the target has no such key. A branch that is "absent or any but these" is no single
+//! test; it is written as two rules, at most [`MAX_FREE`] times a node (beyond that the key stays
+//! unconstrained).
 //!
-//! Rules are sorted by falling depth of their source, then by node: the first that matches is the most specific one.
+//! Rules are sorted by falling depth of their source, then by node: the first that matches is the most
+//! specific one.
 
 use super::candidates::{Candidate, Maker};
 use super::evidence::Operation as Op;

@@ -1,4 +1,4 @@
-//! What a rule does on the training set: WWW10 eq. 3, and undust's per-URL counts beside it.
+//! Effect of a rule on the training set: WWW10 eq. 3, and undust's per-URL counts.
 
 use super::keys::{ABSENT, Columns};
 use super::{Fpr, Switches};
@@ -14,7 +14,7 @@ pub enum Operation {
     Ignore,
 }
 
-/// What falls together when a rule runs over the training set.
+/// Counts of the groups that a rule makes of the training set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sum over groups of size of the largest cluster - 1.
@@ -46,7 +46,7 @@ impl Counts {
         (p + 0.5 / n + half) / (1.0 + 1.0 / n)
     }
 
-    /// The false-positive rate that the switch asks for.
+    /// The false-positive rate that the switch selects.
     pub fn fpr(&self, switches: &Switches) -> f64 {
         match switches.fpr {
             Fpr::Pair => self.pair_fpr(),
@@ -72,8 +72,8 @@ pub struct Evaluator<'c> {
 /// Identity of the wildcard as a value.
 const STAR: u32 = u32::MAX;
 
-/// Hash of one key-value pair. Mixed (splitmix64), since the sum of linear hashes gives `f=1&t=2` and `f=2&t=1` one
-/// identity.
+/// Hash of one key-value pair. Mixed (splitmix64), since the sum of linear hashes gives `f=1&t=2` and
+/// `f=2&t=1` one identity.
 fn mix(key: usize, value: u32) -> u64 {
     let mut x = ((key as u64 + 1) << 32 | u64::from(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -107,7 +107,8 @@ impl<'c> Evaluator<'c> {
         count(&self.found)
     }
 
-    /// Up to three pairs of rows of one cluster that the last [`run`](Self::run) joined, in row order of the pairs.
+    /// Up to three pairs of rows of one cluster that the last [`run`](Self::run) joined, in row order of
+    /// the pairs.
     pub fn examples(&self) -> Vec<[u32; 2]> {
         let groups = self.found.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|g| g.len() > 1);
         let mut pairs: Vec<[u32; 2]> = groups.map(|g| [g[0].2, g[1].2]).collect();
@@ -165,8 +166,8 @@ fn count(rows: &[(u64, u32, u32)]) -> Counts {
 mod tests {
     use super::*;
 
-    /// By hand: group 1 has clusters a a a b (6 pairs, 3 of them of different clusters; good 2, bad 1), group 2 has c c
-    /// (1 pair; good 1), group 3 is a single row. fpr = 3 / 7.
+    /// By hand: group 1 has clusters a a a b (6 pairs, 3 of them of different clusters; good 2, bad 1),
+    /// group 2 has c c (1 pair; good 1), group 3 is a single row. fpr = 3 / 7.
     #[test]
     fn pairs_are_counted_by_equation_three() {
         let rows = [(1, 0, 0), (1, 0, 1), (1, 0, 2), (1, 1, 3), (2, 2, 4), (2, 2, 5), (3, 0, 6)];
@@ -176,7 +177,8 @@ mod tests {
         assert!((counts.pair_fpr() - 3.0 / 7.0).abs() < 1e-12);
     }
 
-    /// By hand, z = 1, 9 good and none bad: (0 + 0.5/9 + 0.5/9) / (1 + 1/9) = 0.1, the bound of the design for nine.
+    /// By hand, z = 1, 9 good and none bad: (0 + 0.5/9 + 0.5/9) / (1 + 1/9) = 0.1, the bound of operations
+    /// for nine.
     #[test]
     fn nine_good_ones_bound_the_rate_at_a_tenth() {
         let counts = Counts { good: 9, ..Counts::default() };

@@ -1,13 +1,15 @@
 //! Training URLs as columns of ids: one `u32` column a key of WWW10 Figure 2.
 //!
-//! All values of all keys share one dictionary, so that a value under one key is compared with a value under another
-//! by its id (Algorithm 3 needs that); id 0 is the absent key. Ids are given in the order of first appearance in rows
-//! sorted by their bytes, so they do not depend on the order of the records.
+//! All values of all keys share one dictionary, so that a value under one key is compared with a value
+//! under another by its id (Algorithm 3 needs that); id 0 is the absent key. Ids are given in the order
+//! of first appearance in rows sorted by their bytes, so they do not depend on the order of the
+//! records.
 //!
-//! Assumptions where the paper is silent: URLs without a label are left out (its training set is a collection of
-//! duplicate clusters); distinct URLs with one stage-1 normal form are one row of the label that has more rows (ties:
-//! the smaller id); a query key that a single row has is no key of the site, and a URL that has such a key, or one
-//! beyond the [`MAX_KEYS`] most frequent, is left out, since no rule can match it.
+//! Assumptions where the paper is silent: URLs without a label are left out (its training set is a
+//! collection of duplicate clusters); distinct URLs with one stage-1 normal form are one row of the
+//! label that has more rows (ties: the smaller id); a query key that a single row has is no key of the
+//! site, and a URL that has such a key, or one beyond the [`MAX_KEYS`] most frequent, is left out,
+//! since no rule can match it.
 
 use crate::rules::published::MAX_KEYS;
 use crate::rules::published::keys::{Key, KeyTable, Numbers, Place, parts};
@@ -30,7 +32,8 @@ pub struct Columns {
     pub cluster_count: u32,
     /// Origins of the site, sorted.
     pub origins: Vec<String>,
-    /// Training URLs that are no rows: without a label, not a URL, or with a key that is none of the site's.
+    /// Training URLs that are no rows: without a label, not a URL, or with a key that is none of the
+    /// site's.
     pub left_out: u64,
     dictionary: Strings,
     urls: Strings,

@@ -1,13 +1,13 @@
 //! Algorithm 3, Find-Key-Key-Mappings (WWW10 section 5.2.2).
 //!
-//! For every key of the target that is not one concrete value: the key of the source with the greatest rate of common
-//! values, where that rate is above `sigma_min`. Readings: the rate is the share of shared values among all distinct
-//! values of the two keys (Jaccard), over the URLs that are duplicates in both nodes ("only duplicate samples from
-//! the two duplicate nodes are taken into account", 5.2.3); absence is no value here; of equal rates the same key
-//! wins, then the first key of the URL.
+//! For every key of the target that is not one concrete value: the key of the source with the greatest
+//! rate of common values, where that rate is above `sigma_min`. Readings: the rate is the share of
+//! shared values among all distinct values of the two keys (Jaccard), over the URLs that are duplicates
+//! in both nodes ("only duplicate samples from the two duplicate nodes are taken into account", 5.2.3);
+//! absence is no value here; of equal rates the same key wins, then the first key of the URL.
 //!
-//! The switch [`Sigma::Agreement`] is the departure of undust: the share of common clusters in which the two keys
-//! share a value, at least [`AGREEMENT_MIN`], one source key to one target key.
+//! The switch [`Sigma::Agreement`] is the departure of undust: the share of common clusters in which
+//! the two keys share a value, at least [`AGREEMENT_MIN`], one source key to one target key.
 
 use super::keys::{ABSENT, Columns};
 use super::{Sigma, Switches};
@@ -167,8 +167,8 @@ mod tests {
     use super::*;
     use crate::site::Training;
 
-    /// By hand: `a` and `b` share all of 1, 2, 3, so their rate is 3 / 3, above a threshold of 0.5 and not above one
-    /// of 1. Yet no cluster has one value under both, so they agree in none of the three.
+    /// By hand: `a` and `b` share all of 1, 2, 3, so their rate is 3 / 3, above a threshold of 0.5 and not
+    /// above one of 1. Yet no cluster has one value under both, so they agree in none of the three.
     #[test]
     fn value_sets_map_what_agreement_does_not() {
         let records = [("s?a=1", "x"), ("s?a=2", "y"), ("s?a=3", "z"), ("t?b=1", "z"), ("t?b=2", "x"), ("t?b=3", "y")]

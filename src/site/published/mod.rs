@@ -1,15 +1,16 @@
 //! The published method: WWW10 as far as its text defines it, with every departure of undust off.
 //!
-//! A baseline (design, section 4.5): [`keys`] cuts URLs into columns, [`tree`] is Algorithm 1, [`duplicates`]
-//! Algorithm 2, [`mapping`] Algorithm 3, [`candidates`] makes and filters rules, [`select`] picks those to deploy,
-//! [`emit`] writes them in the one rule type. Each module says how it reads what the text leaves open. What undust does
-//! otherwise and could do here is a field of [`Switches`]; the literal reading is the default.
+//! A baseline: [`keys`] cuts URLs into columns, [`tree`] is Algorithm 1, [`duplicates`] Algorithm 2,
+//! [`mapping`] Algorithm 3, [`candidates`] makes and filters rules, [`select`] picks those to deploy,
+//! [`emit`] writes them in the one rule type. Each module lists its readings where the text is open.
+//! Departures of undust that could be made here are fields of [`Switches`]; the literal reading is the
+//! default.
 //!
-//! A pure function of the training records and parameters, in two halves around the energy walk: [`prepare`] and
-//! [`finish`]; [`learn`] is both with the walk between them.
+//! A pure function of the training records and parameters, in two halves around the energy walk:
+//! [`prepare`] and [`finish`]; [`learn`] is both with the walk between them.
 //!
-//! Bounds, so that no site can hang the learner: [`crate::rules::published::MAX_KEYS`] keys, [`tree::MAX_NODES`]
-//! nodes, [`duplicates::MAX_PAIRS`] pairs.
+//! Bounds, so that no site can hang the learner: [`crate::rules::published::MAX_KEYS`] keys,
+//! [`tree::MAX_NODES`] nodes, [`duplicates::MAX_PAIRS`] pairs.
 
 pub mod candidates;
 pub mod duplicates;
@@ -45,11 +46,12 @@ pub enum Overlap {
     /// All URLs of the nodes.
     #[default]
     AllUrls,
-    /// URLs of clusters with at least two training URLs, so that the overlap does not shrink with the sampling rate.
+    /// URLs of clusters with at least two training URLs, so that the overlap does not shrink with the
+    /// sampling rate.
     Duplicated,
 }
 
-/// How alike two keys are.
+/// Similarity measure of two keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sigma {
@@ -73,23 +75,25 @@ pub enum Fpr {
     Wilson,
 }
 
-/// The departures of undust from WWW10 that can be made one by one, and the thresholds of the paper. The default is
-/// the literal reading.
+/// The departures of undust from WWW10 that can be made one by one, and the thresholds of the paper.
+/// The default is the literal reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Switches {
     /// Which values get a node of their own.
     pub salient: Salient,
-    /// An absent key is a value of its own when a node is split; otherwise URLs without it count as trivial.
+    /// An absent key is a value of its own when a node is split; otherwise URLs without it count as
+    /// trivial.
     pub presence: bool,
     /// A node and its ancestor may be a pair of duplicate nodes.
     pub nested: bool,
-    /// The denominators of the overlap.
+    /// Denominators of the overlap.
     pub overlap: Overlap,
-    /// How alike keys are.
+    /// Similarity measure of keys.
     pub sigma: Sigma,
-    /// What qualifies a candidate.
+    /// False-positive rate that qualifies a candidate.
     pub fpr: Fpr,
-    /// Rules from a destination to itself are kept, against "remove those rules which start from the destinations".
+    /// Rules from a destination to itself are kept, against "remove those rules which start from the
+    /// destinations".
     pub self_rules: bool,
     /// Concatenated rules must qualify again.
     pub revalidate: bool,
@@ -97,8 +101,8 @@ pub struct Switches {
     pub overlap_min: f64,
     /// A mapping needs a rate of common values above this (0.5 in the paper).
     pub sigma_min: f64,
-    /// A replace is fake when more than this share of the common clusters shows several values (no figure in the
-    /// paper).
+    /// A replace is fake when more than this share of the common clusters shows several values (no figure
+    /// in the paper).
     pub fake_max: f64,
 }
 
@@ -139,7 +143,7 @@ impl Switches {
     }
 }
 
-/// A site with its candidates, waiting for the energy walk.
+/// A site with its candidates, before the energy walk.
 #[derive(Debug, Default)]
 pub struct State {
     site: String,
@@ -170,10 +174,10 @@ impl State {
     }
 }
 
-/// Everything before the energy walk: the graph to walk on (empty for naive selection) and the rest.
+/// Runs everything before the energy walk; returns its graph (empty for naive selection) and the state.
 ///
-/// Selection is naive for [`Method::PublishedNaive`], by graph otherwise; `fpr_max_ppm` of the parameters is the
-/// paper's `fpr_max` (0.05 in its Table 3).
+/// Selection is naive for [`Method::PublishedNaive`], by graph otherwise; `fpr_max_ppm` of the
+/// parameters is the paper's `fpr_max` (0.05 in its Table 3).
 pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Graph, State) {
     let columns = Columns::new(training);
     let tree = Tree::build(&columns, switches);
@@ -185,7 +189,7 @@ pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Gr
     (graph, State { site, naive, fpr_max, switches, columns, tree, candidates, vertices })
 }
 
-/// Selection and the rules, from the energies the walk ended with (one a vertex; none for naive selection).
+/// Selects rules from the energies after the walk (one a vertex; none for naive selection).
 pub fn finish(state: State, energy: &[f64]) -> Outcome {
     let State { columns, tree, switches, candidates, .. } = &state;
     let next = if state.naive {
@@ -207,7 +211,7 @@ pub fn finish(state: State, energy: &[f64]) -> Outcome {
     Outcome { rules, counts: counts.map(|(name, n)| (name.to_owned(), n)).into() }
 }
 
-/// Both halves with the walk between them: the oracle of the dataflow.
+/// Runs both halves with the walk between them: the oracle of the dataflow.
 pub fn learn(training: &Training, params: &Params, switches: &Switches) -> Outcome {
     let (graph, state) = prepare(training, params, switches);
     finish(state, &energy::walk(&graph))

@@ -1,5 +1,6 @@
-//! Selecting deployable rules (WWW10 section 5.3): the naive way by the three cases of Figure 7, and the way by graph
-//! of Figure 8. Both end with one rule a source node, chains concatenated into direct rules.
+//! Selecting deployable rules (WWW10 section 5.3): the naive way by the three cases of Figure 7, and
+//! the way by graph of Figure 8. Both end with one rule a source node, chains concatenated into direct
+//! rules.
 
 use super::Switches;
 use super::candidates::{Candidate, Maker};
@@ -11,12 +12,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Naive selection.
 ///
-/// * Case (a): of the rules of one source the one of smallest false-positive rate stays. Ties: more support pairs,
-///   then the first target.
+/// * Case (a): of the rules of one source the one of smallest false-positive rate stays. Ties: more
+///   support pairs, then the first target.
 /// * Case (b): the rule of an ancestor stays, those of its descendants go.
-/// * Case (c): of a circle the rule of least support goes, where support is the number of URLs that it can normalize:
-///   the volume of its source. Ties: fewer support pairs, then the later source. A rule of a node to itself is no
-///   circle, as each rule fires once.
+/// * Case (c): of a circle the rule of least support goes, where support is the number of URLs that it
+///   can normalize: the volume of its source. Ties: fewer support pairs, then the later source. A rule
+///   of a node to itself is no circle, as each rule fires once.
 ///
 /// The cases are settled in this order (the paper gives none). Returns the next rule of every source.
 pub fn naive<'c>(rules: &'c [Candidate], tree: &Tree) -> BTreeMap<u32, &'c Candidate> {
@@ -44,7 +45,8 @@ fn preference(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
     a.fpr.total_cmp(&b.fpr).then_with(|| rest(a).cmp(&rest(b)))
 }
 
-/// The sources on a circle of two or more rules, if there is one: the one met first from the first source.
+/// The sources on a circle of two or more rules, if there is one: the one met first from the first
+/// source.
 fn circle(next: &BTreeMap<u32, &Candidate>) -> Option<Vec<u32>> {
     // Nodes from which no circle is reached.
     let mut free = std::collections::BTreeSet::new();
@@ -68,9 +70,10 @@ fn circle(next: &BTreeMap<u32, &Candidate>) -> Option<Vec<u32>> {
 
 /// The graph of the energy walk and the node of each vertex.
 ///
-/// Vertices are the nodes that appear in candidate rules, by node; their volume is their number of rows. Edges are the
-/// rules with weight 1 - fpr (one between a node and itself included, unless self rules are exempt) and, where there
-/// is no rule, a link of weight 1 from every vertex to each of its ancestors among them.
+/// Vertices are the nodes that appear in candidate rules, by node; their volume is their number of
+/// rows. Edges are the rules with weight 1 - fpr (one between a node and itself included, unless self
+/// rules are exempt) and, where there is no rule, a link of weight 1 from every vertex to each of its
+/// ancestors among them.
 pub fn graph(rules: &[Candidate], tree: &Tree, switches: &Switches) -> (Graph, Vec<u32>) {
     let mut nodes: Vec<u32> = rules.iter().flat_map(|r| [r.source, r.target]).collect();
     nodes.sort_unstable();
@@ -92,10 +95,11 @@ pub fn graph(rules: &[Candidate], tree: &Tree, switches: &Switches) -> (Graph, V
 
 /// Selection by energy, one energy a vertex of [`graph`].
 ///
-/// The paper leaves open how destinations are chosen. Here: by falling energy (in millionths of a URL, so that rounding
-/// decides nothing; ties: larger volume, then the first node) a node that has no destination yet becomes one, and all
-/// nodes without one that reach it by rules, nearest first, get it as theirs. Rules from a destination are removed;
-/// with `self_rules` its rule to itself stays. Returns the next rule of every source.
+/// The paper leaves open how destinations are chosen. Here: by falling energy (in millionths of a URL,
+/// so that rounding decides nothing; ties: larger volume, then the first node) a node that has no
+/// destination yet becomes one, and all nodes without one that reach it by rules, nearest first, get it
+/// as theirs. Rules from a destination are removed; with `self_rules` its rule to itself stays. Returns
+/// the next rule of every source.
 pub fn by_energy<'c>(
     rules: &'c [Candidate],
     tree: &Tree,
@@ -139,9 +143,9 @@ pub fn by_energy<'c>(
     next.into_iter().filter_map(|(node, rule)| Some((node, rule?))).collect()
 }
 
-/// One direct rule a source: its chain of rules concatenated (Figure 8 d and e) and run over the training set again.
-/// A chain ends at a node without a rule or with a rule to itself. With `revalidate` a rule whose false-positive rate
-/// exceeds `fpr_max` is dropped.
+/// One direct rule a source: its chain of rules concatenated (Figure 8 d and e) and run over the
+/// training set again. A chain ends at a node without a rule or with a rule to itself. With
+/// `revalidate` a rule whose false-positive rate exceeds `fpr_max` is dropped.
 pub fn direct(
     next: &BTreeMap<u32, &Candidate>,
     maker: &mut Maker<'_>,

@@ -1,16 +1,16 @@
 //! Algorithm 1, Build-Pattern-Tree (WWW10 section 5.1).
 //!
-//! A node is a set of rows and its pattern: for every key either the one value all its rows have, or `*`. A node is
-//! split on the key not yet done whose values have the least entropy (eq. 4): each salient value gets a child, all
-//! trivial ones share the child `*`. Where the chosen key has no salient value the node stays a leaf; no other key is
-//! tried.
+//! A node is a set of rows and its pattern: for every key either the one value all its rows have, or
+//! `*`. A node is split on the key not yet done whose values have the least entropy (eq. 4): each
+//! salient value gets a child, all trivial ones share the child `*`. Where the chosen key has no
+//! salient value the node stays a leaf; no other key is tried.
 //!
 //! Readings:
-//! * Eq. 5 as printed, the greatest `log f_i - log f_(i-1)` of a falling curve, names the *smallest* drop. The text
-//!   and Figure 6 mean the largest: values up to the greatest `log f_i - log f_(i+1)` (the first one on ties) are
-//!   salient. A curve without any drop has no salient value.
-//! * A key with one value has entropy 0 and would be taken first, with one child each time. Such keys go into the
-//!   pattern at once and make no node.
+//! * Eq. 5 as printed, the greatest `log f_i - log f_(i-1)` of a falling curve, names the *smallest*
+//!   drop. The text and Figure 6 mean the largest: values up to the greatest `log f_i - log f_(i+1)`
+//!   (the first one on ties) are salient. A curve without any drop has no salient value.
+//! * A key with one value has entropy 0 and would be taken first, with one child each time. Such keys
+//!   go into the pattern at once and make no node.
 //! * An absent key is a value of its own, with the frequency of the rows without it (a switch).
 
 use super::keys::{ABSENT, Columns};
@@ -18,11 +18,11 @@ use super::{Salient, Switches};
 
 /// No parent.
 pub const NONE: u32 = u32::MAX;
-/// Nodes of a tree at most: what the tree would grow beyond it stays unsplit, in breadth-first order. The paper's
-/// largest tree has 634 nodes (Table 2).
+/// Most nodes of a tree: nodes beyond stay unsplit, in breadth-first order. The paper's largest tree
+/// has 634 nodes (Table 2).
 pub const MAX_NODES: usize = 4096;
 
-/// What the rows of a node have under one key.
+/// Values of the rows of a node under one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// All have this value; [`ABSENT`] where none has the key.
@@ -59,8 +59,8 @@ pub struct Node {
     done: u128,
 }
 
-/// The pattern tree of a site. Nodes are in breadth-first order: parents come before their children, salient children
-/// by falling frequency (ties by value id), the trivial one last.
+/// The pattern tree of a site. Nodes are in breadth-first order: parents come before their children,
+/// salient children by falling frequency (ties by value id), the trivial one last.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// The nodes; the root is the first. Empty only without rows.
@@ -177,8 +177,9 @@ pub fn entropy(frequencies: impl Iterator<Item = u32>) -> f64 {
     if total == 0 { 0.0 } else { (total as f64).ln() - sum / total as f64 }
 }
 
-/// Eq. 5: how many of the values are salient, given their frequencies in falling order. A single value is salient;
-/// of several, those before the largest drop of the log frequency (the first one on ties); none on a flat curve.
+/// Eq. 5: how many of the values are salient, given their frequencies in falling order. A single value
+/// is salient; of several, those before the largest drop of the log frequency (the first one on ties);
+/// none on a flat curve.
 pub fn decline(falling: &[u32]) -> usize {
     if falling.len() < 2 {
         return falling.len();
@@ -257,8 +258,8 @@ impl Counter {
         }
     }
 
-    /// Orders `rows` by their place among `salient` (all others last), keeping their order within a place; returns
-    /// the number of rows a place.
+    /// Orders `rows` by their place among `salient` (all others last), keeping their order within a place;
+    /// returns the number of rows a place.
     fn partition(&mut self, column: &[u32], rows: &mut [u32], salient: &[u32]) -> Vec<u32> {
         for (place, &value) in salient.iter().enumerate() {
             self.dense[value as usize] = place as u32 + 1;
@@ -296,9 +297,9 @@ mod tests {
         assert!((entropy([3, 3, 3].into_iter()) - 3f64.ln()).abs() < 1e-12);
     }
 
-    /// By hand, eq. 5 with the sign mended: 100, 80, 9, 8 drop by ln 1.25 = 0.22, ln 8.89 = 2.18, ln 1.125 = 0.12: two
-    /// values are salient. 1000, 400, 390, 380 drop most after the first. 30, 1, 1 makes one popular id salient. Of
-    /// equal drops (8, 4, 2) the first counts. A flat curve has no decline.
+    /// By hand, eq. 5 with the sign mended: 100, 80, 9, 8 drop by ln 1.25 = 0.22, ln 8.89 = 2.18, ln 1.125
+    /// = 0.12: two values are salient. 1000, 400, 390, 380 drop most after the first. 30, 1, 1 makes one
+    /// popular id salient. Of equal drops (8, 4, 2) the first counts. A flat curve has no decline.
     #[test]
     fn the_largest_drop_ends_the_salient_values() {
         for (falling, salient) in [
