@@ -1,7 +1,8 @@
 //! Dates of the data that rules were learned from, and the age of rules by them.
 //!
-//! A date is a day of the Gregorian calendar as `YYYY-MM-DD`, also `YYYYMMDD` and what follows of a timestamp
-//! (`2024-05-01T10:00:00Z`, `20240501100000`). Days are counted by Hinnant's algorithm for civil dates.
+//! A date is a day of the Gregorian calendar as `YYYY-MM-DD`, also `YYYYMMDD` and what follows of a
+//! timestamp (`2024-05-01T10:00:00Z`, `20240501100000`). Days are counted by Hinnant's algorithm for
+//! civil dates.
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,7 +66,7 @@ impl FromStr for Day {
         let (width, rest) = (if dashed { 1 } else { 0 }, bytes.get(end));
         let part = |from: usize, to: usize| digits(text.get(from..to));
         let parts = (part(year, month - width), part(month, day - width), part(day, end));
-        // Behind a date come digits of a time, or nothing, or what ISO 8601 puts there.
+        // A date is followed by digits of a time, by nothing, or by a separator of ISO 8601.
         let ends = match rest {
             None => true,
             Some(b) => {
@@ -96,7 +97,8 @@ impl fmt::Display for Day {
     }
 }
 
-/// A number of days such as `90d`, `12w`, `6m` (of 30 days) or `2y` (of 365 days); a bare number is days.
+/// A number of days such as `90d`, `12w`, `6m` (of 30 days) or `2y` (of 365 days); a bare number is
+/// days.
 ///
 /// # Errors
 /// A message with a way out.

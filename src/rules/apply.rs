@@ -1,12 +1,14 @@
-//! Applying rules: one door for people ([`RuleSet::canonicalize`]), one for hot loops ([`RuleSet::apply`]), one for many
-//! URLs ([`Batch`](super::Batch)); all three run the same stages ([`lane`](super::lane)) and give the same.
+//! Applying rules: a convenience form ([`RuleSet::canonicalize`]), one for hot loops
+//! ([`RuleSet::apply`]), one for many URLs ([`Batch`](super::Batch)); all three run the same stages
+//! ([`lane`](super::lane)) with the same result.
 //!
-//! One pass over the URL's bytes into key-value pairs, the rules of its site in their order, each at most once, the output
-//! written once into a reused buffer. No regular expressions; nothing is allocated a URL once the buffers have grown.
+//! One pass over the URL's bytes into key-value pairs, the rules of its site in their order, each at
+//! most once, the output written once into a reused buffer. No regular expressions; no allocation for a
+//! URL once the buffers have grown.
 //!
-//! Invariants, held for any URL: canonicalizing is total; canonicalizing twice is once (a URL for which it is not gets its
-//! normal form); the output is in normal form and on an origin of the site, or on its own origin on unseen hosts. [`interpreter`](super::interpreter) defines the
-//! meaning.
+//! Invariants, for any URL: canonicalization is total; it is idempotent (a URL for which it would not
+//! be gets its normal form); the output is in normal form and on an origin of the site, or on its own
+//! origin on unseen hosts. [`interpreter`](super::interpreter) defines the meaning.
 
 use super::applied::Applied;
 use super::lane::Lane;
@@ -14,7 +16,8 @@ use super::origin_cache::OriginCache;
 use super::set::{CACHED, RuleSet};
 use crate::url::NormalRef;
 
-/// Buffers of one thread, reused from URL to URL: some kilobytes, a few times the longest URL, and the last origins.
+/// Buffers of one thread, reused from URL to URL: some kilobytes, a few times the longest URL, and the
+/// last origins.
 ///
 /// ```
 /// use undust::rules::{RuleSet, Scratch};
@@ -37,9 +40,10 @@ pub struct Scratch {
 }
 
 impl RuleSet {
-    /// The canonical URL of `url`. `site` names the site by its index (a record's own label), which acts on its own origins
-    /// alone, and on unseen ones as far as its rules [extend](super::SiteRules::extends_to) to them; `None` takes the site
-    /// that alone has the origin of the URL, or extends to it. On other origins the normal form is canonical.
+    /// The canonical URL of `url`. `site` names the site by its index (a record's own label), which acts on
+    /// its own origins alone, and on unseen ones as far as its rules [extend](super::SiteRules::extends_to)
+    /// to them; `None` takes the one site that has the origin of the URL, or extends to it. On other
+    /// origins the normal form is canonical.
     #[inline]
     pub fn apply<'s>(&'s self, url: &[u8], site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
@@ -61,7 +65,8 @@ impl RuleSet {
         self.applied(lane)
     }
 
-    /// As [`apply`](Self::apply) for a URL in normal form, on the site of this index; without a site nothing is changed.
+    /// Applies the site of this index to a URL in normal form, as [`apply`](Self::apply) does; without a
+    /// site nothing is changed.
     pub fn apply_normal<'s>(&'s self, url: NormalRef<'_>, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
         lane.load(url, site, self);

@@ -1,13 +1,14 @@
-//! Rules that were learned before URLs in normal form were ASCII: they hold keys, values and hosts in UTF-8, which no
-//! URL has any more. They are compiled with the escapes and the ASCII names that URLs have instead.
+//! Rules learned before URLs in normal form were ASCII: they hold keys, values and hosts in UTF-8,
+//! which no URL has any more. They are compiled with escapes and ASCII host names in their place.
 
 use super::origins::parts;
 use super::types::{Constraint, Operation, Rule, SiteRules, Test};
 use crate::url::{normalize, push_escape};
 
 impl SiteRules {
-    /// These rules with hosts, keys and values as URLs in normal form have them. Ids stay, so that what is disabled
-    /// stays disabled; seen members and look-ups stay, and those that are no normal URLs are not compiled.
+    /// These rules with hosts, keys and values as URLs in normal form have them. Ids are kept, so that
+    /// disabled rules stay disabled; seen members and look-ups are kept, and those that are no normal URLs
+    /// are not compiled.
     pub(super) fn into_ascii(mut self) -> SiteRules {
         self.origins.iter_mut().for_each(origin);
         self.tokens.query_order.iter_mut().chain(&mut self.tokens.sections).for_each(escape);
@@ -51,7 +52,7 @@ fn escape(text: &mut String) {
     }
 }
 
-/// A host, with user and port where it has them, becomes that of a normal URL; one that is none stays.
+/// Replaces a host, with user and port where present, by that of a normal URL; an invalid one is kept.
 fn host(text: &mut String) {
     let mut out = Vec::new();
     if !text.is_ascii()

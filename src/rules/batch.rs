@@ -1,9 +1,10 @@
 //! Batches: many URLs canonicalized together, each stage for all of them before the next one.
 //!
-//! Of a large rule set little is in the cache, and one URL waits for memory many times, one after the other: for the index
-//! of hosts, its site, the template and its lists, the tables of pages, the canonical URL. In a batch each stage runs for
-//! sixteen URLs, so that their cache misses overlap. A rule set that is in the cache takes its URLs one at a time. Only
-//! time depends on it: `cargo bench --bench open` measures many sites, `scripts/bench --only normalize` many pages.
+//! Little of a large rule set is in the cache, and a single URL has one cache miss after the other: the
+//! index of hosts, its site, the template and its lists, the tables of pages, the canonical URL. In a
+//! batch each stage runs for sixteen URLs, so that their cache misses overlap. A rule set that is in
+//! the cache takes its URLs one at a time. Only time depends on it: `cargo bench --bench open` measures
+//! many sites, `scripts/bench --only normalize` many pages.
 
 use super::applied::Applied;
 use super::apply::Scratch;
@@ -14,8 +15,8 @@ use super::set::{CACHED, RuleSet};
 /// URLs of a batch.
 pub const LANES: usize = 16;
 
-/// Buffers of one thread for batches, reused: no allocation in the steady state. At most sixteen times those of a
-/// [`Scratch`].
+/// Buffers of one thread for batches, reused: no allocation in the steady state. At most sixteen times
+/// those of a [`Scratch`].
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     lanes: Vec<Lane>,
@@ -25,8 +26,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Canonicalizes `urls` and gives each with what became of it to `take`, in their order. Up to [`LANES`] are read before
-    /// the first is given.
+    /// Canonicalizes `urls` and passes each with its result to `take`, in their order. Up to [`LANES`] are
+    /// read before the first is passed.
     pub fn apply<U: AsRef<[u8]>>(
         &mut self,
         rules: &RuleSet,
@@ -57,8 +58,8 @@ impl Batch {
     }
 }
 
-/// The stages. Prefetches run in loops of their own so that cache misses overlap; what they load adds up to a number
-/// without a meaning.
+/// Runs the stages. Prefetches run in separate loops so that cache misses overlap; the sum of their
+/// loads has no meaning.
 fn run<'u>(
     rules: &RuleSet,
     lanes: &mut [Lane],
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn urls_whose_origins_come_again_come_out_as_others_do() {
         let many = RuleSet::new((0..CACHED + 1).map(site).collect());
-        // More origins than are kept, a few at a time and again later: some give way within a batch.
+        // More origins than are kept, a few at a time and repeated later: some are evicted within a batch.
         let url = |n: usize| match n % 5 {
             0 => format!("https://u@s{:03}.example/?a=1", n / 60),
             1 => format!("http://s{:03}.example/a/long/path?a={n}", n % 50),

@@ -8,15 +8,15 @@ use super::set::RuleSet;
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-/// What became of one URL. A URL that did not change is borrowed from the input, the page of a look-up, the site and the rules from
-/// the rule set: only a URL that rules made is allocated.
+/// Result for one URL. An unchanged URL is borrowed from the input, the page of a look-up, the site and
+/// the rules from the rule set; only a URL that rules made is allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical<'a> {
     /// The canonical URL; the input itself where it is not valid.
     pub url: Cow<'a, str>,
     /// The rules that fired.
     pub rules: FiredRules<'a>,
-    /// Not an absolute http or https URL: it came out unchanged.
+    /// True if the input is not an absolute http or https URL; it is returned unchanged.
     pub invalid: bool,
 }
 
@@ -56,8 +56,8 @@ thread_local! {
 }
 
 impl RuleSet {
-    /// The canonical URL of `url`. Total: never fails, never panics. Convenience form of [`apply`](Self::apply): buffers of the
-    /// thread are reused, a URL that rules made is allocated.
+    /// The canonical URL of `url`. Total: never fails, never panics. Convenience form of
+    /// [`apply`](Self::apply): reuses the buffers of the thread, allocates a URL that rules made.
     pub fn canonicalize<'a>(&'a self, url: &'a str) -> Canonical<'a> {
         SCRATCH.with_borrow_mut(|scratch| {
             self.apply(url.as_bytes(), None, scratch);

@@ -1,14 +1,16 @@
-//! The rules of one site, compiled: keys become slots, values become codes, rules become programs of a few integers.
+//! The rules of one site, compiled: keys become slots, values become codes, rules become programs of a
+//! few integers.
 //!
 //! A URL is canonicalized in five steps, each in a file of its own.
 //! - [`coding`]: each pair of the URL gets the slot of its key, the code of its value, and a hash.
 //! - [`rows`]: the values select the programs that may act.
 //! - [`run`]: those run in order and change the pairs.
-//! - [`lookups`], [`ranges`]: the sum of the hashes of the pairs, the *identity*, finds the page that is canonical.
+//! - [`lookups`], [`ranges`]: the sum of the hashes of the pairs, the *identity*, finds the page that
+//!   is canonical.
 //! - [`fixed_point`]: the pairs are composed, and the URL is checked to be its own canonical URL.
 //!
-//! Values are ranges of one text; a value that a rule gives is appended to it. What sites of the same software have in
-//! common is a [`Template`], which they share; hosts and single pages are a site's [`Own`].
+//! Values are ranges of one text; a value from a rule is appended to it. The part that sites of the
+//! same software have in common is a shared [`Template`]; hosts and single pages are a site's [`Own`].
 
 mod coding;
 mod compile;
@@ -44,13 +46,13 @@ pub use template::{Template, Templates};
 
 type Slot = u16;
 const NO_SLOT: Slot = Slot::MAX;
-/// Rank of a query key without a place in the usual order: behind all that have one.
+/// Rank of a query key without a place in the usual order: after all that have one.
 const NO_RANK: u16 = u16::MAX;
 /// Exception to every rule.
 const ALL: u16 = u16::MAX;
-/// No rule is passed over.
+/// No rule is left out.
 const NO_RULE: u16 = u16::MAX - 1;
-/// No program of the first 64.
+/// No program among the first 64.
 const NO_PROGRAM: u8 = u8::MAX;
 /// Code of an absent key.
 const ABSENT: u32 = 0;
@@ -60,7 +62,7 @@ const OTHER: u32 = 1;
 const REMOVED: KeyRef = KeyRef::Fixed(Fixed(u8::MAX));
 /// Slots whose presence is a bit of [`State::present`].
 const MOST_PRESENT: usize = 63;
-/// The bit that every URL has.
+/// The presence bit that every URL has.
 const EVER: u64 = 1 << 63;
 
 /// The bit of a slot; none for slots beyond the first 63.
@@ -96,7 +98,7 @@ impl Step {
     }
 }
 
-/// Where a key of a target form gets its value.
+/// Source of the value of a key of a target form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Fill {
     Constant(u32),
@@ -110,11 +112,11 @@ enum Fill {
     },
 }
 
-/// What rules changed of a URL, as bits: what decides whether its output has to be cut again.
+/// Kinds of change to a URL, as bits: they decide whether the output has to be cut again.
 mod touch {
     use crate::url::{Fixed, KeyRef};
 
-    /// Something that changes how the rest of the URL is cut.
+    /// A change that alters how the rest of the URL is cut.
     pub(super) const SHAPE: u8 = 1;
     /// The trailing slash, the index or the doubled slashes were removed, or a trailing slash was added.
     pub(super) const SLASH: u8 = 2;
@@ -141,7 +143,7 @@ mod touch {
     }
 }
 
-/// One rule; ranges are of the lists of the template.
+/// One compiled rule; ranges are of the lists of the template.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Program {
     /// Bits of slots that must be present.
@@ -154,7 +156,7 @@ struct Program {
     named: u16,
     /// The URL must have one of these, as bits of [`functions::needs`](super::functions::needs).
     needs: u8,
-    /// A program behind it has a check or a step on a key that it changes.
+    /// A later program has a check or a step on a key that it changes.
     watched: bool,
     /// It may change scheme or host.
     moves: bool,
@@ -177,11 +179,11 @@ struct Constant {
     row: u32,
     /// Composed into a URL and cut again it is this value of this key and nothing else.
     plain: bool,
-    /// What functions may find in it.
+    /// Properties that functions may find in it, as bits.
     holds: u8,
 }
 
-/// A key that rules name (it has a slot), or a query key that has a place in the usual order.
+/// A key that rules name (with a slot), or a query key with a place in the usual order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Column {
     /// Seed of the hashes of its values; of a named key the hash of its name.
@@ -202,7 +204,7 @@ struct Column {
 /// Tables by hash.
 pub type Table<T> = HashMap<u64, T, AsIs>;
 
-/// Hasher for keys that are hashes already.
+/// Hasher for keys that already are hashes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsIs(u64);
 
@@ -225,31 +227,31 @@ impl BuildHasher for AsIs {
     }
 }
 
-/// The rules of one site, compiled: those that other sites have as well, once for all of them, and what is its own.
+/// The rules of one site, compiled: a template shared with other sites, and the site's own part.
 #[derive(Debug)]
 pub struct CompiledSite {
     template: Arc<Template>,
     own: Own,
 }
 
-/// What is a site's own.
+/// The part of a site that is not shared.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Own {
     hosts: Hosts,
-    /// What is known of single pages.
+    /// Data of single pages.
     pages: Option<Box<Pages>>,
 }
 
 /// Exceptions, look-ups and mirrored directories of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Pages {
-    /// Rule that is passed over, by the identity of the reduced URL; [`ALL`] passes over every rule.
+    /// Rule that is left out, by the identity of the reduced URL; [`ALL`] leaves out every rule.
     #[serde(with = "sorted")]
     exceptions: Table<u16>,
     /// Number of a page by the identity of the reduced URL.
     #[serde(with = "sorted")]
     lookups: Table<u32>,
-    /// Pages that look-ups and value ranges lead to, sorted: each its own canonical URL, or led to by none.
+    /// Pages that look-ups and value ranges lead to, sorted: each its own canonical URL, or unused.
     targets: Urls,
     ranges: ranges::Ranges,
     /// Longest first.
@@ -257,7 +259,7 @@ struct Pages {
 }
 
 impl CompiledSite {
-    /// Of a template and of what is the site's own.
+    /// Joins a template and the site's own part.
     pub fn new(template: Arc<Template>, own: Own) -> CompiledSite {
         CompiledSite { template, own }
     }
@@ -273,17 +275,17 @@ impl CompiledSite {
         self.own.hosts.has_origin(&origin[..scheme], origin.get(scheme + 3..).unwrap_or_default())
     }
 
-    /// Takes the equal template of another site, where one has it.
+    /// Replaces the template by the equal one of another site, where one has it.
     pub fn share(&mut self, templates: &mut Templates) {
         templates.share(&mut self.template);
     }
 
-    /// What it has in common with other sites.
+    /// The part shared with other sites.
     pub fn template(&self) -> &Arc<Template> {
         &self.template
     }
 
-    /// What is its own.
+    /// The site's own part.
     pub fn own(&self) -> &Own {
         &self.own
     }

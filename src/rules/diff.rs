@@ -1,4 +1,4 @@
-//! What changed from one rule file to another: rules gained, lost and changed, site by site.
+//! Difference of two rule files: rules gained, lost and changed, site by site.
 
 use super::types::{Rule, SiteRules};
 use super::{RuleSet, Scratch};
@@ -6,7 +6,7 @@ use crate::model::hash64;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of one site.
+/// Difference of the rules of one site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SiteDiff {
     /// The site.
@@ -15,10 +15,11 @@ pub struct SiteDiff {
     pub gained: Vec<Rule>,
     /// Rules that are no longer there.
     pub lost: Vec<Rule>,
-    /// Rules that stand for each other (same scope, same keys, other operations, or only one of them acts on unseen hosts):
-    /// the old one and the new one.
+    /// Rules that replace each other (same scope, same keys, other operations, or only one of them acts on
+    /// unseen hosts): the old one and the new one.
     pub changed: Vec<(Rule, Rule)>,
-    /// Rules that do the same, with other evidence: the old one and the new one. Example pairs alone do not count.
+    /// Rules that do the same, with other evidence: the old one and the new one. Example pairs alone do not
+    /// count.
     pub counted: Vec<(Rule, Rule)>,
     /// Rules that are the same in both.
     pub same: usize,
@@ -26,12 +27,13 @@ pub struct SiteDiff {
     pub reordered: bool,
     /// URLs are cut into other keys.
     pub cut: bool,
-    /// Hosts and what is known of single pages, by name: how many were gained and lost; those that changed alone.
+    /// Hosts and data of single pages, by name: how many were gained and lost; only names with a
+    /// difference.
     pub pages: BTreeMap<&'static str, [usize; 2]>,
 }
 
 impl SiteDiff {
-    /// Nothing to tell.
+    /// True without any difference.
     pub fn is_empty(&self) -> bool {
         !self.changes_urls() && self.counted.is_empty()
     }
@@ -43,8 +45,8 @@ impl SiteDiff {
     }
 }
 
-/// The sites that differ, those with the most good observations gained or lost first, ties by name. Both lists are sorted
-/// by site, as a rule file is.
+/// The sites that differ, those with the most good observations gained or lost first, ties by name.
+/// Both lists are sorted by site, as a rule file is.
 pub fn diff(old: &[SiteRules], new: &[SiteRules]) -> Vec<SiteDiff> {
     let mut out = Vec::new();
     let none = SiteRules::default();
@@ -98,7 +100,7 @@ fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
     out.reordered = order.windows(2).any(|w| w[0] > w[1]);
     let lost = old.rules.iter().filter(|rule| with_id(&new.rules, &rule.id).is_none());
     for rule in lost {
-        // A rule that only its operations tell apart from a new one became that one.
+        // A rule that differs from a new one in its operations alone was replaced by it.
         let keys = |r: &Rule| r.operations.iter().map(|o| o.0.clone()).collect::<Vec<_>>();
         let twin = |r: &Rule| r.scope == rule.scope && r.closed == rule.closed && keys(r) == keys(rule);
         match out.gained.iter().position(twin) {
@@ -109,7 +111,7 @@ fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
     out
 }
 
-/// How many hosts, and how much of what is known of single pages, were gained and lost.
+/// Counts of hosts and of data of single pages gained and lost.
 fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]> {
     fn count<T: Ord>(old: impl Iterator<Item = T>, new: impl Iterator<Item = T>) -> [usize; 2] {
         let (old, new): (BTreeSet<T>, BTreeSet<T>) = (old.collect(), new.collect());
@@ -129,11 +131,11 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
     counts.into_iter().filter(|(_, counts)| *counts != [0, 0]).collect()
 }
 
-/// What two rule sets make of a list of URLs: filled by [`add`](Self::add), counted by
+/// Differences of two rule sets on a list of URLs: filled by [`add`](Self::add), counted by
 /// [`count`](Self::count).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UrlChanges {
-    /// URLs asked.
+    /// URLs canonicalized.
     pub urls: u64,
     /// URLs whose canonical URL differs.
     pub changed: u64,
@@ -147,12 +149,12 @@ pub struct UrlChanges {
     pairs: Vec<(u64, u64)>,
 }
 
-/// URLs by what became of their group of duplicates: the URLs of the list with the same canonical URL.
+/// URLs by the change of their group of duplicates: the URLs of the list with the same canonical URL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Groups {
     /// URLs whose group is the same set under both rule sets.
     pub same_group: u64,
-    /// Those of them whose canonical URL differs.
+    /// URLs among them whose canonical URL differs.
     pub moved: u64,
     /// URLs whose group is another set.
     pub regrouped: u64,
@@ -164,7 +166,7 @@ impl UrlChanges {
     /// URLs that are kept as examples.
     pub const EXAMPLES: usize = 10;
 
-    /// Asks both rule sets about one more URL. Memory: 16 bytes a URL.
+    /// Canonicalizes one more URL by both rule sets. Memory: 16 bytes a URL.
     pub fn add(&mut self, old: &RuleSet, new: &RuleSet, url: &[u8], scratch: &mut [Scratch; 2]) {
         let [first, second] = scratch;
         let before = old.apply(url, None, first);

@@ -1,7 +1,8 @@
 //! Rules in readable form, and what happened to one URL step by step.
 //!
-//! Text for people ([`crate::model::shown`]), for `explain` and for the report of `learn`. Keys are shown in the notation of the rule file, values in
-//! quotes; an absent key is a value of its own and is called absent.
+//! Text for people ([`crate::model::shown`]), for `explain` and for the report of `learn`. Keys are
+//! shown in the notation of the rule file, values in quotes; an absent key is a value of its own and is
+//! called absent.
 
 use super::interpreter::Interpreter;
 use super::platforms::Recognised;
@@ -14,13 +15,13 @@ use serde::Serialize;
 /// Values of a list that are written out; the rest are counted.
 const SHOWN_VALUES: usize = 6;
 
-/// A rule on one line: where it fires, what it does, what it was proven with. For example
-/// `where query do= is "login": ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]`.
+/// A rule on one line: its scope, its operations, its evidence. For example `where query do= is
+/// "login": ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]`.
 pub fn rule_text(rule: &Rule) -> String {
     format!("{}  {}", pattern_text(rule), evidence_text(&rule.evidence))
 }
 
-/// Where a rule fires and what it does, without its evidence.
+/// Scope and operations of a rule, without its evidence.
 pub fn pattern_text(rule: &Rule) -> String {
     let mut scope: Vec<String> = rule.scope.iter().map(constraint_text).collect();
     if rule.closed {
@@ -64,7 +65,7 @@ pub fn constraint_text(constraint: &Constraint) -> String {
     }
 }
 
-/// What a rule does to one key, for example `ignore query sid= (left out)`.
+/// The operation of a rule on one key, for example `ignore query sid= (left out)`.
 pub fn operation_text(key: &str, operation: &Operation) -> String {
     match operation {
         Operation::Keep(value) => format!("keep {key} {value:?}"),
@@ -130,12 +131,12 @@ fn list(values: &[String], last: &str) -> String {
     }
 }
 
-/// What happened to one URL, step by step.
+/// Steps from one URL to its canonical URL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trace<'r> {
     /// The URL as given.
     pub url: String,
-    /// What was done to it, in order; the last is [`Step::Invalid`] or [`Step::Canonical`].
+    /// The steps, in order; the last is [`Step::Invalid`] or [`Step::Canonical`].
     pub steps: Vec<Step<'r>>,
 }
 
@@ -143,9 +144,9 @@ pub struct Trace<'r> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
 pub enum Step<'r> {
-    /// Not a URL undust works on: it comes out unchanged.
+    /// Not a URL undust works on: it is returned unchanged.
     Invalid {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// Syntax-based normalization (RFC 3986, sections 6.2.2 and 6.2.3).
@@ -153,11 +154,11 @@ pub enum Step<'r> {
         /// The normal form.
         url: String,
     },
-    /// Which site claims the origin.
+    /// The site of the origin.
     Site {
         /// Scheme, host and port, with user information where there is some.
         origin: String,
-        /// The site; `None` where none claims the origin, or more than one does: the normal form is canonical.
+        /// The site; `None` where no site has the origin, or more than one: the normal form is canonical.
         site: Option<String>,
         /// No record of the site has the origin, a host of its domain: only extended rules act.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -182,12 +183,12 @@ pub enum Step<'r> {
         index: usize,
         /// The rule.
         rule: &'r Rule,
-        /// What came of it.
+        /// Its result.
         outcome: RuleOutcome,
     },
-    /// A rule does not hold for what the rules make of this URL: it is passed over in what follows.
+    /// A rule is excepted for the page that the rules lead to: it is left out in the following steps.
     Exception {
-        /// What the rules make of the URL.
+        /// The URL that the rules make.
         page: String,
         /// Id of the rule; `*` for all rules.
         rule: String,
@@ -199,9 +200,9 @@ pub enum Step<'r> {
         /// The page.
         to: String,
     },
-    /// An invariant does not hold for what the rules made: the normal form is canonical.
+    /// An invariant does not hold for the result of the rules: the normal form is canonical.
     Refused {
-        /// What the rules made.
+        /// The result of the rules.
         url: String,
         /// The invariant.
         invariant: String,
@@ -213,7 +214,7 @@ pub enum Step<'r> {
     },
 }
 
-/// What came of trying a rule.
+/// Result of trying a rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum RuleOutcome {
@@ -226,7 +227,7 @@ pub enum RuleOutcome {
     Stopped {
         /// The first such constraint.
         constraint: Constraint,
-        /// What its key holds; `None` is the absent key.
+        /// Value of its key; `None` is the absent key.
         found: Option<String>,
     },
     /// A rule between forms met a key that its source does not have.
@@ -238,7 +239,7 @@ pub enum RuleOutcome {
     NoChange,
     /// A value cannot stand where the rule would put it.
     Unfit {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
@@ -255,7 +256,7 @@ pub struct Change {
 }
 
 impl RuleOutcome {
-    /// A rule fired: what it changed, the keys that it names first.
+    /// Outcome of a rule that fired: the keys that it changed, those that it names first.
     pub(super) fn fired(rule: &Rule, before: &Pairs<'_>, after: &Pairs<'_>) -> RuleOutcome {
         let named = rule.operations.iter().filter_map(|(key, _)| Key::parse(key));
         let keys = named.chain(before.keys().chain(after.keys()).cloned());
@@ -279,8 +280,8 @@ impl RuleOutcome {
 }
 
 impl RuleSet {
-    /// What happens to `url`, step by step, by the [reference interpreter](super::interpreter). A set that did not keep its
-    /// rules ([`Loader`](super::set::Loader)) has no steps for them.
+    /// Steps from `url` to its canonical URL, by the [reference interpreter](super::interpreter). A set
+    /// that did not keep its rules ([`Loader`](super::set::Loader)) has no steps for them.
     pub fn trace(&self, url: &str) -> Trace<'_> {
         let mut trace = Trace { url: url.into(), steps: Vec::new() };
         let normal = match NormalUrl::new(url.as_bytes()) {

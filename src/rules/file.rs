@@ -1,22 +1,25 @@
-//! The rule file, `rules.jsonl`: what was learned of every site, as text (design, sections 3 and 5).
+//! The rule file, `rules.jsonl`: the rules learned for every site, as text (docs/rules.md, "The file").
 //!
-//! First line: a [`Header`]. Then one [`SiteRules`] a line, sorted by the bytes of the site, each site once. Every line
-//! is compact JSON and ends in a line feed, the last one too: a file cut off inside a line is known by that. Each line
-//! carries a check of its bytes, and the last one says that it is the last ([`seal`]): a byte that changed, or lines that
-//! are missing at the end, are known too.
+//! First line: a [`Header`]. Then one [`SiteRules`] a line, sorted by the bytes of the site, each site
+//! once. Every line is compact JSON and ends in a line feed, the last one too, so that a file cut off
+//! inside a line is detected. Each line carries a check of its bytes, and the last one is marked as the
+//! last ([`seal`]), so that a changed byte, or lines missing at the end, are detected too.
 //!
 //! # Versions
-//! [`FORMAT`] is what this program writes. A new minor version only adds fields that a reader may leave out of account;
-//! so a newer minor is read and its unknown fields are ignored. Whatever changes what a rule does (a new operation, a
-//! new test) is a new major version, and an unknown major version is refused.
-//! Format 1.2 says what fragments are on a site (`fragments` among the tokens): a reader of 1.1 keeps them and merges less.
+//! [`FORMAT`] is the version that this program writes. A new minor version only adds fields that a
+//! reader may ignore; so a newer minor is read without its unknown fields. Any change of the meaning of
+//! a rule (a new operation, a new test) is a new major version, and an unknown major version is
+//! refused.
+//! Format 1.2 records whether fragments tell pages apart (`fragments` among the tokens): a reader of
+//! 1.1 keeps them and merges less.
 //!
 //! # Exactness
-//! What was written is read back equal, and reading and writing a file of this version again gives the same bytes.
-//! Line ends that some tools know beside the line feed (U+0085, U+2028, U+2029) are written as escapes, like the ASCII
-//! control characters, so that a site is one line for them too.
+//! A written file is read back equal, and reading and writing a file of this version again gives the
+//! same bytes. Line ends that some tools recognize beside the line feed (U+0085, U+2028, U+2029) are
+//! written as escapes, like the ASCII control characters, so that a site is one line for them too.
 //!
-//! Nothing here opens files: a reader or writer is passed in. Cost: one line in memory beside the result.
+//! Nothing here opens files: a reader or writer is passed in. Cost: one line in memory beside the
+//! result.
 
 mod data;
 mod error;
@@ -34,20 +37,20 @@ use std::io::{self, BufRead, Read, Write};
 /// Version of the format of a rule file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Format {
-    /// Readers know one or a few of these and refuse the others.
+    /// Readers support one or a few of these and refuse the others.
     pub major: u32,
-    /// Readers ignore what a newer one adds.
+    /// Readers ignore the additions of a newer one.
     pub minor: u32,
 }
 
 /// The format this program writes.
 pub const FORMAT: Format = Format { major: 2, minor: 0 };
 
-/// The oldest major version that is read. Format 1 had seen members, which are left out of account.
+/// The oldest major version that is read. Format 1 had seen members, which are ignored.
 const OLDEST: u32 = 1;
 
-/// First line of a rule file. No times, machine names, worker counts or paths: the same input and parameters give the
-/// same bytes.
+/// First line of a rule file. No times, machine names, worker counts or paths: the same input and
+/// parameters give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Format of the file.
@@ -58,12 +61,12 @@ pub struct Header {
     pub version: String,
     /// Parameters the rules were learned with.
     pub params: Params,
-    /// What they were learned from.
+    /// Size of the input.
     pub input: InputCounts,
-    /// Which records they were, so that they are known again; a file made before that does not say.
+    /// Identity of the records, to recognize them; `None` in a file made before it existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataId>,
-    /// The time span of the records, where they tell one.
+    /// The time span of the records, where they have dates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
 }
@@ -94,7 +97,8 @@ pub struct InputCounts {
     pub sites: u64,
 }
 
-/// Dates of the records that rules were learned from, as the records write them. A date of the data, not of the run.
+/// Dates of the records that rules were learned from, as the records write them. A date of the data,
+/// not of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
     /// The earliest.
@@ -105,8 +109,7 @@ pub struct Learned {
 
 /// Reads a rule file to its end.
 ///
-/// Ids are taken as they stand in the file: who edits a rule by hand may keep its id or give it a new one
-/// ([`rule_id`]).
+/// Ids are taken from the file: a rule edited by hand may keep its id or get a new one ([`rule_id`]).
 ///
 /// # Errors
 /// [`RuleFileError`] with the line and a way out; nothing of a faulty file is used.
@@ -119,14 +122,14 @@ pub fn read(input: &mut impl BufRead) -> Result<(Header, Vec<SiteRules>), RuleFi
     Ok((header, sites))
 }
 
-/// A rule file being read, site by site. Who uses a site before the end has come uses what may be a faulty file.
+/// A rule file being read, site by site. A site used before the end may be of a faulty file.
 #[derive(Debug)]
 pub struct Sites<R> {
     input: R,
     line: u64,
     text: Vec<u8>,
     before: Option<String>,
-    /// The header is sealed: the last line must say that it is the last.
+    /// The header is sealed: the last line must be marked as the last.
     sealed: bool,
     last: bool,
 }
@@ -135,7 +138,7 @@ impl<R: BufRead> Sites<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// As [`read`].
+    /// Errors of [`read`].
     pub fn open(mut input: R) -> Result<(Header, Sites<R>), RuleFileError> {
         let mut text = Vec::new();
         if !read_line(&mut input, 1, &mut text)? {
@@ -147,21 +150,21 @@ impl<R: BufRead> Sites<R> {
         Ok((header, Sites { input, line: 1, text, before: None, sealed, last }))
     }
 
-    /// What the lines are read from.
+    /// The reader of the lines.
     pub fn input(&mut self) -> &mut R {
         &mut self.input
     }
 
-    /// The file has ended behind the line that was read last.
+    /// Checks that the file may end after the line that was read last.
     fn end(&self) -> Result<(), RuleFileError> {
         if self.sealed && !self.last { Err(RuleFileError::Short { line: self.line }) } else { Ok(()) }
     }
 
-    /// Reads the next whole lines, about `bytes` of them, into `text` (cleared first), each with its line feed, and gives
-    /// the number of the first; an empty text at the end.
+    /// Reads the next whole lines, about `bytes` of them, into `text` (cleared first), each with its line
+    /// feed, and gives the number of the first; an empty text at the end.
     ///
     /// # Errors
-    /// As [`read`].
+    /// Errors of [`read`].
     pub fn next_lines(&mut self, bytes: usize, text: &mut Vec<u8>) -> Result<u64, RuleFileError> {
         text.clear();
         let first = self.line + 1;
@@ -186,7 +189,7 @@ impl<R: BufRead> Sites<R> {
     /// Reads the next site; `None` at the end.
     ///
     /// # Errors
-    /// As [`read`].
+    /// Errors of [`read`].
     pub fn next_site(&mut self) -> Result<Option<SiteRules>, RuleFileError> {
         if !read_line(&mut self.input, self.line + 1, &mut self.text)? {
             self.end()?;
@@ -202,11 +205,12 @@ impl<R: BufRead> Sites<R> {
     }
 }
 
-/// A line of a rule file without the evidence of its rules, which is most of it and is passed over: what applying needs.
-/// Lines that are read out of order are put to [`in_order`] one after the other.
+/// A line of a rule file without the evidence of its rules, which is most of it and is skipped: the
+/// data that applying needs. Lines that are read out of order are checked with [`in_order`] one after
+/// the other.
 ///
 /// # Errors
-/// As [`read`], but for what is wrong with the evidence.
+/// Errors of [`read`], except faults in the evidence.
 pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     #[derive(Deserialize)]
     struct Bare {
@@ -264,7 +268,7 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
     Ok(site)
 }
 
-/// Whether the site of a line may come after the one before it.
+/// Checks that the site of a line may follow the one before it.
 ///
 /// # Errors
 /// [`RuleFileError::Repeated`], [`RuleFileError::Unsorted`].
@@ -279,11 +283,12 @@ pub fn in_order(line: u64, before: &str, site: &str) -> Result<(), RuleFileError
 
 /// Writes a rule file. `sites` come sorted by the bytes of the site, each once.
 ///
-/// The format written is [`FORMAT`], whatever `header` says: what a newer format had more was lost when it was read.
+/// The format written is [`FORMAT`], whatever `header` holds: additions of a newer format were lost
+/// when it was read.
 ///
 /// # Errors
-/// [`RuleFileError::Write`] when `out` fails, and the error that [`read`] would give for sites out of order or a rule
-/// without an id. What `out` then holds must not be used.
+/// [`RuleFileError::Write`] when `out` fails, and the error that [`read`] would return for sites out of
+/// order or a rule without an id. The contents of `out` must then not be used.
 pub fn write<'a>(
     header: &Header,
     sites: impl Iterator<Item = &'a SiteRules>,
@@ -304,7 +309,7 @@ pub fn write<'a>(
     Ok(())
 }
 
-/// What a line says of itself, unless it was changed.
+/// The seal of a line, unless the line was changed.
 fn intact(line: u64, text: &[u8]) -> Result<Seal, RuleFileError> {
     match seal::read(text) {
         Seal::Broken => Err(RuleFileError::Changed { line }),
@@ -312,11 +317,11 @@ fn intact(line: u64, text: &[u8]) -> Result<Seal, RuleFileError> {
     }
 }
 
-/// The id of a rule of `site`: 16 hex digits, the XXH3-64 hash of the JSON array `[site, scope, operations, closed]`,
-/// written compactly as in the rule file, with scope and operations sorted.
+/// The id of a rule of `site`: 16 hex digits, the XXH3-64 hash of the JSON array `[site, scope,
+/// operations, closed]`, written compactly as in the rule file, with scope and operations sorted.
 ///
-/// The order in which constraints were found does not matter, nor do evidence, kind and departures: a rule found again
-/// with other evidence is the same rule.
+/// The order in which constraints were found does not matter, nor do evidence, kind and departures: a
+/// rule found again with other evidence is the same rule.
 pub fn rule_id(site: &str, rule: &Rule) -> String {
     let mut scope: Vec<&Constraint> = rule.scope.iter().collect();
     scope.sort_unstable();
@@ -339,7 +344,8 @@ fn read_line(input: &mut impl BufRead, line: u64, text: &mut Vec<u8>) -> Result<
 }
 
 fn read_header(text: &[u8]) -> Result<Header, RuleFileError> {
-    /// What every version of the header must keep, so that a version can be told from a file of another kind.
+    /// Fields that every version of the header must keep, so that a version differs from a file of another
+    /// kind.
     #[derive(Deserialize)]
     struct Stamp {
         format: Format,
@@ -358,13 +364,13 @@ fn read_header(text: &[u8]) -> Result<Header, RuleFileError> {
     serde_json::from_slice(text).map_err(why)
 }
 
-/// What the parser says, without its place: it counts every line as the first.
+/// The message of the parser, without its place: it counts every line as the first.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }
 
-/// The error of a line that is not a site; a missing id is told apart from other faults.
+/// The error of a line that is not a site; a missing id is distinguished from other faults.
 fn explain(line: u64, text: &[u8], error: &serde_json::Error) -> RuleFileError {
     if error.is_data()
         && let Ok(value) = serde_json::from_slice::<serde_json::Value>(text)
@@ -377,7 +383,7 @@ fn explain(line: u64, text: &[u8], error: &serde_json::Error) -> RuleFileError {
     RuleFileError::Json { line, column: error.column(), why: reason(error) }
 }
 
-/// What holds for every line behind the header, when it is read and when it is written.
+/// Checks common to reading and writing of every line after the header.
 fn check(line: u64, before: Option<&str>, site: &SiteRules) -> Result<(), RuleFileError> {
     before.map_or(Ok(()), |before| in_order(line, before, &site.site))?;
     let is_id = |id: &str| id.len() == 16 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

@@ -1,13 +1,14 @@
-//! The canonical URLs that were seen, in about nine bits each: may this canonical URL be fetched?
+//! The canonical URLs that were seen, in about nine bits each: a membership test before a fetch.
 //!
-//! A canonical URL that the rules compose need not be one that the crawl met. The set of those that it met travels
-//! beside the rules as a binary fuse filter (Graf and Lemire 2022, crate `xorf`: MIT, maintained, no dependency but
-//! `libm`; a Bloom filter of the same error takes 11.5 bits a URL, and no crate of one keeps a documented layout). A URL
-//! that was seen is always found; one that was not is found with probability 1/256.
+//! A canonical URL that the rules compose need not be one that the crawl met. The set of those that it
+//! met is stored beside the rules as a binary fuse filter (Graf and Lemire 2022, crate `xorf`: MIT,
+//! maintained, no dependency but `libm`; a Bloom filter of the same error takes 11.5 bits a URL, and no
+//! crate of one keeps a documented layout). A URL that was seen is always found; one that was not is
+//! found with probability 1/256.
 //!
-//! URLs go in by [`hash64`]. The layout, little endian: magic, number of URLs, number of fingerprints, descriptor (seed as
-//! `u64`; segment length, its mask, segment count times length as `u32`), fingerprints; then the [`hash128`] of all
-//! before it.
+//! URLs go in by [`hash64`]. The layout, little endian: magic, number of URLs, number of fingerprints,
+//! descriptor (seed as `u64`; segment length, its mask, segment count times length as `u32`),
+//! fingerprints; then the [`hash128`] of all before it.
 
 use crate::model::{hash64, hash128};
 use xorf::{BinaryFuse8, BinaryFuse8Ref, DmaSerializable, Filter, FilterRef};
@@ -29,13 +30,13 @@ pub struct SeenFilter {
     fingerprints: Box<[u8]>,
 }
 
-/// Why the file of a filter cannot be read.
+/// Error of reading or building a filter.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
     /// The file is of another kind or of a later version.
     #[error("not a set of seen URLs that this program reads; make it again with `undust rules seen`")]
     Magic,
-    /// The file is cut off, longer than it says, or altered.
+    /// The file is cut off, longer than its header states, or altered.
     #[error("{0}; copy it again, or make it again with `undust rules seen`")]
     Damaged(&'static str),
     /// No filter could be built from these URLs.
@@ -44,8 +45,8 @@ pub enum FilterError {
 }
 
 impl SeenFilter {
-    /// Builds the set from the [`hash64`] of its URLs (sorted and rid of repeats here). The same URLs in any order give
-    /// the same filter. Memory: 8 bytes a URL for the hashes, about 40 while it is built.
+    /// Builds the set from the [`hash64`] of its URLs (sorted and rid of repeats here). The same URLs in
+    /// any order give the same filter. Memory: 8 bytes a URL for the hashes, about 40 while it is built.
     ///
     /// # Errors
     /// [`FilterError::Build`]; practically never for distinct hashes.
@@ -86,10 +87,10 @@ impl SeenFilter {
         out
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads the output of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// [`FilterError`]: a byte that is missing, added or altered anywhere is found.
+    /// [`FilterError`]: a byte missing, added or altered anywhere is detected.
     pub fn from_bytes(bytes: &[u8]) -> Result<SeenFilter, FilterError> {
         if !bytes.starts_with(MAGIC) {
             return Err(FilterError::Magic);
@@ -106,7 +107,7 @@ impl SeenFilter {
         let long = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("four bytes"));
         let fingerprints: Box<[u8]> = body[HEAD..].into();
-        // The filter indexes without asking: what the lengths say must hold.
+        // The filter indexes unchecked: the lengths must be consistent.
         let (urls, length, mask, count) = (long(16), short(40), short(44), short(48));
         let reach = u64::from(count) + 2 * u64::from(length);
         let blocks = length.is_power_of_two() && mask == length - 1 && count.is_multiple_of(length);

@@ -1,7 +1,7 @@
-//! Which rules of a site fired on a URL.
+//! The rules of a site that fired on a URL.
 
-/// Rules that fired on one URL, as indices into the rules of its site: each once, ascending. The first 64, all that most
-/// sites have, are bits of a word.
+/// Rules that fired on one URL, as indices into the rules of its site: each once, ascending. The first
+/// 64, all that most sites have, are bits of a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fired {
     first: u64,
@@ -24,7 +24,7 @@ impl Fired {
         bits(self.first).map(|at| at as u16).chain(self.others.iter().copied())
     }
 
-    /// Takes all out.
+    /// Removes all.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.first = 0;
@@ -43,7 +43,7 @@ impl Fired {
         }
     }
 
-    /// Adds those of another one.
+    /// Adds the rules of another set.
     pub(super) fn add_all(&mut self, others: &Fired) {
         self.first |= others.first;
         others.others.iter().map(|&rule| usize::from(rule)).for_each(|rule| self.add(rule / 64, 1 << (rule % 64)));

@@ -1,18 +1,18 @@
 //! String functions of the normalization catalogue on the value of one key.
 //!
-//! Each leaves stage-1 normal text stage-1 normal: escapes keep their upper-case hex digits, nothing that is decoded
-//! has a meaning of its own in the place it stands.
+//! Each keeps stage-1 normal text stage-1 normal: escapes keep their upper-case hex digits, and no
+//! decoded character has a meaning of its own in its place.
 
 use super::types::Function;
 use crate::url::scan::has_capital;
 use crate::url::{CAPITAL, Fixed, KeyKind, PERCENT, PLUS};
 
-/// An empty value, beside what [`Split::letters`](crate::url::Split::letters) tells of a URL.
+/// Property of an empty value, beside those of [`Split::letters`](crate::url::Split::letters).
 pub(super) const EMPTY: u8 = 8;
-/// What every URL has.
+/// Property of every URL.
 pub(super) const ANY: u8 = 0x80;
 
-/// What a URL must have for the function to change a value in it: one of these bits.
+/// Properties of which a URL must have one for the function to change a value in it, as bits.
 pub(super) fn needs(function: Function) -> u8 {
     match function {
         Function::DropWww
@@ -27,7 +27,7 @@ pub(super) fn needs(function: Function) -> u8 {
     }
 }
 
-/// What may stand in a value that the function wrote and did not stand in the one before: the same bits.
+/// Properties that the output of the function may have and its input did not, as bits.
 pub(super) fn brings(function: Function) -> u8 {
     match function {
         Function::PlusIsSpace => PERCENT,
@@ -36,7 +36,7 @@ pub(super) fn brings(function: Function) -> u8 {
     }
 }
 
-/// What functions may find in a value: the same bits.
+/// Properties of a value, as bits.
 pub(super) fn holds(value: &[u8]) -> u8 {
     let bit = |is: bool, bit: u8| if is { bit } else { 0 };
     bit(has_capital(value), CAPITAL)
@@ -92,9 +92,9 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Leaves out zeros before numbers; false where there are none.
+/// Removes zeros before numbers; false where there are none.
 fn without_zeros(value: &[u8], out: &mut Vec<u8>) -> bool {
-    // The names of repeats stand between their values.
+    // The names of repeats are between their values.
     if memchr::memchr2(b'0', b'&', value).is_none_or(|at| value[at] == b'&') || value.contains(&b'&') {
         return false;
     }
@@ -112,8 +112,8 @@ fn without_zeros(value: &[u8], out: &mut Vec<u8>) -> bool {
     out != value
 }
 
-/// Writes what `function` makes of the values of a repeated query key, which are joined by `&` and the name of the key;
-/// false where the key is not repeated, or the values do not change.
+/// Writes the result of `function` on the values of a repeated query key, which are joined by `&` and
+/// the name of the key; false where the key is not repeated, or the values do not change.
 fn of_repeats(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
     let Some(joint) = memchr::memchr(b'&', value) else { return false };
     // A name ends in the first `=`, or has none.
@@ -136,7 +136,8 @@ fn of_repeats(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
     out != value
 }
 
-/// True for a value that can be copied to `key` as it is: it holds no delimiter that has a meaning there.
+/// True for a value that can be copied to `key` as it is: it holds no delimiter that has a meaning
+/// there.
 pub fn fits(value: &[u8], key: KeyKind) -> bool {
     let free_of = |bytes: &[u8]| !value.iter().any(|b| bytes.contains(b));
     match key {

@@ -1,28 +1,29 @@
 //! The reference interpreter: what the rules of a site mean, in the words of the rule file.
 //!
-//! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL. A URL whose origin is not among those of
-//! the site, or that has user information, is its own. For the others:
+//! [`Interpreter::canonicalize`] turns a URL in normal form into its canonical URL. A URL whose origin
+//! is not among those of the site, or that has user information, is its own. For the others:
 //!
-//! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`). On a site without
-//!    rules and look-ups it stays unless learning found that fragments are no keys.
-//! 2. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at most once. The key
-//!    `section` of a condition is none of the pairs: it stays that of the URL as it was cut. A rule
-//!    does nothing where the result would have an origin that is not of the site. If the result is the page of an
-//!    exception, the rules act anew on the original pairs, without the rule of the exception. Exceptions do not hold for
-//!    mirror rules.
-//! 3. If the result lies in a mirrored directory, it moves to the twin, where that has an origin of the site, and step 2
-//!    repeats there, once.
-//! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is canonical, else the
-//!    URL that the pairs compose, and where no rule fired the normal form. Look-ups and ranges count only if their page has
-//!    an origin of the site and is its own canonical URL.
-//! 5. The invariant: canonicalizing the canonical URL gives it back. Where that does not hold, the normal form is canonical.
+//! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`).
+//!    On a site without rules and look-ups it stays unless learning found that fragments are no keys.
+//! 2. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at
+//!    most once. The key `section` of a condition is none of the pairs: it stays that of the URL as it
+//!    was cut. A rule does nothing where the result would have an origin that is not of the site. If
+//!    the result is the page of an exception, the rules act anew on the original pairs, without the
+//!    rule of the exception. Exceptions do not hold for mirror rules.
+//! 3. If the result lies in a mirrored directory, it moves to the twin, where that has an origin of the
+//!    site, and step 2 repeats there, once.
+//! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is
+//!    canonical, else the URL that the pairs compose, and where no rule fired the normal form. Look-ups
+//!    and ranges count only if their page has an origin of the site and is its own canonical URL.
+//! 5. The invariant: canonicalizing the canonical URL gives it back. Where that does not hold, the
+//!    normal form is canonical.
 //!
-//! Unseen hosts: a URL on an origin to which the site [extends](SiteRules::extends_to) is canonicalized as on a site that
-//! has this origin alone, of the rules only those that are extended and no mirror rules, and no exceptions, look-ups and
-//! ranges. So scheme and host stay.
+//! Unseen hosts: a URL on an origin to which the site [extends](SiteRules::extends_to) is canonicalized
+//! as on a site that has this origin alone, of the rules only those that are extended and no mirror
+//! rules, and no exceptions, look-ups and ranges. So scheme and host stay.
 //!
-//! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with tables. Tests compare the
-//! two on random rules and URLs. A new kind of rule is defined here first.
+//! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with
+//! tables. Tests compare the two on random rules and URLs. A new kind of rule is defined here first.
 
 use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
@@ -42,7 +43,7 @@ pub struct Interpreter<'r> {
     /// Only extended rules act.
     extended: bool,
     cut: Cut,
-    /// Id of the rule that is passed over, `*` for all, by the page of the exception.
+    /// Id of the rule that is left out, `*` for all, by the page of the exception.
     exceptions: HashMap<Identity, &'r str>,
     /// Page by the pairs of a URL that is the same page.
     lookups: HashMap<Identity, &'r str>,
@@ -63,7 +64,7 @@ struct Range<'r> {
     span: &'r Span,
 }
 
-/// What the rules made of a URL.
+/// Result of the rules for a URL.
 #[derive(Clone, Debug)]
 pub struct Interpreted<'r> {
     /// The canonical URL.
@@ -72,11 +73,11 @@ pub struct Interpreted<'r> {
     pub fired: Vec<usize>,
     /// A look-up or a value range decided.
     pub looked_up: bool,
-    /// What was done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step<'r>>,
 }
 
-/// The pairs that rules left of a URL, and the rules that fired.
+/// The pairs of a URL after the rules, and the rules that fired.
 struct Reduced<'r> {
     pairs: Pairs<'r>,
     fired: Vec<usize>,
@@ -145,7 +146,7 @@ impl<'r> Interpreter<'r> {
         Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
     }
 
-    /// The site that a URL of an unseen host is of.
+    /// The site as it acts on an unseen host.
     fn on_unseen_host(&self, origin: &str) -> Interpreter<'r> {
         let (exceptions, lookups, ranges) = Default::default();
         let origins = HashSet::from([origin.to_owned()]);
@@ -300,7 +301,7 @@ impl Rule {
         }
     }
 
-    /// Changes the pairs, or says why it does not.
+    /// Changes the pairs, or returns the reason why it does not.
     fn apply(&self, section: &[u8], pairs: &mut Pairs<'_>) -> Result<(), RuleOutcome> {
         let unfit = |reason: &str| RuleOutcome::Unfit { reason: reason.to_owned() };
         if !self.is_valid() {
@@ -362,7 +363,7 @@ impl Rule {
 }
 
 impl Test {
-    /// What it says of a value; `None` is the absent key.
+    /// True if the test holds for a value; `None` is the absent key.
     pub(crate) fn holds(&self, value: Option<&[u8]>) -> bool {
         let within = |values: &[String]| values.iter().any(|of| Some(of.as_bytes()) == value);
         match self {
@@ -376,7 +377,7 @@ impl Test {
 }
 
 impl Operation {
-    /// What it makes of a value of a rule that is not closed; `None` is the absent key.
+    /// The result for a value of a rule that is not closed; `None` is the absent key.
     pub(crate) fn value(&self, value: Option<&[u8]>) -> Option<Vec<u8>> {
         let bytes = |text: &String| text.clone().into_bytes();
         match self {

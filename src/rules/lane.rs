@@ -1,5 +1,5 @@
-//! One URL on its way to its canonical URL: its buffers, and the stages that [`RuleSet::apply`] runs one after the other
-//! and [`Batch`](super::Batch) runs each for many URLs.
+//! State of one URL in processing: its buffers, and the stages that [`RuleSet::apply`] runs one after
+//! the other and [`Batch`](super::Batch) runs each for many URLs.
 
 use super::applied::UrlOutcome;
 use super::compiled::{Buffers, CompiledSite};
@@ -7,11 +7,11 @@ use super::origin_cache::{Hit, OriginCache};
 use super::set::{Compiled, RuleSet};
 use crate::url::{self, NormalRef, Split};
 
-/// One URL, and what its stages found out.
+/// One URL, with the results of its stages.
 #[derive(Clone, Debug, Default)]
 pub struct Lane {
     pub(super) buffers: Buffers,
-    /// Where the parts of the normal form stand.
+    /// Positions of the parts of the normal form.
     pub(super) split: Split,
     /// Number of the [program](RuleSet::compiled) that acts.
     pub(super) program: Option<u32>,
@@ -20,12 +20,12 @@ pub struct Lane {
     pub(super) outcome: UrlOutcome,
     /// The canonical URL is known.
     finished: bool,
-    /// What is known of the origin: then what the site needs is in the cache, too.
+    /// Cache entry of the origin; if present, the data of the site are in the cache, too.
     pub(super) hit: Option<Hit>,
 }
 
 impl Lane {
-    /// Normal form of the URL; where it is invalid, it is finished.
+    /// Computes the normal form of the URL; finishes an invalid one.
     #[inline(always)]
     pub(super) fn normalize(&mut self, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
         if self.read(url, origins.find(url, rules.number)).is_err() {
@@ -35,7 +35,7 @@ impl Lane {
         }
     }
 
-    /// Reads a URL: its normal form, and nothing of its site. `hit` is what is known of its origin.
+    /// Reads a URL: computes its normal form, nothing of its site. `hit` is the cache entry of its origin.
     #[inline(always)]
     fn read(&mut self, url: &[u8], hit: Option<Hit>) -> Result<(), url::Invalid> {
         self.clear(hit);
@@ -44,7 +44,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Takes a URL in normal form, of this site where that has its origin.
+    /// Loads a URL in normal form, of this site where that has its origin.
     pub(super) fn load(&mut self, url: NormalRef<'_>, site: Option<u32>, rules: &RuleSet) {
         self.clear(None);
         self.split = *url.split();
@@ -65,7 +65,7 @@ impl Lane {
         std::hint::black_box(self.compiled(rules).map_or(0, |site| site.template().prefetch()));
     }
 
-    /// The program for the origin, or else that of `site` for it.
+    /// Finds the program for the origin, or else that of `site` for it.
     #[inline(always)]
     pub(super) fn find_site(&mut self, site: Option<u32>, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
         if self.finished {
@@ -85,7 +85,7 @@ impl Lane {
         };
     }
 
-    /// The canonical URL of a URL without a site that undust learned: its normal form, or what published rules make of it.
+    /// Finishes a URL without a learned site: its normal form, or the output of published rules.
     pub(super) fn pass(&mut self, rules: &RuleSet) {
         let Buffers { cells, fired, out, .. } = &mut self.buffers;
         match self.program.map(|program| rules.compiled(program)) {
@@ -99,7 +99,7 @@ impl Lane {
         self.finished = true;
     }
 
-    /// Takes off a fragment that is no key of the site.
+    /// Removes a fragment that is no key of the site.
     #[inline(always)]
     pub(super) fn leave_out_fragment(&mut self, site: &CompiledSite) {
         if self.split.fragment.is_some() && site.leave_out_fragment(&mut self.split, &mut self.buffers.cells.text) {
@@ -119,20 +119,20 @@ impl Lane {
         true
     }
 
-    /// The rules of the site.
+    /// Applies the rules of the site.
     #[inline(always)]
     pub(super) fn reduce(&mut self, site: &CompiledSite, origins: &mut OriginCache) {
         let coded = self.hit.as_ref().and_then(|hit| origins.coded(hit));
         site.reduce(&self.split, &mut self.buffers, coded);
     }
 
-    /// The look-ups of the site.
+    /// Applies the look-ups of the site.
     #[inline(always)]
     pub(super) fn look_up(&mut self, site: &CompiledSite) {
         self.member = site.member(&self.buffers);
     }
 
-    /// The canonical URL: composed and checked.
+    /// Composes and checks the canonical URL.
     #[inline(always)]
     pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite, origins: &mut OriginCache) {
         let member = site.conclude(self.member, &mut self.buffers, origins, (rules.number, self.program));
@@ -144,7 +144,7 @@ impl Lane {
         &self.buffers.cells.text[..self.split.path.0 as usize]
     }
 
-    /// The rules of its site, where the canonical URL is not known yet.
+    /// The rules of its site, unless the URL is finished.
     #[inline(always)]
     pub(super) fn compiled<'r>(&self, rules: &'r RuleSet) -> Option<&'r CompiledSite> {
         match self.program.filter(|_| !self.finished).map(|program| rules.compiled(program)) {

@@ -1,8 +1,9 @@
 //! URLs one a line in, canonical URLs one a line out: the block function of `normalize`.
 //!
-//! A block is whole lines end to end, so that any split of the input at line ends gives the same output. A line ends
-//! with LF or CR LF (the CR goes); the last may end with the block. What is not a URL undust works on comes out as it
-//! came in: other schemes, no host, invalid UTF-8, longer than the limit. An empty line has an empty canonical URL.
+//! A block is whole lines end to end, so that any split of the input at line ends gives the same
+//! output. A line ends with LF or CR LF (the CR is removed); the last may end with the block. A line
+//! that is not a URL undust works on is copied: other schemes, no host, invalid UTF-8, longer than the
+//! limit. An empty line has an empty canonical URL.
 
 use super::filter::SeenFilter;
 use super::fired::Fired;
@@ -11,7 +12,7 @@ use crate::url;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::ops::AddAssign;
 
-/// How a canonical URL is written.
+/// Output format of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineFormat {
     /// The canonical URL.
@@ -19,21 +20,23 @@ pub enum LineFormat {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired; none for a seen member that
-    /// stands for itself), `changed`, `invalid`, `seen` (false for a URL that rules composed and nobody is known to have
-    /// met), and `provisional` where it changed and a provisional rule fired.
+    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired; none for a
+    /// seen member that is its own page), `changed`, `invalid`, `seen` (false for a URL that rules composed
+    /// and that is not known to have been met), and `provisional` where it changed and a provisional rule
+    /// fired.
     /// Invalid UTF-8 shows as U+FFFD.
     Jsonl,
 }
 
-/// What was seen in a block; adds up over blocks.
+/// Counts of a block; counts of several blocks add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     /// Lines, which are as many in the output.
     pub lines: u64,
     /// Lines without a byte.
     pub empty: u64,
-    /// Lines that are no absolute http or https URL with a host, invalid UTF-8 or too long; empty ones not included.
+    /// Lines that are no absolute http or https URL with a host, invalid UTF-8 or too long; empty ones not
+    /// included.
     pub invalid: u64,
     /// Lines whose canonical URL differs.
     pub changed: u64,
@@ -57,36 +60,37 @@ impl AddAssign for LineCounts {
     }
 }
 
-/// Bytes of a line up to which it is taken for a URL.
+/// Longest line that is read as a URL, in bytes.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// What is done with the lines.
+/// Options of the conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct LineOptions<'a> {
-    /// What is written for one.
+    /// Output format.
     pub format: LineFormat,
-    /// Bytes of a line up to which it is taken for a URL.
+    /// Longest line that is read as a URL, in bytes.
     pub max_line: usize,
     /// Canonical URLs that a crawl met.
     pub seen: Option<&'a SeenFilter>,
-    /// A canonical URL that rules composed and that is not known to have been seen gives way to the URL itself, in safe
-    /// syntax.
+    /// A canonical URL that rules composed and that is not known to have been seen is replaced by the URL
+    /// itself, in safe syntax.
     pub only_seen: bool,
 }
 
 impl LineOptions<'_> {
-    /// This format, lines of any usual length, generated URLs welcome.
+    /// Options with this format, lines of any usual length, generated URLs allowed.
     pub fn new(format: LineFormat) -> Self {
         LineOptions { format, max_line: MAX_LINE, seen: None, only_seen: false }
     }
 }
 
-/// Writes the canonical URL of every line of `input` into `output` (cleared first), in order, each ended by LF.
+/// Writes the canonical URL of every line of `input` into `output` (cleared first), in order, each
+/// ended by LF.
 ///
 /// A canonical URL counts as seen where no rule had to change the URL, or where the filter holds it.
 ///
-/// No allocation in the steady state: `batch` and `output` grow to the largest line and block seen (jsonl output of
-/// invalid UTF-8 apart, and with `only_seen` a line a block).
+/// No allocation in the steady state: `batch` and `output` grow to the largest line and block seen
+/// (jsonl output of invalid UTF-8 apart, and with `only_seen` a line a block).
 pub fn canonicalize_lines(
     rules: &RuleSet,
     options: &LineOptions<'_>,
@@ -113,7 +117,7 @@ struct Writer<'a> {
     options: &'a LineOptions<'a>,
     output: &'a mut Vec<u8>,
     counts: LineCounts,
-    /// A URL that stays what it is, in safe syntax.
+    /// A URL that is kept, in safe syntax.
     stays: Vec<u8>,
 }
 
@@ -162,7 +166,7 @@ struct Line<'b> {
     sound: bool,
 }
 
-/// What the rules are asked about; nothing where it is no URL.
+/// The bytes that rules are applied to; empty for a line that is no URL.
 impl AsRef<[u8]> for Line<'_> {
     fn as_ref(&self) -> &[u8] {
         if self.sound { self.bytes } else { b"" }

@@ -1,7 +1,8 @@
-//! Rule sets: types, file format, compiled applier, explanations, what people decide about rules, exports.
+//! Rule sets: types, file format, compiled applier, explanations, overrides by people, exports.
 //!
-//! [`interpreter`] defines what rules mean. A URL becomes its canonical URL in [`apply`], many in a [`batch`], lines of a
-//! file in [`lines`]; [`RuleSet::canonicalize`] is the convenience form with buffers of its own.
+//! [`interpreter`] defines the meaning of rules. [`apply`] canonicalizes one URL, [`batch`] many,
+//! [`lines`] the lines of a file; [`RuleSet::canonicalize`] is the convenience form with buffers of its
+//! own.
 pub mod age;
 mod applied;
 pub mod apply;

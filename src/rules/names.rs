@@ -1,4 +1,4 @@
-//! What a rule set keeps of a site beside its program: its name, and the ids of its rules.
+//! Names of a site that a rule set keeps beside its program: its name, and the ids of its rules.
 
 use super::provisional::marked;
 use super::types::SiteRules;
@@ -24,7 +24,7 @@ impl Names {
         self.text.get(..self.site as usize).unwrap_or_default()
     }
 
-    /// The id of a rule; an empty one where there is no such rule.
+    /// The id of a rule; empty where there is no such rule.
     pub(super) fn id(&self, rule: u16) -> &str {
         let ids = self.text.get(self.site as usize..).unwrap_or_default();
         ids.split('\n').nth(usize::from(rule) + 1).unwrap_or_default().trim_start_matches('\t')

@@ -1,30 +1,32 @@
-//! The last origins, and what is known of each.
+//! Origin cache: the last origins, with the data computed for each.
 //!
-//! The URLs of a shard, of a queue, of a page name few hosts, each again and again. Whether the origin is in normal form,
-//! which program acts on it, and what scheme and host are coded to is kept for the last origins, so that the next URL that
-//! starts with the same bytes needs none of it. Only time depends on it.
+//! The URLs of a shard, of a queue, of a page name few hosts, each many times. The cache keeps, for the
+//! last origins, whether the origin is in normal form, the program that acts on it, and the coding of
+//! scheme and host, so that the next URL that starts with the same bytes needs none of it. Only time
+//! depends on it.
 
 use super::compiled::{CodedOrigin, KeptOrigin};
 use crate::url::{self, Origin, Split};
 
-/// Origins that are kept; the oldest gives way.
+/// Most origins that are kept; the oldest is evicted.
 const KEPT: usize = 32;
-/// Places of the index: so many that few origins share one.
+/// Places of the index: enough that few origins share one.
 const PLACES: usize = 256;
-/// Bytes of an origin that is kept: enough for two words, and as many as [`url::origin`] looks at.
+/// Lengths of an origin that is kept, in bytes: enough for two words, and at most the bytes that
+/// [`url::origin`] reads.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=40;
 
 /// The last origins: some eight kilobytes when all are kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OriginCache {
     kept: Vec<Entry>,
-    /// Which of them an origin may be, by its hash.
+    /// Candidate entry of an origin, by its hash.
     index: Vec<u8>,
     /// Entries made so far.
     count: u64,
 }
 
-/// What is known of the origin of one URL.
+/// Cache entry of the origin of one URL.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
     /// Number of the entry among all that were made.
@@ -45,7 +47,7 @@ struct Entry {
 }
 
 impl OriginCache {
-    /// What is known of the origin of a URL under these rules.
+    /// The cache entry of the origin of a URL under these rules.
     #[inline(always)]
     pub(super) fn find(&self, url: &[u8], rules: u64) -> Option<Hit> {
         let origin = url::origin(url)?;
@@ -55,8 +57,8 @@ impl OriginCache {
         (entry.bytes == bytes && entry.rules == rules).then_some(hit)
     }
 
-    /// Keeps the origin of a URL with the normal form `text`, unless it has more than a scheme and a host or another normal
-    /// form.
+    /// Caches the origin of a URL with the normal form `text`, unless it has more than a scheme and a host
+    /// or another normal form.
     #[inline(never)]
     pub(super) fn insert(&mut self, url: &[u8], text: &[u8], split: &Split, rules: u64, program: Option<u32>) {
         let end = split.path.0 as usize;
@@ -73,7 +75,7 @@ impl OriginCache {
         self.count += 1;
     }
 
-    /// What scheme and host were coded to, or where that is to be kept; `None` where another origin took the place.
+    /// Place of the coding of scheme and host; `None` where another origin took the entry.
     #[inline(always)]
     pub(super) fn coded(&mut self, hit: &Hit) -> KeptOrigin<'_> {
         let entry = self.kept.get_mut(hit.number as usize % KEPT)?;
@@ -91,7 +93,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Of an origin that may be kept.
+    /// Words of an origin that may be kept.
     #[inline(always)]
     fn of(origin: &[u8]) -> Option<Bytes> {
         let length = origin.len();
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn urls_of_known_origins_come_out_as_others_do() {
-        // What is too long to be kept is no less what becomes of the host.
+        // An origin too long to be kept is canonicalized all the same.
         let long = format!("{}.site.example", "a".repeat(60));
         let sets = [set("http", "site.example"), set("https", "www.site.example"), set("http", &long)];
         let origins = [
@@ -152,7 +154,7 @@ mod tests {
             "mailto:site.example",
         ];
         let mut scratch = Scratch::default();
-        // An origin is known when it comes again under the same rules, and coded the time after.
+        // An origin is cached when it repeats under the same rules, and coded the time after.
         for (round, rules) in (0..3).flat_map(|round| sets.iter().map(move |set| (round, set))) {
             for rest in ["/", "/a?sid=1&b=2", "/A/../b c", "?x", ""] {
                 for origin in origins {

@@ -1,19 +1,22 @@
-//! What people decided about rules: a file beside the rules, kept when the rules are learned again.
+//! Overrides: decisions of people about rules, in a file beside the rules that is kept when the rules
+//! are learned again.
 //!
-//! One JSON object a line: `{"site":"example.com","rule":"16 hex digits","reason":"why"}`. The rule (by its id), the
-//! look-ups of the site (`look-ups`: seen members, aliases and spans) or all that was learned of the site (`*`) are disabled. An
-//! id is a hash of site, scope and operations ([`rule_id`](super::file::rule_id)), so a rule that is learned again has
-//! its id again and stays disabled. An override whose rule is gone does nothing and is kept: the rule may come back.
+//! One JSON object a line: `{"site":"example.com","rule":"16 hex digits","reason":"why"}`. The rule (by
+//! its id), the look-ups of the site (`look-ups`: seen members, aliases and spans) or all learned rules
+//! of the site (`*`) are disabled. An id is a hash of site, scope and operations
+//! ([`rule_id`](super::file::rule_id)), so a rule that is learned again has its id again and stays
+//! disabled. An override whose rule is gone has no effect and is kept: the rule may return.
 //!
-//! A disabled rule stays in the rule file with its evidence; it is taken out when the rules are compiled for applying.
+//! A disabled rule stays in the rule file with its evidence; it is removed when the rules are compiled
+//! for applying.
 
 use super::types::SiteRules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Names the look-ups of a site in the place of a rule's id.
+/// Name of the look-ups of a site in place of a rule's id.
 pub const LOOK_UPS: &str = "look-ups";
-/// Names all that was learned of a site in the place of a rule's id.
+/// Name of all learned rules of a site in place of a rule's id.
 pub const WHOLE_SITE: &str = "*";
 
 /// One line of the file.
@@ -23,11 +26,11 @@ pub struct Override {
     pub site: String,
     /// Id of the rule, [`LOOK_UPS`] or [`WHOLE_SITE`].
     pub rule: String,
-    /// Why it is disabled; never empty.
+    /// Reason; never empty.
     pub reason: String,
 }
 
-/// Why an overrides file cannot be read. Lines count from 1.
+/// Error of reading an overrides file. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum OverridesError {
     /// A line is not an override.
@@ -38,7 +41,7 @@ pub enum OverridesError {
     Line {
         /// The line.
         line: usize,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
     /// Two lines disable the same rule.
@@ -53,23 +56,23 @@ pub enum OverridesError {
     },
 }
 
-/// What is disabled, and why.
+/// The disabled rules, with reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides(BTreeMap<(String, String), String>);
 
-/// What [`Overrides::apply`] did.
+/// Counts of [`Overrides::apply`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disabled {
     /// Rules taken out.
     pub rules: u64,
     /// Sites whose look-ups were taken out.
     pub look_ups: u64,
-    /// Overrides that name nothing that is there.
+    /// Overrides that name nothing in the rules.
     pub unmatched: u64,
 }
 
 impl Overrides {
-    /// Reads the text of an overrides file; empty lines count for nothing.
+    /// Reads the text of an overrides file; empty lines are skipped.
     ///
     /// # Errors
     /// [`OverridesError`] with the line and a way out; nothing of a faulty file is used.
@@ -123,13 +126,13 @@ impl Overrides {
         self.0.remove(&(site.to_owned(), rule.to_owned())).is_some()
     }
 
-    /// Why a rule, or [`LOOK_UPS`], does not act: for itself or with the whole site.
+    /// The reason why a rule, or [`LOOK_UPS`], is disabled: by itself or with the whole site.
     pub fn reason(&self, site: &str, rule: &str) -> Option<&str> {
         let of = |rule: &str| self.0.get(&(site.to_owned(), rule.to_owned())).map(String::as_str);
         of(rule).or_else(|| of(WHOLE_SITE))
     }
 
-    /// Takes what is disabled out of `sites`.
+    /// Removes the disabled rules from `sites`.
     pub fn apply(&self, sites: &mut [SiteRules]) -> Disabled {
         let mut done = Disabled::default();
         if self.is_empty() {

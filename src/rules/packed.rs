@@ -1,15 +1,15 @@
-//! Compiled rules as a file: what [`RuleSet`](super::RuleSet) keeps of rules for applying, so that
-//! opening the rules of 100,000 sites costs a read and neither parsing nor compiling.
+//! Compiled rules as a file: the data that [`RuleSet`](super::RuleSet) keeps of rules for applying, so
+//! that opening the rules of 100,000 sites costs a read and neither parsing nor compiling. The first
+//! line is JSON, with a check of its bytes as in a rule file. Behind it come blocks of [`SITES`] sites:
+//! length, number of sites (four bytes each, little endian), a check (eight bytes: the XXH3-64 hash of
+//! the block, seeded with its place and that number) and, in the wire format of postcard, the number of
+//! templates, the templates, and the sites, each with the numbers of its templates in the block: that
+//! of its program, and that of the one for unseen hosts. A block of no sites is the last one. Changed
+//! bytes, blocks that are missing or in another order, and a missing end are errors.
 //!
-//! The first line is JSON, with a check of its bytes as in a rule file. Behind it come blocks of [`SITES`] sites: length,
-//! number of sites (four bytes each, little endian), a check (eight bytes: the XXH3-64 hash of the block, seeded with its
-//! place and that number) and, in the wire format of postcard, the number of templates, the templates, and the sites, each
-//! with the numbers of its templates in the block: that of its program, and that of the one for unseen hosts. A block of no sites is the last one. Changed bytes, blocks that are missing
-//! or in another order, and a missing end are errors.
-//!
-//! A compiled file is made from a rule file and thrown away: it holds neither evidence nor examples, nothing else reads
-//! it, and a program reads the layout of its own version only ([`LAYOUT`]). The checks tell damage, not malice: open what
-//! you would run.
+//! A compiled file is made from a rule file and thrown away: it holds neither evidence nor examples, no
+//! other program reads it, and a program reads the layout of its own version only ([`LAYOUT`]). The
+//! checks detect damage, not malice: open only files that you would run.
 
 use super::compiled::{CompiledSite, Own, Template};
 use super::file::{Format, Header};
@@ -24,31 +24,31 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
-/// Layout that is written and read. Any change to a compiled site changes it (a test holds that).
+/// Layout that is written and read. Any change to a compiled site changes it (checked by a test).
 pub const LAYOUT: Format = Format { major: 2, minor: 5 };
 /// Sites a block.
 const SITES: u32 = 256;
-/// Longest first line: what is disabled stands there.
+/// Longest first line, in bytes: it holds the overrides.
 const MAX_LINE: u64 = 1 << 30;
-/// How the first line starts.
+/// Start of the first line.
 const MARK: &[u8] = b"{\"compiled\":";
 
-/// Why compiled rules cannot be written or read.
+/// Error of writing or reading compiled rules.
 #[derive(Debug, thiserror::Error)]
 pub enum PackedError {
     /// The reader failed.
     #[error("cannot read the compiled rules: {0}")]
     Read(io::Error),
-    /// The writer failed; what it holds are no compiled rules.
+    /// The writer failed; its output is no compiled rule file.
     #[error("cannot write the compiled rules: {0}")]
     Write(io::Error),
     /// The first line is not that of compiled rules.
     #[error("line 1: not the first line of compiled rules ({why}); compile them again with `undust rules compile`")]
     Header {
-        /// What was expected.
+        /// Expected contents.
         why: String,
     },
-    /// What is disabled cannot be read.
+    /// The overrides in the file cannot be read.
     #[error("line 1: {0}; compile the rules again with `undust rules compile`")]
     Overrides(OverridesError),
     /// Another layout.
@@ -62,7 +62,7 @@ pub enum PackedError {
         /// Version of the program that wrote it.
         writer: String,
     },
-    /// A block is not what was written.
+    /// A block was changed after it was written.
     #[error("block {block}: not what was written; copy the file again, or compile the rules again")]
     Damaged {
         /// The block, from 1.
@@ -90,7 +90,7 @@ pub enum PackedError {
 pub struct PackedHeader {
     /// Header of the rule file.
     pub rules: Header,
-    /// What was disabled.
+    /// Overrides that were applied.
     pub overrides: Overrides,
 }
 
@@ -104,14 +104,14 @@ struct Line {
     overrides: String,
 }
 
-/// What the first line of every layout holds.
+/// Fields of the first line of every layout.
 #[derive(Deserialize)]
 struct Stamp {
     compiled: Format,
     version: String,
 }
 
-/// True where a file starts like compiled rules.
+/// True where a file starts as compiled rules do.
 pub fn is_packed(start: &[u8]) -> bool {
     start.starts_with(MARK)
 }
@@ -152,7 +152,7 @@ impl<W: Write> Packer<W> {
     /// Writes a site.
     ///
     /// # Errors
-    /// [`PackedError::Write`], [`PackedError::Published`]. What the writer then holds must not be used.
+    /// [`PackedError::Write`], [`PackedError::Published`]. The output must then not be used.
     pub fn push(&mut self, site: &LoadedSite) -> Result<(), PackedError> {
         let Some((names, origins, compiled, unseen)) = site.parts() else {
             return Err(PackedError::Published { site: site.name().to_owned() });
@@ -164,7 +164,7 @@ impl<W: Write> Packer<W> {
         if self.held == SITES { self.close() } else { Ok(()) }
     }
 
-    /// The number of a template in the block, which gets it where it has it not.
+    /// The number of a template in the block; adds a new one.
     fn number(&mut self, template: &Arc<Template>) -> u32 {
         self.numbers.get(template).copied().unwrap_or_else(|| {
             let number = self.numbers.len() as u32;
@@ -174,7 +174,7 @@ impl<W: Write> Packer<W> {
         })
     }
 
-    /// Writes the end and gives the writer back.
+    /// Writes the end and returns the writer.
     ///
     /// # Errors
     /// [`PackedError::Write`].
@@ -263,7 +263,8 @@ impl Block {
     }
 }
 
-/// Names, origins, number of the template and what is the site's own; the latter two also of the program for unseen hosts.
+/// Names, origins, number of the template and the site's own part; the latter two also of the program
+/// for unseen hosts.
 type PackedSite = (Names, Vec<String>, u32, Own, Option<(u32, Own)>);
 
 /// Compiled rules being read, block by block.
@@ -299,16 +300,17 @@ impl<R: BufRead> Blocks<R> {
         Ok((PackedHeader { rules: line.rules, overrides }, Blocks { input, number: 1, ended: false }))
     }
 
-    /// What the blocks are read from.
+    /// The reader of the blocks.
     pub fn input(&mut self) -> &mut R {
         &mut self.input
     }
 
-    /// Reads the next blocks, about `bytes` of them; none behind the last one. Nothing is checked yet but that they are
-    /// there: [`Block::unpack`] does.
+    /// Reads the next blocks, about `bytes` of them; none after the last one. Checks only that they are
+    /// complete: [`Block::unpack`] checks their contents.
     ///
     /// # Errors
-    /// [`PackedError::Read`], [`PackedError::Truncated`], and [`PackedError::Damaged`] for bytes behind the end.
+    /// [`PackedError::Read`], [`PackedError::Truncated`], and [`PackedError::Damaged`] for bytes behind the
+    /// end.
     pub fn next_blocks(&mut self, bytes: usize, blocks: &mut Vec<Block>) -> Result<(), PackedError> {
         blocks.clear();
         let mut read = 0;
@@ -317,7 +319,7 @@ impl<R: BufRead> Blocks<R> {
             self.input.read_exact(&mut head).map_err(|error| self.short(error))?;
             let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
             let (length, sites) = (word(0), word(4));
-            // Longer ones grow as they are read: a damaged length asks for no more than the file holds.
+            // Longer ones grow as they are read: a damaged length allocates no more than the file holds.
             let mut block = Vec::with_capacity((length as usize).min(1 << 20));
             (&mut self.input).take(u64::from(length)).read_to_end(&mut block).map_err(|error| self.short(error))?;
             if block.len() < length as usize {

@@ -4,8 +4,8 @@ use super::platforms::Platforms;
 use super::stages::Without;
 use serde::{Deserialize, Serialize};
 
-/// Learning parameters; all of them are written into the rule file. A file made before a parameter was added opens with
-/// its default.
+/// Learning parameters; all of them are written into the rule file. A file made before a parameter was
+/// added opens with its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -13,17 +13,18 @@ pub struct Params {
     pub method: Method,
     /// Highest pair false-positive rate (WWW10 eq. 3) of a deployed set, in millionths: 10,000 is 0.01.
     pub fpr_max_ppm: u32,
-    /// Clusters that must show that the fragments of a site tell its pages apart, so that they are keys: one or two may
-    /// be pages that changed between two fetches.
+    /// Clusters that must show that the fragments of a site tell its pages apart, so that they are keys:
+    /// one or two may be pages that changed between two fetches.
     pub fragment_clusters: u32,
     /// Rules also act on hosts of the registrable domain that no record has, where hosts enough show them
     /// ([`Rule::extended`](crate::rules::Rule)); not written where it is off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extend_to_domain: bool,
-    /// How the catalogue of platforms takes part; not written where that is the default.
+    /// Role of the catalogue of platforms; not written where that is the default.
     #[serde(skip_serializing_if = "Platforms::is_default")]
     pub platforms: Platforms,
-    /// Stages of the undust method that are left out, to measure what they are for; not written where there are none.
+    /// Stages of the undust method that are left out, to measure their worth; not written where there are
+    /// none.
     #[serde(skip_serializing_if = "Without::is_nothing")]
     pub without: Without,
 }
@@ -41,11 +42,11 @@ impl Default for Params {
     }
 }
 
-/// Which learner, and what is measured apart from the records (design, section 4.5).
+/// Learner of the rules: undust, or the published method that it is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Stages 1 to 8 of the design.
+    /// The undust method (docs/method.md, "What undust does").
     #[default]
     Undust,
     /// WWW10 as published, graph selection (5.3).

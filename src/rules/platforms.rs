@@ -1,7 +1,8 @@
-//! Programs that serve web sites: what the catalogue says of them ([`crate::platforms`]), and which of them a site runs.
+//! Programs that serve web sites: their entries in the catalogue ([`crate::platforms`]), and the
+//! programs that a site runs.
 //!
-//! Keys of scopes are those of an installation at the root of a host; [`crate::platforms::place`] moves them into the
-//! directory in which the program was recognised.
+//! Keys of scopes are those of an installation at the root of a host; [`crate::platforms::place`] moves
+//! them into the directory in which the program was recognised.
 
 use super::types::{Constraint, Operation};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub enum Entry {
     /// A program and its signature.
     Program(Program),
-    /// What the program does with a part of its URLs.
+    /// A rule for a part of the URLs of a program.
     Line(Line),
 }
 
@@ -30,7 +31,8 @@ pub struct Program {
     pub semicolons: bool,
     /// Scopes of URLs that count towards the share of the signature.
     pub counts: Vec<Vec<Constraint>>,
-    /// Scopes of URLs that count as well, one of which a site must show: they tell the program from its relatives.
+    /// Scopes of URLs that count as well, one of which a site must show: they distinguish the program from
+    /// its relatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Vec<Constraint>>,
     /// Scopes of URLs that only relatives have: where they are more than the marks, it is not this program.
@@ -48,13 +50,13 @@ pub struct Line {
     pub program: String,
     /// Versions of the program for which it holds.
     pub versions: String,
-    /// Where that is documented: a page of the vendor, or a file in the vendor's repository.
+    /// Source of the documentation: a page of the vendor, or a file in the vendor's repository.
     pub source: String,
     /// Whether a public corpus holds the program.
     pub status: Status,
-    /// Where it holds; names a script or another part of the path.
+    /// Scope; names a script or another part of the path.
     pub scope: Vec<Constraint>,
-    /// What it does, one operation a key.
+    /// Operations, one a key.
     pub operations: Vec<(String, Operation)>,
     /// URLs before and after.
     pub examples: Vec<[String; 2]>,
@@ -69,13 +71,13 @@ impl Line {
     }
 }
 
-/// What a line was measured on.
+/// Data that a line was measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// A public corpus holds the program: the line is a candidate by default.
     Tested,
-    /// None does: the line acts provisionally or not at all.
+    /// No public corpus holds it: the line acts provisionally or not at all.
     Untested,
 }
 
@@ -95,7 +97,7 @@ pub struct Recognised {
     pub urls: u64,
 }
 
-/// How the catalogue takes part in learning.
+/// Role of the catalogue in learning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Platforms {
@@ -106,7 +108,7 @@ pub struct Platforms {
     pub share_permille: u32,
     /// Least number of these URLs.
     pub urls: u32,
-    /// Ids of programs that every site runs at its root, whatever its URLs say.
+    /// Ids of programs that every site runs at its root, whatever its URLs show.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
     /// Lines of the user's own file.

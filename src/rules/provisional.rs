@@ -1,10 +1,11 @@
-//! Which rules of a set are provisional: only the catalogue of platforms vouches for them. Applying does not depend on it.
+//! The provisional rules of a set: those supported by the catalogue of platforms alone. Applying does
+//! not depend on it.
 
 use super::names::Names;
 use super::set::{LoadedSite, RuleSet};
 use super::types::SiteRules;
 
-/// What stands before the id of a rule in [`Names`]: a line feed, and a tab where it is provisional.
+/// Mark before the id of a rule in [`Names`]: a line feed, and a tab where it is provisional.
 pub(super) fn marked(provisional: bool) -> &'static str {
     if provisional { "\n\t" } else { "\n" }
 }
@@ -42,7 +43,7 @@ impl RuleSet {
 }
 
 impl SiteRules {
-    /// Takes out the rules that are provisional.
+    /// Removes the provisional rules.
     pub fn leave_out_provisional(&mut self) {
         self.rules.retain(|rule| !rule.provisional);
     }

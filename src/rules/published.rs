@@ -1,17 +1,19 @@
 //! Applying the rules of `--method published` (WWW10 section 3).
 //!
-//! Such a site ([`Tokens::published`](super::types::Tokens::published)) has keys of its own, those of [`keys`], and
-//! rules that are all closed: a rule goes from one pattern to another. Its scope and operations name all keys that a
-//! URL of the source may have; a key that only an operation names may be there or not. The first rule that matches is
-//! the only one that fires (the learner puts those of deeper tree nodes first). The target gets a value where an
-//! operation gives one: keep, replace (absent where the source key is absent), or the representative of an ignore,
-//! which as published is `*`.
+//! Such a site ([`Tokens::published`](super::types::Tokens::published)) has keys of its own, those of
+//! [`keys`], and rules that are all closed: a rule goes from one pattern to another. Its scope and
+//! operations name all keys that a URL of the source may have; a key that only an operation names may
+//! be there or not. The first rule that matches is the only one that fires (the learner puts those of
+//! deeper tree nodes first). The target gets a value where an operation gives one: keep, replace
+//! (absent where the source key is absent), or the representative of an ignore, which as published is
+//! `*`.
 //!
-//! A rule does not fire where its target would not be a URL: a label or segment missing below another, or a copied
-//! value that would change the shape of the URL in its new place. Where no rule fires the URL stays as it is.
+//! A rule does not fire where its target would not be a URL: a label or segment missing below another,
+//! or a copied value that would change the shape of the URL in its new place. Where no rule fires the
+//! URL is unchanged.
 //!
-//! Compiled: rules with the same set of fixed keys share one hash table from the values of those keys, so that a URL
-//! costs a look-up for each such set, and the other tests run only on the rules found.
+//! Compiled: rules with the same set of fixed keys share one hash table from the values of those keys,
+//! so that a URL costs a look-up for each such set, and the other tests run only on the rules found.
 
 pub mod keys;
 
@@ -19,10 +21,12 @@ use super::types::{Operation, Representative, Rule, SiteRules, Test};
 use keys::{Key, KeyTable, Place, compose, parts};
 use std::collections::{BTreeMap, HashMap};
 
-/// Keys of a site at most: sets of keys are bits of a `u128`. Rules that need more never match; the learner makes none.
+/// Most keys of a site: sets of keys are bits of a `u128`. Rules that need more never match; the
+/// learner makes none.
 pub const MAX_KEYS: usize = 128;
 
-/// The rules of one site, compiled. `Send + Sync`; applying allocates nothing once the buffers have grown.
+/// The rules of one site, compiled. `Send + Sync`; applying allocates nothing once the buffers have
+/// grown.
 #[derive(Clone, Debug, Default)]
 pub struct PublishedSite {
     keys: Vec<Key>,
@@ -62,8 +66,8 @@ struct Values<'u> {
 }
 
 impl PublishedSite {
-    /// Compiles the rules of a site. A rule that is not of this method's form (not closed, an unknown key, more than
-    /// [`MAX_KEYS`] keys or 65,535 rules) never matches.
+    /// Compiles the rules of a site. A rule that is not of this method's form (not closed, an unknown key,
+    /// more than [`MAX_KEYS`] keys or 65,535 rules) never matches.
     pub fn new(site: &SiteRules) -> PublishedSite {
         let mut keys: Vec<Key> = site.rules.iter().flat_map(named).filter_map(Key::parse).collect();
         keys.sort_unstable();
@@ -83,8 +87,8 @@ impl PublishedSite {
         PublishedSite { table: KeyTable::new(&keys), keys, rules, shapes }
     }
 
-    /// Writes the canonical form of a stage-1 normal URL into `out` (cleared first); gives the index of the rule that fired.
-    /// Total: what no rule matches comes out as it went in.
+    /// Writes the canonical form of a stage-1 normal URL into `out` (cleared first); returns the index of
+    /// the rule that fired. Total: a URL that no rule matches is copied.
     pub fn canonicalize(&self, url: &[u8], out: &mut Vec<u8>) -> Option<u16> {
         out.clear();
         if let Some(values) = self.values(url)

@@ -1,8 +1,9 @@
-//! What rules save on a list of URLs: distinct URLs less distinct canonical URLs, with all rules that act and without
-//! each of them.
+//! Savings of rules on a list of URLs: distinct URLs less distinct canonical URLs, with all rules that
+//! act and without each of them.
 //!
-//! Rules overlap: a URL that two rules move is saved once. So neither the sum of the good observations of rules is what
-//! they save together, nor is a rule's share what would be lost without it. Here both are counted by applying.
+//! Rules overlap: a URL that two rules move is saved once. So the sum of the good observations of rules
+//! is not their savings together, nor is a rule's share the loss without it. Here both are counted by
+//! applying.
 
 use super::overrides::Overrides;
 use super::types::SiteRules;
@@ -24,12 +25,12 @@ pub struct SavedUrls<'r> {
     scratch: Scratch,
 }
 
-/// What the rules of one site save.
+/// Savings of the rules of one site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Saved {
     /// Distinct URLs of the site.
     pub urls: u64,
-    /// Those less their distinct canonical URLs.
+    /// These less their distinct canonical URLs.
     pub saved: u64,
 }
 
@@ -49,7 +50,7 @@ impl<'r> SavedUrls<'r> {
         }
     }
 
-    /// Adds a URL to its site, once; one of no site counts nowhere.
+    /// Adds a URL to its site, once; a URL of no site is not counted.
     pub fn add(&mut self, url: &[u8]) {
         let site = self.rules.apply(url, None, &mut self.scratch).site;
         if let Some(site) = site
@@ -59,14 +60,14 @@ impl<'r> SavedUrls<'r> {
         }
     }
 
-    /// What the rules of the site at this place save.
+    /// Savings of the rules of the site at this index.
     pub fn site(&mut self, at: usize) -> Saved {
         let urls = self.urls[at].len() as u64;
         Saved { urls, saved: urls - count(&self.rules, Some(at as u32), &self.urls[at], &mut self.scratch) }
     }
 
-    /// What the rules of the site at this place would save less with the rule of this id disabled, too; negative where they
-    /// would save more, 0 for a rule that is disabled.
+    /// Loss of savings of the site at this index with the rule of this id disabled, too; negative where
+    /// more is saved without it, 0 for a rule that is disabled.
     pub fn without(&mut self, at: usize, rule: &str) -> i64 {
         let with = self.site(at).saved as i64;
         let mut overrides = self.overrides.clone();

@@ -1,27 +1,28 @@
-//! What a line of a rule file says of itself, so that a byte that changed on the way is known.
+//! Checksum of a line of a rule file, to detect changed bytes.
 //!
-//! The last field of a line is `check`: the XXH3-64 hash of the line up to it, as 16 hex digits. The last line of the file
-//! says so in the field before, `last`. A line without `check` is taken as it stands: who edits a rule by hand takes the
-//! field out. Both are read from the text, before the line is taken for JSON.
+//! The last field of a line is `check`: the XXH3-64 hash of the line up to it, as 16 hex digits. The
+//! last line of the file has the field `last` before it. A line without `check` is not verified: remove
+//! the field when a rule is edited by hand. Both are read from the text, before the line is parsed as
+//! JSON.
 
 use crate::model::hash64;
 
 const CHECK: &[u8] = b",\"check\":\"";
 const LAST: &[u8] = b",\"last\":true";
-/// Bytes from the comma to the end of the line: the field with its 16 digits and what closes it.
+/// Bytes from the comma to the end of the line: the field with its 16 digits and the closing marks.
 const LENGTH: usize = CHECK.len() + 16 + 2;
 
-/// What became of a line since it was written.
+/// Result of the check of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seal {
-    /// It does not say.
+    /// The line has no checksum.
     Open,
-    /// It is as it was.
+    /// The checksum matches.
     Intact {
         /// It is the last line of its file.
         last: bool,
     },
-    /// It was changed.
+    /// The checksum does not match.
     Broken,
 }
 
@@ -36,7 +37,7 @@ pub(super) fn close(line: &mut Vec<u8>, last: bool) {
     line.extend_from_slice(format!("{check:016x}\"}}").as_bytes());
 }
 
-/// Looks at a line without its line feed.
+/// Checks a line without its line feed.
 pub(super) fn read(line: &[u8]) -> Seal {
     let Some((body, seal)) = line.split_last_chunk::<LENGTH>() else { return Seal::Open };
     let digits = seal.strip_prefix(CHECK).and_then(|rest| rest.strip_suffix(b"\"}"));

@@ -10,15 +10,17 @@ use super::types::SiteRules;
 use crate::model::hash64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Sites, or templates, up to which their memory is taken to be in the cache.
+/// Most sites, or templates, whose memory is taken to be in the cache.
 pub(super) const CACHED: usize = 256;
-/// Pages of the look-ups of all sites up to which their tables are: some 3 MB with the URLs.
+/// Most pages of the look-ups of all sites whose tables are taken to be in the cache: some 3 MB with
+/// the URLs.
 pub(super) const CACHED_PAGES: usize = 1 << 15;
 
 /// Rules of many sites, compiled for applying. `Send + Sync`; share it behind an `Arc`.
 ///
-/// One made by [`new`](RuleSet::new) keeps the rules as well, which `explain` needs; one that is opened for applying
-/// ([`Loader`]) keeps their ids: evidence and examples, most of a rule file, stay on disk.
+/// A set made by [`new`](RuleSet::new) keeps the rules as well, which `explain` needs; a set opened for
+/// applying ([`Loader`]) keeps only their ids: evidence and examples, most of a rule file, stay on
+/// disk.
 ///
 /// ```
 /// use undust::rules::RuleSet;
@@ -51,25 +53,27 @@ pub struct RuleSet {
     pub(super) templates: usize,
     /// Pages that the look-ups of all sites lead to.
     pages: usize,
-    /// No other finished set of the process has it.
+    /// Number of this set; unique among the finished sets of the process.
     pub(super) number: u64,
 }
 
 /// Number of sets that were finished.
 static FINISHED: AtomicU64 = AtomicU64::new(0);
 
-/// A rule set in the making, for applying alone: sites come sorted by name, and what applying does not need is dropped.
+/// A rule set under construction, for applying alone: sites come sorted by name, and data that applying
+/// does not need are dropped.
 #[derive(Debug, Default)]
 pub struct Loader(RuleSet);
 
-/// Compiles sites one after the other: buffers, and what was compiled before.
+/// Compiles sites one after the other: buffers and the template cache.
 #[derive(Debug, Default)]
 pub struct Compiler {
     buffers: Buffers,
     known: Known,
 }
 
-/// A site compiled for a [`Loader`], on any thread; also a site of a compiled file ([`packed`](super::packed)).
+/// A site compiled for a [`Loader`], on any thread; also a site of a compiled file
+/// ([`packed`](super::packed)).
 #[derive(Debug)]
 pub struct LoadedSite {
     names: Names,
@@ -84,7 +88,7 @@ impl LoadedSite {
         LoadedSite { names: Names::of(&site), programs: compiler.compile(&site), origins: site.origins }
     }
 
-    /// Of a site that is compiled already.
+    /// Wraps a site that is compiled already.
     pub(super) fn of(
         names: Names,
         origins: Vec<String>,
@@ -115,7 +119,7 @@ impl Loader {
         self.0.add(site.names, &site.origins, site.programs);
     }
 
-    /// The set.
+    /// Finishes the set.
     pub fn finish(mut self) -> RuleSet {
         self.0.finish();
         self.0
@@ -156,7 +160,8 @@ impl Compiler {
 }
 
 impl RuleSet {
-    /// Compiles the rules of `sites`, sorted by site. Exceptions and look-ups are reduced by the rules, once.
+    /// Compiles the rules of `sites`, sorted by site. Exceptions and look-ups are reduced by the rules,
+    /// once.
     pub fn new(sites: Vec<SiteRules>) -> RuleSet {
         let mut sites: Vec<SiteRules> = sites.into_iter().map(SiteRules::into_ascii).collect();
         sites.sort_by(|a, b| a.site.cmp(&b.site));
@@ -166,7 +171,7 @@ impl RuleSet {
         RuleSet { sites, ..rules }
     }
 
-    /// Of sites sorted by name, each compiled; the rules are not kept.
+    /// Compiles sites sorted by name; the rules are not kept.
     pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, programs: Vec<Programs>) -> RuleSet {
         let mut rules = RuleSet::default();
         sites.zip(programs).for_each(|(site, programs)| rules.add(Names::of(site), &site.origins, programs));
@@ -203,7 +208,7 @@ impl RuleSet {
         self.compiled.push(CacheLine(site));
     }
 
-    /// The rules it was made of, sorted by site; none where they were not kept.
+    /// The rules that it was made of, sorted by site; empty where they were not kept.
     pub fn sites(&self) -> &[SiteRules] {
         &self.sites
     }
@@ -238,12 +243,12 @@ impl RuleSet {
         self.names.binary_search_by(|names| names.site().cmp(label)).ok().map(|i| i as u32)
     }
 
-    /// True where all that the rules are made of is taken to be in the cache.
+    /// True where the data of all rules are taken to be in the cache.
     pub(super) fn is_cached(&self) -> bool {
         self.len() <= CACHED && self.pages <= CACHED_PAGES
     }
 
-    /// The program of this number: of a site its index.
+    /// The program of this number; that of a site has the index of the site.
     #[inline]
     pub(super) fn compiled(&self, program: u32) -> &Compiled {
         &self.compiled[program as usize].0
@@ -289,7 +294,7 @@ impl RuleSet {
         }
     }
 
-    /// What became of the URL in `lane`.
+    /// Result for the URL in `lane`.
     #[inline]
     pub(super) fn applied<'s>(&'s self, lane: &'s Lane) -> Applied<'s> {
         let url = self.member(lane).map_or(&lane.buffers.out[..], |(site, member)| site.member_bytes(Some(member)));

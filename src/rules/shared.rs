@@ -1,8 +1,8 @@
 //! A rule set that a long-running program replaces without stopping.
 //!
-//! [`SharedRules`] hands out the current set; a new one takes its place in one atomic step (crate `arc-swap`: readers
-//! take no lock, so that a reload never holds up a thread that applies). Who holds a set keeps it until it lets go:
-//! what one batch is made with is one set, never a mixture. The old set is freed with its last holder.
+//! [`SharedRules`] returns the current set; a new one replaces it in one atomic step (crate `arc-swap`:
+//! readers take no lock, so that a reload never blocks a thread that applies). A set lives as long as
+//! its last holder: one batch uses one set, never a mixture.
 
 use super::RuleSet;
 use arc_swap::ArcSwap;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct SharedRules(ArcSwap<RuleSet>);
 
 impl SharedRules {
-    /// Starts with this set, which others may hold, too.
+    /// Starts with this set, which may have other holders.
     pub fn new(rules: impl Into<Arc<RuleSet>>) -> SharedRules {
         SharedRules(ArcSwap::new(rules.into()))
     }
@@ -39,7 +39,7 @@ impl SharedRules {
         self.0.load_full()
     }
 
-    /// Puts `rules` in the place of the current set, which is given back.
+    /// Replaces the current set by `rules`; returns the old one.
     pub fn replace(&self, rules: RuleSet) -> Arc<RuleSet> {
         self.0.swap(Arc::new(rules))
     }

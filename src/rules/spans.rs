@@ -1,6 +1,7 @@
-//! Values of one key that mean one page: what the learner lists where no rule speaks of all pages.
+//! Value ranges of one key that mean one page: listed by the learner where no rule holds for all pages.
 //!
-//! Such a list acts on URLs that were not in training: a value beside those seen, with all other keys as they were.
+//! Such a list acts on URLs that were not in training: a value beside those seen, with all other keys
+//! unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +13,12 @@ pub struct Local {
     /// A URL without the key is the page, too, where any value is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
-    /// The numbers are those at the end of the value, behind text: those of `topic=10.msg17`, behind `10.msg`.
+    /// The numbers are those at the end of the value, behind text: those of `topic=10.msg17`, behind
+    /// `10.msg`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inner: bool,
-    /// Values that were predicted right from the others of their group, each group counted for at most four.
+    /// Values that were predicted right from the others of their group, each group counted for at most
+    /// four.
     pub good: u64,
     /// Values predicted wrong.
     pub bad: u64,
@@ -26,7 +29,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// The pages in the order in which they are tried: a range of any value follows the largest one of numbers.
+    /// The pages in the order in which they are tried: a range of any value follows the largest one of
+    /// numbers.
     pub fn tried(&self) -> Vec<&Span> {
         let mut spans: Vec<&Span> = self.pages.iter().collect();
         let numbers = |span: &Span| span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
@@ -35,11 +39,11 @@ impl Local {
     }
 }
 
-/// A page: a reduced URL whose key may have other values.
+/// A page: a reduced URL with a range of values of one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
-    /// A URL of the group as the rules reduce it: all its keys but the one in question, and the text of an inner number, say
-    /// where the span holds.
+    /// A URL of the group as the rules reduce it: all its keys but the one in question, and the text of an
+    /// inner number, say where the span holds.
     pub like: String,
     /// Smallest and largest number, both included; `None` for any value, of inner numbers any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,8 +55,8 @@ pub struct Span {
 /// Digits of a number at most.
 const MAX_DIGITS: usize = 15;
 
-/// What a URL of this identity (the sum of the hashes of its pairs) is without the pair of one key: `hash` is that of the
-/// pair, 0 where the key is absent, `seed` that of the key.
+/// Hash of the group of a URL of this identity (the sum of the hashes of its pairs), that is without
+/// the pair of one key: `hash` is that of the pair, 0 where the key is absent, `seed` that of the key.
 pub fn span_group(identity: u64, hash: u64, seed: u64) -> u64 {
     identity.wrapping_sub(hash).wrapping_add(seed.rotate_left(23) | 1)
 }
@@ -64,8 +68,8 @@ pub fn number(value: &[u8]) -> Option<u64> {
         .then(|| value.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
 }
 
-/// A value that ends in a number behind text, as the text and the number: `10.msg17` is `10.msg` and 17. Digits of an escape
-/// are none of a number.
+/// A value that ends in a number behind text, as the text and the number: `10.msg17` is `10.msg`
+/// and 17. Digits of an escape are none of a number.
 pub fn inner_number(value: &[u8]) -> Option<(&[u8], u64)> {
     let digits = value.iter().rev().take_while(|b| b.is_ascii_digit()).count();
     let (text, digits) = value.split_at(value.len() - digits);

@@ -1,12 +1,13 @@
-//! Parts of the undust method that can be left out, to measure what each is for (docs/method.md).
+//! Stages of the undust method that can be left out, to measure their worth (docs/method.md).
 
 use serde::{Deserialize, Serialize};
 
-/// A part of the method, with the module of `site` that holds it.
+/// A stage of the method, with the module of `site` that holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Cuts at delimiters, chosen by hold-out (`tokens`): without it segments and queries are cut as every site's.
+    /// Cuts at delimiters, chosen by hold-out (`tokens`): without it segments and queries are cut as every
+    /// site's.
     Tokens,
     /// String functions of values (`operations`).
     Functions,
@@ -38,14 +39,14 @@ pub enum Stage {
     Exceptions,
     /// Look-ups of single URLs (`lookups`).
     LookUps,
-    /// What one key says on one page (`spans`).
+    /// Value ranges of one key on one page (`spans`).
     Spans,
-    /// The proof over all records (`dataflow::verdict`). Only a comparison knows how to do without.
+    /// The proof over all records (`dataflow::verdict`). Only a comparison can leave it out.
     Proof,
 }
 
 impl Stage {
-    /// All of them, in the order in which learning comes to them.
+    /// All stages, in the order of learning.
     pub const ALL: [Stage; 18] = [
         Stage::Tokens,
         Stage::Functions,
@@ -67,7 +68,7 @@ impl Stage {
         Stage::Proof,
     ];
 
-    /// As the command line and the rule file write it.
+    /// Name on the command line and in the rule file.
     pub fn text(self) -> &'static str {
         match self {
             Stage::Tokens => "tokens",
@@ -103,7 +104,7 @@ impl Stage {
 pub struct Without(u32);
 
 impl Without {
-    /// True where all of the method is at work.
+    /// True where no stage is left out.
     pub fn is_nothing(&self) -> bool {
         self.0 == 0
     }

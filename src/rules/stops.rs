@@ -1,9 +1,9 @@
-//! What would have stopped a rule, in words: on this URL, and in the evidence.
+//! Conditions that would stop a rule, in words: on this URL, and in the evidence.
 
 use super::explain::constraint_text;
 use super::types::{Evidence, Operation, Rule, Test};
 
-/// What would have to be otherwise in a URL for the rule not to fire: one line a way.
+/// Changes of a URL for which the rule would not fire: one line each.
 pub fn stops(rule: &Rule) -> Vec<String> {
     let mut out: Vec<String> = rule
         .scope
@@ -27,9 +27,10 @@ pub fn stops(rule: &Rule) -> Vec<String> {
     out
 }
 
-/// How many more URLs on a page of another cluster would withdraw the rule: the least number for which the Wilson upper
-/// bound of the share of bad ones (design, section 4.3: p = 0.10, z = 1; 0.5 for rules between forms and mirrors) passes
-/// 0.10. 0 where it holds by its prior or by one constant page alone, so that a single one is too many.
+/// Number of further URLs on a page of another cluster that would withdraw the rule: the least number
+/// for which the Wilson upper bound of the share of bad ones (z = 1; 0.5 for rules between forms and
+/// mirrors) passes 0.10. 0 where it holds by its prior or by one constant page alone, so that a single
+/// one is too many.
 pub fn bad_until_withdrawn(evidence: &Evidence, between_forms: bool) -> u64 {
     let four_z_squared: u128 = if between_forms { 1 } else { 4 };
     let holds = |bad: u64| {
@@ -56,7 +57,7 @@ mod tests {
     #[test]
     fn the_least_number_that_withdraws() {
         let evidence = |good, bad| Evidence { good, bad, ..Evidence::default() };
-        // Design, section 4.3: 24 good bear one bad, 37 bear two.
+        // By hand, p = 0.10 and z = 1: 24 good bear one bad, 37 bear two.
         assert_eq!(bad_until_withdrawn(&evidence(9, 0), false), 1);
         assert_eq!(bad_until_withdrawn(&evidence(24, 0), false), 2);
         assert_eq!(bad_until_withdrawn(&evidence(37, 1), false), 2);

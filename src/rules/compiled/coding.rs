@@ -13,19 +13,19 @@ use crate::url::{self, Cell, Cells, Fixed, KeyRef, Split};
 /// Pairs of a URL that inlined programs may remove, the first ones.
 const MOST_REMOVED: u16 = 63;
 
-/// Bytes of an origin, as inlined programs write it, up to which it is kept.
+/// Longest origin, as inlined programs write it, that is kept, in bytes.
 const ORIGIN: usize = 56;
 
-/// A place for what became of an origin: `None` within the place until it is known.
+/// Place for the coding of an origin: `None` within the place until it is computed.
 pub type KeptOrigin<'o> = Option<&'o mut Option<CodedOrigin>>;
 
-/// The first two pairs of a URL, scheme and host, coded: the same for all URLs of the origin.
+/// The first two pairs of a URL, scheme and host, coded: equal for all URLs of the origin.
 #[derive(Clone, Copy, Debug)]
 pub struct CodedOrigin {
     pairs: [PairState; 2],
     slots: [SlotState; 2],
-    /// Scheme and host as inlined programs wrote them, with `://` between and zeros behind; their lengths, 0 where none
-    /// did.
+    /// Scheme and host as inlined programs wrote them, with `://` between and zeros behind; their lengths,
+    /// 0 where none did.
     text: [u8; ORIGIN],
     lengths: [u8; 2],
     fired: u64,
@@ -34,14 +34,14 @@ pub struct CodedOrigin {
     /// Sums over the rows of both.
     rows: [u64; 2],
     touched: u8,
-    /// Inlined programs that ran on them: others do in other sections.
+    /// Inlined programs that ran on them: in other sections other programs run.
     programs: u64,
 }
 
 impl CompiledSite {
-    /// Cuts the URL at `split` and codes its pairs; adds the key for an unusual order of parameters. `origin` keeps what
-    /// scheme and host are coded to, or gives it. With `inline`, runs the inlined programs. Gives those that fired, and the
-    /// candidates among the first 64.
+    /// Cuts the URL at `split` and codes its pairs; adds the key for an unusual order of parameters.
+    /// `origin` receives the coding of scheme and host, or provides it. With `inline`, runs the inlined
+    /// programs. Returns those that fired, and the candidates among the first 64.
     pub(super) fn code(
         &self,
         split: &Split,
@@ -116,7 +116,7 @@ impl CompiledSite {
             coding.fired |= 1 << order;
         } else if unusual {
             url::write_order(cells);
-            // The new pair stands before those of the query.
+            // The new pair precedes those of the query.
             let at = cells.query_from - 1;
             if at < usize::from(MOST_REMOVED) {
                 coding.removed += coding.removed >> at << at;
@@ -138,12 +138,12 @@ impl CompiledSite {
         }
         let asleep = |&(needs, programs): &(u8, u64)| if needs & state.holds == 0 { programs } else { 0 };
         let asleep = template.sleepers.iter().map(asleep).fold(0, |all, programs| all | programs);
-        // Those of the origin have had their turn.
+        // Those of the origin have already run.
         let had = if inline { template.origin } else { 0 };
         [fired, pass & act & !asleep & !had]
     }
 
-    /// Codes scheme and host. A call of its own: those of most URLs are known from the URL before.
+    /// Codes scheme and host. Not inlined: most URLs have the origin of the URL before.
     #[inline(never)]
     fn code_origin(&self, cells: &mut Cells, state: &mut State, programs: u64) -> CodedOrigin {
         let template = &*self.template;
@@ -196,7 +196,7 @@ impl CompiledSite {
 }
 
 impl Template {
-    /// The section of a path as the value of a slot, where rules name some. It is no pair.
+    /// The section of a path as the value of a slot, where rules name some. Sections are no pairs.
     #[inline(always)]
     pub(super) fn section(&self, path: &[u8]) -> Option<SlotState> {
         let slot = self.fixed_slot(Fixed::SECTION.0);
@@ -248,7 +248,7 @@ fn resume(known: &CodedOrigin, cells: &mut Cells, state: &mut State) {
 struct CodedKey {
     /// [`NO_SLOT`] where no rule names it.
     slot: Slot,
-    /// As [`PairState::rank`].
+    /// Rank as in [`PairState::rank`].
     rank: u16,
     /// Seed of its values.
     seed: u64,
@@ -298,7 +298,7 @@ impl Coding<'_> {
         program != NO_PROGRAM && self.inlined >> program & 1 != 0
     }
 
-    /// Notes the value of a slot.
+    /// Records the value of a slot.
     #[inline(always)]
     fn put(&mut self, slot: Slot, state: SlotState) {
         self.slots[usize::from(slot)] = state;

@@ -17,10 +17,10 @@ use std::collections::HashMap;
 /// Code of the first host.
 pub(super) const FIRST_HOST: usize = OTHER as usize + 1;
 
-/// A template while its rules are read.
+/// A template under construction.
 #[derive(Default)]
 struct Builder {
-    /// What stands in no list.
+    /// Parts that are in no list.
     site: Template,
     columns: Vec<Column>,
     values: Vec<Constant>,
@@ -40,8 +40,8 @@ struct Builder {
 }
 
 impl Template {
-    /// Compiles. Total: a rule with a key that is none, with a name of over 65,535 bytes, or beyond the 65,534 rules and
-    /// 65,535 keys that a site may have, never fires.
+    /// Compiles a site. Total: a rule with an unknown key, with a name of over 65,535 bytes, or beyond the
+    /// 65,534 rules and 65,535 keys that a site may have, never fires.
     pub(super) fn compile(site: &Generic<'_>) -> Template {
         let mut builder = Builder::default();
         let Generic { cut, identified, .. } = *site;
@@ -104,7 +104,7 @@ impl Builder {
             return;
         }
         if let Key::Fixed(Fixed(number)) = key {
-            // They come first: nothing else stands in the pool yet.
+            // They come first: the pool is still empty.
             self.pool.resize(usize::from(number) + 1, u8::MAX);
             self.pool[usize::from(number)] = at as u8;
             self.site.fixed = u16::from(number) + 1;
@@ -117,7 +117,7 @@ impl Builder {
         self.names.push(key);
     }
 
-    /// Gives a query key its place in the usual order; of a name that comes twice the last place holds.
+    /// Gives a query key its place in the usual order; the last place counts for a repeated name.
     fn rank(&mut self, name: &str, rank: u16) {
         let key = Key::Query(name.to_owned());
         if !self.keys.contains_key(&key) {
@@ -128,7 +128,8 @@ impl Builder {
         }
     }
 
-    /// The slot of a key in the notation of rules; `None` where a file names more keys than there are slots.
+    /// The slot of a key in the notation of rules; `None` where a file names more keys than there are
+    /// slots.
     fn slot_of(&self, key: &str) -> Option<Slot> {
         self.keys.get(&Key::parse(key)?).copied().filter(|&slot| slot < self.site.slots)
     }
@@ -299,10 +300,11 @@ impl Template {
         checks.chain(part(&self.steps, program.steps).iter().map(Step::slot)).map(usize::from)
     }
 
-    /// Notes which programs have others behind them that watch what they change; and which are inlined: run while a URL is
-    /// coded. Those have no check, no program before them watches their keys, and they remove parameters, or set scheme and
-    /// host; of the latter several may set the same key, one after the other. A check of the section is none
-    /// where sections have rows: those are read before the pairs.
+    /// Records which programs have later ones that watch the keys they change; and which are inlined: run
+    /// while a URL is coded. Inlined programs have no check, no earlier program watches their keys, and
+    /// they remove parameters, or set scheme and host; of the latter several may set the same key, one
+    /// after the other. A check of the section does not count where sections have rows: those are read
+    /// before the pairs.
     fn fill_watched(&mut self) {
         let section = Some(self.fixed_slot(Fixed::SECTION.0)).filter(|_| self.rows.len() > self.words());
         let mut last = vec![0; usize::from(self.slots)];
@@ -325,7 +327,7 @@ impl Template {
                     continue;
                 }
             }
-            // Whether it acts depends on the whole origin.
+            // Depends on the whole origin.
             let origin = [Fixed::SCHEME, Fixed::HOST].map(|of| self.fixed_slot(of.0)).into_iter();
             origin.filter(|&slot| program.moves && slot != NO_SLOT).for_each(|slot| seen[usize::from(slot)] = true);
             self.watches(&program).for_each(|slot| seen[slot] = true);
@@ -345,7 +347,8 @@ impl Template {
             }
     }
 
-    /// True for a step that gives the scheme or the host a plain constant, where it does anything, or takes `www.` off.
+    /// True for a step that gives the scheme or the host a plain constant, where it acts at all, or removes
+    /// `www.`.
     fn sets_origin(&self, step: &Step) -> bool {
         let plain = |code: u32| self.values[code as usize].plain;
         let plain = match *step {
@@ -366,9 +369,9 @@ fn append<T>(list: &mut Vec<T>, items: Vec<T>) -> (u32, u32) {
     (from, list.len() as u32)
 }
 
-/// True where a value of a key, composed into a URL and cut again, is this value and nothing else: it has no delimiter and no
-/// escape with another normal form. For a head: where it is the whole segment; for a group: where more of the segment is
-/// behind it. False for other keys.
+/// True where a value of a key, composed into a URL and cut again, is this value and nothing else: it
+/// has no delimiter and no escape with another normal form. For a head: as the whole segment; for a
+/// group: with more of the segment behind it. False for other keys.
 pub(super) fn is_plain(key: &Key, value: &str, cut: Cut) -> bool {
     let is_part = |fixed: Fixed, of| fixed.as_path().is_some_and(|(at, part)| part == of && at + 2 < MAX_SEGMENTS);
     let first = |part| Key::Fixed(Fixed::path(0, part));

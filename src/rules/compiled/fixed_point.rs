@@ -1,4 +1,5 @@
-//! Whether a URL that rules changed is known to canonicalize to itself, without cutting it again.
+//! Fixed-point check: whether a URL that rules changed surely canonicalizes to itself, without cutting
+//! it again.
 
 use super::{Buffers, NO_SLOT, State, Step, Template, bits, part, touch};
 use crate::rules::functions;
@@ -6,11 +7,11 @@ use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters};
 
 impl Template {
-    /// True where the pairs of `buffers`, composed to `buffers.out` and cut again, are the same pairs, and no rule acts on them.
-    /// False says nothing: the URL is then cut again, at the cost of a second URL.
+    /// True where the pairs of `buffers`, composed to `buffers.out` and cut again, are the same pairs, and
+    /// no rule acts on them. False is no answer: the URL is then cut again, at the cost of a second URL.
     ///
-    /// Pairs that rules left of a URL are cut otherwise only where a removed delimiter decided how the pairs beside it were
-    /// cut. These places are checked one by one.
+    /// The pairs that rules kept are cut differently only where a removed delimiter decided the
+    /// tokenization of the pairs beside it. These places are checked one by one.
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
         let Buffers { cells, state, out, .. } = &*buffers;
         let touched = state.touched;
@@ -28,7 +29,7 @@ impl Template {
         if touched & touch::SLASH != 0 && !is_bare_path(cells) {
             return false;
         }
-        // Programs that act in the section of the result may be others.
+        // Other programs may act in the section of the result.
         let section = self.fixed_slot(Fixed::SECTION.0);
         if section != NO_SLOT {
             let path = cells.value(&cells.list[0]).len() + 3 + cells.value(&cells.list[1]).len();
@@ -38,13 +39,14 @@ impl Template {
                 return false;
             }
         }
-        // Where no program but inlined ones ran, every program was checked on these pairs, and inlined ones act once.
+        // Where no program but inlined ones ran, every program was checked on these pairs, and inlined ones
+        // act once.
         !state.ran || self.is_idle(buffers)
     }
 
     /// True where no program acts on the pairs of `buffers`, which are composed to `buffers.out`.
     pub(super) fn is_idle(&self, Buffers { cells, state, out, .. }: &mut Buffers) -> bool {
-        // What functions may find in the URL now: a value with capitals may be gone.
+        // Properties that functions may find in the URL now: a value with capitals may have been removed.
         let holds = letters(out) | state.holds & !LETTERS;
         (0..self.words()).all(|word| {
             bits(self.candidates(word, state)).map(|at| &self.programs[word * 64 + at]).all(|program| {
@@ -68,7 +70,8 @@ impl Template {
     }
 }
 
-/// True where the path, without its trailing slash, index or doubled slashes, is cut into the same parts.
+/// True where the path, without its trailing slash, index or doubled slashes, is cut into the same
+/// parts.
 fn is_bare_path(cells: &Cells) -> bool {
     let (depth, mut needs_slash, mut slash, mut extension) = (depth(cells), false, false, false);
     for cell in &cells.list {
@@ -89,8 +92,8 @@ fn is_bare_path(cells: &Cells) -> bool {
     if depth == 0 {
         return true;
     }
-    // The last segment ends the path now: its extension, or a parameter in it, would get other keys. An index needs its
-    // slash, and doubled slashes behind the segment are gone with it.
+    // The last segment ends the path now: its extension, or a parameter in it, would get other keys. An
+    // index needs its slash, and doubled slashes behind the segment are gone with it.
     !needs_slash
         && cells.list.iter().all(|cell| match cell.key {
             KeyRef::Fixed(fixed) => fixed.as_path().is_none_or(|(segment, part)| {

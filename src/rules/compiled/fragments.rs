@@ -1,11 +1,11 @@
-//! Fragments of a site whose pages do not differ by them: they go before rules and look-ups see the URL.
+//! Removal of fragments on a site whose pages do not differ by them: before rules and look-ups.
 
 use super::CompiledSite;
 use crate::url::{Split, is_route};
 
 impl CompiledSite {
-    /// Takes the fragment off a URL in stage-1 form, where fragments are no keys of the site and this is no route; true
-    /// where it did.
+    /// Removes the fragment of a URL in stage-1 form, where fragments are no keys of the site and this is
+    /// no route; true where it did.
     #[inline(always)]
     pub fn leave_out_fragment(&self, split: &mut Split, text: &mut Vec<u8>) -> bool {
         let leaves = split.fragment.is_some() && self.leaves_out_fragment(split, text);
@@ -44,7 +44,7 @@ mod tests {
         Rule::of("r", scope, vec![(key.into(), Operation::Ignore(Representative::LeftOut))])
     }
 
-    /// What becomes of a URL: alone, in stages, among others and twice.
+    /// Canonical URL by all forms of applying: alone, in stages, among others and twice.
     fn canonical(site: &SiteRules, url: &str) -> String {
         let set = RuleSet::new(vec![site.clone()]);
         let out = set.canonicalize(url).url.into_owned();

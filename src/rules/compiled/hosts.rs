@@ -1,4 +1,5 @@
-//! The hosts of a site and those that its rules name: what its rules do not have in common with those of other sites.
+//! The hosts of a site and those that its rules name: the part in which its rules differ from those of
+//! other sites.
 
 use super::index::Index;
 use crate::rules::origins::parts;
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 /// Seed of their hashes.
 const SEED: u64 = 0;
 
-/// Hosts, with their ports: first those that rules name, in the order of their codes, then the others of the site.
+/// Hosts, with their ports: first those that rules name, in the order of their codes, then the others
+/// of the site.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Hosts {
     text: Box<[u8]>,
@@ -20,7 +22,7 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Of the hosts that rules name, which are told apart, and the origins of the site.
+    /// The hosts that rules name, which are distinct, and the origins of the site.
     pub(super) fn new(named: &[String], origins: &[String]) -> Hosts {
         let mut schemes: BTreeMap<&str, u32> = BTreeMap::new();
         for (scheme, host) in origins.iter().map(|origin| parts(origin)) {
@@ -60,7 +62,7 @@ impl Hosts {
     }
 }
 
-/// The bit of a scheme; none for what is no scheme.
+/// The bit of a scheme; 0 for text that is no scheme.
 fn bit(scheme: &[u8]) -> u32 {
     match scheme {
         b"http" => 1,

@@ -1,4 +1,5 @@
-//! Seeds of keys, and the small tables that find what their values hash to: what a URL pays for every pair.
+//! Seeds of keys, and the small tables that find the hashes of their values: a cost of every pair of a
+//! URL.
 
 use crate::url::hash::STEP;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ pub(super) fn fixed_seed(key: u8) -> u64 {
     STEP.wrapping_mul(u64::from(key) + 1)
 }
 
-/// Places of items by their hashes: open addressing over four bytes a place, at most a third full. The hashes stand with the items.
+/// Index from hashes to items: open addressing, four bytes a place, at most a third full. The hashes
+/// are stored with the items.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index(Box<[u32]>);
 

@@ -1,4 +1,4 @@
-//! Templates that were compiled before: sites that run the same software have the same rules but for their hosts, so that
+//! Template cache: sites that run the same software have the same rules but for their hosts, so that
 //! most sites of a large rule set need not be compiled.
 
 use super::compile::is_plain;
@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// Templates kept at a time; with more, all are compiled anew.
 const MOST: usize = 4096;
 
-/// Templates by what they were compiled from.
+/// Templates by the rules that they were compiled from.
 #[derive(Debug, Default)]
 pub struct Known(HashMap<Vec<u8>, Arc<Template>, FixedState>);
 
-/// All that a template depends on: rules with a number and a mark in place of each host.
+/// Everything that a template depends on: rules with a number and a mark in place of each host.
 #[derive(Debug, Serialize)]
 pub(super) struct Generic<'s> {
     pub(super) cut: Cut,
@@ -30,7 +30,7 @@ pub(super) struct Generic<'s> {
     pub(super) local: Vec<&'s str>,
     #[serde(serialize_with = "without_evidence")]
     pub(super) rules: Vec<Rule>,
-    /// What stands in the rules in place of each host, in the order of their numbers.
+    /// Placeholders of the hosts in the rules, in the order of their numbers.
     pub(super) hosts: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl<'s> Generic<'s> {
         (generic, hosts)
     }
 
-    /// For what stands in place of a host: whether the host is [plain](is_plain).
+    /// For the placeholder of a host: whether the host is [plain](is_plain).
     pub(super) fn is_plain_host(value: &str) -> Option<bool> {
         value.strip_prefix('\0').map(|mark| mark.starts_with('+'))
     }

@@ -1,4 +1,4 @@
-//! What is known of single pages: exceptions and look-ups, found by what the rules reduce a URL to.
+//! Data of single pages: exceptions and look-ups, found by the reduced URL.
 
 use super::{ALL, Buffers, CompiledSite, NO_RULE};
 use crate::rules::Urls;
@@ -26,18 +26,19 @@ impl CompiledSite {
         self.own.pages.as_deref()?.targets.get(member? as usize)
     }
 
-    /// The bytes of the URL of a page; empty without one.
+    /// The bytes of the URL of a page, or empty for `None`.
     #[inline]
     pub fn member_bytes(&self, member: Option<u32>) -> &[u8] {
         self.seen_member(member).unwrap_or_default().as_bytes()
     }
 
-    /// The rule that is passed over for the page with this identity.
+    /// The rule that is left out for the page with this identity.
     pub(super) fn exception(&self, identity: u64) -> Option<u16> {
         self.own.pages.as_deref()?.exceptions.get(&identity).copied()
     }
 
-    /// Keys exceptions and look-ups by what the rules make of them; exceptions first, since they change that.
+    /// Keys exceptions and look-ups by the reduced forms of their URLs; exceptions first, since they change
+    /// these.
     pub fn fill_lookups(&mut self, site: &SiteRules, buffers: &mut Buffers) {
         if site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty() {
             return;

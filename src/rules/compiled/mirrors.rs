@@ -1,6 +1,7 @@
 //! Mirror rules: a URL that the other rules compose moves from a directory to its twin.
 //!
-//! They act behind all other rules, since a directory is given as those compose it. The same rules act at the twin.
+//! They act after all other rules, since a directory is given as those compose it. The same rules act
+//! at the twin.
 
 use super::reduce::compose;
 use super::{Buffers, CompiledSite, NO_RULE, touch};
@@ -35,7 +36,8 @@ impl CompiledSite {
         self.own.pages.as_deref().map_or(&[], |pages| &pages.mirrors)
     }
 
-    /// Reduces the twin of the reduced URL in `buffers`, where it lies in a mirrored directory. `split` is that of the URL.
+    /// Reduces the twin of the reduced URL in `buffers`, where it lies in a mirrored directory. `split` is
+    /// that of the URL.
     pub(super) fn move_to_twin(&self, split: &Split, buffers: &mut Buffers) {
         let url = if buffers.fired.is_empty() {
             // Nothing was changed: the pairs compose the URL.

@@ -18,11 +18,12 @@ pub(super) struct Ranges {
     groups: Table<Pages>,
 }
 
-/// Slot and seed of a key whose values are in ranges, whether its absence is a value, and whether the numbers are those
-/// behind text.
+/// Slot and seed of a key whose values are in ranges, whether its absence is a value, and whether the
+/// numbers are those behind text.
 type RangeKey = (Slot, u64, bool, bool);
 
-/// The group of the reduced URL in `buffers` and the number in the value of the key; `None` where no range can hold it.
+/// The group of the reduced URL in `buffers` and the number in the value of the key; `None` where no
+/// range can hold it.
 fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u64, Option<u64>)> {
     let group = |hash| span_group(buffers.state.identity, hash, seed);
     match pair(buffers, slot) {
@@ -36,7 +37,7 @@ fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u6
 }
 
 impl CompiledSite {
-    /// Keys value ranges by what the rules make of their URLs. `number` gives the number of a page.
+    /// Keys value ranges by the reduced forms of their URLs. `number` returns the number of a page.
     pub(super) fn ranges(&self, site: &SiteRules, buffers: &mut Buffers, number: impl Fn(&str) -> u32) -> Ranges {
         let mut ranges = Ranges::default();
         for (local, &slot) in site.local.iter().zip(&self.template.local) {
@@ -48,7 +49,7 @@ impl CompiledSite {
                 let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
                 self.reduce(&split, buffers, None);
                 let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
-                // The largest number stands for any value.
+                // The largest number represents any value.
                 let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
                 ranges.groups.entry(group).or_default().push((low, high, number(&span.page)));
             }

@@ -1,4 +1,4 @@
-//! Reducing: from a URL to the pairs that the rules leave of it, and from those to the canonical URL.
+//! Reduction: from a URL to the pairs left by the rules, and from those to the canonical URL.
 
 use super::compile::FIRST_HOST;
 use super::{
@@ -10,9 +10,9 @@ use crate::url::hash::hash;
 use crate::url::{self, Cells, Fixed, KeyKind, KeyRef, Origin, Split};
 
 impl CompiledSite {
-    /// Cuts the URL at `split` in `buffers` and runs the rules on its pairs; where the result lies in a mirrored directory,
-    /// once more on its twin. On a site with mirrors, `buffers.out` then holds the URL of the pairs, where rules fired. `origin`
-    /// as in [`code`](Self::code).
+    /// Cuts the URL at `split` in `buffers` and runs the rules on its pairs; where the result lies in a
+    /// mirrored directory, once more on its twin. On a site with mirrors, `buffers.out` then holds the URL
+    /// of the pairs, where rules fired. `origin` is that of [`code`](Self::code).
     pub fn reduce(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
         self.run_with_exceptions(split, buffers, origin);
         if !self.mirrors().is_empty() {
@@ -20,7 +20,7 @@ impl CompiledSite {
         }
     }
 
-    /// Runs the rules; again without the rule that does not hold for the page that they lead to.
+    /// Runs the rules; again without the excepted rule where the result is the page of an exception.
     pub(super) fn run_with_exceptions(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
         let length = buffers.cells.text.len();
         self.run_without(NO_RULE, split, buffers, origin);
@@ -33,7 +33,7 @@ impl CompiledSite {
         }
     }
 
-    /// One pass of the rules but for one. What they removed still stands in the list until [`tidy`](Self::tidy).
+    /// One pass of the rules but for one. Removed pairs remain in the list until [`tidy`](Self::tidy).
     pub(super) fn run_without(&self, without: u16, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
         let (Buffers { cells, state, fired, .. }, template) = (buffers, &*self.template);
         fired.clear();
@@ -56,7 +56,7 @@ impl CompiledSite {
                     done |= 1 << at;
                     state.ran = true;
                     if program.watched {
-                        // The programs behind it see what it wrote.
+                        // Later programs read its output.
                         candidates = template.candidates(word, state) & !inlined & (u64::MAX << at << 1);
                     }
                 }
@@ -88,8 +88,9 @@ impl CompiledSite {
         host.and_then(|index| self.own.hosts.get(index)).unwrap_or_else(|| part(&self.template.pool, (start, end)))
     }
 
-    /// Writes what became of the URL in `buffers`, and gives the number of the page that is canonical instead. `program`
-    /// is the number of this program in the rule set of this number, whose origins are in the cache.
+    /// Writes the canonical URL of the URL in `buffers`, or returns the number of the page that is
+    /// canonical instead. `program` is the number of this program in the rule set of this number, whose
+    /// origins are in the cache.
     #[inline]
     pub(in crate::rules) fn conclude(
         &self,
@@ -118,8 +119,9 @@ impl CompiledSite {
         None
     }
 
-    /// True where the URL in `buffers.out` is in normal form, on the origin of the normal form in `buffers` or one of the
-    /// site, and canonicalizes to itself: by doing so. `origin` and `coded` are what is known of its origin, for [`normalize_behind`](url::normalize_behind) and
+    /// True where the URL in `buffers.out` is in normal form, on the origin of the normal form in `buffers`
+    /// or one of the site, and canonicalizes to itself; computed by canonicalizing it. `origin` and `coded`
+    /// are cached data of its origin, for [`normalize_behind`](url::normalize_behind) and
     /// [`code`](Self::code).
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
         let mut again = buffers.again.take().unwrap_or_default();
@@ -134,7 +136,7 @@ impl CompiledSite {
                 self.reduce(&split, &mut again, coded);
                 match self.seen_member(self.member(&again)) {
                     Some(url) => url.as_bytes() == buffers.out,
-                    // What was cut and is not changed composes to the same bytes.
+                    // Unchanged pairs compose to the bytes that they were cut from.
                     None if again.fired.is_empty() => true,
                     None => {
                         compose(&mut again);
@@ -150,7 +152,8 @@ impl CompiledSite {
 }
 
 impl Template {
-    /// True where all checks of a program hold; for a rule between forms, where the URL has no key that they do not name.
+    /// True where all checks of a program hold; for a rule between forms, where the URL has no key that
+    /// they do not name.
     #[inline(always)]
     pub(super) fn passes(&self, program: &Program, state: &State) -> bool {
         state.present & program.required == program.required
@@ -165,7 +168,8 @@ pub(super) fn compose(buffers: &mut Buffers) {
     url::compose(&buffers.cells, &mut buffers.out);
 }
 
-/// Takes out the pairs that rules removed, and sorts the others where their order was disturbed. Slots lose their pairs.
+/// Takes out the pairs that rules removed, and sorts the others where their order was disturbed. Slots
+/// lose their pairs.
 fn tidy(cells: &mut Cells, state: &mut State) {
     if state.removed > 0 {
         let mut kept = 0;

@@ -1,9 +1,9 @@
-//! Selection: the values of a URL tell which programs may act on it.
+//! Selection: the values of a URL determine which programs may act on it.
 //!
-//! A value has a *row*: for each program one bit that its checks of this key let the value pass, and one bit that it may
-//! change the value. A program whose only step is on this key and leaves the value as it is lets it not pass. The programs
-//! that every value of a URL lets pass and that some value sets to work are candidates; the others would change nothing.
-//! Values that say the same share a row.
+//! A value has a *row*: for each program one bit that its checks of this key let the value pass, and
+//! one bit that it may change the value. A value does not pass a program whose only step is on this key
+//! and keeps the value. The programs that every value of a URL passes and that some value activates are
+//! candidates; the others would change nothing. Equal rows are shared.
 
 use super::compile::FIRST_HOST;
 use super::{ABSENT, Check, EVER, MOST_PRESENT, OTHER, Program, Slot, State, Step, Template, bit, bits, entries, part};
@@ -11,11 +11,11 @@ use crate::url::KeyKind;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Words of all rows up to which rows are made, 16 MiB; on a site that needs more, every program is a candidate for every
+/// Most words of all rows, 16 MiB; on a site that needs more, every program is a candidate for every
 /// URL.
 const MAX_WORDS: usize = 1 << 20;
 
-/// Bits of 64 programs: those that a value lets pass, those that may change it.
+/// Bits of 64 programs: those that a value passes, those that may change it.
 type Bits = [u64; 2];
 
 impl Template {
@@ -39,7 +39,7 @@ impl Template {
         pass & act
     }
 
-    /// Adds a row to the sum of rows of the first word; nothing where there are no programs.
+    /// Adds a row to the sum of rows of the first word; no effect without programs.
     #[inline(always)]
     pub(super) fn add_row(&self, [pass, act]: Bits, row: u32, words: usize) -> Bits {
         let row = self.rows.get(row as usize * words).copied().unwrap_or([u64::MAX, 0]);
@@ -55,7 +55,7 @@ impl Template {
     /// Makes the rows. `slots` are those of the values.
     pub(super) fn fill_rows(&mut self, slots: &[Slot]) {
         let (words, slotted) = (self.words(), self.slots.min(MOST_PRESENT as Slot));
-        // The values of each slot that are told apart, and last any other value.
+        // The distinct values of each slot, and last any other value.
         let mut items: Vec<(Slot, u32)> =
             (FIRST_HOST as u32..).zip(&slots[FIRST_HOST..]).map(|(code, &slot)| (slot, code)).collect();
         items.retain(|item| item.0 < slotted);
@@ -104,8 +104,8 @@ impl Template {
         self.rows = rows.into();
     }
 
-    /// The key whose presence makes a program a candidate, rather than the values of the keys that it changes: a parameter
-    /// that it requires, where it changes what more URLs have.
+    /// The key whose presence makes a program a candidate, rather than the values of the keys that it
+    /// changes: a parameter that it requires, where it changes what more URLs have.
     fn trigger(&self, program: &Program) -> Option<Slot> {
         let named = |slot: Slot| !matches!(self.columns[usize::from(slot)].kind, KeyKind::Fixed(_));
         let mut steps = part(&self.steps, program.steps).iter();
@@ -113,7 +113,8 @@ impl Template {
         bits(program.required).map(|slot| slot as Slot).find(|&slot| common && named(slot))
     }
 
-    /// True for a program that may act on a URL whatever keys it has: it adds a key, or changes one without a presence bit.
+    /// True for a program that may act on a URL whatever keys it has: it adds a key, or changes one without
+    /// a presence bit.
     fn may_act_on_any(&self, program: &Program) -> bool {
         let steps = part(&self.steps, program.steps);
         program.is_form() || steps.iter().any(|step| self.adds(step) || bit(step.slot()) == 0)
@@ -128,7 +129,7 @@ impl Template {
         }
     }
 
-    /// What a check says of a code.
+    /// True if the check holds for a code.
     #[inline(always)]
     pub(super) fn holds(&self, check: Check, code: u32) -> bool {
         let within = |range| part(&self.words, range).binary_search(&code).is_ok();
@@ -150,7 +151,7 @@ impl Template {
         }
     }
 
-    /// What a map makes of a code.
+    /// The code that a map gives for a code.
     pub(super) fn mapped(&self, code: u32, range: (u32, u32)) -> u32 {
         let map = entries(&self.words, range);
         map.binary_search_by_key(&code, |entry| entry[0]).map_or(code, |at| map[at][1])

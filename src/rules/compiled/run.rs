@@ -1,4 +1,4 @@
-//! Running: what a program does to the pairs of one URL.
+//! Execution: the effect of a program on the pairs of one URL.
 
 use super::{
     ABSENT, Column, CompiledSite, Constant, EVER, Fill, NO_SLOT, PairState, Program, REMOVED, Slot, SlotState, State,
@@ -13,7 +13,7 @@ use crate::url::{Cell, Cells, Fixed, KeyKind, KeyRef, Part, segment};
 type Filled = (KeyRef, (u32, u32), (u32, u64));
 
 impl CompiledSite {
-    /// Runs a program; true when it changed something. A call of its own: most URLs run none.
+    /// Runs a program; true when it changed something. Not inlined: most URLs run none.
     #[inline(never)]
     pub(super) fn run(&self, program: &Program, cells: &mut Cells, state: &mut State) -> bool {
         if program.is_form() {
@@ -39,7 +39,7 @@ impl CompiledSite {
         changed
     }
 
-    /// True where the steps leave scheme and host as they are, or at an origin of the site.
+    /// True where the steps keep scheme and host, or lead to an origin of the site.
     pub(super) fn stays_on_origins(&self, steps: &[Step], cells: &Cells) -> bool {
         let before = [0, 1].map(|at| Some(cells.value(&cells.list[at])));
         let mut after = before;
@@ -124,7 +124,7 @@ impl CompiledSite {
         true
     }
 
-    /// Notes the new value of a pair, a range of the text, with its code and its hash.
+    /// Records the new value of a pair, a range of the text, with its code and its hash.
     fn put(
         &self,
         slot: Slot,
@@ -143,8 +143,8 @@ impl CompiledSite {
         state.slots[usize::from(slot)] = SlotState { code, row: self.template.row(slot, code), pair };
     }
 
-    /// Rewrites the pairs to those of the target form; false, and nothing changed, where a value cannot stand in its new
-    /// place or the site does not have the origin.
+    /// Rewrites the pairs to those of the target form; false, and nothing changed, where a value cannot
+    /// stand in its new place or the site does not have the origin.
     fn move_to(&self, target: &[(Slot, Fill)], cells: &mut Cells, state: &mut State) -> bool {
         let (mut list, mut pairs, mut slots) = std::mem::take(&mut state.target);
         list.clear();
@@ -184,8 +184,8 @@ impl CompiledSite {
         moves
     }
 
-    /// The pair that a rule between forms gives to a key: key, value, code and hash. `None` where the value cannot stand
-    /// there.
+    /// The pair that a rule between forms gives to a key: key, value, code and hash. `None` where the value
+    /// cannot stand there.
     fn fill(&self, to: Slot, fill: Fill, cells: &mut Cells, state: &mut State) -> Option<Filled> {
         let column = &self.template.columns[usize::from(to)];
         // A key that the scope does not name is absent: a rule file made by hand.
@@ -264,9 +264,10 @@ fn drop(slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
     true
 }
 
-/// True where a plain value in place of the pair at `at`, a part of a path segment, is cut off from the rest of the segment
-/// as the one before was. A group ends in its delimiter, whatever is behind it. A head may have groups before it, and behind
-/// it nothing, or a number that is cut off whatever its digits are.
+/// True where a plain value in place of the pair at `at`, a part of a path segment, is cut off from the
+/// rest of the segment as the one before was. A group ends in its delimiter, whatever follows. A head
+/// may have groups before it, and after it nothing, or a number that is cut off whatever its digits
+/// are.
 fn is_cut_alike(list: &[Cell], at: usize, value: &[u8]) -> bool {
     let place = |at: usize| match list.get(at)?.key {
         KeyRef::Fixed(fixed) => fixed.as_path(),
@@ -306,7 +307,8 @@ mod tests {
         SiteRules { site: "a.example".into(), origins, tokens, rules, ..SiteRules::default() }
     }
 
-    /// Whether the rules leave a URL to be cut again, after the canonical URL was compared with that of the interpreter.
+    /// Whether the rules leave a URL to be cut again, after the canonical URL was compared with that of the
+    /// interpreter.
     fn is_cut_again(site: &SiteRules, url: &str) -> bool {
         let compiled = Known::default().compile(site);
         let (normal, mut buffers) = (NormalUrl::new(url.as_bytes()).expect("a URL"), Buffers::default());

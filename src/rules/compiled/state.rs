@@ -1,16 +1,16 @@
-//! What is known of one URL while rules act on it, beside its pairs.
+//! State of one URL while rules act on it, beside its pairs.
 
 use super::{MOST_PRESENT, Slot};
 use crate::rules::fired::Fired;
 use crate::url::{Cell, Cells};
 
-/// All that is written while one URL is canonicalized: some kilobytes and a few times the longest URL, reused from URL to
-/// URL.
+/// All buffers that are written while one URL is canonicalized: some kilobytes and a few times the
+/// longest URL, reused from URL to URL.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
-    /// The normal form, then values that rules gave; and the pairs.
+    /// The normal form, then values from rules; and the pairs.
     pub cells: Cells,
-    /// What is known of the pairs.
+    /// State of the pairs.
     pub state: State,
     /// Rules that fired, ascending.
     pub fired: Fired,
@@ -18,12 +18,12 @@ pub struct Buffers {
     pub out: Vec<u8>,
     /// Bytes of the normal form.
     pub length: usize,
-    /// For canonicalizing the canonical URL again.
+    /// Buffers for canonicalizing the canonical URL again.
     pub(super) again: Option<Box<Buffers>>,
 }
 
 impl Buffers {
-    /// Takes the normal form for the canonical URL.
+    /// Makes the normal form the canonical URL.
     pub fn keep_normal(&mut self) {
         self.fired.clear();
         self.cells.text.truncate(self.length);
@@ -34,7 +34,7 @@ impl Buffers {
 /// Slots, hashes and flags of one URL. The buffers are reused from URL to URL.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// One a slot. Those with a presence bit may hold what another URL left there: see [`slot`](Self::slot).
+    /// One a slot. Slots with a presence bit may hold the state of another URL: see [`slot`](Self::slot).
     pub(super) slots: Vec<SlotState>,
     /// One a pair.
     pub(super) pairs: Vec<PairState>,
@@ -42,9 +42,9 @@ pub struct State {
     pub(super) present: u64,
     /// Sum of the hashes of the pairs, where the template is [`identified`](super::Template::identified).
     pub(super) identity: u64,
-    /// Pairs that rules removed and that still stand in the list.
+    /// Pairs that rules removed and that are still in the list.
     pub(super) removed: usize,
-    /// A program fired that was not inlined: programs before it have not seen what it wrote.
+    /// A program fired that was not inlined: earlier programs have not read its output.
     pub(super) ran: bool,
     /// What the rules changed: bits of [`touch`](super::touch).
     pub(super) touched: u8,
@@ -54,7 +54,8 @@ pub struct State {
     pub(super) unnamed: bool,
     /// Pairs were added, or the order of parameters was given up.
     pub(super) disordered: bool,
-    /// What functions may find in the values, as bits of [`needs`](crate::rules::functions::needs); too many do no harm.
+    /// Properties that functions may find in the values, as bits of
+    /// [`needs`](crate::rules::functions::needs); a superset is harmless.
     pub(super) holds: u8,
     /// Buffers of a rule between forms: pairs, their states and their slots.
     pub(super) target: (Vec<Cell>, Vec<PairState>, Vec<SlotState>),
@@ -65,7 +66,7 @@ pub struct State {
 }
 
 impl State {
-    /// Empties `slots` slots. Those with a presence bit keep what they hold, which no longer shows.
+    /// Empties `slots` slots. Slots with a presence bit keep their contents, which are no longer read.
     #[inline(always)]
     pub(super) fn clear(&mut self, slots: usize) {
         self.pairs.clear();
@@ -75,11 +76,11 @@ impl State {
         }
     }
 
-    /// What a slot holds.
+    /// State of a slot.
     #[inline(always)]
     pub(super) fn slot(&self, slot: Slot) -> SlotState {
         let state = self.slots[usize::from(slot)];
-        // Slots without a bit of their own have that of every URL.
+        // Slots without a bit of their own use the bit of every URL.
         let present = self.present >> slot.min(MOST_PRESENT as Slot) & 1;
         SlotState { code: state.code & (present as u32).wrapping_neg(), ..state }
     }
@@ -96,7 +97,7 @@ pub(super) struct SlotState {
     pub(super) pair: u16,
 }
 
-/// What is known of a pair beside its key and value.
+/// State of a pair beside its key and value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairState {
     /// Hash of the value under its key, where the key is coded or the template is identified.

@@ -1,7 +1,8 @@
-//! The rules of a site without its hosts: what sites of the same software have in common.
+//! The rules of a site without its hosts: the part common to sites of the same software.
 //!
-//! Sites that run the same software have the same session ids, sort parameters and default pages, and so the same rules.
-//! They share one template: a fraction of the memory, and what all URLs need stays in the cache.
+//! Sites that run the same software have the same session ids, sort parameters and default pages, and
+//! so the same rules. They share one template: a fraction of the memory, and the data that all URLs
+//! need stay in the cache.
 
 use super::index::Index;
 use super::{Check, Column, Constant, Fill, NO_SLOT, Program, Slot, Step};
@@ -25,7 +26,8 @@ pub struct Template {
     pub(super) columns: Box<[Column]>,
     /// Columns of named keys by seed.
     pub(super) named: Index,
-    /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), have marks for bytes.
+    /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), have marks for
+    /// bytes.
     pub(super) values: Box<[Constant]>,
     /// Codes by hash.
     pub(super) codes: Index,
@@ -37,13 +39,14 @@ pub struct Template {
     pub(super) words: Box<[u32]>,
     /// Which programs a value lets pass and which may change it: see [`rows`](super::rows).
     pub(super) rows: Box<[[u64; 2]]>,
-    /// Programs of the first 64 that need something in the values, as bits, by what they need.
+    /// Programs of the first 64 that require a property of the values, as bits, by the property.
     pub(super) sleepers: Box<[(u8, u64)]>,
     /// Slots of the keys with value ranges, [`NO_SLOT`] for one that is none.
     pub(super) local: Box<[Slot]>,
     /// Programs of the first 64 that are run when scheme and host are coded, as bits.
     pub(super) origin: u64,
-    /// Code of the section of numbers. Behind it is that of other URLs, before it those of the sections that the site names.
+    /// Code of the section of numbers. Behind it is that of other URLs, before it those of the sections
+    /// that the site names.
     pub(super) number: u32,
     /// Some rule depends on the order of parameters, or may change it.
     pub(super) ordered: bool,
@@ -51,7 +54,8 @@ pub struct Template {
     pub(super) hosts: u32,
 }
 
-/// Few words tell most templates apart, and equal ones have the same; those are compared as a whole.
+/// Hashes a few words: they distinguish most templates, and equal ones have equal words; matches are
+/// compared as a whole.
 impl Hash for Template {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.pool, self.columns.len(), self.programs.len(), self.words.len()).hash(state);
@@ -63,7 +67,7 @@ impl Hash for Template {
 pub struct Templates(HashSet<Arc<Template>, FixedState>);
 
 impl Templates {
-    /// Puts the equal template of another site in the place of `template`.
+    /// Replaces `template` by the equal template of another site.
     pub fn share(&mut self, template: &mut Arc<Template>) {
         match self.0.get(template) {
             Some(known) => *template = Arc::clone(known),
@@ -85,7 +89,8 @@ impl Template {
         slots.get(usize::from(number)).map_or(NO_SLOT, |&slot| if slot == u8::MAX { NO_SLOT } else { slot.into() })
     }
 
-    /// Loads the first cache lines of its lists, so that their cache misses overlap. The result has no meaning.
+    /// Loads the first cache lines of its lists, so that their cache misses overlap. The result has no
+    /// meaning.
     pub fn prefetch(&self) -> u64 {
         let slots = lines(&self.columns, |c| c.seed) ^ lines(&self.values, |v| v.hash) ^ lines(&self.rows, |r| r[0]);
         let rules = lines(&self.programs, |p| p.required) ^ lines(&self.words, |&w| u64::from(w));
@@ -93,7 +98,7 @@ impl Template {
     }
 }
 
-/// Loads something of each of the first cache lines of a list.
+/// Loads some word of each of the first cache lines of a list.
 #[inline(always)]
 pub(super) fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
     let each = (64 / size_of::<T>()).max(1);

@@ -85,8 +85,8 @@ fn rules_stay_on_origins_of_the_site() {
     let of = |operations| SiteRules { origins: origins.map(str::to_owned).to_vec(), ..site(operations) };
     let cases = [
         ("http://a.example/x?s=1", "https://a.example/x"),
-        // No record has https://www.a.example, so that the scheme stays until the host has changed, and the result would not
-        // be its own canonical URL.
+        // No record has https://www.a.example, so that the scheme stays until the host has changed, and the
+        // result would not be its own canonical URL.
         ("http://www.a.example/x?s=1", "http://www.a.example/x?s=1"),
         // Other ports, schemes, hosts and users are of no site.
         ("https://www.a.example/x?s=1", "https://www.a.example/x?s=1"),

@@ -442,7 +442,8 @@ impl Counts {
     }
 }
 
-/// True where rules and look-ups of the site would make something else of a URL if they all acted on its origin.
+/// True where rules and look-ups of the site would make something else of a URL if they all acted on
+/// its origin.
 fn would_act(reference: &Reference<'_>, pair: &Pair<'_>, normal: &NormalUrl) -> bool {
     pair.outcome.site.is_some_and(|site| {
         let mut site = reference.sites[site as usize].clone();

@@ -172,8 +172,8 @@ fn compare_site(site: &SiteRules, urls: &[String], found: &mut Merged) {
         let meant = normal.as_ref().map(|normal| interpreter.canonicalize(normal));
         let made = NormalUrl::new(exported.as_bytes());
         let again = made.as_ref().map(|made| interpreter.canonicalize(made).url);
-        // A look-up is found by the order of all parameters, also of those that rules leave out: it may know one of two
-        // URLs that are the same to the rules.
+        // A look-up is found by the order of all parameters, also of those that rules leave out: it may know
+        // one of two URLs that are the same to the rules.
         let same = |a: &NormalUrl, b| by_rules.canonicalize(a).url == by_rules.canonicalize(b).url;
         let same = normal.as_ref().zip(made.as_ref().ok()).is_some_and(|(normal, made)| same(normal, made));
         let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. });

@@ -1,9 +1,9 @@
 //! Compares what the export in JSON says with the reference interpreter.
 //!
-//! The file is read as `docs/json-rules.md` has it, by code that shares nothing with the writer, into rules of the interpreter;
-//! these must do what the exported rules do. With `UNDUST_JSON_RULES_CASES`, a folder, each random site is written there as
-//! `N.json`, with `N.tsv`: URLs and the canonical URLs that a reader of the file must give. `scripts/accept-exports` gives
-//! them to the reference applier.
+//! The file is read as `docs/json-rules.md` has it, by code that shares nothing with the writer, into
+//! rules of the interpreter; these must do what the exported rules do. With `UNDUST_JSON_RULES_CASES`,
+//! a folder, each random site is written there as `N.json`, with `N.tsv`: URLs and the canonical URLs
+//! that a reader of the file must give. `scripts/accept-exports` gives them to the reference applier.
 
 use super::{Random, generate, number};
 use crate::rules::explain::Step;
@@ -177,7 +177,8 @@ fn rules_in_json_are_the_rules() {
     }
     let Found { changed, kept, without_a_rule, differences } = &found;
     let (count, shown) = (differences.len(), differences[..differences.len().min(3)].join("\n\n"));
-    // Known gap: where a rule is left out, a later rule may act on what the left-out one would have changed beforehand.
+    // Known gap: where a rule is left out, a later rule may act on what the left-out one would have
+    // changed beforehand.
     let is_rare = count as u64 * 500 <= *changed;
     assert!(is_rare, "{count} differences, {changed} changed, {without_a_rule} without a rule\n{shown}");
     assert!(*changed > 2_800 && *kept > 5_000 && without_a_rule < changed, "too little was compared: {found:?}");

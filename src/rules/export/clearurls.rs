@@ -1,10 +1,10 @@
-//! Provider JSON of ClearURLs: one provider a rule, so that each has its own scope, with `rawRules`, which delete what
-//! they match in the URL.
+//! Provider JSON of ClearURLs: one provider a rule, so that each has its own scope, with `rawRules`,
+//! which delete what they match in the URL.
 //!
-//! ClearURLs matches without regard to case; `(?-i:...)` takes that back, which needs regular expression modifiers
-//! (Chrome 125, Firefox 132 or later). `rules`, its list of parameter names, would be wider than any rule of undust: it
-//! takes parameters without `=`, and fragments, too. Deleting is all that ClearURLs can do. URLs that are not in
-//! [safe syntax](SAFE) are exceptions.
+//! ClearURLs matches without regard to case; `(?-i:...)` takes that back, which needs regular
+//! expression modifiers (Chrome 125, Firefox 132 or later). `rules`, its list of parameter names, would
+//! be wider than any rule of undust: it takes parameters without `=`, and fragments, too. Deleting is
+//! all that ClearURLs can do. URLs that are not in [safe syntax](SAFE) are exceptions.
 
 use super::dependencies::guard;
 use super::pattern::{

@@ -1,4 +1,5 @@
-//! A rule between forms as one rewrite: all keys of its source are known, so the whole URL is one pattern.
+//! A rule between forms as one rewrite: all keys of its source are known, so the whole URL is one
+//! pattern.
 
 use super::dependencies::guard;
 use super::pattern::{EXTENSION, SEG, SEG_END, Space, literal, numbered, parameter};

@@ -1,4 +1,4 @@
-//! Which rules of a site a target gets.
+//! Selection of the rules of a site that a target gets.
 
 use super::dependencies::{moves_section, needs};
 use super::pattern::{Space, surt_host};
@@ -7,20 +7,22 @@ use crate::rules::types::{Rule, SECTION, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Why rules of paths are left out where [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
+/// Reason why rules of paths are left out where
+/// [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
 pub const CUT_PATHS: &str = "paths of this site go on in queries or end in numbered keys";
 
 /// Why rules are left out that depend on names with digits where [`Tokens::name_families`](crate::rules::Tokens::name_families).
 pub const FAMILIES: &str = "parameters of this site are known by families of names";
 
-/// How many sites have each origin, or each host in SURT form: what two have, undust leaves alone.
+/// Number of sites with each origin, or each host in SURT form: undust leaves an origin of two sites
+/// alone.
 pub struct Claims {
     space: Space,
     sites: HashMap<String, usize, FixedState>,
 }
 
 impl Claims {
-    /// The origins of all sites, as they are told apart in this space.
+    /// Counts the origins of all sites, as this space distinguishes them.
     pub fn of(sites: &[SiteRules], space: Space) -> Claims {
         let mut claims = Claims { space, sites: HashMap::default() };
         for site in sites {
@@ -34,7 +36,7 @@ impl Claims {
         claims
     }
 
-    /// The origins that the site alone has.
+    /// The origins that no other site has.
     pub fn own<'a>(&self, site: &'a SiteRules) -> Vec<&'a str> {
         site.origins.iter().map(String::as_str).filter(|origin| self.sites[&self.key(origin)] == 1).collect()
     }
@@ -47,7 +49,7 @@ impl Claims {
     }
 }
 
-/// What the rules of a site need to know of it.
+/// Site data that the export of its rules needs.
 pub struct Context<'a> {
     pub site: &'a SiteRules,
     /// Origins that this site alone has.
@@ -60,7 +62,7 @@ impl<'a> Context<'a> {
         &self.site.rules[at]
     }
 
-    /// Each rule of the site as `one` writes it, or why the target does not get it.
+    /// Each rule of the site as `one` writes it, or the reason why the target does not get it.
     pub fn forms<T>(&self, one: impl Fn(&Context<'a>, usize) -> Result<T, String>) -> Vec<Result<T, String>> {
         let form = |(at, rule)| self.refuses(rule).map_or_else(|| one(self, at), Err);
         let mut forms: Vec<Result<T, String>> = self.site.rules.iter().enumerate().map(form).collect();
@@ -68,8 +70,9 @@ impl<'a> Context<'a> {
         forms
     }
 
-    /// Leaves out the rules that would merge URLs which undust keeps apart, since an earlier one is left out or moves URLs
-    /// to another section. Whether a rule stays depends on earlier rules alone, so one pass is enough.
+    /// Leaves out the rules that would merge URLs which undust keeps apart, since an earlier one is left
+    /// out or moves URLs to another section. Whether a rule stays depends on earlier rules alone, so one
+    /// pass is enough.
     fn refuse_dependent<T>(&self, forms: &mut [Result<T, String>]) {
         for at in 0..forms.len() {
             let rule = self.rule(at);
@@ -91,7 +94,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Why no target can express the rule.
+    /// Reason why no target can express the rule.
     fn refuses(&self, rule: &Rule) -> Option<String> {
         let site = self.site;
         if site.tokens.published {

@@ -1,5 +1,6 @@
-//! A table of all rules (RFC 4180), with their evidence, for people and spreadsheets; nothing is left out. Hidden
-//! characters are shown as escapes, and nothing is a formula: URLs and names are other people's text.
+//! A table of all rules (RFC 4180), with their evidence, for people and spreadsheets; nothing is left
+//! out. Hidden characters are shown as escapes, and no cell is a formula: URLs and names are untrusted
+//! text.
 
 use super::{Export, Selection};
 use crate::model::shown::cell;

@@ -1,11 +1,12 @@
-//! What the rules of a site do to each other in an export.
+//! Dependencies between the rules of a site in an export.
 //!
-//! Undust applies all rules to the key-value pairs of a URL; a target has some of the rules, and reads the URL anew
-//! before each. Two things could then merge URLs that undust keeps apart:
+//! Undust applies all rules to the key-value pairs of a URL; a target has some of the rules, and reads
+//! the URL anew before each. Two things could then merge URLs that undust keeps apart:
 //!
-//! - A rule that is left out stops a later one, or tells apart URLs that the later one merges: [`needs`].
+//! - A rule that is left out stops a later one, or tells apart URLs that the later one merges:
+//!   [`needs`].
 //! - A rule rewrites the first directory of the path, so that a later condition on the section, which
-//!   undust asks of the URL as it came, holds for another URL: [`moves_section`].
+//!   undust tests on the original URL, holds for another URL: [`moves_section`].
 //!
 //! In both cases the later rule is left out, or acts on fewer URLs ([`guard`]).
 
@@ -14,8 +15,8 @@ use super::rewrite::REPEATS;
 use crate::rules::types::{Function, Operation, Representative, Rule, SECTION, SiteRules, Test, Tokens};
 use crate::url::{Fixed, Key, Part, section};
 
-/// True where `rule` may merge URLs that undust keeps apart if `before`, which acts first, is left out or acts on fewer
-/// URLs. Keys are compared by name; what cannot be excluded counts.
+/// True where `rule` may merge URLs that undust keeps apart if `before`, which acts first, is left out
+/// or acts on fewer URLs. Keys are compared by name; what cannot be excluded counts.
 pub fn needs(rule: &Rule, before: &Rule) -> bool {
     if before.mirror().is_some() {
         // A mirror acts on what all other rules left of a URL.
@@ -77,7 +78,8 @@ fn keeps(operation: &Operation, test: &Test) -> bool {
     }
 }
 
-/// True where values of a key that `rule` makes one are made one by it, too, if `before` acts on them first.
+/// True where values of a key that `rule` makes one are made one by it, too, if `before` acts on them
+/// first.
 fn joins_as_much(rule: &Operation, before: &Operation) -> bool {
     let is_fixed = |value: &Option<String>| {
         let value = value.as_ref().map(|value| value.as_bytes());
@@ -92,8 +94,8 @@ fn joins_as_much(rule: &Operation, before: &Operation) -> bool {
     }
 }
 
-/// True where the test of a condition on the section may say something else once `before`, which the target has, acted.
-/// Its [`guard`] is counted on.
+/// True where the test of a condition on the section may have another result once `before`, which the
+/// target has, acted. Its [`guard`] is taken into account.
 pub fn moves_section(tokens: &Tokens, before: &Rule, test: &Test) -> bool {
     if before.mirror().is_some() {
         return false;
@@ -113,7 +115,8 @@ pub fn moves_section(tokens: &Tokens, before: &Rule, test: &Test) -> bool {
     })
 }
 
-/// True where the test holds for both of two heads of the first directory or for none of them, whatever stands behind.
+/// True where the test holds for both of two heads of the first directory or for none of them, whatever
+/// follows.
 fn are_alike(tokens: &Tokens, test: &Test, from: &str, to: &str) -> bool {
     let named = tokens.sections.iter().map(|name| name.trim_end_matches('/'));
     let behind = named.flat_map(|name| [name.strip_prefix(from), name.strip_prefix(to)]).flatten();
@@ -129,9 +132,9 @@ fn are_alike(tokens: &Tokens, test: &Test, from: &str, to: &str) -> bool {
     plain(from) && plain(to) && behind.chain(["", ".", "0"]).all(|behind| holds(from, behind) == holds(to, behind))
 }
 
-/// Look-aheads of the rule at `at`, so that it acts on no URL on which a rule that it [needs] cannot act in the target, and
-/// moves no URL to another section before a condition on the section is asked: by a later rule, or, where it acts in
-/// `steps`, by itself.
+/// Look-aheads of the rule at `at`, so that it acts on no URL on which a rule that it [needs] cannot
+/// act in the target, and moves no URL to another section before a condition on the section is tested:
+/// by a later rule, or, where it acts in `steps`, by itself.
 pub fn guard(space: Space, site: &SiteRules, at: usize, steps: bool) -> String {
     let (before, rule, behind) = (&site.rules[..at], &site.rules[at], &site.rules[at + 1..]);
     let mut guards: Vec<String> =

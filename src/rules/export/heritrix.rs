@@ -1,5 +1,6 @@
-//! `RegexRule` beans of Heritrix 3 in a `RulesCanonicalizationPolicy`: each rule whose regex matches the whole URL
-//! replaces it by its format. Heritrix uses what comes out to know a URL again, and fetches the URL as found.
+//! `RegexRule` beans of Heritrix 3 in a `RulesCanonicalizationPolicy`: each rule whose regex matches
+//! the whole URL replaces it by its format. Heritrix uses the result to recognize a URL, and fetches
+//! the URL as found.
 
 use super::pattern::Engine;
 use super::xml::Document;

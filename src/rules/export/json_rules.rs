@@ -1,8 +1,9 @@
-//! Ordered rules with their scopes in JSON (`docs/json-rules.md`), for crawlers that apply rules themselves.
+//! Ordered rules with their scopes in JSON (`docs/json-rules.md`), for crawlers that apply rules
+//! themselves.
 //!
-//! The format says what undust does in the same terms (key-value pairs, conditions, operations), so that nearly all of a
-//! site is in it: sections, rules between forms, exceptions and look-ups. Left out are rules that move labels of a host,
-//! which need the public suffix list, and rules that never act.
+//! The format describes undust in its own terms (key-value pairs, conditions, operations), so that
+//! nearly all of a site is in it: sections, rules between forms, exceptions and look-ups. Left out are
+//! rules that move labels of a host, which need the public suffix list, and rules that never act.
 
 use super::context::{CUT_PATHS, FAMILIES};
 use super::dependencies::needs;
@@ -101,7 +102,7 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
         let own = claims.own(site);
         let forms = forms(site, own.is_empty());
         let is_out = |form: &Form<'_>| matches!(form, Form::Out(_));
-        // Exceptions and look-ups are known by what all rules make of their URL.
+        // Exceptions and look-ups are found by the reduced form of their URL.
         let tables = !forms.iter().any(is_out) && !site.tokens.cuts_paths() && !site.tokens.name_families;
         for (rule, form) in site.rules.iter().zip(&forms) {
             match form {
@@ -142,7 +143,7 @@ fn json(value: &impl Serialize) -> String {
     out
 }
 
-/// What becomes of a rule.
+/// Fate of a rule in the export.
 enum Form<'a> {
     Written(Then<'a>),
     /// It never acts, so that nothing depends on it.
@@ -150,7 +151,7 @@ enum Form<'a> {
     Out(&'static str),
 }
 
-/// What becomes of each rule of a site; `shared` where another site has all its origins, too.
+/// Form of each rule of a site; `shared` where another site has all its origins, too.
 fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
     let labels = |rule: &Rule| {
         let moves = |(key, operation): &(String, Operation)| {
@@ -159,10 +160,11 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
         rule.operations.iter().any(moves)
     };
     let acts = |rule: &Rule| rule.mirror().is_some() || rule.is_valid();
-    // Without a rule, the page of an exception cannot be told.
+    // Without a rule, the page of an exception cannot be computed.
     let pages = !site.exceptions.is_empty() && site.rules.iter().any(|rule| acts(rule) && labels(rule));
     let excepted = |rule: &Rule| pages && site.exceptions.iter().any(|[_, id]| *id == rule.id || id == "*");
-    // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may show again.
+    // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may
+    // show again.
     let whole = !site.rules.iter().any(|rule| acts(rule) && labels(rule));
     let needs_all = |rule: &Rule| {
         let writes_depth = rule.operations.iter().any(|(key, _)| key == "depth");

@@ -1,4 +1,5 @@
-//! What an export keeps of the rules, and what it leaves out and why: the lines for people at the head of every file.
+//! Share of the rules that an export keeps, and the rules left out with reasons: the lines for people
+//! at the head of every file.
 
 use super::LeftOut;
 use crate::model::hash64;
@@ -16,8 +17,8 @@ type Hashes = HashSet<u64, FixedState>;
 /// Most reasons that the head of a file names.
 const REASONS: usize = 8;
 
-/// What an export keeps. Both shares are bounds from above: on some URLs a target acts where undust does but not wholly
-/// (see `docs/crawlers.md`).
+/// Share of the savings that an export keeps. Both kinds are upper bounds: on some URLs a target acts
+/// where undust does but not wholly (see `docs/crawlers.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Kept {
@@ -25,9 +26,9 @@ pub enum Kept {
     Urls {
         /// URLs on origins of the exported sites.
         urls: u64,
-        /// Those less their distinct canonical URLs, with all that undust has.
+        /// These less their distinct canonical URLs, with all rules of undust.
         saved: u64,
-        /// Those less their distinct canonical URLs, with what is exported.
+        /// These less their distinct canonical URLs, with the exported rules.
         kept: u64,
         /// URLs whose canonical URL is the one that undust gives them.
         own: u64,
@@ -42,7 +43,7 @@ pub enum Kept {
 }
 
 impl Kept {
-    /// From the evidence of the rules of these sites.
+    /// Share by the evidence of the rules of these sites.
     pub fn by_evidence<'s>(sites: impl Iterator<Item = &'s SiteRules>, left_out: &[LeftOut]) -> Kept {
         let out: HashSet<(&str, &str), FixedState> =
             left_out.iter().map(|entry| (entry.site.as_str(), entry.rule.as_str())).collect();
@@ -54,8 +55,9 @@ impl Kept {
         Kept::Evidence { good, kept }
     }
 
-    /// On URLs. All sites must be given, since an origin that two of them have belongs to none; `is_exported` tells which
-    /// count. Time: each URL is canonicalized twice; memory: 24 bytes a URL.
+    /// Share by URLs. All sites must be given, since an origin that two of them have belongs to none;
+    /// `is_exported` selects the sites that count. Time: each URL is canonicalized twice; memory: 24 bytes
+    /// a URL.
     pub fn on_urls(
         sites: &[SiteRules],
         is_exported: impl Fn(&SiteRules) -> bool,
@@ -105,7 +107,7 @@ impl Kept {
     }
 }
 
-/// A share in percent, rounded down to a tenth, so that only all is 100; of nothing it is all.
+/// A share in percent, rounded down to a tenth, so that only all is 100; 100 for 0 of 0.
 fn percent(part: u64, whole: u64) -> String {
     let permille = (part * 1000).checked_div(whole).unwrap_or(1000);
     format!("{}.{} %", permille / 10, permille % 10)

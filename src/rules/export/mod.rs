@@ -1,24 +1,25 @@
 //! Rules for other systems.
 //!
-//! A rule becomes a short list of [`Rewrite`]s: a regular expression over the whole URL, and what it is replaced with. Each
-//! is anchored to the hosts of its site, carries the scope of its rule as look-aheads, and acts once; together, in
-//! order, they are the rule. They are written in the part of the language that Java, Python and PCRE share, and read the
-//! *safe syntax* of a URL (RFC 3986, sections 6.2.2 and 6.2.3), which every one of these systems makes by itself.
+//! A rule becomes a short list of [`Rewrite`]s: a regular expression over the whole URL, and what it is
+//! replaced with. Each is anchored to the hosts of its site, carries the scope of its rule as
+//! look-aheads, and acts once; together, in order, they are the rule. They are written in the part of
+//! the language that Java, Python and PCRE share, and read the *safe syntax* of a URL (RFC 3986,
+//! sections 6.2.2 and 6.2.3), which every one of these systems makes by itself.
 //!
-//! What a target cannot express is left out and listed with its reason: never approximated into a wider rule. Narrower
-//! than undust, on purpose: only hosts that the rules name; URLs with more than 64 parameters, with a repeat of a
-//! parameter beyond the third, with 23 path segments or more, or, for rules on parts of the path, with path parameters
-//! are left as they are.
+//! A rule that a target cannot express is left out and listed with its reason: never approximated into
+//! a wider rule. Narrower than undust, on purpose: only hosts that the rules name; URLs with more than
+//! 64 parameters, with a repeat of a parameter beyond the third, with 23 path segments or more, or, for
+//! rules on parts of the path, with path parameters are left as they are.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
 //! | [`pattern`] | constraints of a scope as look-aheads |
 //! | [`rewrite`] | operations of an open rule as rewrites |
 //! | [`closed`] | a rule between forms as one rewrite |
-//! | [`context`] | which rules of a site a target gets |
-//! | [`dependencies`] | what rules do to each other |
-//! | [`kept`] | what an export keeps, in figures |
-//! | [`xml`] | what nutch and heritrix share |
+//! | [`context`] | the rules of a site that a target gets |
+//! | [`dependencies`] | dependencies between rules |
+//! | [`kept`] | share of the savings that an export keeps |
+//! | [`xml`] | common parts of nutch and heritrix |
 //! | the others | one format each |
 
 mod clearurls;
@@ -76,7 +77,7 @@ pub struct LeftOut {
     pub rule: String,
     /// The rule in readable form.
     pub text: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
@@ -85,7 +86,7 @@ impl LeftOut {
         LeftOut { site: site.site.clone(), rule: rule.id.clone(), text: pattern_text(rule), reason }
     }
 
-    /// The tables of a site, where it has some.
+    /// An entry for the tables of a site, where it has some.
     fn look_ups(site: &SiteRules) -> Option<LeftOut> {
         let aliases = site.aliases.len();
         let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
@@ -97,33 +98,33 @@ impl LeftOut {
         })
     }
 
-    /// As an override that disables it: a rule set with all of these is what the export says.
+    /// The override that disables it: a rule set with all of these acts as the export.
     pub fn as_override(&self) -> Override {
         Override { site: self.site.clone(), rule: self.rule.clone(), reason: format!("not exported: {}", self.reason) }
     }
 }
 
-/// What is exported, and for whom.
+/// Selection of the sites and the target of an export.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'s> {
     /// The system.
     pub target: Target,
     /// Names of the sites; none for all.
     pub only: &'s [String],
-    /// URLs on which is counted what the export keeps; without them the evidence of the rules tells.
+    /// URLs on which the kept share is counted; without them it is taken from the evidence of the rules.
     pub urls: Option<&'s [Box<[u8]>]>,
 }
 
-/// What an export gives.
+/// Result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The file.
     pub text: String,
     /// Rules in it.
     pub rules: u64,
-    /// What is not in it, in the order of the rule file.
+    /// Rules left out, in the order of the rule file.
     pub left_out: Vec<LeftOut>,
-    /// How much of the rules is in it.
+    /// Share of the savings that it keeps.
     pub kept: Kept,
 }
 
@@ -134,7 +135,7 @@ struct Written<'a, T> {
     form: T,
 }
 
-/// A site with what of it was written.
+/// A site with its written rules.
 #[derive(Debug)]
 struct Site<'a, T> {
     site: &'a SiteRules,
@@ -142,15 +143,17 @@ struct Site<'a, T> {
     rules: Vec<Written<'a, T>>,
 }
 
-/// Writes the rules of `sites` (sorted by site, as a rule file is) for `target`. Pure; the same rules give the same text.
+/// Writes the rules of `sites` (sorted by site, as a rule file is) for `target`. Pure; the same rules
+/// give the same text.
 ///
-/// Keys and values are written as URLs in normal form have them, but for the table, which shows what the rule file has.
+/// Keys and values are written as URLs in normal form have them, except in the table, which shows those
+/// of the rule file.
 pub fn export(sites: &[SiteRules], target: Target) -> Export {
     export_some(sites, Selection { target, only: &[], urls: None })
 }
 
-/// Writes the rules of some of `sites`, as [`export`] does. All sites are needed, since an origin that two of them have is
-/// left alone.
+/// Writes the rules of some of `sites`, as [`export`] does. All sites are needed, since an origin that
+/// two of them have is left alone.
 pub fn export_some(sites: &[SiteRules], selection: Selection<'_>) -> Export {
     if selection.target == Target::Csv {
         return csv::export(sites, selection);
@@ -173,7 +176,7 @@ impl Selection<'_> {
         self.only.is_empty() || self.only.contains(&site.site)
     }
 
-    /// How much of the rules of `sites` is exported.
+    /// Share of the rules of `sites` that is exported.
     fn kept(&self, sites: &[SiteRules], left_out: &[LeftOut]) -> Kept {
         match self.urls {
             Some(urls) => Kept::on_urls(sites, |site| self.has(site), left_out, urls),
@@ -182,8 +185,8 @@ impl Selection<'_> {
     }
 }
 
-/// Writes each rule, by its place in the site, with `one` and the whole with `all`; what `one` refuses is left out, and so
-/// are the rules that [need](dependencies::needs) what is left out.
+/// Writes each rule, by its place in the site, with `one` and the file with `all`; rules that `one`
+/// refuses are left out, and so are the rules that [need](dependencies::needs) them.
 fn rewrites<'a, T>(
     sites: &'a [SiteRules],
     selection: Selection<'_>,
@@ -212,15 +215,16 @@ fn rewrites<'a, T>(
     Export { text: all(&written, &head), rules, left_out, kept }
 }
 
-/// The rewrites that Nutch, StormCrawler and Heritrix get for each rule of a site that shares no origin; `None` where it is
-/// left out.
+/// The rewrites that Nutch, StormCrawler and Heritrix get for each rule of a site that shares no
+/// origin; `None` where it is left out.
 #[cfg(test)]
 pub(super) fn rewrites_of(site: &SiteRules) -> Vec<Option<Vec<Rewrite>>> {
     let context = Context { site, origins: site.origins.iter().map(String::as_str).collect() };
     context.forms(|context, at| nutch::of(context, at)).into_iter().map(Result::ok).collect()
 }
 
-/// The lines every file starts with: what it is, what it keeps, what is left out and why. [`command`] goes with them.
+/// The first lines of every file: contents, kept share, rules left out with reasons. [`command`] goes
+/// with them.
 fn head(sites: usize, rules: u64, kept: &Kept, left_out: &[LeftOut]) -> Vec<String> {
     let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
     let what = format!(
@@ -239,12 +243,13 @@ fn commented(head: &[String], format: &str) -> String {
     lines.map(|line| format!("# {line}\n")).collect()
 }
 
-/// How to make a file of this format again.
+/// Command that makes a file of this format again.
 fn command(format: &str) -> String {
     format!("undust export --rules DIR --to {format}")
 }
 
-/// Longest comment, in characters: 3,600 bytes in UTF-8, since nginx ends at a comment of more than 4,090.
+/// Longest comment, in characters: 3,600 bytes in UTF-8, since nginx ends at a comment of more than
+/// 4,090.
 const LONGEST_COMMENT: usize = 900;
 
 /// A line of text for people, for the comments of all formats.

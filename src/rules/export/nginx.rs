@@ -1,7 +1,8 @@
-//! `map` blocks of nginx, chained: the first makes nothing of a URL that is not in [safe syntax](SAFE), step n maps
-//! `$undust_{n-1}` to `$undust_n` by the n-th rewrite of every site (sites have origins of their own, so that one pattern of
-//! a block matches at most), and the last gives `$undust_canonical`, which is the URL itself where there is nothing.
-//! Needs nginx with PCRE. Variables are evaluated when they are asked for, so a request that does not ask pays nothing.
+//! `map` blocks of nginx, chained: the first is empty for a URL that is not in [safe syntax](SAFE),
+//! step n maps `$undust_{n-1}` to `$undust_n` by the n-th rewrite of every site (sites have origins of
+//! their own, so that one pattern of a block matches at most), and the last sets `$undust_canonical`,
+//! the URL itself where the result is empty. Requires nginx with PCRE. Variables are evaluated on use,
+//! so a request that does not use them costs nothing.
 
 use super::pattern::{Engine, SAFE};
 use super::{Context, Rewrite, Site, about, comment, commented, rewrite};
@@ -38,7 +39,7 @@ fn value(rewrite: &Rewrite) -> String {
     quoted(&rewrite.replacement(|n| format!("${n}"), str::to_owned))
 }
 
-/// What an administrator must know, behind the head.
+/// Notes for an administrator, after the head.
 const NOTES: &str = r#"# Include it in http{}. In server{}: set $undust_url "$scheme://$http_host$request_uri";
 # then compare $undust_canonical with $undust_url, and redirect where they differ.
 # $request_uri is the request as it came: nginx does not normalize it. undust knows two forms of a URL for one where
@@ -84,7 +85,8 @@ pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
     out
 }
 
-/// In double quotes, inside which nginx would take some characters for an escape of its own or for the end.
+/// The text in double quotes, inside which nginx would take some characters for an escape of its own or
+/// for the end.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,13 +1,14 @@
-//! `regex-normalize.xml` of Apache Nutch's `urlnormalizer-regex`, which StormCrawler's `RegexURLNormalizer` reads too:
-//! a list of patterns, each replaced in turn by a substitution (`Matcher.replaceAll`). Let `urlnormalizer-basic` run
-//! before it.
+//! `regex-normalize.xml` of Apache Nutch's `urlnormalizer-regex`, which StormCrawler's
+//! `RegexURLNormalizer` reads too: a list of patterns, each replaced in turn by a substitution
+//! (`Matcher.replaceAll`). Let `urlnormalizer-basic` run before it.
 
 use super::pattern::{Engine, SAFE, Space};
 use super::xml::{Document, carries};
 use super::{Context, Rewrite, Site, about, rewrite};
 
-/// The rewrites of a rule, as an XML file can hold them. They leave URLs alone that are not in [safe syntax](SAFE), which
-/// the normalizer before them may not have made: patterns of other sites fail before that is asked.
+/// The rewrites of a rule, as an XML file can hold them. They skip URLs that are not in [safe
+/// syntax](SAFE), which the normalizer before them may not have made: patterns of other sites fail
+/// before that test.
 pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {
     let front = Space::Url.front_of(&context.origins);
     let mut rewrites = rewrite::of(context, at)?;

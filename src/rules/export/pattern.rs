@@ -1,8 +1,8 @@
 //! Constraints of a scope as look-aheads of a regular expression.
 //!
-//! Every look-ahead starts at the front of the URL, so they can be put together in any number behind `^`. Segments,
-//! heads and extensions are those of [`crate::url::segment`]; which forms a literal head can have is asked of the cutter
-//! itself, so that the two cannot part.
+//! Every look-ahead starts at the front of the URL, so any number of them can follow `^`. Segments,
+//! heads and extensions are those of [`crate::url::segment`]; the forms of a literal head are computed
+//! by the tokenizer itself, so that the two cannot diverge.
 
 use super::no_constraint;
 use crate::model::shown::is_hidden;
@@ -28,8 +28,9 @@ pub static EXTENSION: LazyLock<String> = LazyLock::new(|| format!(r"\.(?i:{})", 
 /// A directory index.
 pub static INDEX: LazyLock<String> =
     LazyLock::new(|| format!(r"(?i:(?:{})\.(?:{}))", INDEX_STEMS.join("|"), KNOWN_INDEX_EXTENSIONS.join("|")));
-/// Look-aheads of URLs in safe syntax, as far as a pattern tells: characters that a URL may hold, escapes in upper case and
-/// of characters that must be one, no dot segment. On other URLs the absence of a key, which patterns ask, says nothing.
+/// Look-aheads of URLs in safe syntax, as far as a pattern can test it: characters that a URL may hold,
+/// escapes in upper case and of characters that must be one, no dot segment. On other URLs the absence
+/// of a key, which patterns test, is no evidence.
 pub const SAFE: &str = concat!(
     r"(?=[!\x23-;=?-~]*$)(?![^?#]*(?:[{}\x5c\x60]|/\.{1,2}(?:[/?#]|$))|[^#]*#[^\x60]*\x60)",
     "(?![^%]*(?:%[^%]*)*?%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE]))"
@@ -42,13 +43,13 @@ const WORD: &str = r"[A-Za-z][A-Za-z_.\-]{0,20}";
 pub enum Space {
     /// URLs.
     Url,
-    /// Keys of an index in SURT form: `com,example)/path?query`, in lower case, without scheme, fragment, `www.` and
-    /// trailing slash.
+    /// Keys of an index in SURT form: `com,example)/path?query`, in lower case, without scheme, fragment,
+    /// `www.` and trailing slash.
     Surt,
 }
 
 impl Space {
-    /// What stands before the path, on any host.
+    /// Pattern of the part before the path, on any host.
     pub fn front(self) -> &'static str {
         match self {
             Space::Url => "https?://[^/?#]*",
@@ -56,7 +57,7 @@ impl Space {
         }
     }
 
-    /// What stands before the path, on these origins. A key in SURT form has no scheme.
+    /// Pattern of the part before the path, on these origins. A key in SURT form has no scheme.
     pub fn front_of(self, origins: &[&str]) -> String {
         match self {
             Space::Url => {
@@ -108,8 +109,8 @@ pub fn any_of(texts: &[&str]) -> String {
     }
 }
 
-/// Labels from the top-level domain inwards, without a leading `www` and the dot at the end, then the port, as SURT writes
-/// a host.
+/// Labels from the top-level domain inwards, without a leading `www` and the dot at the end, then the
+/// port, as SURT writes a host.
 pub fn surt_host(host: &str) -> String {
     let (host, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, format!(":{port}")),
@@ -124,8 +125,8 @@ pub fn surt_host(host: &str) -> String {
     bare.split('.').rev().collect::<Vec<_>>().join(",") + &port
 }
 
-/// A text as a regular expression that matches it alone. What quoting in XML, YAML or nginx would get at is written as
-/// `\xHH`.
+/// A text as a regular expression that matches it alone. Characters that quoting in XML, YAML or nginx
+/// would change are written as `\xHH`.
 pub fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -141,8 +142,8 @@ pub fn literal(text: &str) -> String {
     out
 }
 
-/// A reader of patterns that are kept in a text file. Hidden characters ([`is_hidden`]), which only literals have, are
-/// written by number: the file stays text that can be read, whatever its format.
+/// A regular expression engine that reads patterns from a text file. Hidden characters ([`is_hidden`]),
+/// which only literals have, are written by number, so that the file is readable text in any format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// `java.util.regex`.
@@ -173,7 +174,8 @@ impl Engine {
     }
 }
 
-/// The start of a query parameter of this key: name and `=`, or a name alone. `None` for the empty name.
+/// The start of a query parameter of this key: name and `=`, or a name alone. `None` for the empty
+/// name.
 pub fn parameter(space: Space, name: &str) -> Option<String> {
     match name.strip_suffix('=') {
         Some("") => None,
@@ -402,15 +404,15 @@ pub fn numbered() -> String {
     )
 }
 
-/// What may stand in a segment behind this head: a number, a known extension, both or neither, as the cutter has it.
-/// `None` for what is never a head.
+/// Pattern of the rest of a segment behind this head: a number, a known extension, both or neither, as
+/// the tokenizer cuts it. `None` for text that is never a head.
 pub fn behind_head(head: &str) -> Option<String> {
     let is_head = |behind: &str| {
         let whole = format!("{head}{behind}");
         segment::cut(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head == head.len()
             && !head.is_empty()
     };
-    // A head with a number behind it is told by what stands before the number, however long that is.
+    // A head with a number behind it is recognized by the part before the number, however long that is.
     let extension = format!("(?:{})", *EXTENSION);
     let forms = [
         ("", String::new()),

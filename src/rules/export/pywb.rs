@@ -1,11 +1,11 @@
-//! `default_filters: url_normalize` of pywb's `rules.yaml`: pairs of a Python regular expression and a replacement, each
-//! applied in turn (`re.sub`) to the key of the URL asked for and to those of the index, which are the same page where
-//! they come out the same.
+//! `default_filters: url_normalize` of pywb's `rules.yaml`: pairs of a Python regular expression and a
+//! replacement, each applied in turn (`re.sub`) to the requested key and to those of the index; equal
+//! results are the same page.
 //!
-//! Keys are in SURT form: pywb has lower-cased them, sorted their parameters, and taken off scheme, `www.`, trailing
-//! slash and fragment. So these need no rule, and the names and values of rules are written in lower case. Escapes are
-//! decoded in keys: a rule for a character that URLs in normal form hold only as an escape, which undust never applies,
-//! would act in pywb. Such rules are left out.
+//! Keys are in SURT form: pywb has lower-cased them, sorted their parameters, and taken off scheme,
+//! `www.`, trailing slash and fragment. So these need no rule, and the names and values of rules are
+//! written in lower case. Escapes are decoded in keys: a rule for a character that URLs in normal form
+//! hold only as an escape, which undust never applies, would act in pywb. Such rules are left out.
 
 use super::pattern::{Engine, Space};
 use super::{Context, Rewrite, Site, about, comment, commented, rewrite};
@@ -56,7 +56,8 @@ pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
                 let times = patterns.entry(pattern.clone()).or_default();
                 *times += 1;
                 if *times > 1 {
-                    // pywb keeps what a pattern made of a key, so that the same one would do nothing a second time.
+                    // pywb keeps the result of a pattern for a key, so that the same one would do nothing a second
+                    // time.
                     pattern.push_str(&format!("(?#{times})"));
                 }
                 let pair = Pair { r#match: pattern, replace };
@@ -80,7 +81,7 @@ pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
     out + &serde_saphyr::to_string_with_options(&file, options).expect("strings in lists have a form in YAML")
 }
 
-/// What an archive must know, behind the head.
+/// Notes for an archive, after the head.
 const NOTES: &str = "\
 # A whole rules.yaml: `rules_file: rules.yaml` in config.yaml of pywb. pywb's own file has more rules, for the pages of
 # some services: to keep them, copy url_normalize into a copy of that file.
@@ -91,21 +92,22 @@ const NOTES: &str = "\
 # not_exts: for files with other extensions pywb leaves out the whole query, rules or not. More here than in pywb's file.
 ";
 
-/// Extensions whose queries pywb must not leave out: all that undust knows, and what pywb's own file lists.
+/// Extensions whose queries pywb must not drop: all that undust knows, and those that pywb's own file
+/// lists.
 fn not_exts() -> Vec<&'static str> {
     let mut out: Vec<&str> = KNOWN_EXTENSIONS.iter().copied().chain(["exe", "dll"]).collect();
     out.sort_unstable();
     out
 }
 
-/// `rules.yaml`, as far as it is written here.
+/// Part of `rules.yaml` that is written here.
 #[derive(Serialize)]
 struct File {
     default_filters: Filters,
     rules: [Every; 1],
 }
 
-/// The rule that lets pywb look for captures of other URLs; without it no filter is asked.
+/// The rule that makes pywb search captures of other URLs; without it no filter runs.
 #[derive(Serialize)]
 struct Every {
     url_prefix: &'static str,
@@ -119,15 +121,15 @@ struct Lookup {
 
 #[derive(Serialize)]
 struct Filters {
-    /// Captures that pywb looks at.
+    /// Most captures that pywb reads.
     fuzzy_search_limit: &'static str,
     not_exts: Vec<&'static str>,
-    /// Media types whose queries pywb leaves out.
+    /// Media types whose queries pywb drops.
     mimes: [&'static str; 0],
     url_normalize: Vec<Entry>,
 }
 
-/// The first rewrite of a rule has a comment that tells of the rule.
+/// The first rewrite of a rule has a comment about the rule.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Entry {

@@ -11,19 +11,20 @@ use crate::rules::origins;
 use crate::rules::types::{Function, Operation, PREFIX, Representative, Rule, SECTION, Test};
 use crate::url::{Fixed, Key, Part};
 
-/// Repeats of a parameter, or runs of slashes, that a rule takes away; where there are more it does nothing.
+/// Most repeats of a parameter, or runs of slashes, that a rule removes; it does nothing where there
+/// are more.
 pub(super) const REPEATS: usize = 3;
 
-/// A part of what a match is replaced with.
+/// A part of a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// What this group of the pattern matched, from 1; nothing where it took no part.
+    /// The text that this group of the pattern matched, from 1; empty where it took no part.
     Group(u8),
     /// This text.
     Text(String),
 }
 
-/// A regular expression over the whole URL, and what the URL becomes where it matches.
+/// A regular expression over the whole URL, and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     /// Anchored at both ends.
@@ -42,7 +43,7 @@ impl Rewrite {
         self.pieces.iter().map(one).collect()
     }
 
-    /// What the replacement says itself.
+    /// The literal texts of the replacement.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Group(_) => None,
@@ -56,13 +57,13 @@ impl Rewrite {
     }
 }
 
-/// Why rules on parts of a path segment are left out.
+/// Reason why rules on parts of a path segment are left out.
 pub(super) const CUT: &str = "path segments of this site are cut at delimiters";
 
 /// The rewrites of a rule over URLs.
 ///
 /// # Errors
-/// Why it cannot be expressed.
+/// The reason why it cannot be expressed.
 pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {
     in_space(context, at, Space::Url)
 }
@@ -105,7 +106,8 @@ pub fn in_space(context: &Context<'_>, at: usize, space: Space) -> Result<Vec<Re
         return Err("parameters of this site are separated by semicolons too".to_owned());
     }
     let mut drafts = Vec::new();
-    // An index goes before the slash in front of it, and the origin, by which the others know the URL, comes last.
+    // An index is removed before the slash in front of it, and the origin, which the other steps match,
+    // comes last.
     let place = |key: &str| match key {
         "index" => 0,
         "host" => 2,
@@ -117,7 +119,8 @@ pub fn in_space(context: &Context<'_>, at: usize, space: Space) -> Result<Vec<Re
     for (key, operation) in operations {
         drafts.extend(writer.operation(key, operation)?);
     }
-    // Look-aheads are asked again before each rewrite: what one changes, the scope must not ask.
+    // Look-aheads are tested again before each rewrite: the scope must not test a part that a rewrite
+    // changes.
     let asked =
         |key: &str| rule.scope.iter().any(|c| c.key == key && !(c.test == Test::Present && rule.operations.len() == 1));
     let sections = rule.scope.iter().filter(|constraint| constraint.key == SECTION);
@@ -125,7 +128,7 @@ pub fn in_space(context: &Context<'_>, at: usize, space: Space) -> Result<Vec<Re
     if drafts.len() > 1 && (moved || rule.operations.iter().any(|(key, _)| asked(key))) {
         return Err("its condition asks what it changes itself, in several steps".to_owned());
     }
-    // All steps of a rule act on the same URLs: the rule as a whole, or nothing of it.
+    // All steps of a rule act on the same URLs: the whole rule, or none of it.
     let mut guards: Vec<&str> = drafts.iter().map(|draft| draft.guard.as_str()).collect();
     guards.sort_unstable();
     guards.dedup();
@@ -141,7 +144,8 @@ pub fn in_space(context: &Context<'_>, at: usize, space: Space) -> Result<Vec<Re
 /// The origins on which a rule acts: those that it leaves at an origin of the site.
 ///
 /// # Errors
-/// Where scheme and host change in two steps, and one step alone may act or lead to an origin that is not of the site.
+/// Where scheme and host change in two steps, and one step alone may act or lead to an origin that is
+/// not of the site.
 fn acting<'a>(context: &Context<'a>, rule: &Rule) -> Result<Vec<&'a str>, String> {
     let mut acting = context.origins.clone();
     let both = ["scheme", "host"].iter().all(|key| rule.operations.iter().any(|(of, _)| of == key));
@@ -167,15 +171,15 @@ fn acting<'a>(context: &Context<'a>, rule: &Rule) -> Result<Vec<&'a str>, String
     Ok(acting)
 }
 
-/// Classes one after the other: none of the values that are written is one that is read; an absent one is written as
-/// nothing. `None` where that is not so, or an absent value becomes one.
+/// Classes one after the other: none of the values that are written is one that is read; an absent one
+/// is written as nothing. `None` where that is not so, or an absent value becomes one.
 fn unchained(pairs: &[(Option<String>, Option<String>)]) -> Option<Vec<(&str, &str)>> {
     let known = pairs.iter().map(|(from, to)| Some((from.as_deref()?, to.as_deref().unwrap_or_default())));
     let known: Vec<(&str, &str)> = known.collect::<Option<_>>()?;
     known.iter().all(|(_, to)| known.iter().all(|(from, _)| from != to)).then_some(known)
 }
 
-/// What all rewrites of a rule share.
+/// Parts common to all rewrites of a rule.
 struct Writer<'a> {
     space: Space,
     context: &'a Context<'a>,
@@ -250,11 +254,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Takes away a parameter with a value that matches `value`, up to `times` times.
+    /// Removes a parameter with a value that matches `value`, up to `times` times.
     fn leave_out(&self, parameter: &str, value: &str, guard: &str, times: usize) -> Vec<StepPattern> {
         let guard = format!("{FEW_PARAMETERS}{guard}");
         let front = &self.front;
-        // One that others follow goes with the separator behind it, the last one with the separator before it.
+        // A parameter that others follow is removed with the separator behind it, the last one with the
+        // separator before it.
         let followed = self.rewrite(
             &guard,
             &format!(r"({front}[^?#]*\?(?:[^&#]*&)*?){parameter}{value}&({REST})"),

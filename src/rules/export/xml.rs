@@ -1,4 +1,4 @@
-//! XML 1.0, which nutch and heritrix share.
+//! XML 1.0, the common format of nutch and heritrix.
 
 use super::{Rewrite, command, comment};
 use crate::model::shown::is_hidden;
@@ -8,14 +8,14 @@ use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesPI, BytesStart, BytesText, Event};
 use quick_xml::name::QName;
 
-/// A document as it is written.
+/// An XML document under construction.
 pub struct Document {
     out: Writer<Vec<u8>>,
 }
 
 impl Document {
-    /// Starts with the declaration, comments, and the command that makes the file, as a processing instruction: a comment
-    /// of XML cannot hold the two hyphens of an option.
+    /// Starts with the declaration, comments, and the command that makes the file, as a processing
+    /// instruction: a comment of XML cannot hold the two hyphens of an option.
     pub fn new(head: &[String], format: &str) -> Document {
         let mut new = Document { out: Writer::new_with_indent(Vec::new(), b' ', 2) };
         new.event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
@@ -53,7 +53,7 @@ impl Document {
         self.close(name);
     }
 
-    /// The whole.
+    /// Text of the finished document.
     pub fn finish(self) -> String {
         String::from_utf8(self.out.into_inner()).expect("made of strings") + "\n"
     }
@@ -68,7 +68,8 @@ fn start<'a>(name: &'a str, attributes: &[(&'a str, &'a str)]) -> BytesStart<'a>
     BytesStart::new(name).with_attributes(attributes.iter().map(attribute))
 }
 
-/// Text of an element or an attribute. Hidden characters are references, so that no reader normalizes line ends and tabs.
+/// Text of an element or an attribute. Hidden characters are references, so that no reader normalizes
+/// line ends and tabs.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escape(text).chars() {
@@ -80,7 +81,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// These rewrites, if XML can hold what they write. Patterns have hidden characters as escapes of their own.
+/// These rewrites, if XML can hold their replacements. Patterns have hidden characters as escapes of
+/// their own.
 ///
 /// # Errors
 /// The character that XML 1.0 has no way to write, in words.

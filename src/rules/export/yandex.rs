@@ -1,13 +1,14 @@
-//! `Clean-param` lines for robots.txt (Yandex): parameters that do not matter on a site. One section an origin, each for
-//! the robots.txt of that scheme, host and port.
+//! `Clean-param` lines for robots.txt (Yandex): parameters that do not matter on a site. One section an
+//! origin, each for the robots.txt of that scheme, host and port.
 //!
-//! A path in `Clean-param` is a prefix, which no scope of undust is: only rules that hold everywhere are written.
+//! A path in `Clean-param` is a prefix, which no scope of undust is: only rules that hold everywhere
+//! are written.
 
 use super::{Context, Site, comment, commented};
 use crate::rules::types::{Operation, Representative};
 use std::collections::BTreeMap;
 
-/// What robots.txt cannot say.
+/// Note on the limits of robots.txt.
 const NOTE: &str = "# One section an origin: a robots.txt holds for its scheme, host and port alone. It cannot tell user information.\n";
 
 /// Longest line that Yandex reads.

@@ -1,4 +1,4 @@
-//! Which records rules were learned from: a count and a sum of hashes.
+//! Identity of the records that rules were learned from: a count and a sum of hashes.
 
 use crate::model::{Record, hash128};
 use serde::de::Error;
@@ -6,14 +6,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Identity of a multiset of records: their number, and the sum of their 128-bit hashes, modulo 2^128.
 ///
-/// Sums of parts add up, whatever the order of the records and however they are dealt. Other records have
-/// the same identity with a chance of 2^-128, unless somebody looks for them: it is no signature.
+/// Sums of parts add up, whatever the order of the records and their division. Other records have the
+/// same identity with a probability of 2^-128, unless someone constructs them: it is no signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataId {
     /// Records, repeats included.
     pub records: u64,
-    /// Sum of the hashes (XXH3-128 of the hashes of URL, as given, and cluster label; all ones for no label);
-    /// 32 hex digits in JSON.
+    /// Sum of the hashes (XXH3-128 of the hashes of URL, as given, and cluster label; all ones for no
+    /// label); 32 hex digits in JSON.
     #[serde(serialize_with = "write", deserialize_with = "read")]
     pub sum: u128,
 }

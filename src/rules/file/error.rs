@@ -3,7 +3,7 @@
 use super::{FORMAT, Format};
 use std::io;
 
-/// Why a rule file cannot be read or written. Lines count from 1.
+/// Error of reading or writing a rule file. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleFileError {
     /// The reader failed.
@@ -11,15 +11,15 @@ pub enum RuleFileError {
     Read {
         /// Line that was being read.
         line: u64,
-        /// What the reader said.
+        /// Error of the reader.
         source: io::Error,
     },
-    /// The writer failed; what it holds is not a rule file.
+    /// The writer failed; its output is not a rule file.
     #[error("line {line}: cannot write the rule file: {source}")]
     Write {
         /// Line that was being written.
         line: u64,
-        /// What the writer said.
+        /// Error of the writer.
         source: io::Error,
     },
     /// No header in the first line.
@@ -28,10 +28,10 @@ pub enum RuleFileError {
          holds it"
     )]
     Header {
-        /// What was expected.
+        /// Expected contents.
         why: String,
     },
-    /// A major version this program does not know.
+    /// An unsupported major version.
     #[error(
         "line 1: rule format {}.{} (written by {writer}); this program reads {}.x only: use an undust that reads \
          format {}, or learn the rules again with this one", .found.major, .found.minor, FORMAT.major, .found.major
@@ -39,7 +39,7 @@ pub enum RuleFileError {
     Version {
         /// Format of the file.
         found: Format,
-        /// Program and version that wrote it, as it says.
+        /// Program and version that wrote it, by its header.
         writer: String,
     },
     /// The last line does not end in a line feed.
@@ -57,7 +57,7 @@ pub enum RuleFileError {
         /// The last line there is.
         line: u64,
     },
-    /// A line is not what was written.
+    /// A line was changed after it was written.
     #[error(
         "line {line}: not what was written, as its \"check\" tells; copy the file again (where the change was meant, take \
          \"check\" out of the line)"
@@ -73,7 +73,7 @@ pub enum RuleFileError {
         line: u64,
         /// Column in it, in bytes from 1; 0 where the parser has none.
         column: usize,
-        /// What the parser expected.
+        /// Expected contents, by the parser.
         why: String,
     },
     /// Lines are not sorted by site.
@@ -106,7 +106,7 @@ pub enum RuleFileError {
         site: String,
         /// Place of the rule in the site's list, from 1.
         rule: usize,
-        /// What stands there.
+        /// The id found.
         id: String,
     },
 }

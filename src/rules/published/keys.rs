@@ -10,18 +10,18 @@
 //! | `?` | there is a query and it is empty |
 //! | `fragment` | what follows `#` |
 //!
-//! The order of query keys is not in this view: [`compose`] writes them by name, repeats in their order. Everything
-//! else goes back to the same bytes.
+//! The order of query keys is not in this view: [`compose`] writes them by name, repeats in their
+//! order. Everything else goes back to the same bytes.
 
 use memchr::memchr;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Indices and numbers of keys read from text are below this, so that no rule file asks for tables larger than a URL
-/// can fill.
+/// Indices and numbers of keys read from text are below this, so that no rule file causes tables larger
+/// than a URL can fill.
 const MAX_INDEX: u32 = 1 << 16;
 
-/// Where a key stands in a URL. The order is that of the URL.
+/// Position of a key in a URL. The order is that of the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// The scheme.
@@ -41,7 +41,7 @@ pub enum Place {
 /// A key of the published view. Keys sort in the order in which a URL is written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Where it stands.
+    /// Its position.
     pub place: Place,
     /// Name of a query key with its `=` where it has one; empty for all others.
     pub name: String,
@@ -89,8 +89,8 @@ impl Key {
     }
 }
 
-/// Calls `each` with the place, the query name (empty elsewhere) and the value of every part of a stage-1 normal URL,
-/// in the order of the URL. False, and no call, where `url` has no `://`.
+/// Calls `each` with the place, the query name (empty elsewhere) and the value of every part of a
+/// stage-1 normal URL, in the order of the URL. False, and no call, where `url` has no `://`.
 pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(Place, &'u [u8], &'u [u8])) -> bool {
     let Some(colon) = memchr(b':', url).filter(|&i| url[i..].starts_with(b"://")) else { return false };
     each(Place::Scheme, b"", &url[..colon]);
@@ -123,8 +123,9 @@ pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(Place, &'u [u8], &'u [u8]))
     true
 }
 
-/// Writes a URL from the values of `keys` (sorted) into `out`, appended. False where the values make no URL, which
-/// leaves `out` with a part of it: no scheme or host, or a label or segment missing below another.
+/// Writes a URL from the values of `keys` (sorted) into `out`, appended. False where the values make no
+/// URL, which leaves `out` with a part of it: no scheme or host, or a label or segment missing below
+/// another.
 pub fn compose<'v>(keys: &[Key], value: impl Fn(usize) -> Option<&'v [u8]>, out: &mut Vec<u8>) -> bool {
     let (mut scheme, mut labels, mut segments) = (false, 0, 0);
     let mut separator = b"?".as_slice();
@@ -168,7 +169,8 @@ pub fn compose<'v>(keys: &[Key], value: impl Fn(usize) -> Option<&'v [u8]>, out:
 /// No key.
 const NONE: u32 = u32::MAX;
 
-/// Keys by their place and name. Query keys are numbered within a URL, so a look-up takes the URL's [`Numbers`].
+/// Keys by their place and name. Query keys are numbered within a URL, so a look-up takes the URL's
+/// [`Numbers`].
 #[derive(Clone, Debug, Default)]
 pub struct KeyTable {
     scheme: Option<u32>,
@@ -258,8 +260,8 @@ impl KeyTable {
         self.find_by(place, name, |id| numbers.count(id))
     }
 
-    /// The value of each of `keys` keys in a safe URL; `None` where it has a key that is not in the table (no rule says
-    /// anything of such a URL) or cannot be taken apart.
+    /// The value of each of `keys` keys in a safe URL; `None` where it has a key that is not in the table
+    /// (no rule names it) or cannot be tokenized.
     pub fn values<'a>(&self, safe: &'a [u8], keys: usize, numbers: &mut Numbers) -> Option<Vec<Option<&'a [u8]>>> {
         let (mut values, mut known) = (vec![None; keys], true);
         numbers.start();
@@ -270,8 +272,8 @@ impl KeyTable {
         (whole && known).then_some(values)
     }
 
-    /// As [`find`](Self::find) with the counts of a URL in `seen`, all zero at its start, for tables of at most as
-    /// many keys.
+    /// Finds a key as [`find`](Self::find) does, with the counts of a URL in `seen`, all zero at its start,
+    /// for tables of at most as many keys.
     pub fn find_in(&self, place: Place, name: &[u8], seen: &mut [u32]) -> Option<u32> {
         self.find_by(place, name, |id| {
             seen[id as usize] += 1;
@@ -293,7 +295,7 @@ impl KeyTable {
         }
     }
 
-    /// As [`find`](Self::find); a key not yet known is added to `keys` and to the table.
+    /// Finds a key as [`find`](Self::find) does; an unknown key is added to `keys` and to the table.
     pub fn find_or_add(&mut self, place: Place, name: &[u8], numbers: &mut Numbers, keys: &mut Vec<Key>) -> u32 {
         let mut number = 1;
         let found = if place == Place::Query {
