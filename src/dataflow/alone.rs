@@ -1,6 +1,7 @@
-//! One site through the whole of `undust learn` in plain code: the oracle of both dataflows, and what
-//! stands behind the rows of undust in a comparison. Records come without the origins they lead to, so
-//! these decide nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record
+//! One site through the whole of `undust learn` in plain code: the oracle of both dataflows, and the
+//! method `undust` of a comparison. Records come without the origins they lead to, so these decide
+//! nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record beside the
+//! memory of learning.
 //! beside what learning takes.
 
 use super::counts::SiteCounts;
@@ -17,14 +18,14 @@ use crate::site::{self, Params, Training, held_out};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The first dataflow on the records of one site: sample, learn, walk, select. Records of URLs that are not absolute
-/// http or https URLs with a host are passed over.
+/// Runs the first dataflow on the records of one site: sample, learn, walk, select. Records of URLs
+/// that are not absolute http or https URLs with a host are skipped.
 pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> LearnedSite {
     let (training, cut) = training(site, records, sample);
     profiled(training, cut, params)
 }
 
-/// [`learn`], cross-fitted.
+/// Runs [`learn`] with cross-fitted figures.
 pub fn cross_fitted(
     site: &str,
     records: &[Record<'_>],
@@ -61,14 +62,14 @@ pub fn candidates(records: &[Record<'_>], sample: &SampleParams) -> u64 {
     records.iter().filter(|record| is_candidate(record)).count() as u64
 }
 
-/// Without a profile.
+/// Learns without a profile.
 fn learn_from(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
     let site::Outcome { rules, counts } = site::learn(training, params);
     LearnedSite { rules, counts, cut, trained, conflicts, ..LearnedSite::default() }
 }
 
-/// With a profile.
+/// Learns with a profile.
 fn profiled(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
     let prepared = site::prepare(training, params);
@@ -78,7 +79,7 @@ fn profiled(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSit
     LearnedSite { rules, counts, cut, trained, conflicts, profile, ..LearnedSite::default() }
 }
 
-/// The training set of a site, and what of the candidates it is.
+/// The training set of a site, and its cut where the budget does not suffice for all candidates.
 fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Training, Option<Cut>) {
     let lots = Lots::new(sample);
     let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
@@ -104,7 +105,7 @@ fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Train
     (Training::new(site, keys.iter().map(|key| row(key.at))), cut)
 }
 
-/// The second dataflow on the records of the site of `learned`, as often as it takes.
+/// Runs the second dataflow on the records of the site of `learned`, in as many passes as it needs.
 pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams, fpr_max_ppm: u32) -> ProvenSite {
     let name = learned.rules.site.clone();
     let mut case = Case::open(vec![learned], 1, 0);

@@ -1,10 +1,11 @@
-//! Records of small sites, laid aside on disk while a pass of the proof reads everything, for the next pass.
+//! Replay spill: records of small sites, written to disk while a pass of the proof reads everything,
+//! for the next pass.
 //!
-//! A rule that the proof withdraws makes it count its site anew. Most such sites are small, since their rules rest on
-//! little; of a corpus of 14 million URLs a later pass counted 0.8 %, and read them all. So each worker lays aside the
-//! records of the smallest sites as it meets them, as many as there is [`room`] for, on disk; a later pass that counts
-//! none but such sites reads these instead. Where one site is missing, all is read, as before. Either way the counts are
-//! the same.
+//! A rule that the proof withdraws causes another count of its site. Most such sites are small, since
+//! their rules have little evidence; of a corpus of 14 million URLs a later pass counted 0.8 %, and
+//! read them all. So each worker spills the records of the smallest sites, as many as [`room`] allows;
+//! a later pass that counts only such sites reads these instead. If one site is missing, everything is
+//! read. The counts are the same either way.
 
 use super::types::{Batches, SourceError};
 use crate::model::{Record, RecordBatch};
@@ -20,13 +21,14 @@ const ABSENT: u32 = u32::MAX;
 /// Bytes of a record on disk, for an estimate before any is seen.
 const RECORD_BYTES: usize = 128;
 
-/// Training URLs that the sites laid aside may have together, where `share` of the records trains: their records then
-/// take about half of `memory`, on disk. A worker that meets longer ones gives up at its part of the whole of it.
+/// Most training URLs of the spilled sites together, where `share` of the records trains: their records
+/// then take about half of `memory`, on disk. A worker that meets longer records stops spilling at its
+/// part of the whole of it.
 pub fn room(memory: usize, share: f64) -> u64 {
     ((memory / 2 / RECORD_BYTES) as f64 * share) as u64
 }
 
-/// What a worker lays aside in a pass.
+/// Records that a worker spills in a pass.
 #[derive(Debug)]
 pub struct Aside {
     scratch: Arc<Scratch>,
@@ -39,12 +41,12 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// For the records of `sites` sites, at most `bytes` of them.
+    /// A spill for the records of `sites` sites, of at most `bytes` bytes.
     pub fn new(sites: usize, bytes: usize, scratch: Arc<Scratch>) -> Aside {
         Aside { scratch, run: None, block: Columns::default(), left: bytes, laid: vec![0; sites] }
     }
 
-    /// Lays a record of a site aside.
+    /// Spills a record of a site.
     pub fn lay(&mut self, site: u32, record: Record<'_>) {
         if self.left == 0 {
             return;
@@ -79,14 +81,14 @@ impl Aside {
         run.write(&self.block)
     }
 
-    /// Nothing is laid aside: the estimate was wrong, or the disk is full. All is read again then.
+    /// Drops the spill: the estimate was wrong, or the disk is full. The next pass then reads everything.
     fn give_up(&mut self) {
         (self.run, self.left) = (None, 0);
         self.block.clear();
         self.laid.fill(0);
     }
 
-    /// Records laid aside of each site, by index, and the records.
+    /// Number of spilled records of each site, by index, and the records.
     pub fn finish(mut self) -> (Vec<u64>, Laid) {
         if !self.block.mid.is_empty() {
             self.write();
@@ -102,7 +104,7 @@ impl Aside {
     }
 }
 
-/// Records that were laid aside by one worker.
+/// Records that one worker spilled.
 #[derive(Debug, Default)]
 pub struct Laid {
     run: Option<Run>,
@@ -110,10 +112,10 @@ pub struct Laid {
 }
 
 impl Laid {
-    /// Reads them, once.
+    /// Opens them for reading, once.
     ///
     /// # Errors
-    /// [`SpillError`] when the system does not let them be read.
+    /// [`SpillError`] when the spill cannot be read.
     pub fn open(self) -> Result<LaidBatches, SpillError> {
         let reader = self.run.map(|run| run.reader(BLOCK_BYTES)).transpose()?;
         Ok(LaidBatches { reader, _scratch: self._scratch })

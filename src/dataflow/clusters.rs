@@ -1,21 +1,23 @@
-//! Which pages are alike: records without labels to duplicate clusters (design, section 8.2).
+//! Duplicate clusters of records without labels.
 //!
 //! ```text
 //! read -> mark -> by digest: one text a digest -> prints -> near pairs ----\
 //!                    |                                                      > components -> labels -> sinks -> forms -> back
 //!                    \--> by URL: redirects and declared canonicals to edges/
 //! ```
-//! Only words travel (a row is ten of them); strings stay where they were read, and at the end each worker is given the
-//! clusters of the records that it read, by their number. Every step sorts on disk what does not fit ([`grouped`]).
+//! Only words travel (a row is ten of them); strings stay at the worker that read them, and at the end
+//! each worker gets the clusters of its records by their number. Every step sorts on disk if it does
+//! not fit in memory ([`grouped`]).
 //!
-//! A *label* is the least vertex of a component; a vertex is a hash of site and digest, text or URL. So the same records
-//! give the same labels in any order on any number of workers. Two different things share a vertex of 64 bits by chance
-//! once in 4 * 10^7 sites of 10^6 URLs.
+//! A *label* is the least vertex of a component; a vertex is a hash of site and digest, text or URL. So
+//! the same records give the same labels in any order on any number of workers. Two different things
+//! share a vertex of 64 bits by chance once in 4 * 10^7 sites of 10^6 URLs.
 //!
-//! **Sinks.** A component of at least [`SINK_URLS`] URLs of at least [`SINK_FORMS`] different forms is one text that a
-//! site gives for very many addresses: a soft 404, a login page. Where all URLs of a form are in it, they are a constant
-//! page and keep their label: that is worth a rule. The others lose it: what is behind such a URL at another time is
-//! another page, so it says nothing, neither for a rule nor against one.
+//! **Soft 404s and other sinks.** A component of at least [`SINK_URLS`] URLs of at least [`SINK_FORMS`]
+//! different forms is one text that a site gives for very many addresses: a soft 404, a login page.
+//! Where all URLs of a form are in it, they are a constant page and keep their label: that is worth a
+//! rule. The others lose it: such a URL shows another page at another time, so it is no evidence for or
+//! against a rule.
 //!
 //! [`grouped`]: super::grouped
 
@@ -49,7 +51,7 @@ mod pointers;
 use figures::Counters;
 pub use figures::{Figures, Sink};
 
-/// What makes two pages one cluster.
+/// Evidence that two pages are one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Equal digests of the content.
@@ -67,10 +69,10 @@ pub const SINK_URLS: usize = 50;
 /// Forms of URLs in a component from which it may be a sink.
 pub const SINK_FORMS: usize = 6;
 
-/// How records are clustered, and what the run may use.
+/// Parameters and resources of a clustering run.
 #[derive(Clone, Debug)]
 pub struct ClusterPlan {
-    /// What makes two pages one cluster.
+    /// Evidence that two pages are one cluster.
     pub by: By,
     /// How records are dealt to sites; clusters stay inside a site.
     pub site_by: SiteBy,
@@ -82,28 +84,28 @@ pub struct ClusterPlan {
     pub scratch: PathBuf,
 }
 
-/// Where the clusters of the records go.
+/// Receiver of the clusters of the records.
 pub trait Labels: Send + Sync {
     /// Called once at each worker, when all records are clustered.
     ///
     /// # Errors
-    /// Whatever the owner cannot go on from.
+    /// Errors of the receiver.
     fn open(&self, worker: usize) -> Result<Box<dyn LabelSink>, SourceError>;
 }
 
-/// Takes the clusters of one worker's records.
+/// Receiver of the clusters of one worker's records.
 pub trait LabelSink {
-    /// The record with this number (from 0, as the worker's part of the source gave them) is in this cluster. Numbers
-    /// ascend; one that does not come has no cluster.
+    /// Receives the cluster of the record with this number (from 0, in the order of the worker's part of
+    /// the source). Numbers ascend; a number that is missing has no cluster.
     ///
     /// # Errors
-    /// Whatever the owner cannot go on from.
+    /// Errors of the receiver.
     fn label(&mut self, number: u64, cluster: u64) -> Result<(), SourceError>;
 
-    /// There are no more.
+    /// Called after the last record.
     ///
     /// # Errors
-    /// Whatever the owner cannot go on from.
+    /// Errors of the receiver.
     fn finish(&mut self) -> Result<(), SourceError>;
 }
 
@@ -117,8 +119,8 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// Of `records`, which are read once; their labels go to `labels`. On a `mesh` each process is given the labels of the
-    /// records that it read.
+    /// A run over `records`, which are read once; their labels go to `labels`. On a `mesh` each process
+    /// gets the labels of the records that it read.
     ///
     /// # Errors
     /// [`RunError::Spill`] when scratch cannot be used.
@@ -135,7 +137,8 @@ impl Clustering {
         Ok(Clustering { plan, records, labels, shared: Arc::new(shared), counters: Arc::default() })
     }
 
-    /// One worker's part; ends when all are through. False at all workers alike when something failed.
+    /// Runs one worker's part; returns when all are through. False at all workers alike when something
+    /// failed.
     pub(super) fn work(&self, worker: &mut Worker, alarm: &Alarm) -> bool {
         self.shared.progress.stage("clustering");
         let end: Handle<Epoch> = Handle::new();
@@ -144,10 +147,11 @@ impl Clustering {
         !self.shared.has_failed()
     }
 
-    /// What this process counted, its part of the figures of all ([`Figures::add`]), once the workers have ended.
+    /// The counts of this process, its part of the figures of all ([`Figures::add`]), once the workers have
+    /// ended.
     ///
     /// # Errors
-    /// What went wrong here.
+    /// The first failure of this process.
     pub fn figures(&self) -> Result<Figures, RunError> {
         match self.shared.take_failure() {
             Some(failure) => Err(failure),
@@ -155,17 +159,18 @@ impl Clustering {
         }
     }
 
-    /// Removes what a run that is lost has left: its workers rest and never let go of it.
+    /// Removes the scratch of a lost run: its workers are parked and never release it.
     pub(super) fn discard(&self) {
         self.shared.scratch.discard();
     }
 }
 
-/// Clusters the records, which are read once, and gives their labels to `labels`; with `mesh` together with the other
-/// processes, each with as many workers as `plan` has.
+/// Clusters the records, which are read once, and gives their labels to `labels`; with `mesh` together
+/// with the other processes, each with as many workers as `plan` has.
 ///
 /// # Errors
-/// [`RunError`] when records cannot be read, labels not be taken, scratch not be used, or a worker or process is lost.
+/// [`RunError`] when records cannot be read, labels not be taken, scratch not be used, or a worker or
+/// process is lost.
 pub fn cluster(run: &Arc<Clustering>, mesh: Option<&Arc<Mesh>>) -> Result<Figures, RunError> {
     let crew = Crew { workers: run.plan.workers, mesh: mesh.cloned() };
     let ours = run.clone();
@@ -236,9 +241,9 @@ impl<'scope> Mark<'scope> for Flow<'scope, RecordBatch> {
 
 /// Steps over rows.
 trait Rows<'scope> {
-    /// Gives every record with a digest the text that goes with it, where any record of that digest has one (a revisit
-    /// names the digest only), and what kind of document it is. By simhash a page whose text is nowhere in the input says
-    /// nothing: as a cluster of its own it would be evidence against what it may well be a copy of.
+    /// Gives every record with a digest the text and the kind of document of any record of that digest (a
+    /// revisit names the digest only). By simhash a page whose text is nowhere in the input gets no label:
+    /// as a cluster of its own it would be evidence against pages of which it may be a copy.
     fn one_text_a_digest(
         self,
         by: By,
@@ -270,7 +275,7 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
     ) -> Flow<'scope, Row> {
         let counters = counters.clone();
         self.grouped("OneTextADigest", budget, shared, move |group: &[Row], out| {
-            // Two texts under one digest are one page cut in two ways: the least stands for both.
+            // Two texts under one digest are one page cut in two ways: the least represents both.
             let text = group
                 .iter()
                 .filter(|row| row[TEXT] != 0)
@@ -320,7 +325,8 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
         let asked = self.flat_map(move |row: Row| {
             let flags = row[FLAGS];
             let content = matches!(by, By::Digest | By::Simhash);
-            // A page without content that was read, and a redirect, have the label of what they are joined to.
+            // A page without content that was read, and a redirect, have the label of the record that they are
+            // joined to.
             let (vertex, alone) = match () {
                 _ if flags & (FAILED | OTHER) != 0 => return None,
                 _ if flags & MOVED != 0 => (row[URL], 0),
@@ -408,7 +414,7 @@ impl<'scope> HandBack<'scope> for Flow<'scope, [u64; 3]> {
                 input.for_each_time(|_, batches| {
                     for row in batches.flat_map(|batch: &mut Vec<[u64; 3]>| batch.drain(..)) {
                         let Some(open) = sorter.as_mut() else { continue };
-                        // Shifted to the top, where the sorter tells its buckets by.
+                        // Shifted to the top: the sorter uses the first byte for its buckets.
                         open.push([row[0] << (64 - NUMBER_BITS), row[2]]);
                         if open.is_full()
                             && let Err(error) = open.spill()
@@ -430,7 +436,7 @@ impl<'scope> HandBack<'scope> for Flow<'scope, [u64; 3]> {
     }
 }
 
-/// Gives the labels of a worker away, in order.
+/// Passes on the labels of a worker, in order.
 fn hand_over(sorter: super::sorted::Sorter<2>, labels: &dyn Labels, worker: usize) -> Result<(), RunError> {
     let mut sink = labels.open(worker).map_err(RunError::Source)?;
     let mut sorted = sorter.finish()?;

@@ -1,12 +1,14 @@
-//! `undust compare` on workers: records dealt to the owners of their sites, then one site after the other through
-//! [`crate::baselines::protocol`].
+//! `undust compare` on workers: records dealt to the owners of their sites, then one site after the
+//! other through [`crate::baselines::protocol`].
 //!
-//! A site is compared by one worker, from records in the order of the shards and of the rows in them (a crawl has an
-//! order, and the crawl simulation follows it), so the result does not depend on the number of workers.
+//! A site is compared by one worker, from records in the order of the shards and of the rows in them (a
+//! crawl has an order, and the crawl simulation follows it), so the result does not depend on the
+//! number of workers.
 //!
-//! Memory: all labelled records of the run are held at once, URL and label and 42 bytes each; with [`Setup::sizes`] those
-//! without a label too. Predictions of outside methods ([`crate::baselines::outside`]) are held by each process. More than
-//! [`Job::memory`] of both ends the run with a typed error.
+//! Memory: all labelled records of the run are held at once, URL and label and 42 bytes each; with
+//! [`Setup::sizes`] those without a label too. Predictions of outside methods
+//! ([`crate::baselines::outside`]) are held by each process. More than [`Job::memory`] of both ends the
+//! run with a typed error.
 
 use super::types::{Source, SourceError};
 use crate::baselines::name::Label;
@@ -27,19 +29,20 @@ mod undust_method;
 
 pub use undust_method::Undust;
 
-/// Seconds since any moment; `dataflow` knows no clock.
+/// Seconds since any moment; `dataflow` has no clock of its own.
 pub type Clock = Arc<dyn Fn() -> f64 + Send + Sync>;
 
 /// A comparison to run.
 #[derive(Clone)]
 pub struct Job {
-    /// What is compared.
+    /// Methods and protocol.
     pub plan: Plan,
     /// How records are dealt to sites.
     pub site_by: SiteBy,
     /// Shards of the source; where each process has its own (`local`), of this one.
     pub shards: usize,
-    /// The shards are this process's own: it reads all of them, and they come after those of the processes before it.
+    /// The shards are this process's own: it reads all of them, and they come after those of the processes
+    /// before it.
     pub local: bool,
     /// Worker threads.
     pub workers: usize,
@@ -49,7 +52,7 @@ pub struct Job {
     pub clock: Clock,
 }
 
-/// Why a comparison failed.
+/// Error of a comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// The records could not be read.
@@ -60,21 +63,21 @@ pub enum CompareError {
         "the records and predictions take more than {limit} bytes of memory: compare fewer sites at a time, or raise --memory"
     )]
     Memory {
-        /// What was allowed.
+        /// Allowed bytes.
         limit: usize,
     },
     /// The workers could not be started, or one of them panicked.
     #[error(transparent)]
     Workers(#[from] WorkersError),
-    /// What the processes found could not be brought together.
+    /// The results of the processes could not be gathered.
     #[error(transparent)]
     Mesh(#[from] MeshError),
-    /// What a process found is not what this one expects (different builds of one version?).
+    /// The result of another process cannot be read (different builds of one version?).
     #[error("what another process found cannot be read: {0}")]
     Note(#[from] serde_json::Error),
 }
 
-/// What a comparison gives beside its counts.
+/// Result of a comparison, beside its counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compared {
     /// The counts.
@@ -83,12 +86,12 @@ pub struct Compared {
     pub times: Times,
     /// Records that are not absolute http or https URLs with a host.
     pub invalid: u64,
-    /// Records without a cluster, which count for nothing.
+    /// Records without a cluster, which are not counted.
     pub unlabelled: u64,
 }
 
-/// Runs `job` over `records`; with `mesh` together with the other processes, each with as many workers as `job` has. The
-/// whole is at process 0; the others have what their own workers found.
+/// Runs `job` over `records`; with `mesh` together with the other processes, each with as many workers
+/// as `job` has. Process 0 has the whole result; the others have that of their own workers.
 ///
 /// # Errors
 /// [`CompareError`] when records cannot be read or held, or a worker or process is lost.
@@ -132,7 +135,8 @@ fn predictions(setup: &Setup) -> impl Iterator<Item = (Label, Option<u64>, &Arc<
     setup.outside.iter().flat_map(|(label, outside)| outside.0.iter().map(|(seed, of)| (*label, *seed, of)))
 }
 
-/// What the files of predictions held, once all sites are compared. Every process must call it; the whole is at process 0.
+/// Coverage of the files of predictions, once all sites are compared. Every process must call it;
+/// process 0 has the whole result.
 fn coverage(plan: &Plan, mesh: Option<&Arc<Mesh>>) -> Result<Vec<Coverage>, CompareError> {
     let all = || predictions(&plan.setup);
     if let Some(mesh) = mesh.filter(|_| all().next().is_some()) {

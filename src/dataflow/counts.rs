@@ -1,4 +1,4 @@
-//! What the proof counts of a site and of its rules; parts add up in any order to the same.
+//! Counts of the proof for a site and its rules; parts add up in any order to the same.
 
 use super::marginal::{Marginal, Smallest};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct RuleCounts {
     pub false_positive_pairs: u64,
     /// Clusters that the rule joins URLs of.
     pub clusters: u64,
-    /// What the rule answers for, where it is suspected.
+    /// Marginal evidence of the rule, where it is suspected.
     pub marginal: Option<Box<Marginal>>,
 }
 
@@ -31,7 +31,7 @@ impl RuleCounts {
     }
 }
 
-/// URLs whose memory is wrong that are kept of a site: those of the smallest hashes.
+/// Most URLs of a site that are kept whose memory is wrong: those of the smallest hashes.
 pub const MAX_MISREMEMBERED: usize = 256;
 
 /// Counts of one site.
@@ -39,7 +39,7 @@ pub const MAX_MISREMEMBERED: usize = 256;
 pub struct SiteCounts {
     /// Records, repeats included.
     pub records: u64,
-    /// Records that were laid aside for the next pass ([`super::aside`]); forgotten once that is decided on.
+    /// Records spilled for the next pass ([`super::aside`]); dropped once the site is decided.
     pub laid: u64,
     /// Distinct URLs, as found.
     pub urls: u64,
@@ -51,19 +51,19 @@ pub struct SiteCounts {
     pub canonical: u64,
     /// Distinct labels (by 64-bit hash).
     pub clusters: u64,
-    /// See [`super::tally`].
+    /// Labelled URLs on the page of their cluster: see [`super::tally`].
     pub good: u64,
-    /// See [`super::tally`].
+    /// Labelled URLs on the page of another cluster: see [`super::tally`].
     pub bad: u64,
-    /// See [`super::tally`].
+    /// Pairs on one page: see [`super::tally`].
     pub support_pairs: u64,
-    /// See [`super::tally`].
+    /// Pairs on one page from different clusters: see [`super::tally`].
     pub false_positive_pairs: u64,
     /// By index of the rule; rules past the end have no counts.
     pub rules: Vec<RuleCounts>,
     /// Hashes of URLs that memory leads to the page of another cluster, at most [`MAX_MISREMEMBERED`].
     pub misremembered: Smallest<u64>,
-    /// URLs that were asked for, by hash; of several the smallest by bytes.
+    /// Requested URLs, by hash; of several the smallest by bytes.
     pub texts: BTreeMap<u64, String>,
 }
 
@@ -77,7 +77,7 @@ impl SiteCounts {
         &mut self.rules[rule]
     }
 
-    /// Drops what was kept to decide on the rules: the figures stay.
+    /// Drops the samples used to decide on the rules; the figures are kept.
     pub(super) fn forget_samples(&mut self) {
         self.misremembered = Smallest::default();
         self.texts.clear();

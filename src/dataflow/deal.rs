@@ -1,31 +1,32 @@
-//! Which worker of a process learns which site: its owner, or one that has none left.
+//! Work stealing: the worker of a process that learns a site is its owner, or one that has none left.
 //!
-//! Sites are owned by hash, and one site may be a fifth of all URLs, so that one worker would rest while another has a
-//! queue. What is learned of a site depends on its records alone, and the workers of a process share their memory:
-//! each lays the sites that it owns open, takes its own first, and then the others'. Nothing is copied ahead, so that
-//! a worker holds one site at a time as before. Across processes a site stays with its owner.
+//! Sites are owned by hash, and one site may be a fifth of all URLs, so that one worker would be idle
+//! while another has a queue. The rules of a site depend on its records alone, and the workers of a
+//! process share their memory: each publishes its sites for stealing, takes its own first, and then
+//! those of the others. Nothing is copied ahead, so that a worker holds one site at a time. Across
+//! processes a site stays with its owner.
 
 use super::group::{Site, Sites};
 use crate::spill::SpillError;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-/// The sites that the workers of a process own and that nobody has taken yet.
+/// The published sites of the workers of a process that have not been taken.
 #[derive(Debug, Default)]
 pub struct Deal(Mutex<Vec<Arc<Mutex<Sites>>>>);
 
-/// What there is for a worker.
+/// Result of [`Deal::next`].
 #[derive(Debug)]
 pub enum Next {
     /// A site to learn.
     Site(Box<Site>),
-    /// Nothing now: a worker has not laid its sites open yet, or another one is taking from them.
+    /// Nothing now: a worker has not published its sites yet, or another one is taking from them.
     Wait,
     /// No site is left.
     Over,
 }
 
 impl Deal {
-    /// Lays the sites of a worker open to all; gives its place among them.
+    /// Publishes the sites of a worker for stealing; returns its place among them.
     pub fn lay(&self, sites: Sites) -> usize {
         let mut hands = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         hands.push(Arc::new(Mutex::new(sites)));
@@ -42,7 +43,7 @@ impl Deal {
         for at in (own..hands.len()).chain(0..own) {
             let taken = match hands[at].try_lock() {
                 Ok(mut sites) => sites.next_site()?,
-                // Whoever panicked has ended the run.
+                // A worker that panicked has ended the run.
                 Err(TryLockError::Poisoned(_)) => None,
                 Err(TryLockError::WouldBlock) => {
                     over = false;

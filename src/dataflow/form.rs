@@ -1,7 +1,8 @@
-//! The form of a URL, told cheaply: kinds of pages of a site, before anything is learned.
+//! The form of a URL, computed cheaply: kinds of pages of a site, before anything is learned.
 
-/// The form of a normal URL, host and scheme left out: its first path segment where that is a word, the number of
-/// segments, whether the last is a number or has an extension, and the names of its query keys. Appended to `out`.
+/// The form of a normal URL, host and scheme left out: its first path segment where that is a word, the
+/// number of segments, whether the last is a number or has an extension, and the names of its query
+/// keys. Appended to `out`.
 pub fn form(url: &[u8], out: &mut Vec<u8>) {
     let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
     let rest = &rest[memchr::memchr(b'/', rest).unwrap_or(rest.len())..];

@@ -1,15 +1,14 @@
 //! Group by site, at the owner of the site: in memory up to a budget, then sorted runs, merged site by
 //! site.
 //!
-//! Memory: the shipped batches are kept as they came until they exceed the budget; then their rows are
-//! ordered by site (counting sort over dense ids) and written as one run. When all input is there and
+//! Memory: the shipped batches are kept as received until they exceed the budget; then their rows are
+//! ordered by site (counting sort over dense ids) and written as one run. After the last input, if
 //! something was spilled, the rest is spilled too and the runs are merged: one block a run, and at most
 //! twice `--train-max` rows of the site in hand (plus a block), since the sample is cut again as it
 //! grows. Names of sites stay in memory, and so do the origins that records lead to: at most 256 of a
 //! site.
 //!
-//! What comes out is the same with and without spilling: a site's rows are put in order by
-//! [`Training::new`].
+//! The output is the same with and without spilling: [`Training::new`] orders the rows of a site.
 
 use super::rows::{Names, Place, Rows};
 use super::sample::{Cut, Key, SampleParams, select};
@@ -86,7 +85,7 @@ impl Grouper {
         self.runs.len()
     }
 
-    /// All input is there: the sites, one by one.
+    /// Returns the sites, one by one, after the last input.
     ///
     /// # Errors
     /// [`SpillError`] when the last run cannot be written or the runs cannot be read.
@@ -148,7 +147,7 @@ impl Grouper {
     }
 }
 
-/// Where the rows are.
+/// Location of the rows.
 #[derive(Debug)]
 enum Held {
     Memory { order: Vec<(u32, u32)>, batches: Arc<Vec<Rows>>, counts: Vec<u32>, taken: usize },
@@ -165,7 +164,7 @@ pub struct Sites {
     targets: BTreeMap<u32, Targets>,
 }
 
-/// The rows of one site, before they are put in order: to be made a training set without holding [`Sites`].
+/// The rows of one site, not in order, from which a training set is made without holding [`Sites`].
 #[derive(Debug)]
 pub struct Site {
     params: SampleParams,
@@ -182,7 +181,7 @@ enum SiteRows {
 }
 
 impl Sites {
-    /// The rows of the next site (none at all for a site that only has a name).
+    /// The rows of the next site (none for a site with only a name).
     ///
     /// # Errors
     /// [`SpillError`] when a run cannot be read.
@@ -229,7 +228,7 @@ impl Sites {
 }
 
 impl Site {
-    /// The training records, and what of the candidates they are where the budget did not suffice for all.
+    /// The training records, and their cut where the budget did not suffice for all candidates.
     pub fn training(mut self) -> (Training, Option<Cut>) {
         let targets = std::mem::take(&mut self.targets);
         let (mut training, cut) = self.sampled();

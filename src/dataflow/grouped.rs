@@ -1,7 +1,8 @@
 //! Rows of words, group by group: the one stateful operator of the clustering dataflow.
 //!
-//! Rows that were exchanged by their first word are sorted ([`super::sorted`]: in memory up to a budget, then on disk)
-//! when all are there, and handed on in groups that share it. Memory: the budget, and the largest group.
+//! Rows that were exchanged by their first word are sorted ([`super::sorted`]: in memory up to a
+//! budget, then on disk) after the last one, and passed on in groups that share it. Memory: the budget,
+//! and the largest group.
 
 use super::sorted::{Sorted, Sorter};
 use super::types::{Flow, Shared};
@@ -12,8 +13,8 @@ use timely::dataflow::operators::core::Exchange;
 
 /// Groups of rows.
 pub(super) trait Grouped<'scope, const W: usize> {
-    /// Exchanges the rows by their first word, and gives what `f` makes of each group, whose rows are in order. Groups
-    /// come by ascending first word at each worker.
+    /// Exchanges the rows by their first word, and outputs the results of `f` for each group, whose rows
+    /// are in order. Groups come by ascending first word at each worker.
     fn grouped<D: 'static>(
         self,
         name: &str,
@@ -23,7 +24,7 @@ pub(super) trait Grouped<'scope, const W: usize> {
     ) -> Flow<'scope, D>;
 }
 
-/// Where the operator stands.
+/// State of the operator.
 enum Stage<const W: usize> {
     Taking(Sorter<W>),
     Giving(Sorted<W>),
@@ -73,7 +74,7 @@ where
                     };
                 }
                 if let (Stage::Giving(sorted), Some(cap)) = (&mut stage, capability.as_ref()) {
-                    // A bucket is made by the first byte of the first word: groups do not reach across it.
+                    // A bucket is made by the first byte of the first word: no group is in two buckets.
                     let more = sorted.bucket(|row| {
                         if group.first().is_some_and(|first| first[0] != row[0]) {
                             f(&group, &mut out);

@@ -1,9 +1,10 @@
-//! Which sites of a run are cross-fitted: the same choice at every worker, before any site is learned.
+//! The choice of the sites of a run that are cross-fitted: equal at every worker, before any site is
+//! learned.
 //!
 //! Each worker counts the candidates for training of every site it meets, repeats included, and ships
-//! the counts to all workers with the last of its rows. When the rows of a worker are all there, so are
-//! the counts of all workers: their sum depends on the records alone. Distinct URLs are not known that
-//! early; a site has at most as many rows as candidates, so that the bounds hold.
+//! the counts to all workers with the last of its rows. Once a worker has all its rows, it has the
+//! counts of all workers: their sum depends on the records alone. The number of distinct URLs is
+//! unknown then; a site has at most as many rows as candidates, so that the bounds hold.
 //!
 //! Memory: 16 bytes a site at each worker, beside what the sampler keeps of a site.
 
@@ -17,7 +18,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What `summary.json` says of a site, or of all that were cross-fitted.
+/// Cross-fitted figures in `summary.json` of a site, or of all that were cross-fitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum HeldOut {
@@ -28,7 +29,7 @@ pub enum HeldOut {
 }
 
 impl HeldOut {
-    /// Stands for the figures where there are none.
+    /// Text in place of the figures where there are none.
     pub const NONE: &str = "not cross-fitted";
 
     /// The figures of these sums.
@@ -38,7 +39,8 @@ impl HeldOut {
     }
 }
 
-/// Cross-fitted figures in millionths; see [`site::held_out`](crate::site::held_out) for what they count.
+/// Cross-fitted figures in millionths; see [`site::held_out`](crate::site::held_out) for what they
+/// count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldOutFigures {
     /// Fetches saved of those that perfect rules save, where no URL of a cluster trained; rounded. Null
@@ -50,8 +52,8 @@ pub struct HeldOutFigures {
     pub saved_by_url: Option<u64>,
     /// Half the width of its interval of 95 %.
     pub saved_by_url_margin: Option<u64>,
-    /// Of the URLs that share their canonical URL, those outside the largest cluster of it; clusters that did
-    /// not train. Rounded up, 0 where no URL shares its canonical URL.
+    /// Of the URLs that share their canonical URL, those outside the largest cluster of it; clusters that
+    /// did not train. Rounded up, 0 where no URL shares its canonical URL.
     pub wrong_share: u64,
     /// Upper end of its interval of 95 %; 1,000,000 where no URL shares its canonical URL.
     pub wrong_upper: u64,
@@ -76,11 +78,11 @@ impl HeldOutFigures {
     }
 }
 
-/// What a worker knows of the choice; clones share it.
+/// State of the choice at a worker; clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Choosing {
     limits: Option<Limits>,
-    /// What trains.
+    /// Parameters of the sample.
     sample: SampleParams,
     params: Params,
     /// Candidates of each site by its key.
@@ -89,21 +91,21 @@ pub(super) struct Choosing {
 }
 
 impl Choosing {
-    /// Nothing is counted yet. A plan without bounds chooses no site.
+    /// A choice without counts. A plan without bounds chooses no site.
     pub(super) fn new(plan: &Plan) -> Choosing {
         let (limits, sample, mut params) = (plan.held_out, plan.sample, plan.params.clone());
-        // The figures are those of what was learned: provisional rules are no part of them.
+        // The figures are those of learned rules: provisional rules are excluded.
         params.platforms.provisional = false;
         Choosing { limits, sample, params, candidates: Rc::default(), choice: Rc::default() }
     }
 
-    /// Adds what a worker counted.
+    /// Adds the counts of a worker.
     pub(super) fn add(&self, counted: &[(u64, u64)]) {
         let mut candidates = self.candidates.borrow_mut();
         counted.iter().for_each(|&(site, rows)| *candidates.entry(site).or_default() += rows);
     }
 
-    /// All counts are there: chooses.
+    /// Chooses the sites, once all counts are added.
     pub(super) fn decide(&self) {
         let Some(limits) = &self.limits else { return };
         *self.choice.borrow_mut() = decide(self.candidates.take(), limits, &self.sample);
@@ -121,7 +123,7 @@ fn decide(mut candidates: BTreeMap<u64, u64>, limits: &Limits, sample: &SamplePa
     choose(&candidates, limits)
 }
 
-/// What the workers agree on, in plain code: from the candidates of all sites of a run by name.
+/// The common choice of the workers, in plain code: from the candidates of all sites of a run by name.
 pub fn chosen(candidates: &BTreeMap<String, u64>, limits: &Limits, sample: &SampleParams) -> Choice {
     let mut by_key = BTreeMap::new();
     candidates.iter().for_each(|(name, rows)| *by_key.entry(site_key(name)).or_default() += rows);

@@ -1,7 +1,8 @@
-//! Learned sites outlive a run that was lost: what `--resume` takes up (design, section 7).
+//! Journal of learned sites that survives a lost run: used by `--resume`.
 //!
-//! What is learned of a site depends on the input and the parameters alone, so a site that was learned once need not be
-//! learned again. Reading, sampling and the proof are repeated. The module knows no files: `jobs` joins it to `io`.
+//! The rules of a site depend on the input and the parameters alone, so a site that was learned once
+//! need not be learned again. Reading, sampling and the proof are repeated. The module opens no files:
+//! `jobs` joins it to `io`.
 
 use super::sample::Cut;
 use super::types::{Flow, LearnedSite, RunError, Shared, SourceError};
@@ -9,27 +10,27 @@ use crate::site::Training;
 use std::sync::Arc;
 use timely::dataflow::operators::core::{Inspect, Map, OkErr};
 
-/// Sites that are learned for good.
+/// Store of learned sites.
 pub trait Journal: Send + Sync + std::fmt::Debug {
-    /// What an earlier run learned of the site.
+    /// The result of an earlier run for the site.
     ///
     /// # Errors
-    /// What reading it back says.
+    /// Errors of reading it back.
     fn finished(&self, site: &str) -> Result<Option<LearnedSite>, SourceError>;
 
-    /// Keeps what was learned of a site.
+    /// Stores the result for a site.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of writing.
     fn keep(&self, site: &LearnedSite) -> Result<(), SourceError>;
 }
 
-/// Training sets of sites.
+/// Training sets of sites that are still to be learned.
 type Open<'scope> = Flow<'scope, (Training, Option<Cut>)>;
 
-/// A site that may be learned already.
+/// Lookup of sites that may be learned already.
 pub(super) trait TakeUp<'scope> {
-    /// Those that are to be learned, and those that are learned.
+    /// Splits training sets into those to be learned, and sites that are learned.
     fn take_up(self, shared: &Arc<Shared>) -> (Open<'scope>, Flow<'scope, LearnedSite>);
 }
 
@@ -48,9 +49,9 @@ impl<'scope> TakeUp<'scope> for Open<'scope> {
     }
 }
 
-/// Learned sites on their way.
+/// Storage of learned sites as they pass.
 pub(super) trait Keep<'scope> {
-    /// Keeps each in the journal, if there is one.
+    /// Stores each in the journal, if there is one.
     fn keep_learned(self, shared: &Arc<Shared>) -> Flow<'scope, LearnedSite>;
 }
 

@@ -1,11 +1,11 @@
-//! The first dataflow: records to rule sets (design, section 6.1).
+//! The first dataflow: records to rule sets.
 //!
 //! ```text
 //! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
 //!      -> learn (stages 2 to 6) -> energy walk -> select (stages 7, 8) -> rule sets, at one worker of each process
 //! ```
-//! Candidates of all sites travel to all workers behind the samples: they choose which sites [`held_out`](super::held_out)
-//! cross-fits before it learns them.
+//! Candidates of all sites are sent to all workers after the samples: they determine the sites that
+//! [`held_out`](super::held_out) cross-fits, before these are learned.
 
 use super::deal::Next;
 use super::group::Grouper;
@@ -33,7 +33,7 @@ use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::dataflow::operators::{Capability, Concat, Operator};
 
-/// What the first dataflow leaves at a worker when it is done.
+/// Result of the first dataflow at a worker.
 #[derive(Clone, Debug, Default)]
 pub struct Harvest {
     /// All sites, in no order, at the first worker of each process; nothing elsewhere.
@@ -77,18 +77,21 @@ pub fn learn<'scope>(
 
 /// Share of a worker's memory that the sampler holds.
 const SAMPLER_SHARE: usize = 5;
-/// A worker's memory is this many times what training sets of one epoch may take: their columns grow when learned from.
+/// A worker's memory is this many times the training sets of one epoch: their columns grow while
+/// learning.
 const TRAINING_SHARE: usize = 32;
-/// How long the group operator sleeps while the sites it gave away are being learned, or another worker has its hands
-/// on those that are left.
+/// Sleep of the group operator while the sites it gave away are being learned, or another worker is
+/// taking from those left.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Sites that the group operator of a worker gave and that are not learned yet. What lies between stays at the worker.
+/// Sites given by the group operator of a worker and not learned yet. The operators between are at the
+/// same worker.
 type InHand = Rc<Cell<usize>>;
 
 /// Safe syntax, site and sample.
 trait Sample<'scope> {
-    /// Brings URLs to stage-1 normal form, finds their sites, and ships what may train to the owners of the sites.
+    /// Brings URLs to stage-1 normal form, finds their sites, and ships candidates for training to the
+    /// owners of the sites.
     fn sample(self, plan: &Plan, pool: Pool, invalid: Rc<RefCell<u64>>) -> Flow<'scope, (u64, Rows)>;
 }
 
@@ -136,8 +139,8 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
 
 /// Group by site.
 trait GroupBySite<'scope> {
-    /// Collects the rows of each site; when all are there, gives training sets, some an epoch, when none is `in_hand`.
-    /// Before the first, the sites of the `choice` are known.
+    /// Collects the rows of each site; after the last row, outputs training sets, some an epoch, when none
+    /// is `in_hand`. The sites of the `choice` are known before the first.
     fn group_by_site(
         self,
         plan: &Plan,
@@ -195,7 +198,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                 }
                 let mut session = output.session(cap);
                 let mut bytes = 0;
-                // Others may never lay theirs open in a run that has failed.
+                // In a failed run others may never publish their sites.
                 let mut over = shared.has_failed();
                 while !over && bytes <= memory / TRAINING_SHARE {
                     match shared.deal.next(own, workers) {
@@ -241,9 +244,9 @@ impl HasGraph for Site {
     }
 }
 
-/// Stages 2 to 6.
+/// Stages 2 to 6 as an operator.
 trait LearnSite<'scope> {
-    /// Candidate rules of each site, and the graph they make; sites of the `choice` are cross-fitted before.
+    /// Candidate rules of each site, and their graph; sites of the `choice` are cross-fitted before.
     fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Walking<Site>>>;
 }
 
@@ -262,9 +265,9 @@ impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
     }
 }
 
-/// Stages 7 and 8.
+/// Stages 7 and 8 as an operator.
 trait SelectRules<'scope> {
-    /// The rules that hold, by the energies the walk ended with.
+    /// The rules that hold, by the energies after the walk.
     fn select_rules(self) -> Flow<'scope, LearnedSite>;
 }
 
@@ -278,9 +281,10 @@ impl<'scope> SelectRules<'scope> for Flow<'scope, Box<Walking<Site>>> {
     }
 }
 
-/// To one worker of each process.
+/// Gathering at one worker of each process.
 pub(super) trait Gather<'scope, D> {
-    /// Sends everything to the first worker of every process of `threads` workers, where it is put into `into`.
+    /// Sends everything to the first worker of every process of `threads` workers, where it is pushed to
+    /// `into`.
     fn gather(self, threads: usize, into: Rc<RefCell<Vec<D>>>) -> Flow<'scope, (u64, D)>;
 }
 

@@ -5,13 +5,13 @@ use crate::url::safe;
 use crate::url::site::site_of;
 use std::collections::HashMap;
 
-/// Hosts whose site is remembered; past it, all are forgotten.
+/// Hosts whose site is remembered; beyond, all are forgotten.
 const REMEMBERED: usize = 1 << 16;
 
 /// Brings URLs to stage-1 normal form and finds their sites, in reused buffers.
 ///
-/// The registrable domain of a host is its tail, so its length is remembered by the hash of the host: a look-up instead
-/// of the suffix list a record. Memory: under 2 MiB.
+/// The registrable domain of a host is its tail, so its length is cached by the hash of the host: a
+/// look-up instead of the suffix list a record. Memory: under 2 MiB.
 #[derive(Debug)]
 pub struct Locator {
     site_by: SiteBy,
@@ -25,8 +25,8 @@ impl Locator {
         Locator { site_by, url: Vec::new(), tails: HashMap::default() }
     }
 
-    /// The site of a record and its URL in stage-1 normal form; `None` for what is not an absolute http or https URL
-    /// with a host.
+    /// The site of a record and its URL in stage-1 normal form; `None` for text that is not an absolute
+    /// http or https URL with a host.
     pub fn locate<'a>(&'a mut self, record: Record<'a>) -> Option<(&'a [u8], &'a [u8])> {
         let split = safe::normalize(record.url, &mut self.url).ok()?;
         let url = &self.url[..];
@@ -46,21 +46,22 @@ impl Locator {
     }
 }
 
-/// A site of a [`Table`], or why there is none.
+/// A site of a [`Table`], or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Index of the site.
     Site(u32),
-    /// A site that the table does not know.
+    /// A site that is not in the table.
     Unknown,
     /// Not an absolute http or https URL with a host.
     Invalid,
 }
 
-/// Finds the sites of a table for the proof, without bringing URLs to normal form.
+/// Finder of the sites of a table for the proof, without bringing URLs to normal form.
 ///
-/// The site of a record without a label hangs on its host alone, and the host on the bytes before the path: they are
-/// looked up by their hash, and only what is met for the first time goes through a [`Locator`]. Memory: under 4 MiB.
+/// The site of a record without a label depends on its host alone, and the host on the bytes before the
+/// path: they are looked up by their hash, and only new ones go through a [`Locator`]. Memory: under 4
+/// MiB.
 #[derive(Debug)]
 pub struct Finder {
     locator: Locator,
@@ -69,12 +70,12 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// A finder that deals by what `locator` deals by.
+    /// A finder that deals as `locator` does.
     pub fn new(locator: Locator) -> Finder {
         Finder { locator, sites: HashMap::default(), last: (0, u32::MAX) }
     }
 
-    /// The site of a record. Of an invalid URL a site may be told where its host has been met before.
+    /// The site of a record. An invalid URL may get a site where its host has been met before.
     pub fn find(&mut self, record: Record<'_>, table: &Table) -> Found {
         if let Some(label) = record.site.filter(|label| !label.is_empty()) {
             return table.site(label).map_or(Found::Unknown, Found::Site);
@@ -97,15 +98,15 @@ impl Finder {
         Found::Site(site)
     }
 
-    /// The name of a site that [`find`](Self::find) did not know.
+    /// The name of a site that [`find`](Self::find) did not find.
     pub fn name(&mut self, record: Record<'_>) -> Option<String> {
         let (name, _) = self.locator.locate(record)?;
         Some(String::from_utf8_lossy(name).into_owned())
     }
 }
 
-/// The bytes up to the first `/`, `?` or `#` behind `http://` and one byte more: all that the host of an absolute URL
-/// stands in.
+/// The bytes up to the first `/`, `?` or `#` behind `http://` and one byte more: they contain the host
+/// of an absolute URL.
 fn before_path(url: &[u8]) -> &[u8] {
     let start = url.len().min(8);
     let end = url[start..].iter().position(|b| matches!(b, b'/' | b'?' | b'#')).unwrap_or(url.len() - start);

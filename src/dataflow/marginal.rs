@@ -1,31 +1,36 @@
-//! Marginal evidence of a rule: the merges that would not be there without it (second design, section 4).
+//! Marginal evidence of a rule: the merges that would not exist without it (docs/method.md, "The
+//! proof").
 //!
-//! A page here is what all rules give one canonical URL, with all memory off. Without the rule, and without others that do
-//! the same to the same keys, the page falls into parts, each of which the rest of the rules still joins; URLs on which
-//! leaving it out has no effect are one part together. The cluster of a part is its largest (ties: the page's, then the
-//! smaller hash). A part whose cluster is not the page's largest is merged wrongly; a part whose cluster other parts have,
-//! too, is merged rightly to them, whichever cluster it is: both are true of a part of a page that another rule has spoiled.
+//! A page here is the set of URLs with one canonical URL under all rules, with all memory off. Without
+//! the rule, and without others that do the same to the same keys, the page falls into parts, each of
+//! which the other rules still join; URLs on which leaving it out has no effect are one part together.
+//! The cluster of a part is its largest (ties: the page's, then the smaller hash). A part whose cluster
+//! is not the page's largest is merged wrongly; a part whose cluster other parts have, too, is merged
+//! rightly to them, whichever cluster it is: both hold for a part of a page that another rule has
+//! spoiled.
 //!
-//! A cluster on the page that is that of no part of any rule was joined by several rules, each of which suffices. It
-//! counts as one wrong merge, in [`joint`](Marginal::joint), of each rule that acted on it or on at least half of the
-//! page's largest cluster.
+//! A cluster on the page that is that of no part of any rule was joined by several rules, each of which
+//! suffices. It counts as one wrong merge, in [`joint`](Marginal::joint), of each rule that acted on it
+//! or on at least half of the page's largest cluster.
 //!
 //! Counts of parts of a site add up in any order to the same.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Parts of one page and one rule that are counted: those of the smallest hashes, a random sample. Memory of a page: as
-/// many for each rule.
+/// Parts of one page and one rule that are counted: those of the smallest hashes, a random sample.
+/// Memory of a page: as many for each rule.
 pub const MAX_PARTS: usize = 1 << 14;
-/// Merges of each kind that are kept of a rule, to find what tells them apart: those of the smallest hashes.
+/// Merges of each kind that are kept of a rule, to find a test that separates them: those of the
+/// smallest hashes.
 pub const MAX_SAMPLE: usize = 256;
-/// Distinct clusters of wrong merges that are told apart in a cell.
+/// Distinct clusters of wrong merges that are counted in a cell.
 pub const MAX_CLUSTERS: usize = 4;
-/// Pages with wrong merges that are kept of a rule, to find which rules share them: those of the smallest hashes.
+/// Pages with wrong merges that are kept of a rule, to find the rules that share them: those of the
+/// smallest hashes.
 pub const MAX_PAGES: usize = 64;
 
-/// Where a rule acted on a URL.
+/// Place where a rule acted on a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cell {
     /// The section of the URL.
@@ -39,7 +44,7 @@ pub struct Cell {
 pub struct Smallest<T: Ord>(pub Vec<T>);
 
 impl<T: Ord> Smallest<T> {
-    /// Adds a number, of which at most `most` are kept.
+    /// Adds a number and keeps the smallest `most`.
     pub fn add(&mut self, number: T, most: usize) {
         if let Err(at) = self.0.binary_search(&number)
             && at < most
@@ -61,10 +66,10 @@ pub struct CellCounts {
     pub clusters: Smallest<u64>,
 }
 
-/// A merge that is kept: hash of the URL that the other rules give it, and the hash of its cluster.
+/// A merge that is kept: hash of its URL under the other rules, and the hash of its cluster.
 pub type Kept = (u64, u64);
 
-/// What a rule answers for.
+/// Marginal evidence of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marginal {
     /// Right merges.
@@ -77,7 +82,7 @@ pub struct Marginal {
     pub apart_good: u64,
     /// Wrong merges of such parts.
     pub apart_bad: u64,
-    /// Merges by where the rule acted.
+    /// Merges by the cell in which the rule acted.
     pub cells: BTreeMap<Cell, CellCounts>,
     /// Some of the right merges.
     pub good_sample: Smallest<Kept>,
@@ -85,8 +90,8 @@ pub struct Marginal {
     pub bad_sample: Smallest<Kept>,
     /// Some of the pages with wrong merges, by hash.
     pub bad_pages: Smallest<u64>,
-    /// Values that the suspected rules take away which occur twice or more on a page with wrong merges of this rule, page by
-    /// page.
+    /// Values, removed by the suspected rules, that occur twice or more on a page with wrong merges of this
+    /// rule, page by page.
     pub recurring: u64,
     /// Those among them that meet several clusters.
     pub recurring_several: u64,
@@ -118,9 +123,9 @@ impl Marginal {
         other.bad_pages.0.iter().for_each(|&page| self.bad_pages.add(page, MAX_PAGES));
     }
 
-    /// True where the wrong merges of the two are certainly on different pages.
+    /// True where the wrong merges of the two are surely on different pages.
     pub fn is_apart_from(&self, other: &Marginal) -> bool {
-        // A sample that is full says nothing of pages above its largest.
+        // A full sample has no pages above its largest.
         let known = |of: &Smallest<u64>| match of.0.last() {
             Some(&last) if of.0.len() == MAX_PAGES => last,
             _ => u64::MAX,
@@ -137,13 +142,13 @@ impl Marginal {
 pub struct Portion {
     /// Index of the rule that is left out.
     pub rule: u16,
-    /// The part: hash of the URL that the other rules give; 0 for URLs on which the rule has no effect.
+    /// The part: hash of the URL under the other rules; 0 for URLs on which the rule has no effect.
     pub part: u64,
     /// Hash of the label.
     pub cluster: u64,
-    /// Index of the firing, which says where the rule acted.
+    /// Index of the firing, which has the place where the rule acted.
     pub firing: u32,
-    /// How many URLs.
+    /// Number of URLs.
     pub urls: u64,
 }
 
@@ -181,12 +186,12 @@ fn largest(portions: &[Portion], of_page: u64) -> u64 {
         .map_or(of_page, |(_, cluster)| cluster)
 }
 
-/// Adds the values that all suspected rules take away on a page with wrong merges of one of them to `to`. `values` are
-/// consolidated, with the hash of the values as their part.
+/// Adds to `to` the values that all suspected rules remove on a page with wrong merges of one of them.
+/// `values` are consolidated, with the hash of the values as their part.
 ///
-/// URLs of the page that agree in them differ in nothing that a suspected rule takes away: where they are of several
-/// clusters, none of these rules brought them together. Values of one rule alone say nothing: of two wrong rules each would
-/// excuse the other.
+/// URLs of the page with the same removed values differ in nothing that a suspected rule removes: where
+/// they are of several clusters, none of these rules joined them. Values of one rule alone are not
+/// evidence: of two wrong rules each would excuse the other.
 pub fn count_values(values: &[Portion], to: &mut Marginal) {
     for value in values.chunk_by(|a, b| a.part == b.part) {
         let urls: u64 = value.iter().map(|portion| portion.urls).sum();
@@ -195,9 +200,9 @@ pub fn count_values(values: &[Portion], to: &mut Marginal) {
     }
 }
 
-/// Adds the merges of one rule on the page of this hash to `to`. `portions` are those of the rule, consolidated, with part 0
-/// complete; `of_page` is the largest cluster of the page; `cell` gives the cell of a firing and whether it trained. The
-/// clusters of the parts are pushed to `seen`.
+/// Adds the merges of one rule on the page of this hash to `to`. `portions` are those of the rule,
+/// consolidated, with part 0 complete; `of_page` is the largest cluster of the page; `cell` returns the
+/// cell of a firing and whether it trained. The clusters of the parts are pushed to `seen`.
 pub fn count<'a>(
     page: u64,
     portions: &[Portion],
@@ -212,11 +217,12 @@ pub fn count<'a>(
     if parts.len() < 2 {
         return;
     }
-    // Where the rule acted on the URLs of a part; the smallest cell stands for several, whatever the order of firings.
+    // Cells of the rule on the URLs of a part; the smallest represents several, whatever the order of
+    // firings.
     let acted = |part: &[Portion]| part.iter().map(|portion| cell(portion.firing).0).min();
-    // Nobody acted on part 0: what the rule brought to it is where it acted.
+    // No rule acted on part 0: the cell is that of the URLs that the rule brought to it.
     let brought = parts.iter().find(|part| part.1[0].part != 0).and_then(|part| acted(part.1));
-    // By cluster; within a cluster part 0 first: it stands for the cluster.
+    // By cluster; within a cluster part 0 first: it represents the cluster.
     parts.sort_by_key(|&(cluster, part)| (cluster, part[0].part));
     for same in parts.chunk_by(|a, b| a.0 == b.0) {
         for (at, &(cluster, part)) in same.iter().enumerate() {
@@ -248,7 +254,8 @@ mod tests {
 
     const PAGE: u64 = 7;
 
-    /// Counts of a rule on a page: `(part, cluster, firing)` of each URL. Firing 0 is nobody's, others are of a section.
+    /// Counts of a rule on a page: `(part, cluster, firing)` of each URL. Firing 0 is of no rule, others
+    /// are of a section.
     fn counted(urls: &[(u64, u64, u32)]) -> (Marginal, Vec<u64>) {
         let mut portions: Vec<Portion> =
             urls.iter().map(|&(part, cluster, firing)| Portion { rule: 0, part, cluster, firing, urls: 1 }).collect();
@@ -262,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_part_is_one_merge_whatever_its_size() {
-        // Part 0 stands for its cluster; part 3 is right, part 4 wrong.
+        // Part 0 represents its cluster; part 3 is right, part 4 wrong.
         let page = [(0, PAGE, 0), (3, PAGE, 1), (3, PAGE, 1), (4, 9, 2), (4, 9, 2), (4, 9, 2)];
         let (counts, seen) = counted(&page);
         assert_eq!((counts.good, counts.bad, counts.apart_good, counts.apart_bad), (1, 1, 0, 1));
@@ -283,7 +290,8 @@ mod tests {
 
     #[test]
     fn a_part_of_a_page_that_another_rule_spoiled_is_right_and_wrong() {
-        // Three parts of each of two pages: four right merges, and three of the smaller page's parts are in the wrong place.
+        // Three parts of each of two pages: four right merges, and three of the smaller page's parts are in
+        // the wrong place.
         let page = [(1, PAGE, 1), (2, PAGE, 1), (3, PAGE, 1), (4, 9, 1), (5, 9, 1), (6, 9, 1)];
         let (counts, _) = counted(&page);
         assert_eq!((counts.good, counts.bad), (4, 3));
@@ -296,7 +304,7 @@ mod tests {
             ..Marginal::default()
         };
         assert!(on(0..5).is_apart_from(&on(5..9)) && !on(0..6).is_apart_from(&on(5..9)));
-        // The first is full: of pages behind its last it says nothing.
+        // The first is full: it has no pages behind its last.
         assert!(!on(0..1000).is_apart_from(&on(500..505)));
         assert!(!on(0..5).is_apart_from(&on(0..0)));
     }

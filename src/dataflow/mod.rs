@@ -1,21 +1,22 @@
-//! The dataflows (design, section 6): the only users of timely, with `runtime`.
+//! The dataflows: the only users of timely, with `runtime`.
 //!
-//! [`learn`] turns records into rule sets, [`proof`] weighs the rule sets on all records; both are built at every worker
-//! and fit on one screen each. Operators are extension traits and stay thin: what they decide is in plain functions
-//! ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested without a worker. Rows travel and spill in columns.
+//! [`learn`] turns records into rule sets, [`proof`] counts the evidence of rule sets on all records;
+//! both are built at every worker and fit on one screen each. Operators are extension traits and thin:
+//! decisions are in plain functions ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested
+//! without a worker. Rows travel and spill in columns.
 //!
-//! Two things spare work and change no result: the workers of a process take each other's sites ([`deal`]), and the
-//! records of small sites are laid [`aside`] for a later pass of the proof.
+//! Two things save work and change no result: work stealing between the workers of a process
+//! ([`deal`]), and the replay spill of small sites for a later pass of the proof ([`aside`]).
 //!
-//! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`], [`verdict`] decides by
-//! them, [`narrow`] finds what is left of a rule, [`run`] goes from pass to pass.
+//! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`],
+//! [`verdict`] decides by them, [`narrow`] narrows a rule, [`run`] goes from pass to pass.
 //!
-//! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters of records without
-//! labels, before the others, through pairs of [`near`] fingerprints; it alone uses differential dataflow.
-//! [`compare`](mod@compare) deals sites to all methods, [`undust`] among them, and [`compress`] merges the documents of an
-//! index: each is a dataflow of its own.
+//! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters
+//! of records without labels, before the others, through pairs of [`near`] fingerprints; it alone uses
+//! differential dataflow. [`compare`](mod@compare) deals sites to all methods, [`undust`] among them,
+//! and [`compress`] merges the documents of an index: each is a dataflow of its own.
 //!
-//! The module knows no files: records come from a [`types::Source`], results are values.
+//! The module opens no files: records come from a [`types::Source`], results are values.
 pub mod alone;
 pub mod aside;
 pub mod clusters;

@@ -1,8 +1,9 @@
-//! Narrowing a rule that makes wrong merges, before it is withdrawn (second design, section 4). Pure.
+//! Narrowing a rule that makes wrong merges, before it is withdrawn (docs/method.md, "The proof").
+//! Pure.
 //!
-//! First where it acted: sections and values of its table that merge wrongly are taken out. Then by one test on one key,
-//! found on the merges of one half of the clusters and accepted on the other half: one test among many fits any few merges
-//! by chance.
+//! First by place: sections and values of its table that merge wrongly are removed. Then by one test on
+//! one key, found on the merges of one half of the clusters and accepted on the other half: one test
+//! among many fits any few merges by chance.
 
 use super::marginal::{Cell, CellCounts, Kept, Marginal};
 use super::table::key_of_table;
@@ -12,8 +13,8 @@ use crate::site::evidence::Bound;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Clusters that merge wrongly in a section or with a value from which on it is against the rule: one may be an error of
-/// the labels.
+/// Clusters that merge wrongly in a section or with a value from which on it is against the rule: one
+/// may be an error of the labels.
 pub const MIN_CLUSTERS: usize = 2;
 /// Share of the wrong merges of each half that a test must hold, in hundredths.
 const MIN_HELD: u64 = 80;
@@ -30,8 +31,9 @@ pub struct Against {
 }
 
 impl Against {
-    /// First values that merge wrongly as often as rightly: nothing else speaks for them, so one cluster suffices. Then
-    /// sections, without these values; then values that fail the bound outside these sections.
+    /// Finds values that merge wrongly as often as rightly: nothing else supports them, so one cluster
+    /// suffices. Then sections, without these values; then values that fail the bound outside these
+    /// sections.
     pub fn of(marginal: &Marginal, bound: Bound) -> Against {
         let mut against = Against::default();
         let fails = |of: &CellCounts| of.clusters.0.len() >= MIN_CLUSTERS && !bound.allows(of.good, of.bad);
@@ -43,7 +45,7 @@ impl Against {
         against
     }
 
-    /// Right and wrong merges of the rule without what is against it.
+    /// Right and wrong merges of the rule outside the parts against it.
     pub fn rest(&self, marginal: &Marginal) -> (u64, u64) {
         let stays = |cell: &Cell| {
             !self.sections.contains(&cell.section)
@@ -53,7 +55,7 @@ impl Against {
         rest.fold((0, 0), |(good, bad), (_, of)| (good + of.good, bad + of.bad))
     }
 
-    /// Names whose cells, but for those that are against the rule already, add up to counts that `are` against it.
+    /// Names whose cells, except those already against the rule, add up to counts for which `are` holds.
     fn sums(
         &self,
         marginal: &Marginal,
@@ -78,7 +80,8 @@ impl Against {
         self.sections.is_empty() && self.values.is_empty()
     }
 
-    /// The rule without what is against it; `None` where nothing of it is left or it cannot be told apart.
+    /// The rule without the parts against it; `None` where nothing is left or the parts cannot be
+    /// expressed.
     pub fn taken_from(&self, rule: &Rule) -> Option<Rule> {
         let mut rule = rule.clone();
         if rule.mirror().is_some() {
@@ -139,8 +142,8 @@ struct Merge<'u> {
     pairs: Pairs<'u>,
 }
 
-/// The rule narrowed by one test on one key; `None` where no test is good enough. `texts` are URLs by the hashes of the
-/// samples of `marginal`.
+/// The rule narrowed by one test on one key; `None` where no test is good enough. `texts` are URLs by
+/// the hashes of the samples of `marginal`.
 pub fn by_test(
     site: &SiteRules,
     rule: &Rule,
@@ -210,13 +213,13 @@ pub fn by_test(
     })
 }
 
-/// Whether a URL with these pairs stays in the scope under one more constraint.
+/// True if a URL with these pairs is in the scope under one more constraint.
 fn stays(constraint: &Constraint, pairs: &Pairs<'_>) -> bool {
     crate::url::Key::parse(&constraint.key).is_some_and(|key| constraint.test.holds(pairs.get(&key)))
 }
 
-/// Constraints by which a rule can be narrowed: on keys that it does not name, and on those of which it asks no more than
-/// that they are there. In order.
+/// Constraints by which a rule can be narrowed: on keys that it does not name, and on those of which it
+/// only requires presence. In order.
 fn candidates(rule: &Rule, good: &[Merge<'_>], bad: &[Merge<'_>]) -> BTreeSet<Constraint> {
     let mut out = BTreeSet::new();
     for (key, value) in good.iter().chain(bad).flat_map(|merge| merge.pairs.iter()) {
@@ -273,16 +276,16 @@ mod tests {
     fn the_test_that_holds_the_wrong_merges_is_found() {
         let absent = Constraint { key: "query all=".to_owned(), test: Test::Absent };
         assert_eq!(narrowed(60, 20, |id| format!("http://a/list?all={id}&c={id}&limit=5")), Some(vec![absent]));
-        // Of tests that hold the same the narrowest: a third script was never seen.
+        // Of equally good tests the narrowest: a third script was never seen.
         let own = Constraint { key: "path0".to_owned(), test: Test::Equals("list".to_owned()) };
         assert_eq!(narrowed(60, 20, |id| format!("http://a/tree?c={id}&limit=5")), Some(vec![own]));
     }
 
     #[test]
     fn what_holds_on_one_half_alone_is_chance() {
-        // Wrong merges that differ in nothing from the right ones.
+        // Wrong merges that do not differ from the right ones.
         assert_eq!(narrowed(60, 20, |id| format!("http://a/list?c={id}&limit=5")), None);
-        // Too few clusters, and too little that would be left.
+        // Too few clusters, and too few merges left.
         assert_eq!(narrowed(60, 2, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
         assert_eq!(narrowed(4, 20, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);
         assert_eq!(narrowed(0, 20, |id| format!("http://a/list?all=1&c={id}&limit=5")), None);

@@ -1,13 +1,15 @@
-//! What became of each record, in columns: the rows of the proof.
+//! Results of applying rules to each record, in columns: the rows of the proof.
 //!
-//! A record becomes rows of five words: the 128-bit hash of what groups the row, two 64-bit hashes, and the hash of a
-//! *firing*: the site, the rules that fired, whether the record trained, and the [`View`] that the row belongs to. There
-//! are few firings, so they travel once, beside the rows. Within one canonical URL of a site, 64 bits tell URLs and
-//! clusters apart (10^6 URLs of one canonical URL: a mix-up in 4 * 10^7 such groups).
+//! A record becomes rows of five words: the 128-bit hash of the row's group, two 64-bit hashes, and the
+//! hash of a *firing*: the site, the rules that fired, whether the record trained, and the [`View`] of
+//! the row. There are few firings, so they travel once, beside the rows. Within one canonical URL of a
+//! site, 64 bits distinguish URLs and clusters (10^6 URLs of one canonical URL: a collision in 4 * 10^7
+//! such groups).
 //!
-//! Most records make one row. A record that a look-up, a value range or an exception decides makes two, since evidence is
-//! counted with all memory off. While rules are suspected of wrong merges, a record makes two rows more for each of them
-//! that fires on it: the URL that the other rules give it, and the value that the rule takes away.
+//! Most records make one row. A record that a look-up, a value range or an exception decides makes two,
+//! since evidence is counted with all memory off. While rules are suspected of wrong merges, a record
+//! makes two rows more for each of them that fires on it: one for its URL under the other rules, one
+//! for the value that the rule removes.
 
 use super::aside::Aside;
 use super::locate::{Finder, Found, Locator};
@@ -25,11 +27,12 @@ use std::sync::Arc;
 /// Cluster of a record without a label.
 pub const NO_CLUSTER: u64 = 0;
 
-/// `[group, group, URL, cluster, firing]`: in this order repeats of a URL lie together within their group. A row of
-/// [`View::Without`] has the part in place of the URL, one of [`View::Value`] the hash of the values.
+/// `[group, group, URL, cluster, firing]`: in this order repeats of a URL lie together within their
+/// group. A row of [`View::Without`] has the part in place of the URL, one of [`View::Value`] the hash
+/// of the values.
 pub type Page = [u64; 5];
 
-/// How the row of a record is counted.
+/// Kind of counting of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum View {
     /// By canonical URL; the same with and without memory.
@@ -43,27 +46,28 @@ pub enum View {
     Without {
         /// The rule.
         rule: u16,
-        /// Where it acted.
+        /// Place where it acted.
         cell: Cell,
     },
-    /// By canonical URL without memory: the values that this rule and all others that are suspected take away from the
-    /// record.
+    /// By canonical URL without memory: the values that this rule and all other suspected rules remove from
+    /// the record.
     Value {
         /// The rule.
         rule: u16,
     },
 }
 
-/// Which rules fired on a record of which site, whether it trained, and how the row is counted.
+/// The rules that fired on a record of a site, whether it trained, and the kind of counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firing {
     /// Index of the site.
     pub site: u32,
-    /// The record was in the training set (records that only the bound on cluster sizes left out count as such).
+    /// The record was in the training set (records that only the bound on cluster sizes left out count as
+    /// such).
     pub trained: bool,
     /// Indices of the rules, ascending.
     pub rules: Vec<u16>,
-    /// How the row is counted.
+    /// Kind of counting of the row.
     pub view: View,
 }
 
@@ -72,7 +76,7 @@ pub struct Firing {
 pub struct Pages {
     /// Columns of [`Page`].
     pub columns: [Vec<u64>; 5],
-    /// Firings that this worker has not been told of by the sender.
+    /// Firings that the sender has not sent to this worker before.
     pub firings: Vec<(u64, Firing)>,
 }
 
@@ -104,7 +108,7 @@ impl Pages {
 struct Row<'r> {
     site: u32,
     trained: bool,
-    /// Hash of what groups it.
+    /// Hash of its group.
     group: u128,
     url: u64,
     cluster: u64,
@@ -127,12 +131,12 @@ pub struct Canonicalizer {
     fired: Vec<u16>,
     known: HashMap<u64, (), foldhash::fast::FixedState>,
     firings: Vec<(u64, Firing)>,
-    /// Firings each worker has been told of.
+    /// Number of firings sent to each worker.
     told: Vec<usize>,
     open: Vec<Pages>,
     /// Records of each counted site.
     pub records: Vec<u64>,
-    /// URLs that the table asks for: of each site, by hash, the smallest by bytes.
+    /// Requested URLs: of each site, by hash, the smallest by bytes.
     pub texts: BTreeMap<(u32, u64), String>,
     /// Shipments that are full: `(worker, rows)`.
     pub ready: Vec<(u64, Pages)>,
@@ -145,7 +149,7 @@ pub struct Canonicalizer {
 }
 
 impl Canonicalizer {
-    /// For the rules of `table`, among `peers` workers.
+    /// A canonicalizer with the rules of `table`, among `peers` workers.
     pub fn new(table: Arc<Table>, locator: Locator, lots: Lots, peers: usize) -> Canonicalizer {
         Canonicalizer {
             records: vec![0; table.len()],
@@ -181,7 +185,7 @@ impl Canonicalizer {
                 return;
             }
         };
-        // Before anything is done to the URL: a later pass counts few sites.
+        // Before the URL is normalized: a later pass counts few sites.
         if !self.table.counted[site as usize] || self.normal.read(record.url).is_err() {
             return;
         }
@@ -195,7 +199,7 @@ impl Canonicalizer {
         let url = hash64(record.url);
         let cluster = record.cluster.map_or(NO_CLUSTER, |label| hash64(label).max(1));
 
-        // Memory acts last, so only what it decided is counted twice.
+        // Memory acts last, so only records that it decided are counted twice.
         let memory = self.table.memory.of[site as usize];
         let mut remembered = None;
         let mut canonical = 0;
@@ -265,7 +269,7 @@ impl Canonicalizer {
         }
     }
 
-    /// Keeps a URL if the table asks for it: of several the smallest by bytes.
+    /// Keeps a URL if the table requests it: of several the smallest by bytes.
     fn keep_text(&mut self, site: u32, hash: u64, url: &[u8]) {
         if self.table.wanted.get(site as usize).is_some_and(|wanted| wanted.contains(&hash))
             && let Ok(url) = std::str::from_utf8(url)
@@ -321,7 +325,7 @@ impl Canonicalizer {
         }
     }
 
-    /// What is left, for all workers.
+    /// Returns the remaining rows, for all workers.
     pub fn flush(&mut self) -> Vec<(u64, Pages)> {
         (0..self.open.len()).map(|to| self.ship(to)).collect()
     }

@@ -1,4 +1,4 @@
-//! The second dataflow: rule sets weighed on all records (design, section 6.2).
+//! The second dataflow: evidence of rule sets counted on all records (docs/method.md, "The proof").
 //!
 //! ```text
 //! read -> canonicalize (lay aside) -> exchange by (site, canonical URL) -> group, tally -> sums per site and rule,
@@ -6,8 +6,9 @@
 //!      -> counts, at one worker of each process
 //! ```
 //!
-//! Memory of a worker: its share less what the rules take ([`share`]); of that, the rows up to two thirds, then sorted
-//! runs ([`super::sorted`]); pairs of cluster and site up to a sixth; counts of all sites and rules, about 100 bytes each.
+//! Memory of a worker: its share less that of the rules ([`share`]); of that, the rows up to two
+//! thirds, then sorted runs ([`super::sorted`]); pairs of cluster and site up to a sixth; counts of all
+//! sites and rules, about 100 bytes each.
 
 use super::aside::{Aside, Laid};
 use super::counts::SiteCounts;
@@ -40,17 +41,17 @@ pub type Counts = Vec<(u32, SiteCounts)>;
 /// Distinct clusters of sites, on their way: `[hash of the label, index of the site]` in two columns.
 type Clusters = [Vec<u64>; 2];
 
-/// What the second dataflow leaves at a worker.
+/// Result of the second dataflow at a worker.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// Partial counts of all counted sites, at the first worker of each process; nothing elsewhere.
     pub counts: Rc<RefCell<Vec<Counts>>>,
-    /// Records of this worker for the next pass.
+    /// Records of this worker spilled for the next pass.
     pub laid: Rc<RefCell<Laid>>,
 }
 
-/// Builds the dataflow of a pass over this worker's `part` of the records by the rules of `table`; `end` is done when it
-/// is.
+/// Builds the dataflow of a pass over this worker's `part` of the records by the rules of `table`;
+/// `end` is done when it is.
 pub fn prove<'scope>(
     scope: Scope<'scope, Epoch>,
     plan: &Plan,
@@ -76,19 +77,19 @@ pub fn prove<'scope>(
     evidence
 }
 
-/// Least part of a worker's memory that rows may take, however much the rules take.
+/// Least part of a worker's memory for rows, however much the rules use.
 const LEAST_SHARE: usize = 8;
 
-/// Memory of a worker for what it counts: what the rules leave.
+/// Memory of a worker for counting: its share less that of the rules.
 fn share(plan: &Plan, table: &Table) -> usize {
     let whole = plan.memory / plan.workers;
     whole.saturating_sub(table.memory() / plan.workers).max(whole / LEAST_SHARE)
 }
 
-/// Rules on records.
+/// Application of the rules to records.
 trait Canonicalize<'scope> {
-    /// The row of each record, for the worker of its canonical URL; and how many records each site has. Some are `laid`
-    /// aside.
+    /// Outputs the row of each record, for the worker of its canonical URL; and the number of records of
+    /// each site. Some are spilled to `laid`.
     fn canonicalize(
         self,
         plan: &Plan,
@@ -168,9 +169,10 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
     }
 }
 
-/// Rows to counts.
+/// Counting of rows.
 trait TallyPages<'scope> {
-    /// Groups rows by canonical URL; gives counts per site, and the distinct clusters of each canonical URL.
+    /// Groups rows by canonical URL; outputs counts per site, and the distinct clusters of each canonical
+    /// URL.
     fn tally_pages(
         self,
         memory: usize,
@@ -179,7 +181,7 @@ trait TallyPages<'scope> {
     ) -> (Flow<'scope, Counts>, Flow<'scope, (u64, Clusters)>);
 }
 
-/// Where the group operator stands.
+/// State of the group operator.
 enum Stage {
     /// Rows come in.
     Taking(Sorter<5>, Vec<(u64, Firing)>),
@@ -284,9 +286,9 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
     }
 }
 
-/// Distinct clusters.
+/// Counting of distinct clusters.
 trait CountDistinct<'scope> {
-    /// How many distinct clusters each site has.
+    /// Outputs the number of distinct clusters of each site.
     fn count_distinct(self, memory: usize, shared: &Arc<Shared>) -> Flow<'scope, Counts>;
 }
 

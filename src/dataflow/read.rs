@@ -1,8 +1,8 @@
 //! The source: records, paced.
 //!
-//! Timely has no flow control of its own and its queues are unbounded. So a batch is an epoch, a source yields after
-//! each, and holds back while the probe is more than [`LEAD`] epochs behind: a worker has at most that many batches
-//! under way.
+//! Timely has no flow control of its own and its queues are unbounded. So a batch is an epoch, and a
+//! source yields after each and holds back while the probe is more than [`LEAD`] epochs behind: a
+//! worker has at most that many batches under way.
 
 use super::types::{Batches, Epoch, Flow, Shared, SourceError};
 use crate::model::RecordBatch;
@@ -16,15 +16,15 @@ use timely::dataflow::operators::probe::Handle;
 
 /// Epochs a source may be ahead of the probe.
 const LEAD: Epoch = 2;
-/// How long a source that holds back sleeps.
+/// Sleep of a source that holds back.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Batches that were read through, to be filled again: no allocation a batch.
+/// Pool of batches that were read, for reuse: no allocation a batch.
 #[derive(Clone, Debug, Default)]
 pub struct Pool(Rc<RefCell<Vec<RecordBatch>>>);
 
 impl Pool {
-    /// Gives a batch back.
+    /// Returns a batch to the pool.
     pub fn give(&self, batch: RecordBatch) {
         self.0.borrow_mut().push(batch);
     }
@@ -34,7 +34,8 @@ impl Pool {
     }
 }
 
-/// This worker's `part` of the records, one batch an epoch, no more than [`LEAD`] epochs ahead of `probe`.
+/// This worker's `part` of the records, one batch an epoch, no more than [`LEAD`] epochs ahead of
+/// `probe`.
 pub fn read<'scope>(
     scope: Scope<'scope, Epoch>,
     part: Result<Box<dyn Batches>, SourceError>,

@@ -1,4 +1,4 @@
-//! Training records in columns, as they travel between workers and lie in spill files.
+//! Training records in columns, as they travel between workers and are stored in spill files.
 use super::sample::ORIGIN;
 use crate::rules::origins;
 use crate::site::hints::Votes;
@@ -44,7 +44,7 @@ pub struct Rows {
 const ROW_BYTES: usize = 33;
 
 impl Rows {
-    /// Nothing but candidates of sites.
+    /// Rows with only candidates of sites.
     pub fn of_candidates(candidates: Vec<(u64, u64)>) -> Rows {
         Rows { candidates, ..Rows::default() }
     }
@@ -108,7 +108,7 @@ impl Rows {
         self.bytes.extend_from_slice(label.unwrap_or_default());
     }
 
-    /// URL, label and elsewhere of a row.
+    /// URL, label and `elsewhere` of a row.
     pub fn record(&self, row: usize) -> (&[u8], Option<&[u8]>, bool) {
         let start = self.start[row] as usize;
         let end = start + self.url_len[row] as usize;
@@ -142,7 +142,7 @@ impl Rows {
         self.push(site, other.url_hash[row], other.cluster_hash[row], url, label, elsewhere);
     }
 
-    /// Forgets the rows, names, targets and candidates, keeps the memory.
+    /// Removes the rows, names, targets and candidates; keeps the memory.
     pub fn clear(&mut self) {
         self.url_hash.clear();
         self.cluster_hash.clear();
@@ -158,7 +158,8 @@ impl Rows {
         self.candidates.clear();
     }
 
-    /// Lays the rows (not the names) out for a spill file: hashes, then sites and lengths, then flags and strings.
+    /// Writes the rows (not the names) to a spill file: hashes, then sites and lengths, then flags and
+    /// strings.
     pub fn to_columns(&self, out: &mut Columns) {
         out.clear();
         out.wide.extend_from_slice(&self.url_hash);
@@ -179,7 +180,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Site of the row it stands at; `None` past the end.
+    /// Site of the current row; `None` past the end.
     pub fn site(&self, view: View<'_>) -> Option<u32> {
         let rows = view.mid.len() / 3;
         (self.row < rows).then(|| view.mid[self.row])

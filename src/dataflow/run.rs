@@ -1,7 +1,7 @@
-//! The whole of `undust learn` but reading and writing: learn, then prove until the rules hold.
+//! The whole of `undust learn` except reading and writing: learn, then prove until the rules hold.
 //!
-//! Every process comes to the same verdicts from the same counts, so nothing but counts and rules travels. Within a
-//! process the first worker decides and the others wait for its table.
+//! Every process reaches the same verdicts from the same counts, so only counts and rules travel.
+//! Within a process the first worker decides and publishes its table for the others.
 
 use super::aside::{self, Laid};
 use super::clusters::Clustering;
@@ -28,20 +28,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
-/// One site when all is over.
+/// One site at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProvenSite {
     /// The rules that hold on all records, with whole-corpus evidence.
     pub rules: SiteRules,
-    /// What was learned and how.
+    /// Result of learning, with its parameters.
     pub learned: LearnedSite,
     /// Counts of all records under the rules that hold.
     pub counts: SiteCounts,
-    /// Rules that the proof withdrew, in the order in which they went.
+    /// Rules that the proof withdrew, in the order of withdrawal.
     pub withdrawn: Vec<Withdrawn>,
-    /// Rules that the proof narrowed, in the order in which it did.
+    /// Rules that the proof narrowed, in the order of narrowing.
     pub narrowed: Vec<Narrowed>,
-    /// Look-ups, value ranges and exceptions that led URLs to the page of another cluster and were withdrawn one by one.
+    /// Look-ups, value ranges and exceptions that led URLs to the page of another cluster and were
+    /// withdrawn one by one.
     pub forgotten: u64,
     /// Wrong merges that are drift of the labels.
     pub drift: u64,
@@ -56,7 +57,7 @@ pub struct ProvenSite {
 pub struct Withdrawn {
     /// The rule, with the whole-corpus evidence against it.
     pub rule: Rule,
-    /// Why.
+    /// Reason.
     pub reason: Reason,
     /// Good and bad among the records that did not train.
     pub apart: (u64, u64),
@@ -69,19 +70,19 @@ pub struct Narrowed {
     pub before: Rule,
     /// The rule that it became.
     pub after: Rule,
-    /// How.
+    /// Reason.
     pub reason: Reason,
 }
 
 impl ProvenSite {
-    /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by index, ascending).
-    /// Gives the new index of each rule that stays.
+    /// Writes the counts of the last pass into the evidence of the rules, and makes the `changes` (by
+    /// index, ascending). Returns the new index of each rule that is kept.
     fn change(&mut self, changes: Vec<(usize, Change)>, pending: &mut Pending) -> Vec<Option<u16>> {
         let mut changes = changes.into_iter().peekable();
         let mut places = Vec::new();
         for (at, mut rule) in std::mem::take(&mut self.rules.rules).into_iter().enumerate() {
             let counts = self.counts.rules.get(at).cloned().unwrap_or_default();
-            // Rules that no record says anything of keep their evidence.
+            // Rules without records keep their evidence.
             if self.counts.records > 0 {
                 overwrite(&mut rule.evidence, &counts);
             }
@@ -115,8 +116,8 @@ impl ProvenSite {
         places
     }
 
-    /// Takes out the look-ups, value ranges and exceptions that lead these URLs to their pages; all memory where it is none
-    /// of them.
+    /// Removes the look-ups, value ranges and exceptions that lead these URLs to their pages; all memory if
+    /// no single one does.
     fn forget(&mut self, urls: &[NormalUrl]) {
         let count = |rules: &SiteRules| {
             rules.aliases.len() + rules.exceptions.len() + rules.local.iter().map(|of| of.pages.len()).sum::<usize>()
@@ -150,7 +151,7 @@ impl ProvenSite {
     }
 }
 
-/// What a run gives.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Learned {
     /// All sites, sorted by name.
@@ -169,13 +170,15 @@ pub fn run(plan: &Plan, records: Arc<dyn Source>, progress: Arc<Progress>) -> Re
     run_on(plan, records, progress, None, None, None)
 }
 
-/// [`run`] together with the processes of `mesh`, each with as many workers as `plan` has; sites that `journal` knows are
-/// not learned again, the others are kept in it. Where the records have no labels, `first` makes them, as a dataflow of the
-/// same workers, before any part of `records` is opened. Every process ends with the same sites; what is counted per record
-/// that did not come so far ([`Learned::invalid`]) is each process's own.
+/// Runs together with the processes of `mesh`, each with as many workers as `plan` has; sites in
+/// `journal` are not learned again, the others are stored in it. Where the records have no labels,
+/// `first` makes them, as a dataflow of the same workers, before any part of `records` is opened. Every
+/// process ends with the same sites; counts of records that were dropped before ([`Learned::invalid`])
+/// are each process's own.
 ///
 /// # Errors
-/// As there, and when another process is lost or fails.
+/// [`RunError`] when records cannot be read, scratch cannot be used, or a worker or process is lost or
+/// fails.
 pub fn run_on(
     plan: &Plan,
     records: Arc<dyn Source>,
@@ -187,10 +190,11 @@ pub fn run_on(
     run_from(plan, records, progress, mesh, journal, first, None)
 }
 
-/// The proof alone, on the rules of `sites`: as [`run_on`], which learns them. Records of other sites are passed over.
+/// Runs the proof alone, on the rules of `sites`, as [`run_on`] does after learning. Records of other
+/// sites are skipped.
 ///
 /// # Errors
-/// As [`run_on`].
+/// Errors of [`run_on`].
 pub fn prove_on(
     plan: &Plan,
     records: Arc<dyn Source>,
@@ -227,7 +231,7 @@ fn run_from(
         work(worker, alarm, &plan, (records.as_ref(), given.as_deref()), &ours, &theirs)
     });
     if worked.is_err() && mesh.is_some() {
-        // The workers rest and never let go of it.
+        // The workers are parked and never release it.
         shared.scratch.discard();
         first.iter().for_each(|first| first.discard());
     }
@@ -243,32 +247,32 @@ fn run_from(
     Ok(Learned { sites: case.sites, invalid: invalid.into_iter().sum(), proof_passes: case.passes as u64 })
 }
 
-/// A provisional rule that the records bear out, as a line that is a candidate must be, is one like others.
+/// Clears the provisional mark of a rule with as much evidence as a candidate line needs.
 fn bear_out(rule: &mut Rule) {
     let Evidence { good, bad, clusters, .. } = rule.evidence;
     let holds = Bound::OPERATION.holds(good, bad, PRIOR) && clusters >= MIN_CLUSTERS as u64;
     rule.provisional &= !holds;
 }
 
-/// Where the first worker of a process leaves the state of affairs for the others.
+/// Leader barrier: the first worker of a process publishes the proof state for the others.
 #[derive(Debug, Default)]
 struct Desk(Mutex<Option<Case>>);
 
-/// The state of affairs after some passes.
+/// Proof state after some passes.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     passes: usize,
-    /// On which rules are compiled.
+    /// Threads that compile rules.
     threads: usize,
     pub(super) table: Arc<Table>,
     pub(super) sites: Vec<ProvenSite>,
-    /// What is known of each site from pass to pass.
+    /// State of each site from pass to pass.
     known: Vec<Pending>,
     /// Nothing is left to count.
     pub(super) closed: bool,
 }
 
-/// One worker's part; gives its number of invalid records.
+/// Runs one worker's part; returns its number of invalid records.
 fn work(
     worker: &mut Worker,
     alarm: &Alarm,
@@ -290,8 +294,8 @@ fn work(
     };
     let invalid = *harvest.invalid.borrow();
 
-    // A failure is seen by all workers at one point, or some would wait in a dataflow that others never build: the
-    // leader looks once all workers are through, and closes the case.
+    // All workers see a failure at one point, or some would block in a dataflow that others never build:
+    // the leader checks once all workers are through, and closes the case.
     if leads {
         let room = aside::room(plan.memory, plan.sample.share);
         let case = match given {
@@ -300,7 +304,7 @@ fn work(
         };
         desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
     }
-    // Records of small sites, for a pass that counts no others.
+    // Spilled records of small sites, for a pass that counts no others.
     let mut laid = Laid::default();
     for pass in 0.. {
         alarm.work_while(worker, || !desk.has(pass));
@@ -340,7 +344,7 @@ impl Desk {
         }
     }
 
-    /// Is there a case with this many passes behind it?
+    /// True if a case with this many passes is published.
     fn has(&self, passes: usize) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|case| case.passes >= passes)
     }
@@ -352,7 +356,7 @@ impl Desk {
 }
 
 impl Case {
-    /// Before the first pass.
+    /// The case before the first pass.
     pub(super) fn open(learned: Vec<LearnedSite>, threads: usize, room: u64) -> Case {
         let (table, learned) = Table::new(learned, threads, room);
         let sites: Vec<ProvenSite> = learned
@@ -363,7 +367,7 @@ impl Case {
         Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites, known }
     }
 
-    /// Before the first pass of a proof of rules that are given.
+    /// The case before the first pass of a proof of given rules.
     fn given(sites: &[SiteRules], threads: usize, room: u64) -> Case {
         let learned = |rules: &SiteRules| LearnedSite { rules: rules.clone(), ..LearnedSite::default() };
         let case = Case::open(sites.iter().map(learned).collect(), threads, room);
@@ -372,7 +376,8 @@ impl Case {
         Case { table: Arc::new(table), ..case }
     }
 
-    /// Takes the counts of a pass, withdraws what does not hold, and says which sites are counted again.
+    /// Adds the counts of a pass, withdraws rules that do not hold, and selects the sites that are counted
+    /// again.
     pub(super) fn weigh(&mut self, parts: Vec<Counts>, fpr_max_ppm: u32) {
         let mut again = vec![false; self.sites.len()];
         for (site, &counted) in self.sites.iter_mut().zip(&self.table.counted) {

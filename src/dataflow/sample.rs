@@ -1,4 +1,4 @@
-//! Which records train: a sample that depends on the records alone, never on arrival.
+//! The training sample: a function of the records alone, never of their arrival.
 //!
 //! Two steps, both by hashes of cluster label and (stage-1 normal) URL:
 //!
@@ -8,31 +8,32 @@
 //!    [`SampleParams::whole_weight`]. The two are independent, so the chance of a record is `1 - (1 -
 //!    share w) (1 - share') = share`. A record without a label is a candidate when `hash(url) < share`.
 //! 2. **Budget.** Of the candidates of a site, a cluster keeps, by hash of the URL, the 32 smallest of
-//!    each of 16 groups of forms ([`form`](super::form)) and of the others the 1,000 smallest: of a
-//!    login page behind ten thousand URLs of one form and forty of another the second would leave
-//!    hardly a trace. Of those, half of the budget goes to whole clusters (smallest by hash of the
-//!    cluster, then of the URL), the rest to the smallest by hash of the URL among what is left:
-//!    [`select`].
+//!    each of 16 groups of forms ([`form`](super::form)) and of the others the 1,000 smallest: with the
+//!    second alone, rare URL shapes would be missing from the sample of a login page behind ten
+//!    thousand URLs of one form and forty of another. Of those, half of the budget goes to whole
+//!    clusters (smallest by hash of the cluster, then of the URL), the rest to the smallest by hash of
+//!    the URL among the others: [`select`].
 //!
-//! **Law**: `select` over a union of selections of parts is `select` over the union of the parts,
+//! **Invariant**: `select` over a union of selections of parts is `select` over the union of the parts,
 //! however the records are dealt. (The first half and the cap are prefixes of a fixed order. A record
 //! that is left out of its part's second half has as many smaller ones ahead of it in the whole, since
 //! up to any URL a part never keeps more of a cluster, nor holds more of the first half, than the whole
-//! does. For that the groups of forms come first: were they taken beside the 1,000 smallest of all, one
-//! record more could put out two.) So each worker selects before it ships, ships at most the budget of
-//! a site a flush, and the owner of the site selects again.
+//! does. For that the groups of forms come first: taken beside the 1,000 smallest of all, one record
+//! more could displace two.) So each worker selects before it ships, ships at most the budget of a site
+//! a flush, and the owner of the site selects again.
 //!
 //! In a sample a cluster is its 64-bit hash; two labels of one hash are capped together. Records that
 //! differ only in [`elsewhere`](crate::model::Record::elsewhere) are two until
 //! [`Training`](crate::site::Training) makes them one.
 //!
-//! Besides, each origin (scheme, host and port) of a labelled record is shipped, whether the record trains or not: rules act
-//! on the origins that were read. It travels as a record that is the origin, without a path, and takes no part in share and
-//! budget; a site has at most [`ORIGINS`] of them, the first by their bytes.
+//! Besides, each origin (scheme, host and port) of a labelled record is shipped, whether the record
+//! trains or not: rules act on the origins that were read. It travels as a record that is the origin,
+//! without a path, and takes no part in share and budget; a site has at most [`ORIGINS`] of them, the
+//! first by their bytes.
 //!
-//! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all it holds; beside
-//! them it keeps 48 bytes and the name of every site it has seen, the hashes of the last origins (4 MiB), and at most 256
-//! origins that records of a site lead to.
+//! **Memory**: [`Sampler`] holds candidates up to its share of the budget, then selects and ships all
+//! it holds; beside them it keeps 48 bytes and the name of every site it has seen, the hashes of the
+//! last origins (4 MiB), and at most 256 origins that records of a site lead to.
 
 use super::form::form;
 use super::rows::{Names, Rows, UNLABELLED};
@@ -51,7 +52,7 @@ const URL_SEED: u64 = 0x7369_6e67_6c65_7572;
 /// Seed of the hash that holds URLs back.
 const HELD_BACK_SEED: u64 = 0x6865_6c64_6261_636b;
 
-/// What trains; written into the rule file.
+/// Parameters of the sample; written into the rule file.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SampleParams {
     /// Expected share of the records that train, in (0, 1].
@@ -62,7 +63,7 @@ pub struct SampleParams {
     pub whole_weight: f64,
     /// Most URLs of a cluster that train, beside a 32nd part of it for each of [`FORMS`] groups of forms.
     pub cluster_max: u32,
-    /// Share of the URLs that never train, in [0, 1): the proof weighs them apart.
+    /// Share of the URLs that never train, in [0, 1): the proof counts them separately.
     pub held_back: f64,
 }
 
@@ -93,7 +94,7 @@ pub struct Lot {
     pub url: u64,
     /// Hash of the cluster label; [`UNLABELLED`] without one.
     pub cluster: u64,
-    /// The share lets it train (the budget of its site may not).
+    /// True if the share lets it train (the budget of its site may not).
     pub candidate: bool,
 }
 
@@ -121,7 +122,7 @@ impl Lots {
     }
 }
 
-/// A candidate in [`select`]: its hashes and where it stands.
+/// A candidate in [`select`]: its hashes and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Hash of the cluster label; [`UNLABELLED`] without one.
@@ -132,7 +133,7 @@ pub struct Key {
     pub at: u64,
 }
 
-/// What a full budget still lets in: a record beyond both bounds is in no sample that these records are part of.
+/// Bounds of a full budget: a record beyond both is in no sample that these records are part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cut {
     cluster: u64,
@@ -140,15 +141,16 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// May a record with these hashes still enter?
+    /// True if a record with these hashes may still enter.
     #[inline]
     pub fn admits(&self, lot: &Lot) -> bool {
         lot.url <= self.url || (lot.cluster <= self.cluster && lot.cluster != UNLABELLED)
     }
 }
 
-/// Cuts the candidates of one site to its budget, repeats counting once; `None` where the budget is not used up. `tie`
-/// orders two positions by their records where the hashes are equal; `url` is the URL at a position.
+/// Cuts the candidates of one site to its budget, repeats counting once; `None` where the budget is not
+/// used up. `tie` orders two positions by their records where the hashes are equal; `url` is the URL at
+/// a position.
 pub fn select<'a>(
     keys: &mut Vec<Key>,
     params: &SampleParams,
@@ -165,7 +167,7 @@ pub fn select<'a>(
     cut
 }
 
-/// [`select`] of sorted keys that are all of URLs.
+/// Runs [`select`] on sorted keys that are all of URLs.
 fn within_budget<'a>(
     keys: &mut Vec<Key>,
     params: &SampleParams,
@@ -187,7 +189,7 @@ fn within_budget<'a>(
         0 => 0,
         _ => keys[whole - 1].cluster,
     };
-    // With the whole budget in clusters, what is left of it for single URLs is nothing.
+    // With the whole budget in clusters, none is left for single URLs.
     let url = if whole < max { keys[max - 1].url } else { 0 };
     Some(Cut { cluster, url })
 }
@@ -195,8 +197,8 @@ fn within_budget<'a>(
 /// Groups of forms in a cluster that each keep some URLs.
 pub const FORMS: u64 = 16;
 
-/// Cuts clusters to [`SampleParams::cluster_max`] and what their groups of forms keep. `keys` are sorted by cluster, then
-/// by URL.
+/// Cuts clusters to [`SampleParams::cluster_max`] and the URLs that their groups of forms keep. `keys`
+/// are sorted by cluster, then by URL.
 fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a [u8]) {
     let (most, of_form) = (params.cluster_max as usize, params.cluster_max.div_ceil(32));
     let large = |cluster: &[Key]| cluster.len() > most && cluster[0].cluster != UNLABELLED;
@@ -223,14 +225,14 @@ fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a 
     keys.retain(|_| keep.next().unwrap_or(false));
 }
 
-/// Origins of a site at most; URLs of others stay in normal form.
+/// Most origins of a site; URLs of others get their normal form.
 pub const ORIGINS: usize = 1 << 16;
-/// Origins that a worker remembers to have shipped; past it, all are forgotten and shipped again.
+/// Shipped origins that a worker remembers; beyond, all are forgotten and shipped again.
 const SHIPPED: usize = 1 << 18;
-/// Hash of an origin that travels as a record without a label: no URL has it but by chance.
+/// Hash of an origin that travels as a record without a label: a URL has it only by chance.
 pub const ORIGIN: u64 = 0;
 
-/// Which worker owns a site.
+/// The worker that owns a site.
 pub fn owner(site: &[u8], peers: usize) -> usize {
     (hash64(site) % peers as u64) as usize
 }
@@ -240,7 +242,7 @@ const BATCH_ROWS: usize = 1 << 16;
 /// Bytes of strings a shipment holds at most (one record more).
 const BATCH_BYTES: usize = 4 << 20;
 
-/// What a worker knows of a site.
+/// State of a site at a worker.
 #[derive(Clone, Copy, Debug)]
 struct SiteState {
     owner: u32,
@@ -248,13 +250,14 @@ struct SiteState {
     held: u32,
     /// Candidates so far, repeats included.
     candidates: u64,
-    /// Where the site stands in the names of the batch with this stamp.
+    /// Stamp of the batch whose names include the site.
     batch: u64,
     index: u32,
     cut: Option<Cut>,
 }
 
-/// Sampling at one worker: takes its records in any order, ships candidates to the owners of their sites.
+/// Sampler of one worker: takes its records in any order, ships candidates to the owners of their
+/// sites.
 #[derive(Debug)]
 pub struct Sampler {
     params: SampleParams,
@@ -352,7 +355,7 @@ impl Sampler {
         }
     }
 
-    /// Ships an origin of a site, unless that was done or it has user information.
+    /// Ships an origin of a site, unless it was shipped before or has user information.
     fn offer_origin(&mut self, id: u32, origin: &[u8]) {
         if self.shipped.len() >= SHIPPED {
             self.shipped.clear();
@@ -367,12 +370,12 @@ impl Sampler {
         }
     }
 
-    /// True when the sampler holds more than its budget and wants to be flushed.
+    /// True when the sampler holds more than its budget and should be flushed.
     pub fn is_full(&self) -> bool {
         self.held_bytes > self.budget
     }
 
-    /// Selects, and gives away all it holds: `(worker, rows)`.
+    /// Selects, and returns all rows held: `(worker, rows)`.
     pub fn flush(&mut self) -> Vec<(u64, Rows)> {
         let mut out = Vec::new();
         for (id, targets) in std::mem::take(&mut self.targets) {

@@ -1,9 +1,10 @@
 //! Rows of plain words in order: in memory up to a budget, then sorted runs, merged.
 //!
-//! Rows are dealt to 256 buckets by the first byte of their first word (a hash, so buckets are even); a bucket fits the
-//! cache, and sorting it is all the sorting there is. Over the budget, all buckets are sorted and written one after the
-//! other: one sorted run. When all rows are there they come bucket by bucket, from memory or merged from the runs.
-//! Memory: the budget, and while merging one block a run. Repeats of a row are kept.
+//! Rows are dealt to 256 buckets by the first byte of their first word (a hash, so buckets are even); a
+//! bucket fits the cache and is sorted by itself. Over the budget, all buckets are sorted and written
+//! one after the other: one sorted run. After the last row they come bucket by bucket, from memory or
+//! merged from the runs. Memory: the budget, and while merging one block a run. Repeats of a row are
+//! kept.
 
 use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
 use std::cmp::Reverse;
@@ -17,8 +18,8 @@ const BLOCK_ROWS: usize = 1 << 12;
 /// Read buffer of a run, in bytes.
 const READ_BUFFER: usize = 1 << 17;
 
-/// Rows of a bucket in pieces that stay where they are: vectors that grow leave holes of every size behind, which cost
-/// as much memory again.
+/// Rows of a bucket in pieces that are never moved: growing vectors leave holes of every size behind,
+/// which cost as much memory again.
 type Bucket<const W: usize> = Vec<Vec<[u64; W]>>;
 
 /// Rows of the first piece of a bucket, and of the others.
@@ -64,12 +65,12 @@ impl<const W: usize> Sorter<W> {
         }
     }
 
-    /// True when the sorter holds more than its budget and wants to be spilled.
+    /// True when the sorter holds more than its budget and should be spilled.
     pub fn is_full(&self) -> bool {
         self.held_bytes > self.budget
     }
 
-    /// Writes all it holds as one sorted run.
+    /// Writes all rows held as one sorted run.
     ///
     /// # Errors
     /// [`SpillError`] when it cannot be written.
@@ -91,7 +92,7 @@ impl<const W: usize> Sorter<W> {
         Ok(())
     }
 
-    /// All rows are there: they come in order.
+    /// Returns the rows in order, after the last one.
     ///
     /// # Errors
     /// [`SpillError`] when the last run cannot be written or the runs cannot be read.
@@ -157,7 +158,7 @@ pub struct Sorted<const W: usize> {
 }
 
 impl<const W: usize> Sorted<W> {
-    /// Hands the rows of the next bucket to `take`, in order; `false` when there is none left.
+    /// Passes the rows of the next bucket to `take`, in order; `false` when there is none left.
     ///
     /// # Errors
     /// [`SpillError`] when a run cannot be read.

@@ -1,7 +1,7 @@
 //! `summary.json`: parameters, per-stage counts, figures of each site and of all.
 //!
-//! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts, no run times.
-//! Integers and sorted maps only, so that the same run gives the same bytes.
+//! Nothing here depends on order of records, number of workers, memory, paths or time: no spill counts,
+//! no run times. Integers and sorted maps only, so that the same run gives the same bytes.
 
 use super::held_out::HeldOut;
 use super::run::{Learned, Narrowed, ProvenSite, Withdrawn};
@@ -27,7 +27,7 @@ pub struct Summary {
     pub format: u32,
     /// Version of the program.
     pub version: String,
-    /// What decided on the result.
+    /// Parameters that determine the result.
     pub parameters: Parameters,
     /// Counts of the stages, by name: those of the dataflow, and those of learning summed over the sites.
     pub stages: BTreeMap<String, u64>,
@@ -37,10 +37,10 @@ pub struct Summary {
     pub total: Figures,
     /// By site.
     pub sites: BTreeMap<String, Figures>,
-    /// What the proof over everything withdrew, by site, in the order in which it went.
+    /// Rules that the proof withdrew, by site, in the order of withdrawal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub withdrawn: BTreeMap<String, Vec<Gone>>,
-    /// What it narrowed, by site, in the order in which it did.
+    /// Rules that it narrowed, by site, in the order of narrowing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub narrowed: BTreeMap<String, Vec<Changed>>,
 }
@@ -64,26 +64,26 @@ impl Changed {
     }
 }
 
-/// A rule that the proof withdrew, and what spoke against it.
+/// A rule that the proof withdrew, and the evidence against it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gone {
     /// Id of the rule.
     pub id: String,
     /// Its pattern, in words.
     pub rule: String,
-    /// Why it went.
+    /// Reason.
     pub reason: Reason,
     /// Good URLs among all records.
     pub good: u64,
-    /// Bad ones.
+    /// Bad URLs among all records.
     pub bad: u64,
     /// Good URLs among the records that did not train.
     pub apart_good: u64,
-    /// Bad ones.
+    /// Bad URLs among the records that did not train.
     pub apart_bad: u64,
     /// Pairs on one page (WWW10 eq. 3).
     pub support_pairs: u64,
-    /// Those from different clusters (WWW10 eq. 3).
+    /// Pairs on one page from different clusters (WWW10 eq. 3).
     pub false_positive_pairs: u64,
 }
 
@@ -109,7 +109,7 @@ impl Gone {
 pub struct Parameters {
     /// The learner.
     pub learn: Params,
-    /// What trains.
+    /// Parameters of the sample.
     pub sample: SampleParams,
     /// `domain` or `host`.
     pub site_by: String,
@@ -119,7 +119,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Those of a plan.
+    /// Parameters of a plan.
     pub fn of(plan: &Plan) -> Parameters {
         let site_by = match plan.site_by {
             SiteBy::Domain => "domain",
@@ -134,14 +134,15 @@ impl Parameters {
     }
 }
 
-/// What acts by the word of the catalogue of platforms alone; it is part of no other number of rules.
+/// Figures of provisional rules, supported by the catalogue of platforms alone; part of no other number
+/// of rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provisional {
     /// Provisional rules.
     pub rules: u64,
-    /// Labelled URLs that they move to the page of their cluster; those that two of them move count twice.
+    /// Labelled URLs that they move to the page of their cluster; a URL that two of them move counts twice.
     pub good: u64,
-    /// Those that they move to another page.
+    /// Labelled URLs that they move to another page.
     pub bad: u64,
 }
 
@@ -164,9 +165,9 @@ pub struct Figures {
     pub records: u64,
     /// Distinct URLs, as found.
     pub urls: u64,
-    /// Those with a label.
+    /// Distinct URLs with a label.
     pub labelled: u64,
-    /// Those with several labels.
+    /// Distinct URLs with several labels.
     pub conflicts: u64,
     /// Distinct canonical URLs.
     pub canonical: u64,
@@ -174,7 +175,7 @@ pub struct Figures {
     pub clusters: u64,
     /// Distinct URLs that trained.
     pub trained: u64,
-    /// Rules that hold, those that are provisional not among them.
+    /// Rules that hold, without provisional ones.
     pub rules: u64,
     /// Rules that are provisional; absent where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,13 +185,13 @@ pub struct Figures {
     pub platforms: Vec<Recognised>,
     /// Rules that the proof over everything withdrew.
     pub withdrawn: u64,
-    /// Rules that it narrowed; one that was narrowed twice counts twice.
+    /// Rules that it narrowed; a rule that was narrowed twice counts twice.
     #[serde(default)]
     pub narrowed: u64,
-    /// Look-ups, value ranges and exceptions that it took out one by one.
+    /// Look-ups, value ranges and exceptions that it removed one by one.
     #[serde(default)]
     pub forgotten: u64,
-    /// Wrong merges that are taken for drift of the labels: the rules that make them stay.
+    /// Wrong merges that are taken for drift of the labels: their rules are kept.
     #[serde(default)]
     pub drift: u64,
     /// Sites that fell back to stage 1.
@@ -203,7 +204,7 @@ pub struct Figures {
     pub bad: u64,
     /// Pairs on one page (WWW10 eq. 3).
     pub support_pairs: u64,
-    /// Those from different clusters (WWW10 eq. 3).
+    /// Pairs on one page from different clusters (WWW10 eq. 3).
     pub false_positive_pairs: u64,
     /// Pair false-positive rate in millionths, rounded up.
     pub fpr_ppm: u64,

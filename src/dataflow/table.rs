@@ -9,32 +9,32 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Sites by index (sorted by name), their compiled rules, and which of them this pass counts.
+/// Sites by index (sorted by name), their compiled rules, and the sites that this pass counts.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Compiled rules without memory (exceptions, look-ups, value ranges); its sites are all sites, also those without
-    /// rules.
+    /// Compiled rules without memory (exceptions, look-ups, value ranges); its sites are all sites, also
+    /// those without rules.
     pub rules: RuleSet,
-    /// The rules of sites with memory, with it.
+    /// The compiled rules of the sites that have memory, with it.
     pub memory: Memory,
-    /// The rules of sites without one of those that are suspected.
+    /// The rules of sites without one suspected rule each.
     pub without: Without,
-    /// Records of sites that are not in the table are passed over; else they are a failure of the run.
+    /// Records of sites that are not in the table are skipped; else they are a failure of the run.
     pub passes_over: bool,
-    /// Hashes of URLs that are asked for, by site: see [`super::pages`].
+    /// Hashes of requested URLs, by site: see [`super::pages`].
     pub wanted: Vec<BTreeSet<u64>>,
     bytes: usize,
-    /// What trained of each site, where the budget did not suffice.
+    /// Cut of the sample of each site, where the budget did not suffice.
     pub cuts: Vec<Option<Cut>>,
     /// Sites that are counted in this pass.
     pub counted: Vec<bool>,
-    /// Sites whose records this pass lays aside ([`super::aside`]).
+    /// Sites whose records this pass spills ([`super::aside`]).
     pub aside: Vec<bool>,
-    /// The pass before laid the records of all counted sites aside.
+    /// True if the pass before spilled the records of all counted sites.
     pub laid: bool,
     /// URLs that trained of each site; the greatest number where the budget left some out.
     trained: Vec<u64>,
-    /// Training URLs of the sites that are laid aside, at most.
+    /// Most training URLs of the spilled sites.
     room: u64,
     index: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
 }
@@ -77,9 +77,9 @@ pub struct Suspect {
     pub table: Option<Key>,
     /// The keys that it ignores.
     pub ignored: Vec<Key>,
-    /// How the site's URLs are cut.
+    /// Tokenization of the site's URLs.
     pub tokens: Tokens,
-    /// The same, compiled.
+    /// Tokenization of the site's URLs, compiled.
     pub cut: url::Cut,
 }
 
@@ -119,8 +119,8 @@ impl Without {
     }
 }
 
-/// True for rules that do what a rule does to its keys or to some of them: what one brings together would hide behind the
-/// other.
+/// True for rules that do what a rule does to its keys or to some of them: the merges of one would hide
+/// behind the other.
 pub(super) fn does_the_same(other: &Rule, rule: &Rule) -> bool {
     let kind = |(key, operation): &(String, Operation)| (key.clone(), std::mem::discriminant(operation));
     let of: Vec<_> = rule.operations.iter().map(kind).collect();
@@ -137,7 +137,7 @@ pub fn key_of_table(rule: &Rule) -> Option<&str> {
     classes.map(|(key, _)| key.as_str()).or(list.map(|of| of.key.as_str()))
 }
 
-/// The keys whose values a rule takes away.
+/// The keys whose values a rule removes.
 fn ignored(rule: &Rule) -> Vec<Key> {
     let ignores = |(key, operation): &(String, Operation)| match operation {
         Operation::Ignore(_) => Key::parse(key),
@@ -157,18 +157,18 @@ pub fn has_memory(site: &SiteRules) -> bool {
     !(site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty())
 }
 
-/// What a pass counts beside the figures.
+/// Requests of a pass beside the figures.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
     /// Rules that are suspected, of each site.
     pub suspects: Vec<Vec<u16>>,
-    /// URLs that are asked for, of each site.
+    /// Requested URLs, of each site.
     pub wanted: Vec<BTreeSet<u64>>,
 }
 
 impl Table {
-    /// The table of the first pass: all sites, compiled on so many threads. `sites` may come in any order, each at most
-    /// once. Sites are laid aside, the smallest first, up to `room` URLs that trained.
+    /// The table of the first pass: all sites, compiled on so many threads. `sites` may come in any order,
+    /// each at most once. The smallest sites are spilled, up to `room` URLs that trained.
     pub fn new(mut sites: Vec<LearnedSite>, threads: usize, room: u64) -> (Table, Vec<LearnedSite>) {
         sites.sort_unstable_by(|a, b| a.rules.site.cmp(&b.rules.site));
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
@@ -198,9 +198,9 @@ impl Table {
         (table, sites)
     }
 
-    /// The table of a later pass: other rules, and only some sites counted, all of them laid aside or not.
+    /// The table of a later pass: other rules, and only some sites counted, all of them spilled or not.
     pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, laid: bool, ask: Ask, threads: usize) -> Table {
-        // What is not counted is not applied either.
+        // Sites that are not counted are not applied either.
         let applied = |(site, &counted): (SiteRules, &bool)| match counted {
             true => site,
             false => SiteRules { site: site.site, origins: site.origins, ..SiteRules::default() },
@@ -216,7 +216,7 @@ impl Table {
         Table { rules, memory, without, wanted, passes_over, bytes, cuts, counted, aside, laid, trained, room, index }
     }
 
-    /// Bytes that look-ups and value ranges take, which are nearly all that rules take: an estimate from above.
+    /// Bytes of look-ups and value ranges, nearly all of the memory of rules: an estimate from above.
     pub fn memory(&self) -> usize {
         self.bytes
     }
@@ -262,7 +262,8 @@ impl Sets {
     }
 }
 
-/// The counted sites with the fewest URLs that trained, together at most `room`; of equal ones the first by name.
+/// The counted sites with the fewest URLs that trained, together at most `room`; of equal ones the
+/// first by name.
 fn smallest(trained: &[u64], counted: &[bool], mut room: u64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..trained.len()).filter(|&site| counted[site]).collect();
     order.sort_by_key(|&site| trained[site]);
@@ -274,9 +275,9 @@ fn smallest(trained: &[u64], counted: &[bool], mut room: u64) -> Vec<bool> {
     aside
 }
 
-/// What [`Table::memory`] counts of a site.
+/// Part of a site in [`Table::memory`].
 fn memory(site: &SiteRules) -> usize {
-    /// Of a look-up in a hash map that has just grown, and of a pair of strings.
+    /// Bytes of a look-up in a hash map that has just grown, and of a pair of strings.
     const LOOK_UP: usize = 34;
     const PAIR: usize = 2 * size_of::<String>() + 32;
     let aliases: usize = site.aliases.iter().map(|[a, b]| a.len() + b.len() + PAIR + LOOK_UP).sum();
@@ -284,7 +285,8 @@ fn memory(site: &SiteRules) -> usize {
     aliases + ranges.map(|span| span.like.len() + span.page.len() + PAIR + LOOK_UP).sum::<usize>()
 }
 
-/// Compiles the rules of sites sorted by name: look-ups are reduced by the rules, which takes its time.
+/// Compiles the rules of sites sorted by name, on several threads: reducing the look-ups by the rules
+/// takes time.
 fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -300,7 +302,7 @@ fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut done = work();
         for other in others {
-            // A panic there is one here: it ends the run as that of any worker does.
+            // A panic there is repeated here: it ends the run as that of any worker does.
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         done

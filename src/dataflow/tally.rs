@@ -1,23 +1,24 @@
-//! Counts of the proof, from rows in order (design, sections 4.3 and 6.2; WWW10 eq. 3).
+//! Counts of the proof, from rows in order (WWW10 eq. 3; docs/method.md, "The proof").
 //!
-//! Per canonical URL with n labelled distinct URLs, of which the largest cluster (ties: smaller hash of the label) has
-//! m: good = m - 1, bad = n - m, support pairs = n (n - 1) / 2, false-positive pairs = those of different clusters. For
-//! a rule r, with f of the n URLs and f' of the m fired on by r:
+//! Per canonical URL with n labelled distinct URLs, of which the largest cluster (ties: smaller hash of
+//! the label) has m: good = m - 1, bad = n - m, support pairs = n (n - 1) / 2, false-positive pairs =
+//! those of different clusters. For a rule r, with f of the n URLs and f' of the m fired on by r:
 //!
-//! - good = f', less one where r fired on all m (one of them stands for the page);
-//! - bad: a bad URL counts against every rule that fired on it or on its group's majority, here: on at least half of the
-//!   m. So n - m where 2 f' >= m, else f - f';
+//! - good = f', less one where r fired on all m (one of them represents the page);
+//! - bad: a bad URL counts against every rule that fired on it or on its group's majority, here: on at
+//!   least half of the m. So n - m where 2 f' >= m, else f - f';
 //! - pairs: those with at least one URL that r fired on;
-//! - clusters: those of two or more URLs in the group, at least one of which r fired on. A cluster spread over several
-//!   canonical URLs counts in each.
+//! - clusters: those of two or more URLs in the group, at least one of which r fired on. A cluster
+//!   spread over several canonical URLs counts in each.
 //!
-//! The same URL twice counts once. A URL that came with several labels belongs to the cluster with most URLs in its
-//! group (ties: smaller hash of the label), and is counted as a conflict. A repeat of a URL always meets its like: the
-//! same URL of the same site has one canonical URL. (Design: the larger cluster *of the site*; the group is what can be
-//! told in bounded memory, and differs only where a cluster is spread over canonical URLs.)
+//! The same URL twice counts once. A URL that came with several labels belongs to the cluster with most
+//! URLs in its group (ties: smaller hash of the label), and is counted as a conflict. Repeats of a URL
+//! are in one group: the same URL of the same site has one canonical URL. (The larger cluster of the
+//! group, not of the site: the group can be counted in bounded memory, and the two differ only where a
+//! cluster is spread over canonical URLs.)
 //!
-//! Counts of the site are of canonical URLs as memory decides them, counts of rules of those without memory: see
-//! [`View`]. What a suspected rule answers for is counted apart ([`super::marginal`]).
+//! Counts of the site are of canonical URLs with memory, counts of rules of those without memory: see
+//! [`View`]. Marginal evidence of suspected rules is counted separately ([`super::marginal`]).
 //!
 //! Memory: the distinct (cluster, firing) pairs of one canonical URL, and of each suspected rule
 //! [`MAX_PARTS`](super::marginal::MAX_PARTS) parts.
@@ -53,36 +54,36 @@ impl Portions {
     }
 }
 
-/// Adds up rows that come in order.
+/// Counter of rows that come in order.
 #[derive(Debug, Default)]
 pub struct Tally {
     index: HashMap<u64, u32, foldhash::fast::FixedState>,
     firings: Vec<Firing>,
     /// Counts of each site.
     pub sites: Vec<SiteCounts>,
-    /// Page the rows at hand belong to.
+    /// Page of the current rows.
     page: Option<[u64; 2]>,
     url: u64,
-    /// Claims to the URL at hand: `(cluster, firing)`.
+    /// Labels claimed for the current URL: `(cluster, firing)`.
     claims: Vec<(u64, u32)>,
     shares: Vec<Share>,
     consolidate_at: usize,
-    /// Claims to URLs with several labels, and where each URL's end.
+    /// Claims to URLs with several labels, and the end of each URL's.
     contested: Vec<(u64, u32)>,
     contested_ends: Vec<u32>,
     clusters: Vec<(u64, u64)>,
     rules: Vec<u16>,
     last: Option<(u64, u32)>,
-    /// Portions of the page at hand without suspected rules.
+    /// Portions of the current page without suspected rules.
     portions: Portions,
-    /// Values that suspected rules take away from URLs of the page at hand.
+    /// Values that suspected rules remove from URLs of the current page.
     values: Portions,
     /// Hashes of URLs of the page that memory led to it, by cluster.
     remembered: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Tally {
-    /// For this many sites, and the firings the rows name.
+    /// A counter for this many sites, with the firings of the rows.
     pub fn new(sites: usize, firings: Vec<(u64, Firing)>) -> Tally {
         let mut tally = Tally { sites: vec![SiteCounts::default(); sites], ..Tally::default() };
         for (hash, firing) in firings {
@@ -94,7 +95,7 @@ impl Tally {
         tally
     }
 
-    /// Takes the next row. `cluster` is told of each distinct cluster of each page: `(cluster, site)`.
+    /// Adds the next row. `cluster` is called for each distinct cluster of each page: `(cluster, site)`.
     pub fn row(&mut self, row: &Page, cluster: &mut impl FnMut(u64, u32)) {
         let &[high, low, url, label, firing] = row;
         let same_page = self.page == Some([high, low]);
@@ -128,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// All rows are there.
+    /// Counts the last page.
     pub fn finish(&mut self, cluster: &mut impl FnMut(u64, u32)) {
         self.end_url();
         self.end_page(cluster);
@@ -288,7 +289,7 @@ impl Tally {
         {
             counts.rules.resize(last as usize + 1, RuleCounts::default());
         }
-        // Whatever the index of the site: what is kept of its pages is the same beside other sites.
+        // Whatever the index of the site: the sample of its pages is the same beside other sites.
         let page = self.page.map_or(0, |[high, _]| high ^ hash64(&(site as u32).to_le_bytes()));
         let joint = count_marginals(page, (&mut portions.list, &mut values.list), shares, majority, firings, counts);
         let bad_apart: u64 = shares
@@ -327,7 +328,7 @@ impl Tally {
             let rule = &mut counts.rules[rule as usize];
             rule.good += fired_majority - u64::from(everywhere);
             rule.bad += if to_blame { n - m } else { fired - fired_majority };
-            // The URL that stands for the page is one that trained, where one did.
+            // The URL that represents the page is one that trained, where one did.
             rule.apart_good += majority_apart - u64::from(everywhere && majority_apart == m);
             rule.apart_bad += if to_blame { bad_apart } else { fired_apart - majority_apart };
             rule.support_pairs = rule.support_pairs.saturating_add(pairs(n) - unfired);
@@ -341,9 +342,10 @@ impl Tally {
     }
 }
 
-/// Counts what the suspected rules answer for on the page of this hash, whose largest cluster is `majority`, from `portions` and `values`
-/// (both consumed) and the labelled `shares`. Gives the other clusters of the page that are the largest of no part, ascending; none where no
-/// rule is suspected.
+/// Counts the marginal evidence of the suspected rules on the page of this hash, whose largest cluster
+/// is `majority`, from `portions` and `values` (both consumed) and the labelled `shares`. Returns the
+/// other clusters of the page that are the largest of no part, ascending; empty where no rule is
+/// suspected.
 fn count_marginals(
     page: u64,
     (portions, values): (&mut Vec<Portion>, &mut Vec<Portion>),

@@ -1,4 +1,4 @@
-//! What the dataflows are given and what they share; short names for their streams.
+//! Arguments and shared state of the dataflows; short names for their streams.
 use crate::model::{RecordBatch, SiteBy};
 use crate::rules::types::SiteRules;
 use crate::runtime::mesh::{Cause, Shutdown};
@@ -24,18 +24,18 @@ pub type Epoch = u64;
 /// A stream of `D` in vectors.
 pub type Flow<'scope, D> = timely::dataflow::StreamVec<'scope, Epoch, D>;
 
-/// A failure of a source, as its owner made it.
+/// A failure of a source, of its own type.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The records of the run, which are read once a pass.
 ///
-/// `dataflow` knows no files: `jobs` joins it to `io`, tests to records in memory.
+/// `dataflow` opens no files: `jobs` joins it to `io`, tests to records in memory.
 pub trait Source: Send + Sync {
-    /// Opens worker `index`'s part of the records, of `peers` parts; `pass` counts from 0. Each record is in exactly
-    /// one part, and the parts together are the same records in every pass.
+    /// Opens worker `index`'s part of the records, of `peers` parts; `pass` counts from 0. Each record is
+    /// in exactly one part, and the parts together are the same records in every pass.
     ///
     /// # Errors
-    /// Whatever the source cannot go on from.
+    /// Errors of the source.
     fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError>;
 }
 
@@ -44,22 +44,22 @@ pub trait Batches {
     /// Fills `batch` (cleared first) with the next records; `false` at the end.
     ///
     /// # Errors
-    /// Whatever the source cannot go on from. Bad records are not errors: they are counted by the source.
+    /// Errors of the source. Bad records are not errors: they are counted by the source.
     fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError>;
 }
 
-/// Everything that decides what is learned, and what the run may use.
+/// Parameters and resources of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Learning parameters.
     pub params: Params,
-    /// What trains.
+    /// Parameters of the sample.
     pub sample: SampleParams,
-    /// Bounds on what is cross-fitted; nothing is where there are none.
+    /// Bounds on cross-fitting; `None` for no cross-fitting.
     pub held_out: Option<Limits>,
     /// How records are dealt to sites.
     pub site_by: SiteBy,
-    /// Rules of an earlier result by site: they decide between equals.
+    /// Rules of an earlier result by site: preferences among equals.
     pub previous: Arc<BTreeMap<String, Arc<SiteRules>>>,
     /// Worker threads.
     pub workers: usize,
@@ -69,7 +69,7 @@ pub struct Plan {
     pub scratch: PathBuf,
 }
 
-/// Why a run failed.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The records could not be read.
@@ -78,7 +78,7 @@ pub enum RunError {
     /// A learned site could not be kept for `--resume`.
     #[error("{0}")]
     Journal(SourceError),
-    /// What did not fit the memory could not be kept on disk.
+    /// Spill to disk failed.
     #[error(transparent)]
     Spill(#[from] SpillError),
     /// The workers could not be started, or one of them panicked.
@@ -92,25 +92,25 @@ pub enum RunError {
     },
 }
 
-/// What the workers of a process share.
+/// State shared by the workers of a process.
 #[derive(Debug)]
 pub struct Shared {
     /// The spill folder.
     pub scratch: Arc<Scratch>,
     /// Counters for the progress line.
     pub progress: Arc<Progress>,
-    /// Sites that an earlier run of the same input and parameters has learned, and where those of this run are kept.
+    /// Store of the sites that this run, and earlier ones of the same input and parameters, have learned.
     pub journal: Option<Arc<dyn Journal>>,
-    /// Sites that wait to be learned.
+    /// Sites to be learned.
     pub deal: Deal,
-    /// On several processes: this one's index, and what becomes of the run.
+    /// On several processes: this one's index, and the common shutdown of the run.
     pub shutdown: Option<(usize, Arc<Shutdown>)>,
     failed: AtomicBool,
     failure: Mutex<Option<RunError>>,
 }
 
 impl Shared {
-    /// For a run that spills to `scratch`.
+    /// Shared state of a run that spills to `scratch`.
     pub fn new(scratch: Scratch, progress: Arc<Progress>) -> Shared {
         Shared {
             scratch: Arc::new(scratch),
@@ -123,8 +123,8 @@ impl Shared {
         }
     }
 
-    /// Keeps the first failure; sources stop at the next batch. On several processes the run ends here: the others
-    /// could not be told in time through the dataflow.
+    /// Keeps the first failure; sources stop at the next batch. On several processes the run ends here: the
+    /// dataflow would not inform the others in time.
     pub fn fail(&self, error: impl Into<RunError>) {
         let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         failure.get_or_insert(error.into());
@@ -146,16 +146,16 @@ impl Shared {
     }
 }
 
-/// What the first dataflow makes of one site.
+/// Result of the first dataflow for one site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LearnedSite {
-    /// The rules that hold on the training records. They travel as the JSON of the rule file: their format leaves out
-    /// what is empty, which a format without names of fields cannot.
+    /// The rules that hold on the training records. They travel as the JSON of the rule file: it omits
+    /// empty fields, which a format without field names cannot.
     #[serde(with = "as_json")]
     pub rules: SiteRules,
     /// Figures of the learning itself, by name.
     pub counts: BTreeMap<String, u64>,
-    /// What of the candidates trained, where the budget did not suffice for all.
+    /// Cut of the sample, where the budget did not suffice for all candidates.
     pub cut: Option<Cut>,
     /// Distinct URLs that trained.
     pub trained: u64,
@@ -163,7 +163,7 @@ pub struct LearnedSite {
     pub conflicts: u64,
     /// Cross-fitted sums of the site; `None` where it was not cross-fitted.
     pub held_out: Option<Counts>,
-    /// What its training URLs show beside the rules.
+    /// Profile of its training URLs, beside the rules.
     pub profile: Profile,
 }
 

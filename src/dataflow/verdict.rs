@@ -1,9 +1,11 @@
-//! What the proof decides: which rules of a site are narrowed or go (second design, section 4). Pure, in integers.
+//! Decisions of the proof: the rules of a site that are narrowed or withdrawn (docs/method.md, "The
+//! proof"). Pure, in integers.
 //!
-//! The first pass counts in which wrong merges a rule takes part. Where there are some, the rules that do are suspected:
-//! later passes count what each of them answers for, the merges that would not be there without it. A rule that fails its
-//! bound there loses the sections and values that are against it; or else a sample of its merges is asked for, to find one
-//! test that tells the wrong ones apart; or else it goes. Whatever was changed is counted again.
+//! The first pass counts the wrong merges in which each rule takes part. Rules that take part in some
+//! are suspected: later passes count their marginal evidence, the merges that would not exist without
+//! them. A rule that fails its bound there loses the sections and values that are against it; or else a
+//! sample of its merges is requested, to find one test that separates the wrong ones; or else it is
+//! withdrawn. After any change the site is counted again.
 use super::counts::{RuleCounts, SiteCounts};
 use super::marginal::Marginal;
 use super::narrow::{self, Against};
@@ -14,44 +16,45 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Passes that may change rules; past them a site that still fails falls back to syntax-based normalization. Each change
-/// takes two (ask, count again), and rules that share wrong merges go one after the other: a rule a pass where nothing of it is
-/// right. Only sites with rules that change are counted again.
+/// Passes that may change rules; beyond them a site that still fails falls back to syntax-based
+/// normalization. Each change takes two (request, count again), and rules that share wrong merges are
+/// withdrawn one after the other: one a pass where all are wrong. Only sites with rules that change are
+/// counted again.
 pub const MAX_PASSES: usize = 24;
 
-/// Observations under which a rule goes only if it merges wrongly as often as rightly.
+/// Observations below which a rule is withdrawn only if at least half of its merges are wrong.
 pub const MIN_OBSERVATIONS: u64 = 3;
 
-/// Label noise of a site from which URLs are weighed instead of pairs.
+/// Label noise of a site, in thousandths, from which on URLs are counted instead of pairs.
 pub const NOISY_PERMILLE: u32 = 10;
 
-/// Values that occur twice or more from which on drift of labels can be told from wrong merges.
+/// Fewest values that occur twice or more to distinguish drift of labels from wrong merges.
 pub const MIN_RECURRING: u64 = 9;
 
-/// Why the proof withdrew or narrowed a rule. The names (kebab-case) stand in `summary.json`.
+/// Reason why the proof withdrew or narrowed a rule. The names (kebab-case) are in `summary.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// Too many of the merges that it answers for are wrong.
+    /// Too many of its marginal merges are wrong.
     Bound,
-    /// Too many of those that it answers for are wrong among the records that did not train.
+    /// Too many of its marginal merges are wrong among the records that did not train.
     BoundApart,
-    /// The rules of the site join too many wrong pairs, and of those it has most above its share.
+    /// The rules of the site join too many wrong pairs, and this one has most above its share.
     PairRate,
     /// After the last pass the site still failed.
     FellBack,
-    /// Sections or values of it merged wrongly: they were taken out.
+    /// Sections or values of it merged wrongly and were removed.
     Parts,
-    /// One test on one key holds its wrong merges: it became a condition.
+    /// One test on one key holds its wrong merges and became a condition.
     Test,
-    /// It does what a rule that was withdrawn does, and showed nothing beside it.
+    /// It does what a withdrawn rule does, and took part in no other merge.
     Twin,
     /// It was provisional, and records contradict it.
     Contradicted,
 }
 
 impl Reason {
-    /// In words, for people.
+    /// Text for people.
     pub fn words(self) -> &'static str {
         match self {
             Reason::Bound => "too many wrong merges",
@@ -66,42 +69,43 @@ impl Reason {
     }
 }
 
-/// What becomes of a rule.
+/// Change of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// It goes.
+    /// It is withdrawn.
     Withdraw(Reason),
-    /// It becomes this rule.
+    /// It is replaced by this rule.
     Narrow(Reason, Box<Rule>),
 }
 
-/// What the counts of a pass mean for a site.
+/// Decision on a site after a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The rules hold.
     Holds,
-    /// Rules are suspected, or URLs are asked for: the site is counted again.
+    /// Rules are suspected, or URLs are requested: the site is counted again.
     Ask,
-    /// These rules (by index, ascending) change, what led URLs to wrong pages is forgotten, and the site is counted again.
+    /// These rules (by index, ascending) change, memory of wrong pages is removed, and the site is counted
+    /// again.
     Change(Vec<(usize, Change)>),
     /// No rule is to blame, but memory may be: it is withdrawn, and the site is counted again.
     WithdrawMemory,
-    /// Everything goes; the site is counted again for its figures.
+    /// All rules are withdrawn; the site is counted again for its figures.
     FallBack,
 }
 
-/// What is known of a site from pass to pass.
+/// State of a site from pass to pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// Rules that are suspected: what they answer for is counted in the pass to come.
+    /// Rules that are suspected: their marginal evidence is counted in the next pass.
     pub suspects: Vec<u16>,
-    /// Hashes of URLs that are asked for.
+    /// Hashes of requested URLs.
     pub wanted: BTreeSet<u64>,
     /// Ids of rules that were narrowed by a test, or could not be: they are not tried again.
     pub tried: BTreeSet<String>,
-    /// Ids of rules that fail and whose merges were asked for.
+    /// Ids of rules that fail and whose merges were requested.
     pub failing: BTreeSet<String>,
-    /// Wrong merges of the rules that hold which are drift of the labels.
+    /// Wrong merges of the kept rules that are drift of the labels.
     pub drift: u64,
 }
 
@@ -111,13 +115,14 @@ pub fn bound(site: &SiteRules, rule: &Rule) -> Bound {
     bound.allowing(u64::from(site.label_noise_permille))
 }
 
-/// The verdict on a site after pass `pass` (counted from 0). A site without rules and memory always holds: what is wrong
-/// there, syntax-based normalization or the labels did.
+/// The verdict on a site after pass `pass` (counted from 0). A site without rules and memory always
+/// holds: its wrong merges are those of syntax-based normalization or of the labels.
 ///
-/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` though no rule fails, the worst rules go until what
-/// is left of the counted pairs is within the bound. The worst is the one with most false-positive pairs above its share,
-/// that is, above what its pairs would hold at the rate of the site: a rule that fires nearly everywhere (host, scheme) is
-/// in every wrong pair without being to blame for it. Ties: more false-positive pairs, more bad URLs, then order.
+/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` though no rule fails, the worst
+/// rules are withdrawn until the other counted pairs are within the bound. The worst is the one with
+/// most false-positive pairs above its share, that is, above the number that its pairs would hold at
+/// the rate of the site: a rule that fires nearly everywhere (host, scheme) is in every wrong pair
+/// without being to blame for it. Ties: more false-positive pairs, more bad URLs, then order.
 pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize, pending: &mut Pending) -> Verdict {
     if site.rules.is_empty() && !super::table::has_memory(site) {
         return Verdict::Holds;
@@ -149,7 +154,8 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
     }
 }
 
-/// Rules that change by what they answer for. Those whose merges are asked for first are put into `pending`.
+/// Rules that change by their marginal evidence. Those whose merges are requested first are put into
+/// `pending`.
 fn changes(
     site: &SiteRules,
     counts: &SiteCounts,
@@ -164,7 +170,7 @@ fn changes(
     for (at, rule) in site.rules.iter().enumerate() {
         let Some(marginal) = of(at).marginal else { continue };
         if rule.provisional && marginal.wrong() > 0 {
-            // The word of a catalogue ends where a cluster contradicts it.
+            // A rule from the catalogue alone is withdrawn once a cluster contradicts it.
             failing.push((at, *marginal, Reason::Contradicted));
         } else if is_drift(&marginal) {
             pending.drift += marginal.wrong();
@@ -172,7 +178,8 @@ fn changes(
             failing.push((at, *marginal, reason));
         }
     }
-    // Rules that share wrong merges answer for them together: the worst goes first, the others are counted again.
+    // Rules that share wrong merges have them as common evidence: the worst is withdrawn first, the others
+    // are counted again.
     let share = |of: &Marginal| u128::from(of.wrong()) * 1_000_000 / u128::from(of.good + of.wrong()).max(1);
     failing.sort_by_key(|(at, marginal, _)| (Reverse(share(marginal)), *at));
     let mut now: Vec<&(usize, Marginal, Reason)> = Vec::new();
@@ -217,24 +224,24 @@ fn changes(
     changes
 }
 
-/// Rules that go with those that are withdrawn: they do the same, and took part in no merge beside them. One by one they
-/// would come forth in the passes to come, and a wrong rule would be as many passes long as it has copies.
+/// Rules withdrawn with others: they do the same, and took part in no other merge. One by one they
+/// would be found in later passes, and a wrong rule would take as many passes as it has copies.
 fn twins(site: &SiteRules, of: &dyn Fn(usize) -> RuleCounts, changes: &[(usize, Change)]) -> Vec<(usize, Change)> {
     let gone = changes.iter().filter(|(_, change)| matches!(change, Change::Withdraw(_)));
     let gone: Vec<&Rule> = gone.map(|(at, _)| &site.rules[*at]).collect();
     let is_silent = |at: usize| of(at).support_pairs == 0 && changes.iter().all(|(changed, _)| *changed != at);
-    // A line of the catalogue has a source of its own, whatever became of one for another script.
+    // A line of the catalogue has a source of its own, whatever the fate of one for another script.
     let is_line = |at: usize| site.rules[at].line.is_some();
     let is_twin =
         |at: &usize| !is_line(*at) && gone.iter().any(|rule| does_the_same(&site.rules[*at], rule)) && is_silent(*at);
     (0..site.rules.len()).filter(is_twin).map(|at| (at, Change::Withdraw(Reason::Twin))).collect()
 }
 
-/// Whether a rule fails on the merges that it answers for.
+/// Whether a rule fails on its marginal merges.
 ///
-/// A departure from design 4.3, which knows no prior here: what nothing contradicts keeps its training evidence. Measured
-/// on held-out halves, taking away the prior of catalogue operations lost 0.005 of the saved share of crawl-blog and 0.004
-/// of crawl-forum, and gained no recall anywhere.
+/// A rule without a wrong merge never fails and keeps its training evidence; others are tested without
+/// a prior. Measured on held-out halves, taking away the prior of catalogue operations altogether lost
+/// 0.005 of the saved share of crawl-blog and 0.004 of crawl-forum, and gained no recall anywhere.
 fn fails(marginal: &Marginal, bound: Bound) -> Option<Reason> {
     let fails = |good: u64, bad: u64| match good + bad {
         _ if bad == 0 => false,
@@ -248,16 +255,16 @@ fn fails(marginal: &Marginal, bound: Bound) -> Option<Reason> {
     (many && fails(marginal.apart_good, marginal.apart_bad)).then_some(Reason::BoundApart)
 }
 
-/// Whether the wrong merges of a rule are drift of the labels: the values that it takes away and that occur twice or more
-/// meet several clusters more often than not, so that it is not they which tell the clusters apart. The lower Wilson bound
-/// (z = 1) of that share must exceed one half.
+/// Whether the wrong merges of a rule are drift of the labels: the values that it removes and that
+/// occur twice or more meet several clusters more often than not, so that they do not determine the
+/// cluster. The lower Wilson bound (z = 1) of that share must exceed one half.
 fn is_drift(of: &Marginal) -> bool {
     let (n, k) = (u128::from(of.recurring), u128::from(of.recurring_several));
     // (k - n / 2)^2 > n / 4, on the upper side.
     of.wrong() > 0 && of.recurring >= MIN_RECURRING && 2 * k > n && (2 * k - n).pow(2) > n
 }
 
-/// What the pair rate of a site says.
+/// Result of the test of the pair rate of a site.
 enum Rate {
     Holds,
     Worst(Vec<usize>),
@@ -265,8 +272,8 @@ enum Rate {
 }
 
 fn over_the_rate(site: &SiteRules, counts: &SiteCounts, of: &dyn Fn(usize) -> RuleCounts, fpr_max_ppm: u32) -> Rate {
-    // Pairs (WWW10 eq. 3) where labels can be trusted; where they are noisy, URLs: one split cluster of 300 URLs makes
-    // more wrong pairs than all rules together.
+    // Pairs (WWW10 eq. 3) where labels can be trusted; where they are noisy, URLs: one split cluster of
+    // 300 URLs makes more wrong pairs than all rules together.
     let noisy = site.label_noise_permille >= NOISY_PERMILLE;
     let weigh =
         |good: u64, bad: u64, support: u64, wrong: u64| if noisy { (good + bad, bad) } else { (support, wrong) };
@@ -298,7 +305,7 @@ fn over_the_rate(site: &SiteRules, counts: &SiteCounts, of: &dyn Fn(usize) -> Ru
     if worst.is_empty() { Rate::Nobody } else { Rate::Worst(worst) }
 }
 
-/// Writes what the proof counted into the evidence of a rule.
+/// Writes the counts of the proof into the evidence of a rule.
 pub fn overwrite(evidence: &mut Evidence, counts: &RuleCounts) {
     (evidence.good, evidence.bad) = match &counts.marginal {
         Some(marginal) => (marginal.good, marginal.wrong()),
@@ -325,7 +332,8 @@ mod tests {
         SiteRules { site: "s".to_owned(), rules: rules.to_vec(), ..SiteRules::default() }
     }
 
-    /// Counts of a rule that takes part in `taking_part` wrong merges and answers for `marginal`.
+    /// Counts of a rule that takes part in `taking_part` wrong merges and has the marginal evidence
+    /// `marginal`.
     fn counts(taking_part: u64, marginal: Option<(u64, u64)>) -> RuleCounts {
         let marginal = marginal.map(|(good, bad)| Box::new(Marginal { good, bad, ..Marginal::default() }));
         RuleCounts { good: 1000, bad: taking_part, marginal, ..RuleCounts::default() }
@@ -358,7 +366,7 @@ mod tests {
         assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a"]);
         let gone = vec![(0, Change::Withdraw(Reason::Bound))];
         assert_eq!(judge(&site, &both, 10_000, 2, &mut pending), Verdict::Change(gone));
-        // With no pass left for more, all that fail go; and then everything.
+        // Without another pass, all that fail are withdrawn; and then everything.
         let mut late = Pending { suspects: vec![0, 1], ..Pending::default() };
         let all = [0, 1].map(|at| (at, Change::Withdraw(Reason::Bound))).to_vec();
         assert_eq!(judge(&site, &both, 10_000, MAX_PASSES - 2, &mut late), Verdict::Change(all));
@@ -448,7 +456,7 @@ mod tests {
         assert_eq!(judge(&site, &counts, 10_000, 0, &mut pending), Verdict::Ask);
         assert_eq!(pending.wanted.iter().copied().collect::<Vec<_>>(), [3, 5]);
         assert_eq!(judge(&site, &counts, 10_000, 1, &mut pending), Verdict::Change(Vec::new()));
-        // Nobody is to blame: memory goes; without any, the labels are wrong.
+        // No rule is to blame: memory is withdrawn; without any, the labels are wrong.
         let wrong = SiteCounts { support_pairs: 10, false_positive_pairs: 5, ..SiteCounts::default() };
         assert_eq!(judge(&site, &wrong, 10_000, 0, &mut Pending::default()), Verdict::WithdrawMemory);
         assert_eq!(

@@ -1,9 +1,10 @@
-//! The energy walk of all sites of an epoch as one loop of the dataflow (WWW10 5.3; design, section 4.2).
+//! The energy walk of all sites of an epoch as one loop of the dataflow (WWW10 5.3).
 //!
-//! A site goes round until it has converged and then leaves; a round is [`energy::step`], the end is
-//! [`energy::converged`], so that the loop and the sequential [`energy::walk`] are one arithmetic. A site's walk stays at
-//! the worker that owns the site: its sums are made in one order. Energies are floats, which differential has no
-//! differences for; hence a plain feedback loop.
+//! A site circulates until it has converged and then leaves the loop; a round is [`energy::step`], the
+//! end is [`energy::converged`], so that the loop and the sequential [`energy::walk`] are one
+//! arithmetic. A site's walk stays at the worker that owns the site: its sums are made in one order.
+//! Energies are floats, which have no differences in differential dataflow; hence a plain feedback
+//! loop.
 
 use super::types::Flow;
 use crate::site::energy::{self, Graph};
@@ -21,7 +22,7 @@ pub trait HasGraph: 'static {
 
 /// A site on its walk.
 pub struct Walking<S> {
-    /// What walks.
+    /// The walking site.
     pub site: S,
     /// Energy of each vertex.
     pub energy: Vec<f64>,
@@ -30,13 +31,13 @@ pub struct Walking<S> {
 }
 
 impl<S: HasGraph> Walking<S> {
-    /// Before the first round: the energies are the volumes.
+    /// The state before the first round: the energies are the volumes.
     pub fn new(site: S) -> Walking<S> {
         let energy = site.graph().volume.clone();
         Walking { site, energy, rounds: 0, done: false }
     }
 
-    /// One round.
+    /// Runs one round.
     fn step(&mut self) {
         let next = energy::step(self.site.graph(), &self.energy);
         self.rounds += 1;
@@ -47,7 +48,7 @@ impl<S: HasGraph> Walking<S> {
 
 /// The walk on a stream of sites.
 pub trait EnergyWalk<'scope, S> {
-    /// Lets each site walk until it has converged.
+    /// Iterates each site until it has converged.
     fn energy_walk(self) -> Flow<'scope, Box<Walking<S>>>;
 }
 

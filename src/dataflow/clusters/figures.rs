@@ -1,20 +1,20 @@
-//! What a clustering run saw and did.
+//! Counts of a clustering run.
 
 use super::mark::{ANSWERED, DECLARES, FAILED, FLAGS, MOVED, NUMBER_BITS, OTHER, Row};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Counts of a run. The same for any number of workers.
+/// Counts of a run, equal for any number of workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Records read.
     pub records: u64,
-    /// Of them, no absolute http or https URL with a host.
+    /// Records that are no absolute http or https URL with a host.
     pub invalid: u64,
-    /// Answered with a page, as far as one knows.
+    /// Records answered with a page, unless known otherwise.
     pub pages: u64,
-    /// Answered with something that is no page.
+    /// Records answered with something that is no page.
     pub other: u64,
     /// Redirects.
     pub moved: u64,
@@ -53,17 +53,17 @@ pub struct Sink {
     pub cluster: u64,
     /// URLs in it.
     pub urls: u64,
-    /// Forms of them.
+    /// Number of their forms.
     pub forms: u64,
     /// Worker that read one of them, and its number there.
     pub example: (usize, u64),
 }
 
-/// Sinks that are told of.
+/// Sinks that are listed.
 const TOLD: usize = 100;
 
 impl Figures {
-    /// Adds what another process counted in the same run.
+    /// Adds the counts of another process of the same run.
     pub fn add(&mut self, other: Figures) {
         self.sinks.extend(other.sinks);
         keep_largest(&mut self.sinks);
@@ -87,13 +87,13 @@ impl Figures {
     }
 }
 
-/// The largest first, ties by label.
+/// Keeps the largest sinks, ties by label.
 fn keep_largest(sinks: &mut Vec<Sink>) {
     sinks.sort_by_key(|sink| (std::cmp::Reverse(sink.urls), sink.cluster));
     sinks.truncate(TOLD);
 }
 
-/// [`Figures`] while all workers count.
+/// [`Figures`] while the workers count.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     counts: [AtomicU64; 15],
@@ -104,7 +104,7 @@ pub(super) struct Counters {
 
 impl Counters {
     fn add(&self, at: usize, count: usize) {
-        // Statistics: no other memory hangs on them.
+        // Statistics: no other memory depends on them.
         self.counts[at].fetch_add(count as u64, Ordering::Relaxed);
     }
 

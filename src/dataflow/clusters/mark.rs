@@ -1,4 +1,4 @@
-//! A record as the clustering sees it: ten words.
+//! A record as a row of the clustering: ten words.
 
 use super::super::form::form;
 use super::By;
@@ -9,13 +9,13 @@ use crate::url::site::site_of;
 /// Words of a row: see the constants.
 pub(super) type Row = [u64; 10];
 
-/// What rows are exchanged by at the next step.
+/// Word by which the next step exchanges rows.
 pub(super) const KEY: usize = 0;
 /// Worker that read the record (upper 24 bits) and its number there.
 pub(super) const ID: usize = 1;
 /// Vertex of the URL: hash of site and URL.
 pub(super) const URL: usize = 2;
-/// Vertex of what the record is labelled by; 0 without.
+/// Vertex of the evidence by which the record is labelled; 0 without.
 pub(super) const LABEL: usize = 3;
 /// Flags.
 pub(super) const FLAGS: usize = 4;
@@ -30,17 +30,17 @@ pub(super) const FORM: usize = 8;
 /// Vertex of the main text; 0 without.
 pub(super) const TEXT: usize = 9;
 
-/// Answered with a page, as far as one knows.
+/// Flag: answered with a page, unless known otherwise.
 pub(super) const ANSWERED: u64 = 1;
-/// A redirect.
+/// Flag: a redirect.
 pub(super) const MOVED: u64 = 2;
-/// An error.
+/// Flag: an error.
 pub(super) const FAILED: u64 = 4;
-/// No page.
+/// Flag: no page.
 pub(super) const OTHER: u64 = 8;
-/// Said to be a page.
+/// Flag: declared to be a page.
 pub(super) const PAGE: u64 = 16;
-/// The text is long enough for the simhash to mean something.
+/// Flag: the text is long enough for a meaningful simhash.
 pub(super) const LONG: u64 = 32;
 /// The target is one that the page declares.
 pub(super) const DECLARES: u64 = 64;
@@ -51,8 +51,8 @@ pub(super) const FOREIGN: u64 = 256;
 /// The text was read, empty or not.
 pub(super) const READ: u64 = 512;
 
-/// Tokens from which two texts may be called near by their simhash: under it, pages that share a skeleton and differ in
-/// a few words (a profile, an empty list) would fall together.
+/// Fewest tokens of texts that are compared by simhash: shorter pages that share a skeleton and differ
+/// in a few words (a profile, an empty list) would be joined.
 const LONG_TEXT: u32 = 60;
 /// Tokens under which equal texts make one page only under one title.
 const SHORT_TEXT: u32 = 16;
@@ -110,7 +110,7 @@ impl Marker {
         let declared = facts.canonical.filter(|_| self.by == By::Canonical && flags & (ANSWERED | OTHER) == ANSWERED);
         let to = if flags & MOVED != 0 { facts.redirect } else { declared };
         if let Some(to) = to {
-            // A target has the site that its own record would have; where sites are labelled, that of its source.
+            // The site of a target is that of its own record; where sites are labelled, that of its source.
             let place = Record { url: to, cluster: None, site: record.site, elsewhere: false };
             if let Some((target_site, target)) = self.target.locate(place) {
                 let foreign = match record.site {
@@ -135,10 +135,10 @@ fn content(by: By, row: &mut Row, flags: &mut u64, seed: u64, facts: Facts<'_>) 
     let vertex = |kind: u64, bytes: &[u8]| hash64_seeded(bytes, seed ^ kind).max(1);
     let title = hash64(facts.title.unwrap_or_default());
     if let Some(print) = facts.text {
-        // A title tells short pages apart that have the same few words; with none at all a text says nothing.
+        // A title distinguishes short pages with the same few words; without any words a text is no evidence.
         let title = if print.tokens < SHORT_TEXT { title } else { 0 };
         let bytes = match print.text {
-            // The whole text is not known: the simhash and the title stand for it.
+            // The whole text is unknown: the simhash and the title replace it.
             0 => [print.simhash, hash64(facts.title.unwrap_or_default()), 1],
             text => [text, title, u64::from(print.tokens)],
         };
@@ -160,7 +160,7 @@ fn content(by: By, row: &mut Row, flags: &mut u64, seed: u64, facts: Facts<'_>) 
     }
 }
 
-// Seeds: the same bytes are another vertex as a URL, a digest, a text.
+// Seeds: equal bytes are different vertices as a URL, a digest, a text.
 const URL_VERTEX: u64 = 0x75;
 const DIGEST_VERTEX: u64 = 0x64;
 const TEXT_VERTEX: u64 = 0x74;

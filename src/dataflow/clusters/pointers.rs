@@ -1,4 +1,4 @@
-//! Redirects and declared canonical URLs: from pairs of URLs to edges, with what is refused.
+//! Redirects and declared canonical URLs: from pairs of URLs to edges, with counts of refused ones.
 
 use super::figures::Counters;
 use super::mark::{
@@ -11,8 +11,9 @@ use crate::dataflow::types::{Flow, Shared};
 use std::sync::Arc;
 use timely::dataflow::operators::vec::Map;
 
-/// Bits in which the texts of pages that declare one canonical URL may differ: the same page in another dress (another
-/// order, another part of a list) stays well under what unrelated texts show (32, a few more or less).
+/// Bits in which the texts of pages that declare one canonical URL may differ: variants of one page
+/// (another order, another part of a list) differ in far fewer bits than unrelated texts (32, a few
+/// more or less).
 const ALIKE: u32 = 12;
 /// Pages from which a target's declarations are judged together.
 const GATHERS: usize = 3;
@@ -53,7 +54,7 @@ pub(super) fn edges<'scope>(
             (Some(page), _) => Some(page[2]),
             // A chain: the target goes on from its own URL.
             (None, Some(moved)) => Some(moved[0]),
-            // Not fetched: what points to it still belongs together.
+            // Not fetched: the pages that point to it are still joined.
             (None, None) if own.is_empty() => Some(group[0][0]),
             // An error, or no page.
             (None, None) => None,
@@ -76,8 +77,8 @@ pub(super) fn edges<'scope>(
     })
 }
 
-/// True where most pages that declare one target differ in their text from it, or from the most common of them where it
-/// was not read: a template that writes the home page into every page.
+/// True where most pages that declare one target differ in their text from it, or from the most common
+/// of them where it was not read: a template that writes the home page into every page.
 fn gathers_strangers(declared: &[&Pointer], target: Option<&Pointer>) -> bool {
     let read = |row: &Pointer| row[5] != 0 && row[3] & LONG != 0;
     let pages: Vec<&Pointer> = declared.iter().copied().filter(|row| read(row)).collect();
@@ -87,7 +88,8 @@ fn gathers_strangers(declared: &[&Pointer], target: Option<&Pointer>) -> bool {
     let like = |model: &Pointer| pages.iter().filter(|row| distance(row[4], model[4]) <= ALIKE).count();
     let most = match target.filter(|row| read(row)) {
         Some(target) => like(target),
-        // A sample, so that a target of very many is judged in bounded time; rows are in order of their hashes.
+        // A sample, so that a target of very many is judged in bounded time; rows are in order of their
+        // hashes.
         None => pages.iter().step_by(pages.len().div_ceil(64)).map(|row| like(row)).max().unwrap_or(0),
     };
     most * 2 < pages.len()

@@ -1,4 +1,4 @@
-//! Records read, cut into pieces of one site each, and put together again at the owner of the site.
+//! Records cut into pieces of one site each, and joined at the owner of the site.
 
 use super::sites::{State, Totals};
 use super::{CompareError, Job};
@@ -28,7 +28,7 @@ pub(super) struct Piece {
     elsewhere: Vec<bool>,
     /// Bytes of each answer where the plan asks for them.
     sizes: Vec<u64>,
-    /// Rows without a label, rising: only where the plan asks for sizes are there any.
+    /// Rows without a label, rising: present only where the plan uses sizes.
     unlabelled: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ const ROW_BYTES: usize = 42;
 /// A batch with its shard and its number there.
 pub(super) type Placed = ((u64, u64), RecordBatch);
 
-/// Shards of a process at most, where each has its own.
+/// Most shards of a process, where each has its own.
 const MOST_SHARDS: usize = 1 << 32;
 
 /// This worker's shards, one batch a turn.
@@ -128,7 +128,7 @@ impl<'scope> Pieces<'scope> for Flow<'scope, Placed> {
                             piece.ends.push((url, piece.bytes.len() as u32));
                             piece.elsewhere.push(record.elsewhere);
                             if sizes {
-                                // What a redirect weighs says nothing of its page.
+                                // The size of a redirect is no evidence about its page.
                                 piece.sizes.push(if (300..400).contains(&facts.status) { 0 } else { facts.size });
                             }
                         }

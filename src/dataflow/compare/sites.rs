@@ -1,4 +1,4 @@
-//! Each site at its owner, whole: what comparing and splitting share.
+//! Each site at its owner, whole: the common part of comparing and splitting.
 
 use super::pieces::{Piece, Pieces, read, records};
 use super::{CompareError, Job, predictions};
@@ -26,7 +26,7 @@ pub(super) struct State {
     failure: Mutex<Option<CompareError>>,
     /// Bytes of records and predictions.
     pub(super) held: AtomicUsize,
-    /// On several processes: this one's index, and what becomes of the run.
+    /// On several processes: this one's index, and the common shutdown of the run.
     shutdown: Option<(usize, Arc<Shutdown>)>,
 }
 
@@ -43,7 +43,7 @@ impl State {
     }
 }
 
-/// Records that count for nothing.
+/// Counts of records that take no part.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Totals {
     /// Records that are not absolute http or https URLs with a host.
@@ -52,7 +52,7 @@ pub(super) struct Totals {
     pub(super) unlabelled: u64,
 }
 
-/// What a worker, or a run, found.
+/// Result of a worker, or of a run.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Found<T> {
     /// A result a site, in no order.
@@ -60,8 +60,8 @@ pub(super) struct Found<T> {
     pub(super) totals: Totals,
 }
 
-/// Gives the records of each site, in crawl order, to `work`; each site at one worker. The results of all processes are at
-/// process 0; the others have those of their own workers.
+/// Passes the records of each site, in crawl order, to `work`; each site at one worker. Process 0 has
+/// the results of all processes; the others have those of their own workers.
 ///
 /// # Errors
 /// [`CompareError`] when records cannot be read or held, or a worker or process is lost.
@@ -142,7 +142,7 @@ impl<'scope> Sites<'scope> for Flow<'scope, Piece> {
                 if !frontier.is_empty() || capability.is_none() {
                     return;
                 }
-                // One site a turn, so that the worker hears of a failure elsewhere between two.
+                // One site a turn, so that the worker notices a failure elsewhere between two.
                 let Some((name, pieces)) = sites.pop_first().filter(|_| !state.has_failed()) else {
                     capability = None;
                     return;

@@ -1,7 +1,7 @@
-//! Training and test records of a protocol, for methods outside of this program: exactly the rows that the methods of a
-//! comparison learn from and are scored on.
+//! Training and test records of a protocol, for methods outside of this program: exactly the rows that
+//! the methods of a comparison learn from and are scored on.
 //!
-//! Memory: as comparing, and 8 bytes for each row of a training sample and of the test.
+//! Memory: that of a comparison, and 8 bytes for each row of a training sample and of the test.
 
 use super::sites::each_site;
 use super::{CompareError, Job};
@@ -18,7 +18,7 @@ pub struct SiteSplit {
     pub records: Records,
     /// Rows of each training sample, rising; a sample a seed.
     pub train: Vec<Vec<usize>>,
-    /// Rows of the test, rising: of every seed the same.
+    /// Rows of the test, rising: equal for all seeds.
     pub test: Vec<usize>,
 }
 
@@ -33,8 +33,8 @@ pub struct Split {
     pub unlabelled: u64,
 }
 
-/// Splits the records of each site by the plan of `job`; with `mesh` together with the other processes. The whole is at
-/// process 0; the others have what their own workers found.
+/// Splits the records of each site by the plan of `job`; with `mesh` together with the other processes.
+/// Process 0 has the whole result; the others have that of their own workers.
 ///
 /// # Errors
 /// [`CompareError`] when records cannot be read or held, or a worker or process is lost.

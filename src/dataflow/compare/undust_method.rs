@@ -2,11 +2,11 @@
 //! where no record redirects to another origin or declares it.
 //!
 //! - `undust` learns and proves on the training records alone, as `undust learn TRAINING` does: the
-//!   labels of the test stay unseen, as for every other method.
-//! - `undust-whole` is what users do: `undust learn CORPUS --train-share ...`, where a sample of
-//!   undust's own trains and the proof weighs the rules on all labelled records. Its proof sees the
-//!   labels of the test (and can only withdraw rules by them), so it is shown beside the others and not
-//!   ranked. Seeds change nothing there.
+//!   labels of the test are unseen, as for every other method.
+//! - `undust-whole` runs as users do: `undust learn CORPUS --train-share ...`, where undust draws its
+//!   own sample and the proof counts all labelled records. Its proof sees the labels of the test (and
+//!   can only withdraw rules by them), so it is shown beside the others and not ranked. Seeds change
+//!   nothing there.
 
 use crate::baselines::protocol::Records;
 use crate::baselines::rule_set::SiteRuleSet;
@@ -23,7 +23,7 @@ use crate::site::{Params, Stage, Without};
 pub struct Undust {
     /// Samples by itself and proves on all records.
     pub whole: bool,
-    /// Stages that are left out, to measure what they are for.
+    /// Stages that are left out, to measure their worth.
     pub without: Without,
 }
 
@@ -43,7 +43,7 @@ impl Method for Undust {
     }
 }
 
-/// What the proof weighs on.
+/// Records of the proof.
 fn rows_of(records: &Records, rows: &[usize]) -> Records {
     let mut out = Records::new(&records.site);
     for &row in rows {
@@ -92,7 +92,7 @@ impl Learned for Candidate {
     }
 }
 
-/// Rules, and the look-ups that travel with them.
+/// Rules with their look-ups.
 struct WithLookUps {
     look_ups: [usize; 3],
     rules: Box<dyn Canonicalizer>,

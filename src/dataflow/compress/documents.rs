@@ -21,18 +21,18 @@ use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
-/// What the first dataflow leaves at the first worker of each process.
+/// Result of the first dataflow at the first worker of each process.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The survivor of each document.
     pub survivor_of: Vec<u32>,
     /// Survivors in the order of new ids, where they have one of their own.
     pub order: Vec<u32>,
-    /// What was seen.
+    /// Counts of documents and URLs.
     pub counts: Counts,
     /// Old ids and canonical URLs, at the first process, where wanted.
     pub urls: Option<SortedRows>,
-    /// Records stand in the order of ids, at the first worker of all, which reads them.
+    /// True if the records are in the order of ids; set at the first worker of all, which reads them.
     pub ascending: bool,
 }
 
@@ -73,12 +73,12 @@ pub fn documents<'scope>(
 
 /// Epochs a source may be ahead of its probe.
 const LEAD: Epoch = 2;
-/// How long a source that holds back sleeps.
+/// Sleep of a source that holds back.
 const NAP: Duration = Duration::from_micros(200);
 /// Rows that a sorting operator gives at a time.
 const TURN: usize = 1 << 14;
 
-/// What is read.
+/// A piece of the input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Item {
     Documents(Documents),
@@ -168,12 +168,12 @@ fn read<'scope>(
     })
 }
 
-/// Rows on their way to the worker where they meet, and what was seen so far.
+/// Rows for the worker where they meet, and the counts so far.
 type Batch = (ByteRows, Counts);
 
-/// Items to rows.
+/// Conversion of items to rows.
 trait Canonicalize<'scope> {
-    /// Applies the rules to URLs; gives rows to the workers where they meet.
+    /// Applies the rules to URLs; sends rows to the workers where they meet.
     fn canonicalize(self, task: &Task, rules: &Arc<RuleSet>) -> Flow<'scope, (u64, Batch)>;
 }
 
@@ -214,15 +214,15 @@ fn full(rows: &mut [ByteRows], counts: &mut Counts, last: bool) -> Vec<(u64, Bat
     batches
 }
 
-/// What is made of rows in order.
+/// Consumer of sorted rows.
 trait Step: 'static {
-    /// What it gives.
+    /// Its output.
     type Out: Clone + Send + Serialize + for<'a> Deserialize<'a> + 'static;
-    /// Takes what another step has seen.
+    /// Adds the counts of another step.
     fn count(&mut self, counts: Counts);
     /// Takes the next row.
     fn row(&mut self, row: &[u8]);
-    /// Gives what is ready, with the worker it is for; everything at the last.
+    /// Output that is ready, with its worker; everything at the last.
     fn ready(&mut self, last: bool) -> Vec<(u64, Self::Out)>;
 }
 
@@ -245,7 +245,7 @@ impl Step for Joiner {
     }
 }
 
-/// Decisions on their way to the first worker of each process.
+/// Decisions for the first worker of each process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Decisions {
     pairs: Vec<(u32, u32)>,
@@ -255,7 +255,7 @@ struct Decisions {
     urls: ByteRows,
 }
 
-/// The grouper, and whom it tells.
+/// The grouper, and the workers that receive its decisions.
 struct Choosing {
     grouper: Grouper,
     leaders: Vec<u64>,
@@ -296,7 +296,8 @@ impl Step for Choosing {
 
 /// Rows in order.
 trait SortThen<'scope> {
-    /// Collects all rows of this worker, sorts them, and makes of them what `step` does, some an epoch, as `pace` allows.
+    /// Collects all rows of this worker, sorts them, and passes them to `step`, some an epoch, as `pace`
+    /// allows.
     fn sort_then<S: Step>(
         self,
         name: &str,
@@ -371,8 +372,8 @@ type Order = (u64, Vec<u32>);
 
 /// Decisions to a map.
 trait Assemble<'scope> {
-    /// Takes decisions at the first worker of each process; gives the order of survivors, where it is one of their own,
-    /// from the first worker of all to them.
+    /// Takes decisions at the first worker of each process; gives the order of survivors, where it is one
+    /// of their own, from the first worker of all to them.
     fn assemble(
         self,
         task: &Task,
@@ -405,7 +406,7 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
                 let mut found = found.borrow_mut();
                 input.for_each_time(|_, decisions| {
                     for (_, decided) in decisions.flat_map(|d: &mut Vec<(u64, Decisions)>| d.drain(..)) {
-                        // Ids are known to be as dense as they are said to be once all records were read, not before.
+                        // Whether ids are dense is known only once all records were read.
                         if shared.has_failed() {
                             continue;
                         }
@@ -425,7 +426,7 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
                 if let Some(sorter) = by_url.take() {
                     order = sorter.finish().map_err(|error| shared.fail(error)).ok();
                 }
-                // A part a turn: all at once would be the order a second time, on its way.
+                // A part a turn: all at once would hold the order twice.
                 let ids = order.as_mut().map_or(Ok(Vec::new()), some_ids).unwrap_or_else(|error| {
                     shared.fail(error);
                     Vec::new()
@@ -458,7 +459,7 @@ impl Found {
     fn take(&mut self, decided: &Decisions, docs: usize) {
         self.counts.add(decided.counts);
         if self.survivor_of.capacity() == 0 && !decided.pairs.is_empty() {
-            // Once, not by doubling: the map is what bounds the memory.
+            // Allocated once, not by doubling: the map bounds the memory.
             self.survivor_of.reserve_exact(docs);
         }
         for &(doc, survivor) in &decided.pairs {
@@ -471,7 +472,7 @@ impl Found {
     }
 }
 
-/// What goes on from the last step.
+/// A session of the last step, which has no output.
 pub(super) type Nothing<'s> = OutputBuilderSession<'s, Epoch, CapacityContainerBuilder<Vec<()>>>;
 
 /// The last step: puts the parts of the order into their places.

@@ -8,8 +8,9 @@
 //! | joining, a URL | hash of the name (16), 1, hash of the canonical URL (16), not canonical (1), length (4), line (8), canonical URL |
 //! | grouping | 0, hash of the canonical URL (16), or 1, zeros (12), old id (4) without one; rank (9), old id (4), canonical URL |
 //!
-//! So sorted rows of a group begin with the document that stays. Canonical URLs are the same page where their 128-bit
-//! hashes are equal, as in the proof of `learn`; the URLs themselves travel only where they are wanted.
+//! So sorted rows of a group begin with the surviving document. Canonical URLs are the same page where
+//! their 128-bit hashes are equal, as in the proof of `learn`; the URLs themselves travel only where
+//! they are wanted.
 
 use super::rows::{ByteRows, number};
 use super::types::{Documents, Task, UrlsBy};
@@ -24,7 +25,7 @@ const HASH: usize = 16;
 /// Bytes of the key of a group.
 const GROUP: usize = 1 + HASH;
 
-/// What was seen of documents and URLs; adds up over workers.
+/// Counts of documents and URLs; those of several workers add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Documents of the old index.
@@ -72,7 +73,7 @@ pub struct Canonicalizer {
     scratch: Scratch,
     /// Rows for each worker.
     pub rows: Vec<ByteRows>,
-    /// What was seen.
+    /// Counts of documents and URLs.
     pub counts: Counts,
 }
 
@@ -140,7 +141,7 @@ impl Task {
     }
 }
 
-/// A URL under the rules.
+/// Canonical form of a URL.
 struct Url<'s> {
     /// The canonical URL.
     url: &'s [u8],
@@ -152,7 +153,7 @@ struct Url<'s> {
 
 /// The canonical URL; `None` where the URL is none.
 fn canonical<'s>(rules: &'s RuleSet, url: &[u8], scratch: &'s mut Scratch) -> Option<Url<'s>> {
-    // Lines are bytes; what is not UTF-8 is no URL.
+    // Lines are bytes; a line that is not UTF-8 is no URL.
     std::str::from_utf8(url).ok()?;
     let applied = rules.apply(url, None, scratch);
     (!applied.invalid).then_some(Url { url: applied.url, own: applied.url == url, bytes: url.len() as u32 })
@@ -189,7 +190,7 @@ pub struct Joiner {
     first: Option<([u8; HASH], u64)>,
     /// Grouping rows for each worker.
     pub rows: Vec<ByteRows>,
-    /// What was seen.
+    /// Counts of documents and URLs.
     pub counts: Counts,
 }
 
@@ -220,7 +221,7 @@ impl Joiner {
         let (hash, rest) = rest.split_at(HASH);
         let line = u64::from_be_bytes(rest[5..13].try_into().expect("eight bytes of a row of our own"));
         match self.first {
-            // A name listed again with the same page says nothing new.
+            // A repeated name with the same page adds nothing.
             Some((known, _)) if known == hash => return,
             Some((_, other)) => {
                 let pair = (other.min(line), other.max(line));
@@ -238,7 +239,7 @@ impl Joiner {
         }
     }
 
-    /// All rows were taken.
+    /// Ends the last name after all rows.
     pub fn end_name(&mut self) {
         for (doc, length) in std::mem::take(&mut self.docs) {
             group_row(&self.task, doc, length, None, &mut self.rows);
@@ -261,12 +262,12 @@ pub struct Grouper {
     pub order: ByteRows,
     /// Old id and canonical URL of every document.
     pub urls: ByteRows,
-    /// What was seen.
+    /// Counts of documents and URLs.
     pub counts: Counts,
 }
 
 impl Grouper {
-    /// Nothing is decided yet.
+    /// A grouper without decisions.
     pub fn new(task: Task) -> Grouper {
         let (pairs, order, urls, counts) = Default::default();
         // No row has this key.

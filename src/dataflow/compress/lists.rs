@@ -1,9 +1,10 @@
 //! The second dataflow: posting lists under the map.
 //!
-//! The first worker reads blocks and deals each to the worker that has the fewest; it takes one itself only when the
-//! others have all they may have, since it reads and writes besides. Blocks come back one by one and are written in the
-//! order in which they were read. How many are under way is bounded by count and bytes, from reading to writing, so a long
-//! list holds the source back, not the memory. Records that keep their order follow the lists by the same way.
+//! The first worker reads blocks and deals each to the worker that has the fewest; it takes one itself
+//! only when the others are full, since it reads and writes besides. Blocks come back one by one and
+//! are written in the order in which they were read. The number of blocks under way is bounded by count
+//! and bytes, from reading to writing, so a long list holds the source back and does not use memory.
+//! Records that keep their order follow the lists by the same way.
 
 use super::documents::Nothing;
 use super::types::{CompressError, Input, ListBlock, Output, Pack, Pull, Shared};
@@ -23,23 +24,23 @@ use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::dataflow::operators::{Capability, Operator};
 use timely::scheduling::Activator;
 
-/// Blocks of one worker that wait or are under work.
+/// Blocks of one worker that are queued or processed.
 const QUEUE: usize = 3;
 /// Blocks under way, from reading to writing, a worker.
 const UNDER_WAY: usize = 5;
 /// Their bytes; one block more where it is larger.
 const UNDER_WAY_BYTES: usize = 64 << 20;
 
-/// What the second dataflow needs.
+/// Arguments of the second dataflow.
 #[derive(Clone)]
 pub struct Lists {
-    /// What becomes of each document.
+    /// New id of each document.
     pub map: Arc<DocMap>,
-    /// The records follow the lists, by the same way; what the first worker of all has here decides.
+    /// The records follow the lists, by the same way; the value at the first worker of all decides.
     pub records: bool,
     /// How blocks are compressed.
     pub pack: Pack,
-    /// Where they go, at the first process.
+    /// Output of the blocks, at the first process.
     pub output: Arc<Mutex<Option<Output>>>,
 }
 
@@ -52,7 +53,7 @@ struct Block {
     at: u64,
     /// Of a block of records: how many came before.
     records: Option<u32>,
-    /// Bytes of the input, which is given back empty.
+    /// Bytes of the input block, whose buffer is returned empty.
     size: usize,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -60,14 +61,14 @@ struct Block {
     error: Option<BlockError>,
 }
 
-/// Why a block is not what it should be.
+/// Error in a block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum BlockError {
     List(CiffError),
     Pack(String),
 }
 
-/// What the first worker knows of the blocks.
+/// Counts of the blocks at the first worker.
 #[derive(Default)]
 struct Ledger {
     /// Blocks at each worker.
@@ -88,12 +89,12 @@ impl Ledger {
             return None;
         }
         let others = (1..self.held.len()).filter(|&worker| self.held[worker] < QUEUE);
-        // The others first: what they wait for has a way to go.
+        // The others first: their blocks have a longer way.
         others.min_by_key(|&worker| self.held[worker]).or((self.held[0] == 0).then_some(0))
     }
 }
 
-/// Builds the dataflow; `end` is done when it is. Gives what was seen, at the first worker.
+/// Builds the dataflow; `end` is done when it is. Returns the counts, at the first worker.
 pub fn lists<'scope>(
     scope: Scope<'scope, Epoch>,
     input: &dyn Input,
@@ -166,7 +167,8 @@ fn read<'scope>(
 
 /// Blocks under the map.
 trait Remap<'scope> {
-    /// Remaps and packs blocks, one a turn, so that each goes back as soon as it is done; a fault stays with its block.
+    /// Remaps and packs blocks, one a turn, so that each goes back as soon as it is done; a fault stays
+    /// with its block.
     fn remap(self, lists: &Lists) -> Flow<'scope, Block>;
 }
 

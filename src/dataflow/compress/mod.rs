@@ -1,4 +1,5 @@
-//! The dataflows of `undust compress-index`: documents whose URLs have one canonical URL become one document.
+//! The dataflows of `undust compress-index`: documents whose URLs have one canonical URL become one
+//! document.
 //!
 //! ```text
 //! documents, URLs -> canonicalize -> exchange by document's name -> join
@@ -6,16 +7,19 @@
 //! posting lists   -> dealt to workers -> remapped -> back to the first worker, in order
 //! ```
 //!
-//! CIFF holds postings before documents, so the file is read twice, each time by the first worker of the first process,
-//! which also writes: input and output are needed on its machine only. What travels between workers are rows of bytes
-//! and blocks of messages, so the same graph runs on threads and on several processes.
+//! CIFF holds postings before documents, so the file is read twice, each time by the first worker of
+//! the first process, which also writes: input and output are needed on its machine only. Workers
+//! exchange rows of bytes and blocks of messages, so the same graph runs on threads and on several
+//! processes.
 //!
-//! Memory: [`DocMap`](crate::index::DocMap) (8 bytes a document, and 4 a survivor while new ids are given in the order of
-//! URLs); rows up to `memory`, then sorted runs in scratch files; blocks under way, at most four a worker and 64 MiB, of
-//! 512 KiB each in and out, or one posting list where that is longer.
+//! Memory: [`DocMap`](crate::index::DocMap) (8 bytes a document, and 4 a survivor while new ids are
+//! given in the order of URLs); rows up to `memory`, then sorted runs in scratch files; blocks under
+//! way, at most four a worker and 64 MiB, of 512 KiB each in and out, or one posting list where that is
+//! longer.
 //!
-//! Deterministic: survivors are chosen by rank and old id ([`crate::index::policy`]), rows are sorted before anything
-//! is decided on them, blocks are cut by the reader and written in the order in which they were read.
+//! Deterministic: survivors are chosen by rank and old id ([`crate::index::policy`]), rows are sorted
+//! before any decision on them, blocks are cut by the reader and written in the order in which they
+//! were read.
 pub mod documents;
 pub mod families;
 pub mod lists;

@@ -11,8 +11,9 @@ use std::sync::Arc;
 /// Bytes of records that are written at once.
 const WRITTEN_AT_ONCE: usize = 64 << 10;
 
-/// Writes the records of the documents that stay: their names, their new ids, and their own lengths, or the sum over
-/// their groups where the map merges. Gives the sum of lengths of what is gone. Sorted in `budget` bytes of memory, then
+/// Writes the records of the surviving documents: their names, their new ids, and their own lengths, or
+/// the sum over their groups where the map merges. Returns the sum of lengths of the removed records.
+/// Sorted in `budget` bytes of memory, then in `scratch`.
 /// in `scratch`.
 ///
 /// # Errors

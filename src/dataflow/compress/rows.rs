@@ -28,12 +28,12 @@ impl ByteRows {
         self.ends.is_empty()
     }
 
-    /// It is time to send it on.
+    /// True when the batch should be sent.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= FULL
     }
 
-    /// Forgets the rows, keeps the memory.
+    /// Removes the rows and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();

@@ -1,4 +1,4 @@
-//! The whole of `undust compress-index` but reading and writing.
+//! The whole of `undust compress-index` except reading and writing.
 
 use super::documents::{Found, documents};
 use super::lists::{Lists, lists};
@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
-/// Groups the documents of `input` by the canonical URLs that `rules` give, and gives its posting lists under the map to
-/// `output`, in order, each block through `pack`. With `mesh` together with the other processes, each with as many
-/// workers as `task` has: `input` is read and `output` written at process 0 alone, which alone has counts of lists and
-/// URLs; the map is everywhere.
+/// Groups the documents of `input` by the canonical URLs that `rules` give, and writes its posting
+/// lists under the map to `output`, in order, each block through `pack`. With `mesh` together with the
+/// other processes, each with as many workers as `task` has: `input` is read and `output` written at
+/// process 0 alone, which alone has counts of lists and URLs; the map is everywhere.
 ///
 /// # Errors
-/// [`CompressError`] when something cannot be read or written, the input is wrong, or a worker or process is lost.
+/// [`CompressError`] when something cannot be read or written, the input is wrong, or a worker or
+/// process is lost.
 pub fn run(
     task: &Task,
     rules: Arc<RuleSet>,
@@ -49,7 +50,7 @@ pub fn run(
         )
     });
     if worked.is_err() && mesh.is_some() {
-        // The workers rest and never let go of it.
+        // The workers are parked and never release it.
         shared.scratch.discard();
     }
     if let Some(failure) = shared.take_failure() {
@@ -62,17 +63,17 @@ pub fn run(
     Ok(Compressed { map, counts: found.counts, lists, with_records, urls: found.urls })
 }
 
-/// Where blocks go.
+/// Output of the blocks.
 struct Edge {
     pack: Pack,
     output: Arc<Mutex<Option<Output>>>,
 }
 
-/// Where the first worker of a process leaves the map for the others.
+/// Leader barrier: the first worker of a process publishes the map for the others.
 #[derive(Default)]
 struct Desk(Mutex<Option<Case>>);
 
-/// The state of affairs between the dataflows.
+/// State between the dataflows.
 struct Case {
     map: Arc<DocMap>,
     found: Found,
@@ -111,7 +112,7 @@ fn work(
     alarm.work_while(worker, || desk.map().is_none());
     let Some((map, records)) = desk.map() else { unreachable!("waited for") };
 
-    // Built after a failure too, with nothing to read: the others of another process would wait for this worker.
+    // Built after a failure too, with nothing to read: workers of other processes would otherwise block.
     let plan = Lists { map, records, pack: edge.pack.clone(), output: edge.output.clone() };
     let end: Handle<Epoch> = Handle::new();
     let counts = worker.dataflow_named("lists", |scope| lists(scope, input, &plan, shared, &end));
@@ -119,7 +120,7 @@ fn work(
     counts.take()
 }
 
-/// The map of what was found; an empty one where that is a failure.
+/// The map of the decisions; an empty one after a failure.
 fn map(found: &mut Found, task: &Task, shared: &Shared) -> DocMap {
     let counts = &found.counts;
     if let Some((line, other)) = counts.conflict {

@@ -1,8 +1,8 @@
 //! Rows of bytes in order: in memory up to a budget, then sorted runs, merged.
 //!
-//! Rows order by their bytes; equal rows are all kept. Memory: the budget (a row costs its bytes and 16 more), however
-//! many rows there are: never more than [`FAN`] runs are open for reading, and their blocks have a part of the budget. As
-//! soon as there are that many runs of a size they are made one.
+//! Rows order by their bytes; equal rows are all kept. Memory: the budget (a row costs its bytes and 16
+//! more), however many rows there are: never more than [`FAN`] runs are open for reading, and their
+//! blocks have a part of the budget. As soon as there are that many runs of a size they are made one.
 
 use crate::spill::{Columns, Run, RunReader, RunWriter, Scratch, SpillError};
 use std::cmp::Reverse;
@@ -13,14 +13,15 @@ use std::sync::Arc;
 const FAN: usize = 64;
 /// A part of this size of the budget is for the blocks of runs that are merged, the rest for rows.
 const MERGING: usize = 4;
-/// Least and most bytes of rows of a spill batch (one row more). The least bounds what a small budget is exceeded by.
+/// Least and most bytes of rows of a spill batch (one row more). The least bounds the excess over a
+/// small budget.
 const BLOCK_BYTES: (usize, usize) = (2 << 10, 1 << 18);
 /// Read buffer of a run: blocks are read whole, past it.
 const READ_BYTES: usize = 1 << 10;
 /// Places in the buffer are 32 bits.
 const MOST_BYTES: usize = u32::MAX as usize / 2;
 
-/// Where a row lies, and its first eight bytes, by which most comparisons end.
+/// Position of a row, and its first eight bytes, by which most comparisons end.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     first: u64,
@@ -70,7 +71,7 @@ impl RowSorter {
         Ok(())
     }
 
-    /// All rows are there.
+    /// Sorts the rows after the last one.
     ///
     /// # Errors
     /// [`SpillError`] when a run cannot be written or read.
@@ -97,7 +98,7 @@ impl RowSorter {
         self.places.sort_unstable_by(|a, b| a.first.cmp(&b.first).then_with(|| row(a).cmp(row(b))));
     }
 
-    /// What is held becomes a run.
+    /// Writes the rows held as a run.
     fn spill(&mut self) -> Result<(), SpillError> {
         self.sort();
         let mut rows = Writing { run: self.scratch.run()?, columns: Columns::default(), block: self.block };
@@ -121,7 +122,7 @@ impl RowSorter {
         Ok(())
     }
 
-    /// One run of some.
+    /// Merges some runs into one.
     fn merged(&self, runs: Vec<Run>) -> Result<Run, SpillError> {
         let mut rows = Writing { run: self.scratch.run()?, columns: Columns::default(), block: self.block };
         let mut merge = Merge::of(runs)?;
@@ -195,7 +196,7 @@ impl Merge {
 #[derive(Debug)]
 struct Cursor {
     reader: RunReader,
-    /// The rows of the batch at hand: a view of it costs a check of all of it, too much for each row.
+    /// The rows of the batch at hand: viewing a batch checks all of it, too costly for each row.
     lens: Vec<u32>,
     rows: Vec<u8>,
     row: usize,
@@ -230,7 +231,7 @@ impl Cursor {
 #[derive(Debug)]
 pub struct SortedRows(From);
 
-/// Where they are.
+/// Location of the rows.
 #[derive(Debug)]
 enum From {
     Memory {
@@ -238,7 +239,7 @@ enum From {
         places: Vec<Place>,
         next: usize,
     },
-    /// The scratch folder stays as long as they do.
+    /// The scratch folder lives as long as they do.
     Runs(Merge, #[expect(dead_code, reason = "held, not used")] Arc<Scratch>),
 }
 
@@ -274,7 +275,8 @@ mod tests {
             .collect();
         let mut expected = rows.clone();
         expected.sort();
-        // Once in memory, in a few runs, in more than are merged at a time, and in more than that of merged ones.
+        // Once in memory, in a few runs, in more than are merged at a time, and in more than that of merged
+        // ones.
         for (budget, most) in [(1 << 30, 0), (40_000, 1), (1500, 2), (20, 3)] {
             let scratch = Arc::new(Scratch::new(&std::env::temp_dir()).unwrap());
             let mut sorter = RowSorter::new(budget, scratch);

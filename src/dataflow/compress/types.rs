@@ -1,4 +1,4 @@
-//! What the dataflows of `compress-index` are given, and what they leave.
+//! Arguments and results of the dataflows of `compress-index`.
 use super::families::Counts;
 use super::sorter::SortedRows;
 use crate::dataflow::types::SourceError;
@@ -13,19 +13,20 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Everything that decides what becomes of an index, and what the run may use.
+/// Parameters and resources of a run.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Which document of a group stays.
+    /// Choice of the surviving document of a group.
     pub policy: Policy,
-    /// New ids in the order of canonical URLs (Silvestri, *Sorting Out the Document Identifier Assignment Problem*,
-    /// ECIR 2007), documents without a URL last; else in the order of old ids.
+    /// New ids in the order of canonical URLs (Silvestri, *Sorting Out the Document Identifier Assignment
+    /// Problem*, ECIR 2007), documents without a URL last; else in the order of old ids.
     pub by_url: bool,
-    /// Postings and lengths of duplicates are added to those of their survivor; else only the survivor's own are kept.
+    /// Postings and lengths of duplicates are added to those of their survivor; else only the survivor's
+    /// own are kept.
     pub merge_tf: bool,
-    /// Where the URL of a document is.
+    /// Source of the URL of a document.
     pub urls_by: UrlsBy,
-    /// The canonical URL of every document is wanted at the end.
+    /// The canonical URL of every document is returned.
     pub keep_urls: bool,
     /// Worker threads.
     pub workers: usize,
@@ -35,7 +36,7 @@ pub struct Task {
     pub scratch: PathBuf,
 }
 
-/// Where the URL of a document is.
+/// Source of the URL of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UrlsBy {
     /// The document's name in the collection is its URL.
@@ -47,27 +48,27 @@ pub enum UrlsBy {
     Ids,
 }
 
-/// Fills its argument (cleared first) with what comes next; false at the end.
+/// Function that fills its argument (cleared first) with the next piece; false at the end.
 pub type Pull<T> = Box<dyn FnMut(&mut T) -> Result<bool, SourceError> + Send>;
 
-/// What is read, at the first worker of the first process.
+/// Input, at the first worker of the first process.
 pub trait Input: Send + Sync {
-    /// Documents, as the header says.
+    /// Number of documents, by the header.
     fn docs(&self) -> u32;
     /// The document records.
     ///
     /// # Errors
-    /// Whatever the input cannot go on from.
+    /// Errors of the input.
     fn documents(&self) -> Result<Pull<Documents>, SourceError>;
     /// The lines of the list of URLs, in blocks of whole lines; `None` where there is none.
     ///
     /// # Errors
-    /// As above.
+    /// Errors of the input.
     fn url_lines(&self) -> Result<Option<Pull<Vec<u8>>>, SourceError>;
-    /// The posting lists; after them the records, where those are asked for.
+    /// The posting lists; after them the records, if requested.
     ///
     /// # Errors
-    /// As above.
+    /// Errors of the input.
     fn lists(&self, records: bool) -> Result<Pull<ListBlock>, SourceError>;
 }
 
@@ -85,10 +86,10 @@ pub struct Documents {
     pub names: super::rows::ByteRows,
 }
 
-/// Posting lists, or records, as they stand in the file.
+/// Posting lists, or records, as they are in the file.
 #[derive(Clone, Debug, Default)]
 pub struct ListBlock {
-    /// Where the block stands in the decompressed data.
+    /// Offset of the block in the decompressed data.
     pub at: u64,
     /// Of a block of records: how many came before.
     pub records: Option<u32>,
@@ -96,14 +97,14 @@ pub struct ListBlock {
     pub bytes: Vec<u8>,
 }
 
-/// What a run gives, at the first process.
+/// Result of a run, at the first process.
 #[derive(Debug)]
 pub struct Compressed {
-    /// What became of each document.
+    /// New id of each document.
     pub map: Arc<DocMap>,
-    /// What was seen of documents and URLs.
+    /// Counts of documents and URLs.
     pub counts: Counts,
-    /// What was seen of lists, and of records where they went with them.
+    /// Counts of lists, and of records that were written with them.
     pub lists: ListCounts,
     /// The records were written after the lists; else [`super::records::write`] is to sort them.
     pub with_records: bool,
@@ -111,7 +112,7 @@ pub struct Compressed {
     pub urls: Option<SortedRows>,
 }
 
-/// Why a run failed.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum CompressError {
     /// Something could not be read or written.
@@ -125,10 +126,10 @@ pub enum CompressError {
     Record {
         /// New id.
         new: u32,
-        /// Why.
+        /// Reason.
         source: Fault,
     },
-    /// One document has two URLs that are not the same page: two survivors claim it.
+    /// One document has two URLs that are not the same page, and so two survivors.
     #[error(
         "the list of URLs gives one document two canonical URLs, in lines {line} and {other}: two survivors claim it; \
          leave one of the lines"
@@ -147,13 +148,13 @@ pub enum CompressError {
     NoUrls {
         /// Lines read.
         lines: u64,
-        /// What the first column should hold, and how to say otherwise.
+        /// Expected contents of the first column, and the option to change it.
         expected: &'static str,
     },
     /// The grouping is at fault.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// What did not fit the memory could not be kept on disk.
+    /// Spill to disk failed.
     #[error(transparent)]
     Spill(#[from] SpillError),
     /// The workers could not be started, or one of them panicked.
@@ -161,25 +162,26 @@ pub enum CompressError {
     Workers(#[from] WorkersError),
 }
 
-/// What the workers of a process share.
+/// State shared by the workers of a process.
 #[derive(Debug)]
 pub struct Shared {
     /// The spill folder.
     pub scratch: Arc<Scratch>,
-    /// On several processes: this one's index, and what becomes of the run.
+    /// On several processes: this one's index, and the common shutdown of the run.
     shutdown: Option<(usize, Arc<Shutdown>)>,
     failed: AtomicBool,
     failure: Mutex<Option<CompressError>>,
 }
 
 impl Shared {
-    /// For a run that spills to `scratch`; on several processes with this one's index and their common shutdown.
+    /// For a run that spills to `scratch`; on several processes with this one's index and their common
+    /// shutdown.
     pub fn new(scratch: Scratch, shutdown: Option<(usize, Arc<Shutdown>)>) -> Shared {
         Shared { scratch: Arc::new(scratch), shutdown, failed: AtomicBool::new(false), failure: Mutex::new(None) }
     }
 
-    /// Keeps the first failure; sources stop at the next block. On several processes the run ends here: the others could
-    /// not be told in time through the dataflow.
+    /// Keeps the first failure; sources stop at the next block. On several processes the run ends here: the
+    /// dataflow would not inform the others in time.
     pub fn fail(&self, error: impl Into<CompressError>) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.into());
         self.failed.store(true, Ordering::Release);

@@ -1,12 +1,13 @@
 //! Connected components of a graph of edges: the least vertex of each.
 //!
-//! Each worker first joins the edges it holds by itself (union by least vertex) and ships a star a component; what spans
-//! workers is closed by a loop in differential dataflow, which passes labels along edges until none gets smaller. So the
-//! loop runs over the vertices that have an edge at all, a few rounds, and none with one worker.
+//! Each worker first joins the edges it holds by itself (union by least vertex) and ships a star a
+//! component; components across workers are closed by a loop in differential dataflow, which passes
+//! labels along edges until none gets smaller. So the loop runs over the vertices that have an edge at
+//! all, a few rounds, and none with one worker.
 //!
-//! This is the user of differential dataflow in this house: the loop stops by itself when nothing changes, which a plain
-//! feedback loop would have to find out by counting, and it is where labels kept up to date as crawls arrive would come
-//! in.
+//! The one use of differential dataflow here: the loop stops by itself when nothing changes, which a
+//! plain feedback loop would have to detect by counting, and it could keep labels up to date as crawls
+//! arrive.
 
 use super::super::types::{Epoch, Flow};
 use super::Edge;
@@ -30,7 +31,7 @@ impl<'scope> Components<'scope> for Flow<'scope, Edge> {
         let edges =
             stars.clone().flat_map(|(a, b)| [((a, b), Epoch::MIN, 1isize), ((b, a), Epoch::MIN, 1)]).as_collection();
         let vertices = stars.flat_map(|(a, b)| [((a, a), Epoch::MIN, 1isize), ((b, b), Epoch::MIN, 1)]).as_collection();
-        // Small labels first: most of those that come later have nothing to tell.
+        // Small labels first: most of the later ones change nothing.
         propagate_at(edges, vertices.distinct(), |label| label >> 32)
             .consolidate()
             .inner
@@ -63,7 +64,7 @@ impl<'scope> Contract<'scope> for Flow<'scope, Edge> {
     }
 }
 
-/// Vertices and what they hang on: at the end the least of their component.
+/// Vertices with their parents: at the end the least vertex of their component.
 #[derive(Debug, Default)]
 pub struct Least {
     ids: HashMap<u64, u32, foldhash::fast::FixedState>,
@@ -80,7 +81,8 @@ impl Least {
         self.parent[high as usize] = low;
     }
 
-    /// `(least vertex, other vertex)` for every vertex that is not the least of its component, in order of arrival.
+    /// `(least vertex, other vertex)` for every vertex that is not the least of its component, in order of
+    /// arrival.
     pub fn stars(mut self) -> Vec<Edge> {
         let mut stars = Vec::with_capacity(self.vertices.len());
         for id in 0..self.vertices.len() as u32 {

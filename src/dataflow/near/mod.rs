@@ -1,5 +1,5 @@
-//! Near-duplicates as a dataflow: fingerprints to pairs through block permutations exchanged by block, pairs to components
-//! ([`components`]).
+//! Near-duplicates as a dataflow: fingerprints to pairs through block permutations exchanged by block,
+//! pairs to components ([`components`]).
 
 use super::grouped::Grouped;
 use super::types::{Flow, Shared};
@@ -12,8 +12,8 @@ pub mod components;
 
 pub use components::Components;
 
-/// A fingerprint: `[what must agree, simhash, whose it is]`. The first word is a hash of everything that near-duplicates
-/// must share whole (site, title, kind of page).
+/// A fingerprint: `[hash of equal parts, simhash, owner]`. The first word is a hash of everything that
+/// near-duplicates must share whole (site, title, kind of page).
 pub type Print = [u64; 3];
 
 /// Two vertices of a graph that belong together.
@@ -21,8 +21,9 @@ pub type Edge = (u64, u64);
 
 /// Pairs of near fingerprints.
 pub trait NearPairs<'scope> {
-    /// Edges enough to connect all fingerprints within [`crate::content::near::NEAR`] bits of each other that agree in
-    /// their first word. Each fingerprint goes once to each of the tables, to the worker of its block.
+    /// Edges enough to connect all fingerprints within [`crate::content::near::NEAR`] bits of each other
+    /// that agree in their first word. Each fingerprint goes once to each of the tables, to the worker of
+    /// its block.
     fn near_pairs(self, budget: usize, shared: &Arc<Shared>) -> Flow<'scope, Edge>;
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 type Row = (String, Option<String>, bool);
 
-/// Sample of rows that are dealt to `parts` samplers, and sampled again at the owner: `(url, label, elsewhere)`.
+/// Sample of rows that are dealt to `parts` samplers, and sampled again at the owner: `(url, label,
+/// elsewhere)`.
 fn dealt(
     rows: &[Row],
     params: SampleParams,

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A labelled or unlabelled record on a page, and what fired on it.
+/// A labelled or unlabelled record on a page, and the rules that fired on it.
 #[derive(Clone, Debug)]
 struct On {
     page: u64,
