@@ -1,16 +1,17 @@
-//! Lines of access logs in the common and the combined format, with or without a virtual host before them: pure.
+//! Lines of access logs in the common and the combined format, with or without a virtual host before
+//! them: pure.
 //!
 //! ```text
 //! 192.0.2.7 - - [20/Nov/2026:19:21:08 +0000] "GET /a HTTP/1.1" 200 309 "-" "agent"
 //! example.org:443 192.0.2.7 - - [20/Nov/2026:19:21:08 +0000] "GET /a HTTP/1.1" 200 309
 //! ```
-//! The request, the status and the size are read, and the virtual host; who asked, from where and with what is not. No
-//! address leaves this module, not even in the sample of bad lines ([`shown`]).
+//! The request, the status and the size are read, and the virtual host; address and agent of the
+//! visitor are not. No address leaves this module, not even in the sample of bad lines ([`shown`]).
 
 use super::reason::{Reason, check_url};
 use crate::model::{Facts, Kind, Record, RecordBatch};
 
-/// What the paths of a log are put behind: a scheme and host.
+/// Base for the paths of a log: a scheme and host.
 #[derive(Debug)]
 pub(super) struct Base {
     base: Vec<u8>,
@@ -18,15 +19,15 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// For the base that the user gave, or none.
+    /// The base that the user gave, or none.
     pub(super) fn new(base: Option<&str>) -> Base {
         let base = base.unwrap_or_default().trim_end_matches('/').as_bytes().to_vec();
         Base { base, url: Vec::new() }
     }
 
-    /// Adds the record of one line to `batch`. Requests that fetch no page (`POST`, `OPTIONS *`, a connection without a
-    /// request) are good lines without a record. Escapes of the log (`\"`, `\x41`) are undone, as `%41` where the byte
-    /// may not stand in a URL.
+    /// Adds the record of one line to `batch`. Requests that fetch no page (`POST`, `OPTIONS *`, a
+    /// connection without a request) are good lines without a record. Escapes of the log (`\"`, `\x41`) are
+    /// undone, as `%41` where the byte may not stand in a URL.
     ///
     /// # Errors
     /// The reason why the line is no line of a log; `batch` is then as it was.
@@ -43,7 +44,7 @@ impl Base {
         if !matches!(method, b"GET" | b"HEAD") {
             return Ok(());
         }
-        // A target may hold spaces where the client sent them: it ends at the protocol.
+        // A target may hold spaces that the client sent: it ends at the protocol.
         let target = &line.request[method.len()..];
         let end = match memchr::memmem::rfind(target, b" HTTP/") {
             Some(end) => end,
@@ -75,12 +76,13 @@ pub(super) fn names_host(line: &[u8]) -> bool {
     Line::of(line).is_some_and(|line| line.host.is_some() || memchr::memmem::find(line.request, b" http").is_some())
 }
 
-/// True for what looks like a line of a log.
+/// True for text that looks like a line of a log.
 pub(super) fn is_line(line: &[u8]) -> bool {
     Line::of(line).is_some()
 }
 
-/// The request of a line, which is all that is kept of a bad one: addresses stand before and, with proxies, behind it.
+/// The request of a line, the only part that is kept of a bad one: addresses are before and, with
+/// proxies, behind it.
 pub(super) fn shown(line: &[u8]) -> &[u8] {
     let Some(start) = memchr::memchr(b'"', line) else { return b"" };
     closing_quote(&line[start + 1..]).map_or(b"", |end| &line[start..start + end + 2])
@@ -132,7 +134,7 @@ fn virtual_host(word: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     (name && host.contains(&b'.')).then_some((host, port))
 }
 
-/// Where the next quote is that no backslash escapes.
+/// Position of the next quote that no backslash escapes.
 fn closing_quote(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

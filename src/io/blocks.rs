@@ -11,22 +11,24 @@ use super::error::IoError;
 use super::lines::BYTE_ORDER_MARK;
 use super::unread::refuse_compression;
 
-/// Bytes asked of the source at a time.
+/// Bytes read from the source at a time.
 const CHUNK: usize = 256 << 10;
-/// A line of this many bytes is no line of a list of URLs.
+/// Length from which on a line is no line of a list of URLs.
 const HARD_LIMIT: usize = 64 << 20;
 
-/// Reads one text file, or standard input, in blocks of whole lines; plain, gzip and zstd by their first bytes.
+/// Reads one text file, or standard input, in blocks of whole lines; plain, gzip and zstd by their
+/// first bytes.
 ///
-/// A block is what one read gave and holds at least one line: a program that writes a line and waits for the answer is
-/// answered. Memory: 256 KiB and the longest line, in the block and here, and what the decoder holds.
+/// A block is the result of one read and holds at least one line, so that a program that writes a line
+/// and reads the answer is not blocked. Memory: 256 KiB and the longest line, in the block and here,
+/// and the memory of the decoder.
 pub struct LineBlocks {
     path: PathBuf,
     source: Box<dyn Read + Send>,
     compression: Compression,
     /// Compressed bytes read.
     position: Arc<AtomicU64>,
-    /// Bytes given out.
+    /// Bytes returned.
     given: u64,
     /// The start of a line whose end was not read yet.
     carry: Vec<u8>,
@@ -72,12 +74,12 @@ impl LineBlocks {
         })
     }
 
-    /// Fills `block` (cleared first) with the next lines, ends included; only the last line of the file may lack its
-    /// end. A byte order mark before the first line is left out. False at the end of the file.
+    /// Fills `block` (cleared first) with the next lines, ends included; only the last line of the file may
+    /// lack its end. A byte order mark before the first line is left out. False at the end of the file.
     ///
     /// # Errors
-    /// [`IoError::Read`], [`IoError::Corrupt`] where compressed data are cut short or damaged; whole lines before it were
-    /// given out.
+    /// [`IoError::Read`], [`IoError::Corrupt`] where compressed data are cut short or damaged; whole lines
+    /// before it were returned.
     pub fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool, IoError> {
         block.clear();
         block.append(&mut self.carry);
@@ -154,7 +156,7 @@ impl<R: Read> Read for Counted<R> {
 mod tests {
     use super::*;
 
-    /// Gives out at most three bytes a read.
+    /// A reader that returns at most three bytes a read.
     struct Trickle(Cursor<Vec<u8>>);
 
     impl Read for Trickle {

@@ -1,14 +1,15 @@
 //! Lines of CDX indexes: pure.
 //!
-//! The first line of a file may be a legend, ` CDX N b a m s k r M S V g`: the separator is the byte it begins with, a
-//! letter names each field. Without one the order is that of the 9, 10 and 11 field files of the field, whose first
-//! seven fields agree, and of the answers of index servers: key, time, URL, media type, status, digest, redirect.
+//! The first line of a file may be a legend, ` CDX N b a m s k r M S V g`: the separator is the byte it
+//! begins with, a letter names each field. Without one the order is that of the 9, 10 and 11 field
+//! files of the field, whose first seven fields agree, and of the answers of index servers: key, time,
+//! URL, media type, status, digest, redirect.
 
 use super::mime;
 use super::reason::{Reason, check_url};
 use crate::model::{Facts, Kind, Record, RecordBatch};
 
-/// Where the fields of a line are.
+/// Positions of the fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Legend {
     separator: u8,
@@ -39,7 +40,7 @@ impl Default for Legend {
 const MAX_FIELDS: usize = 64;
 
 impl Legend {
-    /// Takes the legend in `line`; `false` where it is none. One without a URL field changes nothing.
+    /// Reads the legend in `line`; `false` where it is none. One without a URL field changes nothing.
     pub fn read(&mut self, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let (separator, letters) = match line {
@@ -49,7 +50,7 @@ impl Legend {
         let letters: Vec<&[u8]> =
             letters.split(|&b| b == separator).filter(|l| !l.is_empty()).take(MAX_FIELDS).collect();
         let at = |letter: &[u8]| letters.iter().position(|&l| l == letter);
-        // `a` is the URL as it was asked for, `u` as it is written; `A` and `N` are keys.
+        // `a` is the URL of the request, `u` the URL as written; `A` and `N` are keys.
         if let Some(url) = at(b"a").or(at(b"u")) {
             *self = Legend {
                 separator,
@@ -65,12 +66,14 @@ impl Legend {
         true
     }
 
-    /// Adds the record of one line. Spaces in the URL are put up with: where a line has more fields than the legend, the
-    /// URL takes them; without a legend the URL reaches to what looks like media type and status.
+    /// Adds the record of one line. Spaces in the URL are tolerated: where a line has more fields than the
+    /// legend, the URL takes them; without a legend the URL ends before text that looks like media type and
+    /// status.
     ///
-    /// Revisits are records: their digest is that of the page as it was. Errors and what is no page are records without
-    /// evidence. Lines about other schemes (`dns:`, `warcinfo`) and those of answers to a request that fetches no page
-    /// (`__wb_method=post` in the key) are good lines without a record.
+    /// Revisits are records: their digest is that of the page as it was. Errors and documents that are no
+    /// page are records without evidence. Lines about other schemes (`dns:`, `warcinfo`) and those of
+    /// answers to a request that fetches no page (`__wb_method=post` in the key) are good lines without a
+    /// record.
     ///
     /// # Errors
     /// The reason why the line is no record; `batch` is then as it was.
@@ -133,7 +136,7 @@ impl Legend {
         Ok(())
     }
 
-    /// How many fields too many the URL was cut into, in a line without a legend.
+    /// Number of surplus fields that the URL was cut into, in a line without a legend.
     fn extra(&self, line: &[u8], spots: &[(usize, usize)]) -> Option<usize> {
         let text = |&(start, end): &(usize, usize)| &line[start..end];
         let is_mime = |text: &[u8]| text == b"-" || text == b"unk" || text.contains(&b'/');
@@ -143,12 +146,13 @@ impl Legend {
     }
 }
 
-/// True for the methods that ask for what is behind a URL.
+/// True for methods that fetch the document of a URL.
 pub(super) fn fetches_a_page(method: &[u8]) -> bool {
     method.eq_ignore_ascii_case(b"get") || method.eq_ignore_ascii_case(b"head")
 }
 
-/// True for the key of an answer to another method, which pywb puts behind the URL as `__wb_method=post`.
+/// True for the key of an answer to another method, which pywb puts behind the URL as
+/// `__wb_method=post`.
 pub(super) fn is_posted(key: &[u8]) -> bool {
     const FIELD: &[u8] = b"__wb_method=";
     let Some(at) = memchr::memmem::find(key, FIELD) else { return false };

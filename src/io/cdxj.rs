@@ -1,7 +1,7 @@
 //! Lines of CDXJ indexes (`key time {json}`), as pywb, OpenWayback and Common Crawl write them: pure.
 //!
-//! Read of the object: `url` (or `uri`), `status`, `mime` and `mime-detected` (which goes before), `digest`, `redirect`.
-//! Keys are not read, so a malformed one does no harm; nor need there be a time.
+//! Fields read: `url` (or `uri`), `status`, `mime` and `mime-detected` (which has precedence),
+//! `digest`, `redirect`. Keys are not read, so a malformed one does no harm; a time is optional.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,10 @@ use super::mime;
 use super::reason::{Reason, check_url};
 use crate::model::{Facts, Kind, Record, RecordBatch};
 
-/// Adds the record of one line. Revisits are records, errors and what is no page are records without evidence; lines
-/// about other schemes, and those of answers to a request that fetches no page (`"method": "POST"`, `__wb_method=post` in
-/// the key), are good lines without a record. Plain objects are scanned at once, others go through serde_json.
+/// Adds the record of one line. Revisits are records, errors and documents that are no page are records
+/// without evidence; lines about other schemes, and those of answers to a request that fetches no page
+/// (`"method": "POST"`, `__wb_method=post` in the key), are good lines without a record. Plain objects
+/// are scanned directly, others go through serde_json.
 ///
 /// # Errors
 /// The reason why the line is no record; `batch` is then as it was.
@@ -59,12 +60,12 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     Ok(())
 }
 
-/// True for a line before the records that tells of the file: `!meta {...}`, as sorted CDXJ files begin.
+/// True for a header line of the file: `!meta {...}`, as sorted CDXJ files begin.
 pub(super) fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"!")
 }
 
-/// True for what looks like a line of an index.
+/// True for text that looks like a line of an index.
 pub(super) fn is_line(line: &[u8]) -> bool {
     let mut words = line.splitn(3, |&b| b == b' ');
     let (Some(key), Some(time), Some(object)) = (words.next(), words.next(), words.next()) else { return false };

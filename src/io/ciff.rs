@@ -1,7 +1,9 @@
-//! Files in the Common Index File Format: read in blocks of whole messages, written whole or not at all, proved.
+//! Files in the Common Index File Format: read in blocks of whole messages, written whole or not at
+//! all, verified.
 //!
-//! Plain, gzip or zstd: told by the first bytes when read, by the extension when written. What the messages hold is
-//! [`crate::index`]'s. Memory: a block of 512 KiB, or the longest message if that is longer.
+//! Plain, gzip or zstd: by the first bytes when read, by the extension when written. Contents of
+//! messages are read in [`crate::index`]. Memory: a block of 512 KiB, or the longest message if that is
+//! longer.
 
 mod verify;
 mod writer;
@@ -25,26 +27,26 @@ use crate::index::{CiffError, DocRecord, Fault, Header, Part};
 /// Bytes read at a time: blocks are about as long.
 const CHUNK: usize = 512 << 10;
 
-/// Why an index could not be read, written or proved.
+/// Error of reading, writing or verifying an index.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// The file itself.
+    /// Error of the file itself.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// Its contents.
+    /// Error in its contents.
     #[error("{path}: {source}")]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and at which byte of the decompressed data.
+        /// Error with the byte offset in the decompressed data.
         source: CiffError,
     },
-    /// It is not the old index with its duplicates merged.
+    /// The file is not the old index with its duplicates merged.
     #[error("{path}: {source} (a defect of undust; please report it); nothing was written under this name")]
     Unproved {
         /// The new file, by its final name.
         path: PathBuf,
-        /// Where the two differ.
+        /// Difference of the two.
         source: CheckError,
     },
     /// A pipe or a device, where a file is needed.
@@ -52,7 +54,7 @@ pub enum IndexError {
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What it is needed for.
+        /// Purpose of the file.
         why: &'static str,
     },
 }
@@ -64,7 +66,7 @@ pub struct CiffReader {
     compression: Compression,
     /// Bytes of the file read so far.
     position: Arc<AtomicU64>,
-    /// Read, but not given out.
+    /// Bytes read and not returned yet.
     carry: Vec<u8>,
     /// Offset of `carry` in the decompressed data.
     at: u64,
@@ -124,7 +126,7 @@ impl CiffReader {
     /// A reader of bytes in memory, plain; messages call it `-`.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Errors of [`open`](Self::open).
     pub fn of_bytes(bytes: Vec<u8>) -> Result<CiffReader, IndexError> {
         let position = Arc::new(AtomicU64::new(0));
         CiffReader::new(Path::new("-"), Box::new(io::Cursor::new(bytes)), Compression::Plain, position)
@@ -135,11 +137,11 @@ impl CiffReader {
         &self.header
     }
 
-    /// Fills `block` (cleared first) with the next posting lists, whole messages each after its length; gives where the
-    /// block stands in the decompressed data. `None` after the last.
+    /// Fills `block` (cleared first) with the next posting lists, whole messages each after its length;
+    /// returns the offset of the block in the decompressed data. `None` after the last.
     ///
     /// # Errors
-    /// [`IndexError`]; what is in the messages is not looked at.
+    /// [`IndexError`]; contents of the messages are not checked.
     pub fn next_lists(&mut self, block: &mut Vec<u8>) -> Result<Option<u64>, IndexError> {
         if self.lists_left == 0 {
             block.clear();
@@ -150,7 +152,7 @@ impl CiffReader {
         Ok(Some(at))
     }
 
-    /// Gives the next document records to `take`, after the last list; false after the last record.
+    /// Passes the next document records to `take`, after the last list; false after the last record.
     ///
     /// # Errors
     /// [`IndexError`], also where documents are named twice or not at all, or data follow the last record.
@@ -170,11 +172,11 @@ impl CiffReader {
         Ok(true)
     }
 
-    /// Fills `block` (cleared first) with the next document records, after the last list, as [`next_lists`] does; gives
-    /// also how many records came before. `None` after the last.
+    /// Fills `block` (cleared first) with the next document records, after the last list, as [`next_lists`]
+    /// does; also returns the number of records before. `None` after the last.
     ///
     /// # Errors
-    /// [`IndexError`], also where data follow the last record; what is in the messages is not looked at.
+    /// [`IndexError`], also where data follow the last record; contents of the messages are not checked.
     ///
     /// [`next_lists`]: Self::next_lists
     pub fn next_record_block(&mut self, block: &mut Vec<u8>) -> Result<Option<(u64, u32)>, IndexError> {
@@ -189,14 +191,15 @@ impl CiffReader {
         Ok(Some((at, before)))
     }
 
-    /// Nothing may follow the last record.
+    /// Checks that nothing follows the last record.
     fn end(&mut self) -> Result<(), IndexError> {
         let mut more = [0];
         let more = self.carry.is_empty() && self.read(&mut more)? == 0;
         if more { Ok(()) } else { Err(self.fault(self.at, Fault::Trailing { docs: self.header.num_docs })) }
     }
 
-    /// Fills `block` with whole messages, at least one and at most `most`; gives its place and their number.
+    /// Fills `block` with whole messages, at least one and at most `most`; returns its offset and their
+    /// number.
     fn messages(&mut self, part: Part, most: u32, block: &mut Vec<u8>) -> Result<(u64, u32), IndexError> {
         block.clear();
         block.append(&mut self.carry);

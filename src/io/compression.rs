@@ -1,8 +1,8 @@
 //! Plain, gzip and zstd, for reading and writing.
 //!
-//! A file is read by what its first bytes say, whatever its name: archives are renamed and servers decompress on the
-//! way. The name decides for writing. Readers take all members of a gzip file and all frames of a zstd file; data cut
-//! short is an error, never an early end.
+//! A file is read by its first bytes, whatever its name: archives are renamed and servers decompress in
+//! transfer. The name decides for writing. Readers read all members of a gzip file and all frames of a
+//! zstd file; data cut short is an error, never an early end.
 
 use std::fmt;
 use std::fs::File;
@@ -18,7 +18,7 @@ use super::unread::refuse_compression;
 /// Size of the buffer between a file and its decoder.
 const FILE_BUFFER: usize = 256 << 10;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -26,7 +26,8 @@ pub enum Compression {
     Plain,
     /// One or more gzip members (RFC 1952).
     Gzip,
-    /// One or more zstd frames (RFC 8878), skippable ones among them. Windows up to 128 MiB, the decoder's default.
+    /// One or more zstd frames (RFC 8878), skippable ones among them. Windows up to 128 MiB, the decoder's
+    /// default.
     Zstd,
 }
 
@@ -41,7 +42,7 @@ impl fmt::Display for Compression {
 }
 
 impl Compression {
-    /// What the last extension of a name says: `.gz` or `.zst`, in any case.
+    /// Compression by the last extension of a name: `.gz` or `.zst`, in any case.
     pub fn of_name(path: &Path) -> Self {
         let extension = path.extension().unwrap_or_default();
         if extension.eq_ignore_ascii_case("gz") {
@@ -53,7 +54,7 @@ impl Compression {
         }
     }
 
-    /// What the first bytes of a file say; four are enough.
+    /// Compression by the first bytes of a file; four are enough.
     pub fn of_magic(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -62,13 +63,14 @@ impl Compression {
         }
     }
 
-    /// What a file is, by its first bytes and its name. The bytes win, save for a file too short to hold them: one named
-    /// `.gz` or `.zst` is then compressed data cut short, not an empty text.
+    /// Compression of a file by its first bytes and its name. The bytes have precedence, except for a file
+    /// too short to hold them: one named `.gz` or `.zst` is then compressed data cut short, not an empty
+    /// text.
     pub fn detect(path: &Path, head: &[u8]) -> Self {
         if head.len() < 4 && Self::of_magic(head) == Self::Plain { Self::of_name(path) } else { Self::of_magic(head) }
     }
 
-    /// A reader of what `inner` holds when decompressed. Memory: 256 KiB and the window of the decoder.
+    /// A reader of the decompressed data of `inner`. Memory: 256 KiB and the window of the decoder.
     pub(crate) fn reader<R: Read + Send + 'static>(self, inner: R) -> io::Result<Box<dyn Read + Send>> {
         let buffered = |inner| BufReader::with_capacity(FILE_BUFFER, inner);
         Ok(match self {
@@ -83,15 +85,15 @@ impl Compression {
 /// Opens a file of one column or more for reading, decompressed, with a large buffer.
 ///
 /// # Errors
-/// As [`open_detected`]; errors while reading come from the reader.
+/// Errors of [`open_detected`]; errors while reading come from the reader.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, IoError> {
     let (file, compression) = open_detected(path, path)?;
     let reader = compression.reader(file).map_err(IoError::read(path))?;
     Ok(Box::new(BufReader::with_capacity(FILE_BUFFER, reader)))
 }
 
-/// Opens a regular file, which messages call `name`, and detects its compression from the first bytes; the file position
-/// is its start.
+/// Opens a regular file, which messages call `name`, and detects its compression from the first bytes;
+/// the file position is its start.
 ///
 /// # Errors
 /// [`IoError::NotFound`], [`IoError::Read`], or [`IoError::UnreadCompression`].
@@ -108,8 +110,8 @@ pub(crate) fn open_detected(path: &Path, name: &Path) -> Result<(File, Compressi
     Ok((file, Compression::detect(name, &head)))
 }
 
-/// Passes a decoder on and refuses an input without a single byte of compressed data: the zstd decoder takes it for no
-/// frames, which is what a copy that never began looks like.
+/// Wraps a decoder and refuses an input without a single byte of compressed data: the zstd decoder
+/// reads it as no frames, as a copy that never began.
 struct NotEmpty<D> {
     decoder: D,
     begun: bool,
@@ -121,7 +123,7 @@ impl<D: Inner> NotEmpty<D> {
     }
 }
 
-/// A decoder that shows what it reads from.
+/// A decoder that gives access to its source.
 trait Inner: Read {
     fn inner(&mut self) -> &mut dyn BufRead;
 }
@@ -152,7 +154,7 @@ impl<D: Inner> Read for NotEmpty<D> {
 
 /// Writes plain, gzip (level 6, no time stamp) or zstd (level 3, with a checksum).
 pub enum Encoder<W: Write> {
-    /// As it comes.
+    /// Uncompressed.
     Plain(W),
     /// One gzip member.
     Gzip(GzEncoder<W>),
@@ -177,10 +179,10 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    /// Ends the compressed data and gives back what it was written to. Without it the data are cut short.
+    /// Ends the compressed data and returns the writer. Without it the data are cut short.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Self::Plain(inner) => Ok(inner),

@@ -3,20 +3,22 @@
 //! ```text
 //! 2026-11-20T19:21:08.123Z   200    1299 http://a.example/b LR http://a.example/a text/html #014 20261120192108100+22 sha1:X - -
 //! ```
-//! Columns, by white space: time, status, size, URL, discovery path, via (the URL it was found at), media type, thread,
-//! time of the fetch, digest, source tag, annotations. Read are status, size, URL, path, via, media type and digest.
+//! Columns, by white space: time, status, size, URL, discovery path, via (the URL it was found at),
+//! media type, thread, time of the fetch, digest, source tag, annotations. Read are status, size, URL,
+//! path, via, media type and digest.
 //!
-//! A redirect has no column. Its target has a line of its own, whose path ends in `R` and whose via is the URL that
-//! redirected: such a line gives two records, that of the via with the redirect, and its own. A target that the crawler
-//! had met before has no such line, so not every redirect is known.
+//! A redirect has no column. Its target has a line of its own, whose path ends in `R` and whose via is
+//! the URL that redirected: such a line gives two records, that of the via with the redirect, and its
+//! own. A target that the crawler had met before has no such line, so not every redirect is known.
 
 use super::cdx::has_scheme;
 use super::mime;
 use super::reason::{Reason, check_url};
 use crate::model::{Facts, Record, RecordBatch};
 
-/// Adds the records of one line. Fetches without an answer (status 0 or negative: no connection, refused by robots rules,
-/// out of scope), robots files and other schemes (`dns:`) are good lines without a record.
+/// Adds the records of one line. Fetches without an answer (status 0 or negative: no connection,
+/// refused by robots rules, out of scope), robots files and other schemes (`dns:`) are good lines
+/// without a record.
 ///
 /// # Errors
 /// The reason why the line is no record; `batch` is then as it was.
@@ -53,7 +55,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     Ok(())
 }
 
-/// True for what looks like a line of a crawl log.
+/// True for text that looks like a line of a crawl log.
 pub(super) fn is_line(line: &[u8]) -> bool {
     Line::of(line).is_some()
 }

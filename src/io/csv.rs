@@ -1,9 +1,10 @@
 //! CSV with a header line: columns by name, quotes by RFC 4180, line ends in quotes.
 //!
-//! Columns are those of JSON lines ([`super::jsonl`]), in any order and any case; others are passed over. What is empty is
-//! not there. The parser is `csv-core`, the core of the `csv` crate, and not that crate: it holds no record, so that one
-//! quote that does not end cannot take the rest of the file into memory, nor its records along. Such a record ends at the
-//! line limit or the end of the file, is rejected, and reading goes on in its second line.
+//! Columns are those of JSON lines ([`super::jsonl`]), in any order and any case; others are skipped.
+//! An empty field is absent. The parser is `csv-core`, the core of the `csv` crate, and not that crate:
+//! it holds no record, so that one quote that does not end cannot take the rest of the file into
+//! memory, nor its records along. Such a record ends at the line limit or the end of the file, is
+//! rejected, and reading goes on in its second line.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,12 +20,12 @@ use crate::model::RecordBatch;
 pub(super) struct Csv {
     /// Names of the columns, once the header was read.
     header: Vec<String>,
-    /// Looks for the ends of records.
+    /// Finder of the ends of records.
     cutter: Reader,
-    /// Bytes of the record at hand that the cutter has seen.
+    /// Bytes of the current record that the cutter has read.
     fed: usize,
     parser: Reader,
-    /// Fields of a record end to end, and where each ends.
+    /// Fields of a record end to end, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -36,8 +37,8 @@ impl Csv {
         Csv { header: Vec::new(), cutter: reader(), fed: 0, parser: reader(), bytes: Vec::new(), ends: Vec::new() }
     }
 
-    /// Where in `data`, which begins with a record, the line end behind the record is. The first `searched` bytes were
-    /// given before; 0 of them begins a record.
+    /// Position in `data`, which begins with a record, of the line end behind the record. The first
+    /// `searched` bytes were passed before; 0 begins a record.
     pub(super) fn end(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if searched == 0 {
             self.cutter.reset();
@@ -53,16 +54,17 @@ impl Csv {
         None
     }
 
-    /// True where `data`, the last bytes of a file, end within a quote; [`end`](Self::end) found none in them.
+    /// True where `data`, the last bytes of a file, end within a quote; [`end`](Self::end) found none in
+    /// them.
     pub(super) fn is_open(&mut self, data: &[u8]) -> bool {
         let Some(rest) = data.get(self.fed..).filter(|_| memchr::memchr(b'"', data).is_some()) else { return false };
         !self.feed(rest) && !self.feed(b"\n")
     }
 
-    /// Shows the cutter more bytes; true where a record ends.
+    /// Passes more bytes to the cutter; true where a record ends.
     fn feed(&mut self, mut bytes: &[u8]) -> bool {
         let (mut scratch, mut ends) = ([0; 1 << 10], [0; 64]);
-        // No bytes would tell the cutter that the file ends.
+        // Empty input would signal the end of the file to the cutter.
         while !bytes.is_empty() {
             let (result, read, _, _) = self.cutter.read_record(bytes, &mut scratch, &mut ends);
             bytes = &bytes[read..];
@@ -75,7 +77,7 @@ impl Csv {
         false
     }
 
-    /// True where the header is still to come: the first line with anything in it is it.
+    /// True while the header is missing: it is the first line that is not blank.
     pub(super) fn heads(&mut self, line: &[u8]) -> bool {
         if !self.header.is_empty() || line.trim_ascii().is_empty() {
             return false;
@@ -122,17 +124,18 @@ impl Csv {
     }
 }
 
-/// Fields of one record, end to end in `bytes` and with their ends in `ends`; gives their number.
+/// Splits one record into fields, end to end in `bytes` and with their ends in `ends`; returns their
+/// number.
 fn split(parser: &mut Reader, line: &[u8], bytes: &mut Vec<u8>, ends: &mut Vec<usize>) -> usize {
     parser.reset();
-    // Fields are never longer than what they are read from, nor more than the commas and one.
+    // Fields are never longer than their input, nor more than the commas and one.
     bytes.resize(line.len() + 1, 0);
     ends.resize(memchr::memchr_iter(b',', line).count() + 2, 0);
     let (mut rest, mut made, mut fields) = (line, 0, 0);
     loop {
         let (result, read, wrote, ended) = parser.read_record(rest, &mut bytes[made..], &mut ends[fields..]);
         (rest, made, fields) = (&rest[read..], made + wrote, fields + ended);
-        // Input that is over is told as such: the record ends there.
+        // Empty input signals the end: the record ends there.
         if !matches!(result, ReadRecordResult::InputEmpty) {
             return fields;
         }
@@ -152,7 +155,7 @@ fn names(line: &[u8]) -> Vec<String> {
     ends[..fields].iter().map(name).collect()
 }
 
-/// True for a line that can be nothing but a header: two names or more, `url` among them.
+/// True for a line that can only be a header: two names or more, `url` among them.
 pub(super) fn is_header(line: &[u8]) -> bool {
     let word = |name: &String| name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '));
     if line.len() > 1 << 10 || !line.contains(&b',') {
@@ -162,8 +165,8 @@ pub(super) fn is_header(line: &[u8]) -> bool {
     names.iter().any(|name| name == "url") && names.iter().all(word)
 }
 
-/// Refuses a file whose first line, if it has one, names no column `url`, or a column twice: which of them counts would be
-/// a guess.
+/// Refuses a file whose first line, if it has one, names no column `url`, or a column twice: the choice
+/// between the two would be a guess.
 ///
 /// # Errors
 /// [`IoError::NoUrlColumn`], [`IoError::TwiceColumn`].

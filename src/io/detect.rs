@@ -10,7 +10,7 @@ use super::reason::check_url;
 use super::unread::refuse_archive;
 use super::{access_log, cdx, cdxj, crawl_log, csv, tsv};
 
-/// How records are written.
+/// Format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `url<TAB>cluster[<TAB>site]` ([`super::tsv`]).
@@ -34,7 +34,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 9] = [
         Self::Tsv,
         Self::Jsonl,
@@ -47,7 +47,7 @@ impl Format {
         Self::CrawlLog,
     ];
 
-    /// Its name, as people give it.
+    /// Name of the format on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tsv => "tsv",
@@ -62,9 +62,10 @@ impl Format {
         }
     }
 
-    /// What a name says, less `.gz` or `.zst`, in any case: `.tsv` and `.txt`, `.csv`, `.jsonl`, `.ndjson` and `.json`,
-    /// `.cdx`, `.cdxj`, `.warc`, `.parquet`, `.log` and the names that servers give their logs (`access_log`,
-    /// `access.log.1`), `crawl.log` and what a name begins so (`crawl.log.cp00001`).
+    /// Format by the name of a file, less `.gz` or `.zst`, in any case: `.tsv` and `.txt`, `.csv`,
+    /// `.jsonl`, `.ndjson` and `.json`, `.cdx`, `.cdxj`, `.warc`, `.parquet`, `.log` and the names that
+    /// servers give their logs (`access_log`, `access.log.1`), `crawl.log` and names that begin so
+    /// (`crawl.log.cp00001`).
     pub fn of_name(path: &Path) -> Option<Self> {
         let bare = match Compression::of_name(path) {
             Compression::Plain => path.to_owned(),
@@ -87,9 +88,10 @@ impl Format {
         Some(format)
     }
 
-    /// What the first bytes of a file, decompressed, say. Only what cannot be mistaken is told: the beginning of an
-    /// archive, of a Parquet file or of a JSON object, the legend of a CDX file, the header of a CSV file, a line of a
-    /// CDXJ index, of an access log or of a crawl log. A byte order mark is passed over.
+    /// Format by the first bytes of a file, decompressed. Only unmistakable ones are recognized: the
+    /// beginning of an archive, of a Parquet file or of a JSON object, the legend of a CDX file, the header
+    /// of a CSV file, a line of a CDXJ index, of an access log or of a crawl log. A byte order mark is
+    /// skipped.
     pub fn of_head(head: &[u8]) -> Option<Self> {
         let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
         let mut lines = head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -109,36 +111,38 @@ impl Format {
     }
 }
 
-/// Lines at the beginning of a log that are looked at: the first may be cut off where the log was rotated.
+/// Lines at the beginning of a log that are read: the first may be cut off where the log was rotated.
 const LOG_LINES: usize = 8;
 
 fn is_crawl_log(head: &[u8]) -> bool {
     head.split(|&b| b == b'\n').take(LOG_LINES).any(crawl_log::is_line)
 }
 
-/// True for an opening brace and behind it the quote of a name, or the brace that closes an empty object.
+/// True for an opening brace and behind it the quote of a name, or the brace that closes an empty
+/// object.
 fn is_object(head: &[u8]) -> bool {
     let inside = head.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     inside.is_some_and(|inside| matches!(inside.first(), Some(b'"' | b'}')))
 }
 
-/// Bytes of a file that are looked at.
+/// Bytes of a file that are read.
 const HEAD: u64 = 16 << 10;
 
-/// What the first bytes of the file at `path`, which messages call `name`, say of its format; `-` is standard input in a
-/// spool file.
+/// Format by the first bytes of the file at `path`, which messages call `name`; `-` is standard input
+/// in a spool file.
 ///
 /// # Errors
-/// [`IoError::NotFound`], [`IoError::Read`], [`IoError::UnreadCompression`], or [`IoError::UnreadArchive`].
+/// [`IoError::NotFound`], [`IoError::Read`], [`IoError::UnreadCompression`], or
+/// [`IoError::UnreadArchive`].
 pub fn of_content(path: &Path, name: &Path) -> Result<Option<Format>, IoError> {
     let head = head(path, name)?;
     refuse_archive(name, &head)?;
     let format = Format::of_head(&head);
-    // An index of bare objects, as index servers answer, has fields that JSON lines do not.
+    // An index of bare objects, as index servers answer, has fields that JSON lines do not have.
     if format == Some(Format::Jsonl) && Format::of_name(name) == Some(Format::Cdxj) {
         return Ok(Some(Format::Cdxj));
     }
-    // Standard input has no name that tells; any other file of URLs does.
+    // Standard input has no name; any other file of URLs has one.
     Ok(format.or_else(|| (name == Path::new("-") && is_tsv(&head)).then_some(Format::Tsv)))
 }
 
@@ -154,23 +158,24 @@ fn is_tsv(head: &[u8]) -> bool {
 /// Refuses a file that is forced to be read as an archive and holds no answers.
 ///
 /// # Errors
-/// As [`of_content`].
+/// Errors of [`of_content`].
 pub(super) fn check_archive(path: &Path, name: &Path) -> Result<(), IoError> {
     refuse_archive(name, &head(path, name)?)
 }
 
-/// The first line with anything in it, without its end and a byte order mark; `None` for a file without one.
+/// The first line that is not blank, without its end and a byte order mark; `None` for a file without
+/// one.
 ///
 /// # Errors
-/// As [`of_content`].
+/// Errors of [`of_content`].
 pub fn first_line(path: &Path, name: &Path) -> Result<Option<Vec<u8>>, IoError> {
     Ok(first_lines(path, name, 1)?.pop())
 }
 
-/// The first lines with anything in them, at most `count`, as [`first_line`] gives one.
+/// The first lines that are not blank, at most `count`, as [`first_line`] returns one.
 ///
 /// # Errors
-/// As [`of_content`].
+/// Errors of [`of_content`].
 pub fn first_lines(path: &Path, name: &Path, count: usize) -> Result<Vec<Vec<u8>>, IoError> {
     let head = head(path, name)?;
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
@@ -178,8 +183,8 @@ pub fn first_lines(path: &Path, name: &Path, count: usize) -> Result<Vec<Vec<u8>
     Ok(lines.take(count).map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec()).collect())
 }
 
-/// What the first bytes of a file show to be records and not one URL a line: a format of records, or lines of which one
-/// holds a tab.
+/// Format of a file whose first bytes are records and not one URL a line: a format of records, or lines
+/// one of which holds a tab.
 pub fn records(head: &[u8]) -> Option<Format> {
     Format::of_head(head).or_else(|| memchr::memchr(b'\t', head).map(|_| Format::Tsv))
 }
@@ -187,14 +192,14 @@ pub fn records(head: &[u8]) -> Option<Format> {
 /// [`records`] of the file at `path`.
 ///
 /// # Errors
-/// As [`of_content`].
+/// Errors of [`of_content`].
 pub fn records_in(path: &Path) -> Result<Option<Format>, IoError> {
     let head = head(path, path)?;
     refuse_archive(path, &head)?;
     Ok(records(&head))
 }
 
-/// The first bytes, decompressed; fewer where the data are damaged: that is for their reader to tell.
+/// The first bytes, decompressed; fewer where the data are damaged: the reader reports that.
 fn head(path: &Path, name: &Path) -> Result<Vec<u8>, IoError> {
     let (file, compression) = open_detected(path, name)?;
     let mut head = Vec::with_capacity(HEAD as usize);

@@ -1,7 +1,7 @@
-//! What became of the documents of an index, as a file: tab-separated lines, or Parquet.
+//! New ids and canonical URLs of the documents of an index, as a file: tab-separated lines, or Parquet.
 //!
-//! Columns `old`, `new`, `survivor` (ids of 32 bits) and `canonical`, the canonical URL, which is empty in lines and null
-//! in Parquet for a document without one; a row a document, in the order of old ids.
+//! Columns `old`, `new`, `survivor` (ids of 32 bits) and `canonical`, the canonical URL, which is empty
+//! in lines and null in Parquet for a document without one; a row a document, in the order of old ids.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ const SCHEMA: &str = "message docmap {
 const GROUP_ROWS: usize = 128 << 10;
 const GROUP_BYTES: usize = 64 << 20;
 
-/// A document: what the map says of it.
+/// A document with its entry in the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate<'a> {
     /// Its id in the old index.
@@ -42,7 +42,7 @@ pub enum DocMapWriter<W: Write + Send> {
     Table(Box<Table<W>>),
 }
 
-/// A Parquet file under way.
+/// A Parquet file being written.
 pub struct Table<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     numbers: [Vec<i64>; 3],
@@ -55,7 +55,7 @@ impl<W: Write + Send> DocMapWriter<W> {
     /// Begins a file of this name: Parquet where it ends in `.parquet`, else lines.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn new(path: &Path, mut out: W) -> io::Result<Self> {
         if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
             out.write_all(b"old\tnew\tsurvivor\tcanonical\n")?;
@@ -69,7 +69,7 @@ impl<W: Write + Send> DocMapWriter<W> {
     /// Adds a document.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn push(&mut self, fate: Fate<'_>) -> io::Result<()> {
         match self {
             Self::Lines(out, line) => {
@@ -83,10 +83,10 @@ impl<W: Write + Send> DocMapWriter<W> {
         }
     }
 
-    /// Ends the file and gives back what it was written to.
+    /// Ends the file and returns the writer.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Self::Lines(out, _) => Ok(out),
@@ -115,7 +115,7 @@ impl<W: Write + Send> Table<W> {
         Ok(())
     }
 
-    /// Writes what was pushed as a row group.
+    /// Writes the pending rows as a row group.
     fn group(&mut self) -> io::Result<()> {
         if self.levels.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Failures of the run at its edge: what happened, where, and a way out.
+//! Failures of the run at its edge: the fact, the place, and a way out.
 
 use std::io;
 use std::path::PathBuf;
@@ -35,10 +35,10 @@ pub enum IoError {
     BadGlob {
         /// The glob.
         pattern: String,
-        /// What is wrong with it.
+        /// Error of the pattern.
         source: glob::PatternError,
     },
-    /// A file whose name does not tell its format.
+    /// A file without a recognizable format.
     #[error(
         "{path}: neither its name nor its first bytes tell the format (.tsv, .txt, .csv, .jsonl, .ndjson, .json, .cdx, \
          .cdxj, .warc, .parquet, .log); give --format tsv, or jsonl, cdx, cdxj, warc, parquet, access-log, csv, crawl-log"
@@ -64,9 +64,9 @@ pub enum IoError {
     UnreadArchive {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the archive.
         what: &'static str,
-        /// What to read instead.
+        /// Input to use instead.
         way_out: &'static str,
     },
     /// A CSV file whose header names no column `url`.
@@ -93,7 +93,7 @@ pub enum IoError {
         /// The file; `-` for standard input.
         path: PathBuf,
     },
-    /// An access log whose lines do not tell the host they are of.
+    /// An access log whose lines do not name their host.
     #[error("{path}: an access log, and its lines name no host; give --log-base https://HOST")]
     NoLogBase {
         /// The file.
@@ -104,7 +104,7 @@ pub enum IoError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and a way out.
+        /// Reason, and a way out.
         reason: String,
     },
     /// A pipe, socket or device: input is read twice, so it must be a file.
@@ -121,10 +121,11 @@ pub enum IoError {
     Read {
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Compressed data that is cut short or damaged. The run fails: silently lost records would be wrong evidence.
+    /// Compressed data that is cut short or damaged. The run fails: silently lost records would be wrong
+    /// evidence.
     #[error(
         "{path}: {compression} data {what} at byte {position} ({decompressed} bytes decompressed): {source}; \
          fetch or compress the file again, or take it out of the input"
@@ -132,15 +133,16 @@ pub enum IoError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// How it is compressed.
+        /// Its compression.
         compression: Compression,
         /// `cut short` or `damaged`.
         what: &'static str,
-        /// Compressed bytes read when it showed; the damage is at or before it, by at most a read buffer.
+        /// Compressed bytes read when the damage was detected; it is at or before this byte, by at most a read
+        /// buffer.
         position: u64,
         /// Decompressed bytes before the damage.
         decompressed: u64,
-        /// What the decoder said.
+        /// Error of the decoder.
         source: io::Error,
     },
     /// The system refuses to create, write, flush or rename.
@@ -148,7 +150,7 @@ pub enum IoError {
     Write {
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// An output path that is a file.
@@ -157,7 +159,7 @@ pub enum IoError {
         /// The path.
         path: PathBuf,
     },
-    /// An output folder that holds something.
+    /// An output folder that is not empty.
     #[error(
         "{path}: not empty (it holds {entry}); name another folder, give --overwrite to replace an \
          earlier result, or --resume to go on with a run that ended early"
@@ -168,7 +170,7 @@ pub enum IoError {
         /// The first entry by name.
         entry: String,
     },
-    /// An output folder that holds what no run of undust wrote.
+    /// An output folder with a file that no run of undust wrote.
     #[error(
         "{path}: holds {entry}, which undust did not write, so nothing in it is replaced; remove it or name another folder"
     )]
@@ -207,7 +209,7 @@ pub enum IoError {
     Locked {
         /// The folder.
         path: PathBuf,
-        /// What the other process wrote of itself.
+        /// Text in the lock file about the other process.
         holder: String,
     },
     /// A lock file on a file system without locks.
@@ -218,10 +220,10 @@ pub enum IoError {
     NoLocks {
         /// The lock file.
         path: PathBuf,
-        /// What the other process wrote of itself.
+        /// Text in the lock file about the other process.
         holder: String,
     },
-    /// A file of a result that is not what the run wrote.
+    /// A file of a result that was changed after the run wrote it.
     #[error(
         "{path}: {found}, but _SUCCESS beside it says {expected}: the file was changed, or comes from another run; after a \
          deliberate change of rules run `undust rules seal` on the folder, else make the result again"
@@ -229,12 +231,12 @@ pub enum IoError {
     Altered {
         /// The file.
         path: PathBuf,
-        /// What `_SUCCESS` says.
+        /// Stamp in `_SUCCESS`.
         expected: Stamp,
-        /// What is there.
+        /// Stamp of the file.
         found: Stamp,
     },
-    /// A file of a result that is not there.
+    /// A file of a result that is missing.
     #[error(
         "{path}: not there, but _SUCCESS beside it names it; copy the folder again, make the result again, or run `undust \
          rules seal` on the folder to go without the file"

@@ -1,9 +1,11 @@
-//! Pages of a server that the user names, asked for politely: one request at a time with a pause before each, its robots
-//! files obeyed, a bounded number of requests and bytes, a time limit each. No other server is ever spoken to.
+//! Fetcher for one server that the user names: one request at a time with a pause before each, obeying
+//! its robots files, with a bounded number of requests and bytes and a time limit each. It contacts no
+//! other server.
 //!
-//! The server stands for all hosts of a site: a request carries the host of its URL in `Host`, and `X-Forwarded-Proto`
-//! where the URL is https, as a proxy would ask. Redirects are followed on this same server, within the registrable
-//! domain. Plain HTTP only: a server beyond TLS is reached through a proxy of the user's.
+//! The server represents all hosts of a site: a request carries the host of its URL in `Host`, and
+//! `X-Forwarded-Proto` where the URL is https, as a proxy would send it. Redirects are followed on this
+//! same server, within the registrable domain. Plain HTTP only: a server behind TLS is reached through
+//! a proxy of the user's.
 
 use super::robots::{self, Robots};
 use crate::content::reference;
@@ -13,27 +15,27 @@ use std::io::Read;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Who asks, as servers see it; its first word is what robots files name.
+/// User agent; its first word is the name in robots files.
 const AGENT: &str = concat!("undust/", env!("CARGO_PKG_VERSION"), " (checks which URLs of this site are one page)");
 /// The product token of [`AGENT`].
 const PROGRAM: &str = "undust";
 /// Redirects in a row that are followed.
 const HOPS: usize = 5;
-/// Requests in a row that the server does not answer before it is asked no more.
+/// Requests in a row without an answer after which no more are sent.
 const SILENT: u32 = 5;
 /// Time for one request, from connecting to its last byte.
 const TIME: Duration = Duration::from_secs(15);
 
-/// How much a server is asked.
+/// Limits on the requests to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Pause before each request, counted from the end of the one before.
     pub pause: Duration,
-    /// Requests at most, those for robots files and redirects included.
+    /// Most requests, including those for robots files and redirects.
     pub requests: u64,
-    /// Bytes of bodies at most.
+    /// Most bytes of bodies.
     pub bytes: u64,
-    /// Bytes of one body; what is beyond them is not read.
+    /// Most bytes of one body; the rest is not read.
     pub page: u64,
 }
 
@@ -43,18 +45,19 @@ impl Default for Limits {
     }
 }
 
-/// What comes of asking for a page.
+/// Result of fetching a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// Its body, as far as it was read.
     Body(Vec<u8>),
-    /// An answer of the 4xx or 5xx series, a redirect that leads out of the site or in circles, or no answer.
+    /// An answer of the 4xx or 5xx series, a redirect that leads out of the site or in circles, or no
+    /// answer.
     Failed,
-    /// Not asked: a robots file forbids it, or a limit is reached.
+    /// No request was sent: a robots file forbids it, or a limit is reached.
     NotAsked,
 }
 
-/// What was asked so far.
+/// Counts of the requests so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Requests.
@@ -63,13 +66,13 @@ pub struct Asked {
     pub bytes: u64,
     /// Pages that robots files forbid.
     pub forbidden: u64,
-    /// Pages that were not asked for since a limit was reached.
+    /// Pages that were not requested since a limit was reached.
     pub over: u64,
     /// Requests without an answer.
     pub silent: u64,
 }
 
-/// A server and what may still be asked of it.
+/// A server with the remaining limits.
 #[derive(Debug)]
 pub struct Fetcher {
     agent: ureq::Agent,
@@ -90,10 +93,10 @@ struct Answer {
 }
 
 impl Fetcher {
-    /// For the server at `http://HOST[:PORT]`.
+    /// A fetcher for the server at `http://HOST[:PORT]`.
     ///
     /// # Errors
-    /// Says why where this is no such address.
+    /// The reason where this is no such address.
     pub fn new(server: &str, limits: Limits) -> Result<Fetcher, String> {
         let server = server.trim_end_matches('/');
         let address = server.strip_prefix("http://").filter(|rest| !rest.is_empty());
@@ -117,12 +120,12 @@ impl Fetcher {
         Ok(Fetcher { agent, server, limits, asked, silent: 0, last: None, robots })
     }
 
-    /// What was asked so far.
+    /// Counts of the requests so far.
     pub fn asked(&self) -> Asked {
         self.asked
     }
 
-    /// The page at an absolute http or https URL.
+    /// Fetches the page at an absolute http or https URL.
     pub fn page(&mut self, url: &[u8]) -> Fetched {
         let (mut url, mut next) = (url.to_vec(), Vec::new());
         let mut normal = Vec::new();
@@ -161,8 +164,8 @@ impl Fetcher {
         Fetched::NotAsked
     }
 
-    /// Whether the robots file of the URL's host forbids its path; `None` where a limit keeps it from being read. An
-    /// answer of 4xx allows everything, one of 5xx, or none, nothing (RFC 9309, section 2.3.1).
+    /// Whether the robots file of the URL's host forbids its path; `None` where a limit keeps it from being
+    /// read. An answer of 4xx allows everything, one of 5xx, or none, nothing (RFC 9309, section 2.3.1).
     fn forbidden(&mut self, url: &[u8], authority: &[u8], path: &[u8]) -> Option<bool> {
         if let Some(robots) = self.robots.get(authority) {
             return Some(!robots.allows(path));
@@ -178,7 +181,7 @@ impl Fetcher {
         Some(!allows)
     }
 
-    /// One request, after the pause; `None` where a limit is reached, `Some(None)` without an answer.
+    /// Sends one request, after the pause; `None` where a limit is reached, `Some(None)` without an answer.
     fn ask(&mut self, url: &[u8], authority: &[u8], path: &[u8], most: u64) -> Option<Option<Answer>> {
         let spent = self.asked.requests >= self.limits.requests || self.asked.bytes >= self.limits.bytes;
         if spent || self.silent >= SILENT {
@@ -223,7 +226,7 @@ fn parts(url: &[u8]) -> (&[u8], &[u8]) {
     let rest = &url[start..];
     let end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
     let authority = &rest[..end];
-    // What stands before an @ is for the client.
+    // Text before an @ is for the client.
     let authority = memchr::memrchr(b'@', authority).map_or(authority, |at| &authority[at + 1..]);
     let path = &rest[end..];
     let path = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];

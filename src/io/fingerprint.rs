@@ -1,6 +1,7 @@
-//! Digests that tell whether two processes, or two runs, have the same executable and the same shards.
+//! Digests to compare the executable and the shards of two processes, or two runs.
 //!
-//! A digest is XXH3 with 128 bits as 32 hexadecimal digits. It guards against mistakes, not against an attacker.
+//! A digest is XXH3 with 128 bits as 32 hexadecimal digits. It guards against mistakes, not against an
+//! attacker.
 
 use super::error::IoError;
 use super::shards::Shard;
@@ -18,9 +19,9 @@ const SAMPLE: u64 = 64 << 10;
 /// Digest of the executable of this process. Reads it once: some 50 ms for 100 MB.
 ///
 /// # Errors
-/// What the system says where the executable cannot be read.
+/// Error of the system where the executable cannot be read.
 pub fn executable() -> io::Result<String> {
-    // On Linux the file that runs, also where its name stands for a newer one by now.
+    // On Linux the running file, also where its name is that of a newer one by now.
     let running = Path::new("/proc/self/exe");
     let path = if running.exists() { running.to_owned() } else { std::env::current_exe()? };
     let mut file = File::open(path)?;
@@ -34,8 +35,8 @@ pub fn executable() -> io::Result<String> {
     }
 }
 
-/// Digest of what shards contain: names without folders (which may differ between hosts), formats, byte ranges, sizes,
-/// and the first and last 64 KiB of each file. Reads at most 128 KiB a file.
+/// Digest of the contents of shards: names without folders (which may differ between hosts), formats,
+/// byte ranges, sizes, and the first and last 64 KiB of each file. Reads at most 128 KiB a file.
 ///
 /// # Errors
 /// [`IoError::Read`].
@@ -56,7 +57,7 @@ pub fn contents(shards: &[Shard]) -> Result<String, IoError> {
     Ok(digest(text.as_bytes()))
 }
 
-/// Digest of the times at which the files were changed last.
+/// Digest of the modification times of the files.
 pub fn times(shards: &[Shard]) -> String {
     let mut text = String::new();
     for shard in shards {

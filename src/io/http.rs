@@ -1,14 +1,17 @@
-//! The answer in an archive record: its head, and its body with transfer and content codings undone. Pure.
+//! The answer in an archive record: its head, and its body with transfer and content codings undone.
+//! Pure.
 //!
-//! Archives hold what servers sent, which is not always HTTP to the letter: lines end in LF alone, heads hold bytes that
-//! are no ASCII and hundreds of fields, bodies were stored decoded under heads that still name the coding. So this is a
-//! reader of its own and not a parser for servers, which refuses such heads; what it cannot read it says nothing about.
+//! Archives hold the bytes that servers sent, which is not always HTTP to the letter: lines end in LF
+//! alone, heads hold bytes that are no ASCII and hundreds of fields, bodies were stored decoded under
+//! heads that still name the coding. So this is a reader of its own and not a parser for servers, which
+//! refuses such heads; unreadable parts are `None`.
 
 use std::io::Read;
 
 /// Longest head, in bytes: status line and fields.
 pub const HEAD_LIMIT: usize = 1 << 20;
-/// Most bytes of a body, decoded: what a page of text may hold. A longer one is cut off and counts as unread.
+/// Most bytes of a body, decoded: enough for a page of text. A longer one is cut off and counts as
+/// unread.
 pub const BODY_LIMIT: usize = 8 << 20;
 
 /// The head of an answer, borrowed from the record.
@@ -29,7 +32,7 @@ pub struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// The head at the beginning of `block` and what comes behind it; `None` where there is none within
+    /// The head at the beginning of `block` and the bytes behind it; `None` where there is none within
     /// [`HEAD_LIMIT`]. A field given twice counts as its last, save `Link`.
     pub fn read(block: &'a [u8]) -> Option<(Head<'a>, &'a [u8])> {
         let mut fields = Fields::of(block)?;
@@ -50,12 +53,13 @@ impl<'a> Head<'a> {
         Some((head, fields.behind))
     }
 
-    /// The body with its codings undone, in one of the buffers or as it stands; `None` where it cannot be read whole: a
-    /// coding that is not known (`br`), damaged data, over [`BODY_LIMIT`] bytes.
+    /// The body with its codings undone, in one of the buffers or unchanged; `None` where it cannot be read
+    /// whole: an unknown coding (`br`), damaged data, over [`BODY_LIMIT`] bytes.
     pub fn body<'b>(&self, raw: &'b [u8], buffers: &'b mut [Vec<u8>; 2]) -> Option<&'b [u8]> {
         let [chunks, decoded] = buffers;
         let mut body = raw;
-        // Stored decoded under a head that still names the coding: then the body does not begin as a chunk does.
+        // Stored decoded under a head that still names the coding: then the body does not begin as a chunk
+        // does.
         if self.chunked && unchunk(raw, chunks)? {
             body = chunks;
         }
@@ -66,7 +70,7 @@ impl<'a> Head<'a> {
             return inflate(flate2::bufread::MultiGzDecoder::new(body), decoded);
         }
         if is(b"deflate") {
-            // By the letter a zlib stream, in practice a raw one as often.
+            // By the standard a zlib stream, in practice a raw one as often.
             if inflate(flate2::bufread::ZlibDecoder::new(body), decoded).is_some()
                 || inflate(flate2::bufread::DeflateDecoder::new(body), decoded).is_some()
             {
@@ -85,7 +89,7 @@ impl<'a> Head<'a> {
 /// Lines of fields up to a blank one.
 pub(super) struct Fields<'a> {
     head: &'a [u8],
-    /// What comes behind the blank line.
+    /// Bytes behind the blank line.
     pub(super) behind: &'a [u8],
 }
 
@@ -120,7 +124,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Where the first blank line begins and ends.
+/// Start and end of the first blank line.
 pub(super) fn blank_line(bytes: &[u8]) -> Option<(usize, usize)> {
     memchr::memchr_iter(b'\n', bytes).find_map(|at| match &bytes[at + 1..] {
         [b'\n', ..] => Some((at, at + 2)),
@@ -138,7 +142,8 @@ fn status_line(line: &[u8]) -> Option<u16> {
     super::cdx::status(code)
 }
 
-/// Joins the chunks in `raw`; `Some(false)` where it is not chunked after all, `None` where a chunk is broken off.
+/// Joins the chunks in `raw`; `Some(false)` where it is not chunked after all, `None` where a chunk is
+/// broken off.
 fn unchunk(raw: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     out.clear();
     let mut rest = raw;
@@ -167,7 +172,7 @@ fn unchunk(raw: &[u8], out: &mut Vec<u8>) -> Option<bool> {
     }
 }
 
-/// All that `decoder` gives, if it is not too much.
+/// The whole output of `decoder`, if it is not too long.
 fn inflate(decoder: impl Read, out: &mut Vec<u8>) -> Option<&[u8]> {
     out.clear();
     decoder.take(BODY_LIMIT as u64 + 1).read_to_end(out).ok()?;

@@ -1,15 +1,17 @@
-//! An append-only file of finished pieces of work, by name: what `--resume` takes up.
+//! An append-only file of finished pieces of work, by name, for `--resume`.
 //!
-//! The folder `.work` of a result holds a file `sites-I.journal` for each process I. The first line binds the file to
-//! what the work rests on (version of the program, parameters, input); each further line is one piece:
+//! The folder `.work` of a result holds a file `sites-I.journal` for each process I. The first line
+//! binds the file to the conditions of the work (version of the program, parameters, input); each
+//! further line is one piece:
 //!
 //! ```text
 //! <hash of the rest, 16 hex digits><TAB><name as JSON><TAB><content: one line of JSON>
 //! ```
 //!
-//! A line is written at one stroke. A run that is killed leaves at most one torn line at the end, which its hash tells;
-//! it is cut off before more is appended. Pieces are read back from all files in the folder, whichever process wrote
-//! them. Memory: name and place of each piece; the content stays on disk.
+//! A line is written in one call. A run that is killed leaves at most one torn line at the end,
+//! detected by its hash; it is cut off before more is appended. Pieces are read back from all files in
+//! the folder, whichever process wrote them. Memory: name and place of each piece; the content stays on
+//! disk.
 
 use super::output::no_link;
 use crate::model::hash64;
@@ -23,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 /// Layout of the file.
 const FORMAT: u32 = 2;
 
-/// What the work rests on.
+/// Conditions of the work: pieces are used only under equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// Layout of the file.
@@ -38,12 +40,12 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// For work of the executable with digest `build`, with digests of the parameters and of the input.
+    /// Conditions of the executable with digest `build`, with digests of the parameters and of the input.
     pub fn new(build: String, parameters: String, input: String) -> Binding {
         Binding { format: FORMAT, build, parameters, input }
     }
 
-    /// Why work that is bound to `other` is no work for this.
+    /// The first difference to `other`, in words.
     fn difference(&self, other: &Binding) -> Option<&'static str> {
         match other {
             _ if other.format != self.format || other.build != self.build => Some("another build of undust"),
@@ -54,15 +56,15 @@ impl Binding {
     }
 }
 
-/// Why a journal cannot be used.
+/// Error of a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The system refuses.
+    /// Error of the system.
     #[error("{}: {source}; check the permissions and the free space", path.display())]
     Io {
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// It belongs to another run.
@@ -70,22 +72,22 @@ pub enum JournalError {
     Stale {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         what: &'static str,
     },
-    /// A piece that was whole when the file was opened is so no more.
+    /// A piece that was whole when the file was opened and is damaged now.
     #[error("{}: the piece of {name:?} cannot be read back: {what}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Whose piece.
+        /// Name of the damaged entry.
         name: String,
-        /// What is wrong.
+        /// Reason.
         what: String,
     },
 }
 
-/// Where a piece is.
+/// Location of a piece.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     file: u32,
@@ -93,7 +95,7 @@ struct Piece {
     length: u32,
 }
 
-/// Finished pieces, and the file that new ones go to.
+/// Finished pieces, and the file for new ones.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -103,7 +105,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins the journal of process `process` in `folder`; an older one of the same name is lost.
+    /// Creates the journal of process `process` in `folder`; an older one of the same name is lost.
     ///
     /// # Errors
     /// [`JournalError::Io`].
@@ -111,7 +113,7 @@ impl Journal {
         let path = file_of(folder, process);
         let fail = |source| JournalError::Io { path: path.clone(), source };
         own_folder(folder).map_err(|source| JournalError::Io { path: folder.to_owned(), source })?;
-        // Made anew, so that a link of this name is replaced, not followed.
+        // Created anew, so that a link of this name is replaced, not followed.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
             _ => {}
@@ -121,7 +123,8 @@ impl Journal {
         Ok(Journal { path: path.clone(), out: Mutex::new(out), files: Vec::new(), pieces: HashMap::default() })
     }
 
-    /// Takes up what is in `folder`, if that is work for `binding`; new pieces go to the file of process `process`.
+    /// Opens the pieces in `folder`, if their conditions are `binding`; new pieces go to the file of
+    /// process `process`.
     ///
     /// # Errors
     /// [`JournalError::Stale`] with the reason, [`JournalError::Io`].
@@ -152,7 +155,7 @@ impl Journal {
             let mut line = Vec::new();
             let mut at = lines.read_until(b'\n', &mut line).map_err(fail)? as u64;
             let Some(found) = serde_json::from_slice::<Binding>(&line).ok().filter(|_| line.ends_with(b"\n")) else {
-                // Killed before the first line was out: nothing is in it.
+                // Killed before the first line was written: the file is empty.
                 continue;
             };
             if let Some(what) = binding.difference(&found) {
@@ -180,12 +183,12 @@ impl Journal {
         Ok(Journal { path: own.clone(), out: Mutex::new(out), files, pieces })
     }
 
-    /// Number of pieces that were found.
+    /// Number of pieces found.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// True when nothing was found.
+    /// True when none was found.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -222,11 +225,11 @@ impl Journal {
         self.out.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line).map_err(fail)
     }
 
-    /// Removes the file of this process, and the folder and its parent where that leaves them empty: for a process that
-    /// does not write the result.
+    /// Removes the file of this process, and the folder and its parent if they are then empty: for a
+    /// process that does not write the result.
     pub fn remove(self) {
         let folder = self.path.parent().map(Path::to_owned);
-        // What cannot be removed does no harm: it is bound to this run.
+        // A file that cannot be removed does no harm: it is bound to this run.
         let _ = fs::remove_file(&self.path);
         if let Some(folder) = folder {
             let _ = fs::remove_dir(&folder).and_then(|()| folder.parent().map_or(Ok(()), fs::remove_dir));
@@ -234,7 +237,7 @@ impl Journal {
     }
 }
 
-/// Makes the folder, parents included; one that is a symbolic link is refused: what it leads to is not ours.
+/// Makes the folder, parents included; a symbolic link is refused: its target is not ours.
 fn own_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     match fs::symlink_metadata(folder)?.is_dir() {
@@ -256,7 +259,7 @@ fn head(binding: &Binding) -> Vec<u8> {
     line
 }
 
-/// Name of a whole line, and where its content begins.
+/// Name of a whole line, and the start of its content.
 fn parse(line: &[u8]) -> Option<(Box<str>, usize)> {
     let line = line.strip_suffix(b"\n")?;
     let (hash, rest) = line.split_at_checked(16)?;

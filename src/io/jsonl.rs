@@ -1,8 +1,8 @@
 //! Lines that are one JSON object each: pure.
 //!
-//! Fields read: `url`, `cluster`, `site`, `canonical`, `redirect`, `status`; others are skipped, whatever they hold. A
-//! field given twice counts as its last. What tells pages without a label apart is read too where it is asked for
-//! ([`parse_facts`]).
+//! Fields read: `url`, `cluster`, `site`, `canonical`, `redirect`, `status`; others are skipped,
+//! whatever they hold. A field given twice counts as its last. Facts about pages without a label are
+//! read too where requested ([`parse_facts`]).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,14 +23,15 @@ mod tests;
 
 /// Adds the record of one line (without its line end) to `batch`.
 ///
-/// - `cluster` and `site` are strings or numbers; a number's label is its JSON text (`1` and `1.0` differ). Absent,
-///   null and the empty string are no label.
-/// - `elsewhere` is set where `redirect` or `canonical` is there, not empty and other than `url` by its bytes, or where
-///   the status is a redirect (301, 302, 303, 307, 308) and `redirect` is absent.
-/// - A record whose `status` (number, or string of digits) is neither 2xx nor 3xx keeps its URL and loses its cluster:
-///   the pages of errors are no evidence.
+/// - `cluster` and `site` are strings or numbers; a number's label is its JSON text (`1` and `1.0`
+///   differ). Absent, null and the empty string are no label.
+/// - `elsewhere` is set where `redirect` or `canonical` is there, not empty and other than `url` by its
+///   bytes, or where the status is a redirect (301, 302, 303, 307, 308) and `redirect` is absent.
+/// - A record whose `status` (number, or string of digits) is neither 2xx nor 3xx keeps its URL and
+///   loses its cluster: the pages of errors are no evidence.
 ///
-/// Plain lines are scanned at once ([`scan`]), others go through serde_json. Allocates only for strings with escapes.
+/// Plain lines are scanned at once ([`scan`]), others go through serde_json. Allocates only for strings
+/// with escapes.
 ///
 /// # Errors
 /// The reason why the line is no record; `batch` is then as it was.
@@ -75,7 +76,8 @@ impl Row<'_> {
     }
 }
 
-/// What a line says, before it is judged. Strings are borrowed from it where they hold no escape.
+/// The fields of a line before they are checked. Strings are borrowed from it where they hold no
+/// escape.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Row<'a> {
     pub(super) url: Option<Cow<'a, str>>,
@@ -87,7 +89,7 @@ pub(super) struct Row<'a> {
     pub(super) status: Option<i64>,
 }
 
-/// Any line, by serde_json: what [`scan::scan`] leaves, and what it must agree with.
+/// Parses any line, by serde_json: the lines that [`scan::scan`] leaves, with which it must agree.
 fn parse_any(text: &str) -> Result<Row<'_>, Reason> {
     if !text.trim_ascii_start().starts_with('{') {
         return Err(Reason::NotAJsonObject);
@@ -125,7 +127,7 @@ pub(super) fn status(text: &str) -> Result<Option<i64>, Reason> {
     }
 }
 
-/// The string that a JSON string stands for.
+/// The value of a JSON string.
 fn string(quoted: &str) -> Result<Cow<'_, str>, Reason> {
     let inner = &quoted[1..quoted.len() - 1];
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {

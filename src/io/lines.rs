@@ -1,7 +1,7 @@
 //! Reading one shard of lines: bytes into batches of records, bad lines into [`Rejects`].
 //!
-//! Lines are cut from one buffer and parsed where they lie. Memory a reader: 256 KiB, the line limit, and what the
-//! decoder holds; the batch belongs to the caller.
+//! Lines are cut from one buffer and parsed in place. Memory a reader: 256 KiB, the line limit, and the
+//! memory of the decoder; the batch belongs to the caller.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -21,11 +21,11 @@ use super::shards::{self, Shard};
 use super::{cdxj, crawl_log, jsonl, tsv};
 use crate::model::RecordBatch;
 
-/// Bytes asked of the source at a time, at least.
+/// Fewest bytes read from the source at a time.
 const CHUNK: usize = 256 << 10;
 /// Bytes read at a time behind the end of a range.
 const REST: u64 = 4 << 10;
-/// What some editors put before UTF-8.
+/// Byte order mark that some editors write before UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one shard of lines, batch by batch.
@@ -46,16 +46,16 @@ pub(super) struct LineReader {
     stop: u64,
     /// Number of the line at `from`, where it is known.
     line: Option<u64>,
-    /// The rest of the line at `from` is passed over.
+    /// The rest of the line at `from` is skipped.
     skipping: bool,
     ended: bool,
 }
 
-/// How a line becomes a record.
+/// Conversion of a line to a record.
 pub(super) enum Parser {
     Tsv,
     Jsonl,
-    /// With the facts beside the labels.
+    /// JSON lines with the facts beside the labels.
     JsonlFacts,
     Cdx(Legend),
     Cdxj,
@@ -78,7 +78,7 @@ impl Parser {
         }
     }
 
-    /// True for a line that is no record but tells what the others are; `first`: it is the first of a file.
+    /// True for a header line, which is no record; `first`: it is the first of a file.
     fn heads(&mut self, line: &[u8], first: bool) -> bool {
         match self {
             Self::Tsv => first && tsv::is_header(line),
@@ -89,7 +89,7 @@ impl Parser {
         }
     }
 
-    /// Where in `data`, which begins with a line, the end of that line is. The first `searched` bytes hold none.
+    /// Position of the end of the line that `data` begins with. The first `searched` bytes hold none.
     fn line_end(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         match self {
             Self::Csv(csv) => csv.end(data, searched),
@@ -97,12 +97,12 @@ impl Parser {
         }
     }
 
-    /// Damage ends the run: the lines hold labels, and labels that are lost would be wrong evidence.
+    /// True if damage ends the run: the lines hold labels, and lost labels would be wrong evidence.
     fn is_strict(&self) -> bool {
         matches!(self, Self::Tsv | Self::Jsonl | Self::JsonlFacts | Self::Csv(_))
     }
 
-    /// What of a bad line may be kept: all but the addresses of visitors.
+    /// The part of a bad line that may be kept: all but the addresses of visitors.
     fn shown<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         match self {
             Self::AccessLog(_) => access_log::shown(line),
@@ -111,11 +111,11 @@ impl Parser {
     }
 }
 
-/// Where the bytes come from.
+/// Source of the bytes.
 enum Source {
-    /// Damage ends the run: labels that are lost would be wrong evidence.
+    /// Damage ends the run: lost labels would be wrong evidence.
     Strict(Box<dyn Read + Send>),
-    /// Damage costs the member it is in.
+    /// Damage loses the member it is in.
     Lenient(Box<Joined>),
 }
 
@@ -128,15 +128,15 @@ impl Source {
     }
 }
 
-/// What the next step over the buffer found.
+/// Result of the next step over the buffer.
 enum Step {
     /// The line `buffer[start..end]`, without its end; it was consumed.
     Line { start: usize, end: usize, offset: u64, number: Option<u64> },
-    /// The line at `from` is longer than the limit; the next steps pass it over.
+    /// The line at `from` is longer than the limit; the next steps skip it.
     OverLong { offset: u64, number: Option<u64> },
-    /// The record at `from` begins a quote that does not end; the next steps pass over its first line.
+    /// The record at `from` begins a quote that does not end; the next steps skip its first line.
     Unclosed { offset: u64, number: Option<u64> },
-    /// Some bytes of a line were passed over.
+    /// Some bytes of a line were skipped.
     Skipped,
     /// No more lines for this shard.
     End,
@@ -216,7 +216,7 @@ impl LineReader {
                     let place = Place { file: &self.shard.name, offset, line: number };
                     let line = &self.buffer[self.from..self.to];
                     let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| offset == 0).unwrap_or(line);
-                    // As much as is kept of a line that fits the buffer: the sample must not tell how bytes came in.
+                    // As much as is kept of a line that fits the buffer: the sample must not depend on the reads.
                     rejects.add(Reason::OverLongLine, place, self.parser.shown(&line[..self.line_limit]));
                 }
                 Step::Unclosed { offset, number } => {
@@ -319,7 +319,7 @@ impl LineReader {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;
         self.from = 0;
-        // Behind the range only the rest of one line is wanted.
+        // Behind the range only the rest of one line is needed.
         let ahead = self.stop.saturating_sub(self.offset + self.to as u64).max(REST);
         let room = (self.buffer.len() - self.to).min(usize::try_from(ahead).unwrap_or(usize::MAX));
         loop {
@@ -333,7 +333,7 @@ impl LineReader {
         }
     }
 
-    /// What a failed read means. Errors of the system carry its number, those of the decoders do not.
+    /// Converts the error of a read. Errors of the system carry its number, those of the decoders do not.
     fn failure(&self, source: io::Error) -> IoError {
         let path = self.shard.name.clone().into();
         if source.raw_os_error().is_some() || self.shard.compression == Compression::Plain {
@@ -360,7 +360,7 @@ struct Counted {
 impl Read for Counted {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read(out)?;
-        // Statistics: no other memory hangs on them.
+        // Statistics: no other memory depends on them.
         self.position.fetch_add(bytes as u64, Ordering::Relaxed);
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(bytes)

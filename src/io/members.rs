@@ -1,9 +1,10 @@
-//! Compressed files member by member, where damage costs the member it is in and no more.
+//! Compressed files member by member, where damage loses the member it is in and no more.
 //!
-//! Crawl archives and their indexes are gzip members or zstd frames end to end, one a record or a few thousand lines.
-//! [`Members`] decodes one at a time, knows where each begins, and after a damaged one looks for the next beginning
-//! behind it. Memory: two windows of 256 KiB and the decoder's own (at most 128 MiB for zstd, by its format's limit as
-//! the library sets it); what a member holds is streamed, whatever its size.
+//! Crawl archives and their indexes are gzip members or zstd frames end to end, one a record or a few
+//! thousand lines. [`Members`] decodes one at a time, records the start of each, and after a damaged
+//! one searches for the next beginning behind it. Memory: two windows of 256 KiB and the decoder's own
+//! (at most 128 MiB for zstd, the default limit of the library); the contents of a member are streamed,
+//! whatever their size.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,11 +16,11 @@ use zstd::stream::raw::{Decoder as ZstdDecoder, InBuffer, Operation, OutBuffer};
 
 use super::compression::Compression;
 
-/// Bytes asked of the file at a time.
+/// Bytes read from the file at a time.
 const WINDOW: usize = 256 << 10;
-/// Longest gzip header that is understood: the fixed part and names of a few kilobytes.
+/// Longest gzip header that is read: the fixed part and names of a few kilobytes.
 const GZIP_HEADER: usize = 64 << 10;
-/// Longest dictionary that is taken from the first frame of a `.warc.zst`.
+/// Longest dictionary that is read from the first frame of a `.warc.zst`.
 const DICTIONARY: usize = 16 << 20;
 /// Marks the frame that holds the dictionary of the frames behind it.
 const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
@@ -35,11 +36,11 @@ pub struct Members {
     /// Offset in the file of `window[from]`.
     offset: u64,
     codec: Codec,
-    /// Where the member being read begins.
+    /// Start of the member being read.
     start: u64,
     inside: bool,
     begun: bool,
-    /// Offsets of damaged members, oldest first, until they are taken.
+    /// Offsets of damaged members, oldest first, until [`take_broken`](Self::take_broken).
     broken: Vec<u64>,
 }
 
@@ -50,11 +51,11 @@ enum Codec {
 }
 
 impl Members {
-    /// Reads `file` from its start; `read` is increased by the bytes read from it. A zstd file that begins with a
-    /// dictionary frame (as `.warc.zst` may) is decoded with that dictionary.
+    /// Reads `file` from its start; `read` is increased by the bytes read from it. A zstd file that begins
+    /// with a dictionary frame (as `.warc.zst` may) is decoded with that dictionary.
     ///
     /// # Errors
-    /// What the system says, or a dictionary that cannot be used.
+    /// Error of the system, or a dictionary that cannot be used.
     pub fn new(file: File, compression: Compression, read: Arc<AtomicU64>) -> io::Result<Members> {
         let codec = match compression {
             Compression::Plain => Codec::Plain,
@@ -80,10 +81,11 @@ impl Members {
         Ok(members)
     }
 
-    /// Goes to the beginning of the next member, over what is left of the one before; `false` at the end of the file.
+    /// Goes to the beginning of the next member, skipping the rest of the one before; `false` at the end of
+    /// the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error of the system.
     pub fn next_member(&mut self) -> io::Result<bool> {
         let mut rest = [0; 8 << 10];
         while self.inside {
@@ -95,7 +97,7 @@ impl Members {
         }
         loop {
             if self.ahead(1)?.is_empty() {
-                // No byte at all: what a copy that never began looks like.
+                // No byte at all: as a copy that never began.
                 if self.offset == 0 && !std::mem::replace(&mut self.begun, true) {
                     self.broken.push(0);
                 }
@@ -107,7 +109,7 @@ impl Members {
                 return Ok(true);
             }
             if self.ahead(WINDOW / 2)?.iter().all(|&b| b == 0) && self.to - self.from < WINDOW / 2 {
-                // Padding up to the end, as tapes and some servers leave it.
+                // Padding up to the end, as tapes and some servers write it.
                 return Ok(false);
             }
             self.broken.push(self.start);
@@ -117,10 +119,10 @@ impl Members {
         }
     }
 
-    /// Decodes more of the member; 0 at its end. A damaged member ends where the damage shows, and is noted.
+    /// Decodes more of the member; 0 at its end. A damaged member ends at the damage, and is recorded.
     ///
     /// # Errors
-    /// What the system says.
+    /// Error of the system.
     pub fn read_member(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if !self.inside || out.is_empty() {
             return Ok(0);
@@ -188,7 +190,7 @@ impl Members {
         matches!(self.codec, Codec::Plain)
     }
 
-    /// Number of damaged members that were not taken yet.
+    /// Number of damaged members not yet returned by [`take_broken`](Self::take_broken).
     pub(crate) fn broken_so_far(&self) -> usize {
         self.broken.len()
     }
@@ -217,7 +219,7 @@ impl Members {
         Ok(true)
     }
 
-    /// The decoder is through; checks what follows.
+    /// Ends a member and checks the bytes behind it.
     fn end_member(&mut self) -> io::Result<()> {
         if let Codec::Gzip { crc, .. } = &self.codec {
             let sums = (crc.sum(), crc.amount());
@@ -227,7 +229,7 @@ impl Members {
             let length = trailer.len().min(8);
             self.consume(length);
             if !whole {
-                // The data ended where they should: what follows stands.
+                // The data ended at the right place: the following bytes are intact.
                 self.broken.push(self.start);
             }
         }
@@ -242,7 +244,7 @@ impl Members {
         self.seek_beginning(self.start + 1).map(drop)
     }
 
-    /// Goes to the first thing at `from` or behind that looks like a header; to the end of the file without one.
+    /// Goes to the first bytes from `from` on that look like a header; to the end of the file without one.
     fn seek_beginning(&mut self, from: u64) -> io::Result<bool> {
         if from >= self.offset {
             let ahead = (from - self.offset) as usize;
@@ -264,7 +266,7 @@ impl Members {
                 self.consume(at);
                 return Ok(true);
             }
-            // A beginning may lie across the end of what is there.
+            // A beginning may lie across the end of the window.
             let keep = if length < WINDOW / 2 { 0 } else { 16 };
             self.consume(length - keep);
             if keep == 0 {
@@ -299,7 +301,7 @@ impl Members {
         self.offset += bytes as u64;
     }
 
-    /// Reads the dictionary frame and decodes what follows with it.
+    /// Reads the dictionary frame and decodes the rest with it.
     fn take_dictionary(&mut self) -> io::Result<()> {
         let head = self.ahead(8)?;
         let length = head.get(4..8).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize);
@@ -338,11 +340,11 @@ enum End {
     Damage,
 }
 
-/// Members end to end, for readers of lines: a damaged one is followed by a byte that is no UTF-8 and a line end, so that
-/// the line it broke off in is not taken for a whole one.
+/// Members end to end, for readers of lines: a damaged one is followed by a byte that is no UTF-8 and a
+/// line end, so that the line at the break is not taken for a whole one.
 pub(crate) struct Joined {
     members: Members,
-    /// The break that is still to be given.
+    /// The break that is still to be returned.
     pending: bool,
 }
 

@@ -2,8 +2,8 @@
 
 use crate::model::{Facts, Kind};
 
-/// What a media type and a URL say of an answer: `text/html; charset=x` and XHTML are pages, everything else is not; a
-/// robots file is none whatever its type. `-`, `unk` and an empty type say nothing.
+/// Kind of an answer by media type and URL: `text/html; charset=x` and XHTML are pages, everything else
+/// is not; a robots file is none whatever its type. `-`, `unk` and an empty type are unknown.
 pub(super) fn kind(mime: &[u8], url: &[u8]) -> Kind {
     if is_robots(url) {
         return Kind::Other;
@@ -20,14 +20,15 @@ pub(super) fn kind(mime: &[u8], url: &[u8]) -> Kind {
     }
 }
 
-/// The media type without its parameters; `None` where it says nothing (empty, `-`, `unk`) or is no UTF-8.
+/// The media type without its parameters; `None` where it is unknown (empty, `-`, `unk`) or no UTF-8.
 pub(super) fn named(mime: &[u8]) -> Option<&[u8]> {
     let bare = mime[..memchr::memchr(b';', mime).unwrap_or(mime.len())].trim_ascii();
     let says = !bare.is_empty() && bare != b"-" && bare != b"unk";
     (says && std::str::from_utf8(bare).is_ok()).then_some(bare)
 }
 
-/// The media type of a record as it is written: that of the source, else one that gives the same kind when read.
+/// The media type that is written for a record: that of the source, else one that is read as the same
+/// kind.
 pub(super) fn written(facts: Facts<'_>) -> Option<&[u8]> {
     facts.mime.or(match facts.kind {
         Kind::Unknown => None,

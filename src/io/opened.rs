@@ -1,5 +1,6 @@
-//! Opening rules for applying: a rule file is compiled as it is read, compiled rules are taken as they are; a megabyte
-//! at a time, on the processors that there are, while the next are read. The result does not depend on their number.
+//! Opening rules for applying: a rule file is compiled while it is read, compiled rules are used
+//! directly; a megabyte at a time, on the available processors, while the next are read. The result
+//! does not depend on their number.
 
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -14,19 +15,19 @@ use crate::rules::overrides::Overrides;
 use crate::rules::packed::{Block, Blocks, PackedHeader, Packer, is_packed};
 use crate::rules::{Compiler, LoadedSite, Loader, RuleSet};
 
-/// Threads that compile, at most.
+/// Most threads that compile.
 const MOST_THREADS: usize = 8;
-/// Bytes that are taken at a time (a line or a block more).
+/// Bytes that are read at a time (a line or a block more).
 const PIECE: usize = 1 << 20;
 
-/// Rules that are opened for applying: what that needs is kept, evidence stays on disk. Memory beside the set: two pieces
-/// of a mebibyte of the file, and what is read of one of them.
+/// Rules opened for applying: only data that applying needs are kept, evidence stays on disk. Memory
+/// beside the set: two pieces of a mebibyte of the file, and the parsed form of one.
 #[derive(Debug)]
 pub struct OpenedRules {
     /// First line of the rule file.
     pub header: Header,
-    /// What is disabled: from the file beside it, empty without one; of compiled rules without one, what was disabled when
-    /// they were compiled.
+    /// Overrides: from the file beside it, empty without one; of compiled rules without one, those at the
+    /// time of compiling.
     pub overrides: Overrides,
     /// Provisional rules are left out.
     pub no_provisional: bool,
@@ -37,13 +38,13 @@ pub struct OpenedRules {
 #[derive(Debug)]
 enum Source {
     Lines(file::Sites<BufReader<CheckedFile>>),
-    /// With what was disabled.
+    /// With the overrides at the time of compiling.
     Packed(Blocks<BufReader<CheckedFile>>, Overrides),
 }
 
 impl OpenedRules {
-    /// Opens the rules in the folder `path`, which must hold `_SUCCESS` and be as that says unless `allow_partial`, the rule
-    /// file `path` or the compiled rules `path`; the sites are not read yet.
+    /// Opens the rules in the folder `path`, which must match its `_SUCCESS` unless `allow_partial`, the
+    /// rule file `path` or the compiled rules `path`; the sites are not read yet.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
@@ -71,12 +72,12 @@ impl OpenedRules {
         }
     }
 
-    /// These are compiled rules.
+    /// True for compiled rules.
     pub fn is_compiled(&self) -> bool {
         matches!(self.source, Source::Packed(..))
     }
 
-    /// Reads what is not disabled.
+    /// Reads the rules that are not disabled.
     ///
     /// # Errors
     /// [`OpenError::File`] with the line and a way out; of compiled rules [`OpenError::Packed`], and
@@ -90,10 +91,10 @@ impl OpenedRules {
         Ok(rules.finish())
     }
 
-    /// Writes them to `out` as compiled rules, whole or not at all; gives the number of sites.
+    /// Writes them to `out` as compiled rules, whole or not at all; returns the number of sites.
     ///
     /// # Errors
-    /// As [`compile`](Self::compile), and what the system refuses.
+    /// Errors of [`compile`](Self::compile), and of the system.
     pub fn pack(self, out: &Path) -> Result<u64, OpenError> {
         let header = PackedHeader { rules: self.header.clone(), overrides: self.overrides.clone() };
         let faulty = |source| OpenError::Packed { path: out.to_owned(), source };
@@ -107,7 +108,7 @@ impl OpenedRules {
         Ok(sites)
     }
 
-    /// Gives all sites in their order to `sink`. After an error what it was given must not be used.
+    /// Passes all sites in their order to `sink`. After an error its input must not be used.
     fn sites(self, sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let OpenedRules { overrides, no_provisional, path, source, .. } = self;
@@ -152,7 +153,7 @@ fn from_lines(
             let read = sites.next_lines(PIECE, &mut next);
             (workers.into_iter().map(joined).collect::<Vec<_>>(), read)
         });
-        // The first fault of the file is the one that is told.
+        // The first fault of the file is reported.
         for (line, site) in (first..).zip(done.into_iter().flatten()) {
             let site = site.map_err(faulty)?;
             let name = site.name().to_owned();
@@ -192,7 +193,7 @@ fn from_blocks(
     Ok(())
 }
 
-/// What a thread made. A panic there is one here.
+/// The result of a thread. A panic there is repeated here.
 fn joined<T>(worker: ScopedJoinHandle<'_, T>) -> T {
     worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -221,7 +222,7 @@ fn compile_lines(
     let mut from = range.start;
     for end in memchr::memchr_iter(b'\n', &lines[range.clone()]).map(|at| range.start + at) {
         let text = &lines[from..end];
-        // The number of a line is asked for where something is wrong with it.
+        // The number of a line is computed only for an error.
         let number = || first + memchr::memchr_iter(b'\n', &lines[..from]).count() as u64;
         let site = file::bare(0, text).or_else(|_| file::bare(number(), text)).map(|mut site| {
             overrides.apply(std::slice::from_mut(&mut site));

@@ -1,13 +1,13 @@
 //! The columnar index of a crawl (Parquet): read by projection, a row group at a time.
 //!
-//! Columns, by name, each read only if it is there: `url` (must be); `fetch_status` or `status`; `fetch_redirect` or
-//! `redirect`; `content_digest` or `digest`; `content_mime_detected`, then `content_mime_type`, or `mime`;
-//! `url_host_private_domain`, then `url_host_registered_domain`, or `site`, for the site; and what `undust clusters`
-//! writes: `cluster`, `canonical`, `title`, `simhash`, `text`, `tokens`, `edits`, `size`.
+//! Columns, by name, each read only if it is there: `url` (must be); `fetch_status` or `status`;
+//! `fetch_redirect` or `redirect`; `content_digest` or `digest`; `content_mime_detected`, then
+//! `content_mime_type`, or `mime`; `url_host_private_domain`, then `url_host_registered_domain`, or
+//! `site`, for the site; and what `undust clusters` writes: `cluster`, `canonical`, `title`, `simhash`,
+//! `text`, `tokens`, `edits`, `size`.
 //!
-//! A row group that cannot be decoded is rejected as a whole from where it breaks off. Memory: one page a column (the
-//! format's pages are about a megabyte), no column chunk over [`CHUNK_LIMIT`] bytes decoded, and a slice of
-//! [`SLICE`] rows.
+//! A row group that cannot be decoded is rejected from the fault on. Memory: one page a column (about a
+//! megabyte), no column chunk over [`CHUNK_LIMIT`] bytes decoded, and a slice of [`SLICE`] rows.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -34,10 +34,10 @@ use crate::model::{Facts, Fingerprint, Kind, Record, RecordBatch};
 
 /// Rows decoded at a time.
 const SLICE: usize = 8 << 10;
-/// Most bytes of a column chunk when decoded. Real ones hold a few tens of megabytes; one that says more is a bomb.
+/// Most bytes of a decoded column chunk. Real ones hold a few tens of megabytes; larger ones are bombs.
 const CHUNK_LIMIT: i64 = 1 << 30;
 
-/// What a column is to undust; where a fact has two columns, the first wins.
+/// Meaning of a column; where a fact has two columns, the first has precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Column {
     Url,
@@ -88,7 +88,7 @@ impl Column {
 /// Cuts a file into shards of one row group each.
 ///
 /// # Errors
-/// [`IoError::Parquet`] where it is none, or has no column of URLs.
+/// [`IoError::Parquet`] where it is no Parquet file, or has no column of URLs.
 pub(super) fn split(whole: &Shard, shards: &mut Vec<Shard>) -> Result<(), IoError> {
     let file = open(&whole.path, Path::new(&whole.name), whole.compression)?;
     for (at, group) in file.metadata().row_groups().iter().enumerate() {
@@ -116,8 +116,8 @@ fn open(path: &Path, name: &Path, compression: Compression) -> Result<Serialized
     Ok(reader)
 }
 
-/// Runs the library's decoders, which believe what a file says of its own lengths: on damaged data they may panic, and
-/// that too costs the row group and not the run.
+/// Runs the library's decoders, which trust the lengths in a file: on damaged data they may panic;
+/// that, too, loses the row group and not the run.
 fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     DECODING.set(true);
     let done = catch_unwind(AssertUnwindSafe(work));
@@ -129,13 +129,13 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// True on a thread that runs the library's decoders: a panic there is damaged data, which is counted, and not to be told
-/// as a defect by the panic hook of the program.
+/// True on a thread that runs the library's decoders: a panic there is damaged data, which is counted,
+/// and no defect for the panic hook of the program to report.
 pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Where the columns that undust reads are in the file: flat ones of strings or whole numbers.
+/// Positions of the columns that undust reads: flat ones of strings or whole numbers.
 fn columns(schema: &SchemaDescriptor) -> [Option<usize>; COLUMNS] {
     let mut found = [None; COLUMNS];
     for (at, column) in schema.columns().iter().enumerate() {
@@ -217,7 +217,7 @@ impl ParquetReader {
             }
             let Some(group) = &mut self.open else { continue };
             let (number, place) = (group.number, &self.shard.name);
-            // Rows are counted from 1 within the group, whose number stands for the offset.
+            // Rows are counted from 1 within the group, whose number is used as the offset.
             let mut reject = |reason, row, url: &[u8]| {
                 rejects.add(reason, Place { file: place, offset: number, line: Some(row) }, url);
             };
@@ -308,7 +308,7 @@ impl Values {
         if read.0 == rows { Ok(()) } else { Err(ParquetError::General(format!("{} of {rows} rows", read.0))) }
     }
 
-    /// Passes over the next `rows` rows: nothing of them is asked for.
+    /// Skips the next `rows` rows.
     fn skip(&mut self, rows: usize) -> Result<(), ParquetError> {
         self.levels.clear();
         let skipped = match &mut self.reader {
@@ -328,7 +328,7 @@ impl Values {
         if skipped == rows { Ok(()) } else { Err(ParquetError::General(format!("{skipped} of {rows} rows"))) }
     }
 
-    /// Values of the rows decoded last.
+    /// Number of values of the rows decoded last.
     fn len(&self) -> usize {
         match &self.reader {
             Reader::Text(_, values) => values.len(),
@@ -362,14 +362,14 @@ impl Values {
 }
 
 impl Group {
-    /// Adds the next rows to `batch`, and gives their number.
+    /// Adds the next rows to `batch`, and returns their number.
     fn slice(
         &mut self,
         batch: &mut RecordBatch,
         reject: &mut impl FnMut(Reason, u64, &[u8]),
     ) -> Result<usize, ParquetError> {
         let rows = self.left.min(SLICE);
-        // Columns come in the order of their kinds, so a first choice is known before the second is asked for.
+        // Columns come in the order of their kinds, so a first choice is known before the second is read.
         let mut whole = None;
         for column in &mut self.columns {
             match (column.kind, whole) {

@@ -8,8 +8,8 @@ use super::reason::{Reason, check_url};
 use super::rejects::{Place, Rejects};
 use super::tsv;
 
-/// URL and canonical URL of a line without its end; columns after the second are ignored. The canonical URL is any text:
-/// methods that drop the scheme give no URL.
+/// URL and canonical URL of a line without its end; columns after the second are ignored. The canonical
+/// URL is any text: methods that drop the scheme give no URL.
 ///
 /// # Errors
 /// The reason why the line is no prediction.
@@ -32,13 +32,13 @@ pub fn parse(line: &[u8]) -> Result<(&[u8], &[u8]), Reason> {
     Ok((url, canonical))
 }
 
-/// Reads a file of predictions, plain, gzip or zstd by its first bytes; `-` is standard input. `each` gets URL, canonical
-/// URL and the number of the line, from 1. Bad lines, and those over `line_limit` bytes, go to `rejects`. A byte order mark,
-/// a carriage return before the line end and a header line (`url` in the first column) are left out. Memory: as
-/// [`LineBlocks`].
+/// Reads a file of predictions, plain, gzip or zstd by its first bytes; `-` is standard input. `each`
+/// gets URL, canonical URL and the number of the line, from 1. Bad lines, and those over `line_limit`
+/// bytes, go to `rejects`. A byte order mark, a carriage return before the line end and a header line
+/// (`url` in the first column) are left out. Memory: that of [`LineBlocks`].
 ///
 /// # Errors
-/// Those of reading the file, and of `each`, which end the reading.
+/// Errors of reading the file, and of `each`, which end the reading.
 pub fn read<E: From<IoError>>(
     path: &Path,
     line_limit: usize,

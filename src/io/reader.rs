@@ -23,8 +23,9 @@ pub const LINE_LIMIT: usize = 64 << 10;
 
 /// Reads one shard, batch by batch.
 ///
-/// Memory a reader: for lines 256 KiB, the line limit, and what the decoder holds; for archives [`super::warc`], for
-/// Parquet one column page a column ([`super::parquet`]). The batch belongs to the caller.
+/// Memory a reader: for lines 256 KiB, the line limit, and the memory of the decoder; for archives
+/// [`super::warc`], for Parquet one column page a column ([`super::parquet`]). The batch belongs to the
+/// caller.
 pub struct ShardReader {
     shard: Shard,
     kind: Kind,
@@ -37,8 +38,8 @@ enum Kind {
 }
 
 impl ShardReader {
-    /// Opens a shard. `line_limit` is in bytes, without the line end; `read` is increased by every byte read from the
-    /// file (before decompression), for progress.
+    /// Opens a shard. `line_limit` is in bytes, without the line end; `read` is increased by every byte
+    /// read from the file (before decompression), for progress.
     ///
     /// # Errors
     /// [`IoError::NotFound`], [`IoError::Read`], or for Parquet [`IoError::Parquet`].
@@ -46,10 +47,11 @@ impl ShardReader {
         Self::open_as(shard, line_limit, false, read)
     }
 
-    /// As [`open`](Self::open); the batches hold the facts of the records too ([`crate::model::Facts`]).
+    /// Opens a shard as [`open`](Self::open) does; the batches also hold the facts of the records
+    /// ([`crate::model::Facts`]).
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`open`](Self::open).
     pub fn open_with_facts(shard: &Shard, line_limit: usize, read: Arc<AtomicU64>) -> Result<Self, IoError> {
         Self::open_as(shard, line_limit, true, read)
     }
@@ -77,13 +79,14 @@ impl ShardReader {
         Ok(Self { shard: shard.clone(), kind })
     }
 
-    /// Fills `batch` (cleared first) with the next records, at most [`BATCH_ROWS`] or those of [`BATCH_BYTES`] of lines;
-    /// bad ones go to `rejects`. False at the end of the shard; a batch may be empty before it. The records and rejects
-    /// do not depend on how the source hands out its bytes.
+    /// Fills `batch` (cleared first) with the next records, at most [`BATCH_ROWS`] or those of
+    /// [`BATCH_BYTES`] of lines; bad ones go to `rejects`. False at the end of the shard; a batch may be
+    /// empty before it. The records and rejects do not depend on the reads of the source.
     ///
     /// # Errors
-    /// [`IoError::Read`], or [`IoError::Corrupt`] where compressed TSV, CSV or JSON lines are cut short or damaged; the run
-    /// cannot go on. In the other formats damage costs the record, member or row group it is in.
+    /// [`IoError::Read`], or [`IoError::Corrupt`] where compressed TSV, CSV or JSON lines are cut short or
+    /// damaged; the run cannot go on. In the other formats damage loses the record, member or row group it
+    /// is in.
     pub fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
         match &mut self.kind {
             Kind::Lines(reader) => reader.next_batch(batch, rejects),

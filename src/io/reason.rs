@@ -1,10 +1,10 @@
-//! Why a line of an input is not a record.
+//! Reasons why a line of an input is not a record.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a line was rejected. Names (kebab-case) are part of the formats of `rejects.jsonl` and `summary.json` and do not
-/// change within a major version. Where several apply, the earliest of this list is told, save that the shape of a
-/// JSON object is judged before its URL.
+/// Reason why a line was rejected. Names (kebab-case) are part of the formats of `rejects.jsonl` and
+/// `summary.json` and do not change within a major version. Of several reasons, the earliest of this
+/// list is used, except that the shape of a JSON object is checked before its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -35,10 +35,11 @@ pub enum Reason {
     /// No host in the URL.
     #[error("no-host")]
     NoHost,
-    /// A host with an empty label or a space, an address in brackets that is none, or a port that is no number up to 65535.
+    /// A host with an empty label or a space, an address in brackets that is none, or a port that is no
+    /// number up to 65535.
     #[error("invalid-url")]
     InvalidUrl,
-    /// A gzip member or zstd frame that is damaged or cut short; told with its place in the compressed file.
+    /// A gzip member or zstd frame that is damaged or cut short; with its place in the compressed file.
     #[error("broken-member")]
     BrokenMember,
     /// Too few fields for a line of an index.
@@ -53,7 +54,7 @@ pub enum Reason {
     /// An archived answer whose HTTP head cannot be read.
     #[error("broken-http")]
     BrokenHttp,
-    /// A row group of a Parquet file that cannot be decoded; told with its number as the line.
+    /// A row group of a Parquet file that cannot be decoded; with its number as the line.
     #[error("broken-row-group")]
     BrokenRowGroup,
     /// A CSV record with another number of fields than the header, or with a quote that does not end.
@@ -118,9 +119,10 @@ impl From<crate::url::Invalid> for Reason {
     }
 }
 
-/// Refuses what stage 1 ([`crate::url::normalize`]) refuses: anything but an absolute `http` or `https` URL with a valid
-/// host and port, no ASCII control character, and no backslash before the query. One pass without allocation where the
-/// authority is a plain host name, with or without a port; other authorities go through stage 1 itself.
+/// Refuses the URLs that stage 1 ([`crate::url::normalize`]) refuses: anything but an absolute `http`
+/// or `https` URL with a valid host and port, no ASCII control character, and no backslash before the
+/// query. One pass without allocation where the authority is a plain host name, with or without a port;
+/// other authorities go through stage 1 itself.
 ///
 /// # Errors
 /// The reason to reject the line.
@@ -128,7 +130,7 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
     if url.is_empty() {
         return Err(Reason::MissingUrl);
     }
-    // A fold without an early exit: the compiler makes wide compares of it.
+    // A fold without an early exit, which the compiler vectorizes.
     if url.iter().fold(false, |bad, &b| bad | (b < 0x20) | (b == 0x7f)) {
         return Err(Reason::ControlCharacter);
     }
@@ -144,14 +146,14 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
     if is_plain(authority) {
         return Ok(());
     }
-    // Where more follows, with a path, so that space at its end does not count as space behind the URL.
+    // If more follows, with a path, so that space at its end does not count as space behind the URL.
     let behind: &[u8] = if authority.len() < rest.len() { b"/" } else { b"" };
     let origin = [&url[..url.len() - rest.len() + authority.len()], behind].concat();
     crate::url::normalize(&origin, &mut Vec::with_capacity(origin.len())).map(drop).map_err(|_| Reason::InvalidUrl)
 }
 
-/// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to four digits, that
-/// are neither Punycode nor a number at the end: stage 1 refuses none of them.
+/// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to
+/// four digits, that are neither Punycode nor a number at the end: stage 1 refuses none of them.
 fn is_plain(authority: &[u8]) -> bool {
     let colon = memchr::memchr(b':', authority).unwrap_or(authority.len());
     let (name, port) = (&authority[..colon], &authority[colon..]);
@@ -171,7 +173,7 @@ fn is_plain(authority: &[u8]) -> bool {
     before != b'.' && counts
 }
 
-/// What follows `http://` or `https://`, in any case.
+/// The text behind `http://` or `https://`, in any case.
 fn strip_scheme(url: &[u8]) -> Option<&[u8]> {
     let rest = url.get(4..).filter(|_| url[..4].eq_ignore_ascii_case(b"http"))?;
     let rest = if rest.first().is_some_and(|b| b.eq_ignore_ascii_case(&b's')) { &rest[1..] } else { rest };

@@ -1,8 +1,9 @@
 //! Counts and a sample of rejected lines.
 //!
-//! The sample keeps, for each reason, the [`SAMPLE`] lines that come first by file name and byte offset. That choice
-//! depends on the lines alone: merging the rejects of any number of workers in any order gives the same bytes, as long
-//! as the input is cut into the same shards. Memory: at most 100 lines of 200 bytes a reason.
+//! The sample keeps, for each reason, the [`SAMPLE`] lines that come first by file name and byte
+//! offset. That choice depends on the lines alone: merging the rejects of any number of workers in any
+//! order gives the same bytes, as long as the input is cut into the same shards. Memory: at most 100
+//! lines of 200 bytes a reason.
 
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -25,27 +26,27 @@ pub struct Rejects {
     samples: [Vec<Sampled>; Reason::ALL.len()],
 }
 
-/// A rejected line as it stands in the sample.
+/// A rejected line in the sample.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Sampled {
     /// The file as the user gave it (or the folder, as given, and the name in it); `-` for standard input.
     pub file: String,
-    /// Where the line starts, in decompressed bytes.
+    /// Start of the line, in decompressed bytes.
     pub offset: u64,
     /// Its number, from 1, where the shard was read from the start of the file.
     pub line: Option<u64>,
-    /// Its first bytes; what is not UTF-8 shows as U+FFFD.
+    /// Its first bytes; invalid UTF-8 shows as U+FFFD.
     pub excerpt: String,
 }
 
-/// Where a line is.
+/// Location of a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// See [`Sampled::file`].
+    /// File: see [`Sampled::file`].
     pub file: &'a str,
-    /// See [`Sampled::offset`].
+    /// Offset: see [`Sampled::offset`].
     pub offset: u64,
-    /// See [`Sampled::line`].
+    /// Line: see [`Sampled::line`].
     pub line: Option<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Rejects {
         sample.truncate(SAMPLE);
     }
 
-    /// Adds what another worker counted; the order of merging does not matter.
+    /// Adds the rejects of another worker; the order of merging does not matter.
     pub fn merge(&mut self, other: Self) {
         self.lines += other.lines;
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
@@ -112,11 +113,11 @@ impl Rejects {
         }
     }
 
-    /// Writes the sample as JSON lines: `{"reason":...,"file":...,"offset":...,"line":...,"excerpt":...}`, without
-    /// `line` where it is not known.
+    /// Writes the sample as JSON lines: `{"reason":...,"file":...,"offset":...,"line":...,"excerpt":...}`,
+    /// without `line` where it is not known.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
         #[derive(Serialize)]
         struct Row<'a> {
@@ -146,7 +147,7 @@ fn excerpt(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..end]).into_owned()
 }
 
-/// How many rejected lines a run bears: `COUNT` or `PERCENT%`.
+/// Most rejected lines that a run tolerates: `COUNT` or `PERCENT%`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most so many lines.

@@ -1,13 +1,13 @@
-//! What a robots file allows (RFC 9309): the group that names this program, else the one for all; of the rules that match
-//! the longest counts, and of equally long ones `Allow`. Pure.
+//! Robots files (RFC 9309): the group that names this program, else the one for all; of the rules that
+//! match the longest counts, and of equally long ones `Allow`. Pure.
 
-/// Most bytes of a file that are read (RFC 9309, section 2.5, asks for at least these).
+/// Most bytes of a file that are read; RFC 9309, section 2.5, requires at least these.
 pub const LIMIT: u64 = 500 << 10;
 
 /// The rules for one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Robots {
-    /// Patterns, and whether they allow.
+    /// Patterns, and whether each allows.
     rules: Vec<(Vec<u8>, bool)>,
 }
 
@@ -15,7 +15,7 @@ impl Robots {
     /// The rules of a file for the program with this product token, which is matched in any case.
     pub fn read(file: &[u8], program: &str) -> Robots {
         let (mut own, mut all): (Option<Robots>, Robots) = (None, Robots::default());
-        // Whom the group speaks to, and whether its rules have begun.
+        // Programs of the group, and whether its rules have begun.
         let (mut names_own, mut names_all, mut begun) = (false, false, true);
         for line in file.split(|&b| b == b'\n' || b == b'\r') {
             let line = line.split(|&b| b == b'#').next().unwrap_or_default();
@@ -47,14 +47,15 @@ impl Robots {
         own.unwrap_or(all)
     }
 
-    /// True where the path, with its query, may be asked for.
+    /// True where the path, with its query, may be fetched.
     pub fn allows(&self, path: &[u8]) -> bool {
         let matching = self.rules.iter().filter(|(pattern, _)| matches(pattern, path));
         matching.map(|(pattern, allows)| (pattern.len(), *allows)).max().is_none_or(|(_, allows)| allows)
     }
 }
 
-/// True where `pattern` matches the beginning of `path`; `*` is any run of bytes, `$` at the end the end.
+/// True where `pattern` matches the beginning of `path`; `*` is any run of bytes, `$` at the end the
+/// end.
 fn matches(pattern: &[u8], path: &[u8]) -> bool {
     let (pattern, whole) = match pattern.strip_suffix(b"$") {
         Some(pattern) => (pattern, true),

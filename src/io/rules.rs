@@ -1,5 +1,5 @@
-//! Opening the rules that a run of `learn` wrote, with what lies beside them: what people disabled, and which canonical
-//! URLs were seen.
+//! Opening the rules that a run of `learn` wrote, with the files beside them: the overrides of people,
+//! and the canonical URLs that were seen.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -22,10 +22,10 @@ pub const OVERRIDES_FILE: &str = "overrides.jsonl";
 /// Name of the set of seen canonical URLs beside it.
 pub const SEEN_FILE: &str = "seen.bin";
 
-/// Why rules cannot be opened.
+/// Error of opening rules.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The folder or file is not there, not complete or cannot be read.
+    /// The folder or file is missing, incomplete or cannot be read.
     #[error(transparent)]
     Io(#[from] IoError),
     /// No rule file in the folder.
@@ -39,15 +39,15 @@ pub enum OpenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, with the line and a way out.
+        /// Fault, with the line and a way out.
         source: RuleFileError,
     },
-    /// The overrides file is faulty. Rules that someone disabled must not act because of that.
+    /// The overrides file is faulty. Disabled rules must not act because of that.
     #[error("{path}: {source}")]
     Overrides {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, with the line and a way out.
+        /// Fault, with the line and a way out.
         source: OverridesError,
     },
     /// Compiled rules are faulty or those of another version.
@@ -55,10 +55,10 @@ pub enum OpenError {
     Packed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and a way out.
+        /// Fault, and a way out.
         source: PackedError,
     },
-    /// Compiled rules where all that is known of rules is asked for.
+    /// Compiled rules where evidence and text of rules are needed.
     #[error(
         "{path}: compiled rules, which are for applying: their evidence is in the folder that they were compiled from; \
          name that"
@@ -80,7 +80,7 @@ pub enum OpenError {
         /// Overrides now.
         wanted: usize,
     },
-    /// Compiled rules, some of them provisional, where these are to be left out.
+    /// Compiled rules, some of them provisional, where these should be left out.
     #[error(
         "{path}: compiled with provisional rules, which cannot be left out of it: compile the rules again with \
          `undust rules compile --no-provisional`"
@@ -94,7 +94,7 @@ pub enum OpenError {
     Seen {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and a way out.
+        /// Fault, and a way out.
         source: FilterError,
     },
 }
@@ -112,19 +112,19 @@ pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(CheckedFile, Op
     Ok((file, overrides))
 }
 
-/// A rule file as it was read, before it is compiled.
+/// A rule file before it is compiled.
 #[derive(Clone, Debug)]
 pub struct RuleFile {
     /// Its first line.
     pub header: Header,
     /// All sites, with disabled rules.
     pub sites: Vec<SiteRules>,
-    /// What is disabled, from the file beside it; empty without one.
+    /// Overrides, from the file beside it; empty without one.
     pub overrides: Overrides,
 }
 
 impl RuleFile {
-    /// Reads the rules in the folder `path`, which must hold `_SUCCESS` and be as that says unless `allow_partial`, or in
+    /// Reads the rules in the folder `path`, which must match its `_SUCCESS` unless `allow_partial`, or in
     /// the rule file `path` itself, and the overrides beside them.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl RuleFile {
         Ok(RuleFile { header, sites, overrides: overrides.unwrap_or_default() })
     }
 
-    /// Compiles what is not disabled.
+    /// Compiles the rules that are not disabled.
     pub fn compile(mut self) -> RuleSet {
         self.overrides.apply(&mut self.sites);
         RuleSet::new(self.sites)
@@ -149,9 +149,9 @@ impl RuleFile {
 }
 
 impl RuleSet {
-    /// Opens the rules in the folder `path`, which must hold `_SUCCESS` and be as that says, or in the rule file `path`
-    /// itself, for applying
-    /// ([`OpenedRules`]; for explaining open a [`RuleFile`]), or compiled rules. What the overrides file beside them disables is left out.
+    /// Opens the rules in the folder `path`, which must match its `_SUCCESS`, or in the rule file `path`
+    /// itself, for applying ([`OpenedRules`]; for explaining open a [`RuleFile`]), or compiled rules. Rules
+    /// that the overrides file beside them disables are left out.
     ///
     /// # Errors
     /// [`OpenError`] with the path and a way out.
@@ -159,20 +159,21 @@ impl RuleSet {
         OpenedRules::open(path.as_ref(), false)?.compile()
     }
 
-    /// [`open`](Self::open) for the result of a run that failed or is still going.
+    /// Opens the result of a run that failed or is still going, as [`open`](Self::open) does a complete
+    /// one.
     ///
     /// # Errors
-    /// As there, but for what concerns `_SUCCESS`.
+    /// Errors of [`open`](Self::open), except those of `_SUCCESS`.
     pub fn open_partial(path: impl AsRef<Path>) -> Result<RuleSet, OpenError> {
         OpenedRules::open(path.as_ref(), true)?.compile()
     }
 }
 
 impl SharedRules {
-    /// Opens the rules at `path` and puts them in the place of the current ones, in one step.
+    /// Opens the rules at `path` and replaces the current ones, in one step.
     ///
     /// # Errors
-    /// As [`RuleSet::open`]; the current rules then stay.
+    /// Errors of [`RuleSet::open`]; the current rules are then kept.
     pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), OpenError> {
         self.replace(RuleSet::open(path)?);
         Ok(())
@@ -182,21 +183,21 @@ impl SharedRules {
 /// The overrides file that belongs to the rules at `path`.
 ///
 /// # Errors
-/// [`OpenError::NoRules`] and what the system refuses.
+/// [`OpenError::NoRules`] and the error of the system.
 pub fn overrides_file(path: &Path) -> Result<PathBuf, OpenError> {
     Ok(rule_file(path)?.with_file_name(OVERRIDES_FILE))
 }
 
-/// Reads an overrides file; none is an empty one.
+/// Reads an overrides file; a missing one is empty.
 ///
 /// # Errors
-/// [`OpenError::Overrides`] and what the system refuses.
+/// [`OpenError::Overrides`] and the error of the system.
 pub fn read_overrides(path: &Path) -> Result<Overrides, OpenError> {
     Ok(overrides_at(path)?.unwrap_or_default())
 }
 
-/// As [`read_overrides`]; `None` where there is no file. One that cannot be reached is an error: what it disables must not
-/// act because of that.
+/// Reads an overrides file as [`read_overrides`] does; `None` where there is no file. One that cannot
+/// be reached is an error: the rules that it disables must not act because of that.
 fn overrides_at(path: &Path) -> Result<Option<Overrides>, OpenError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -215,12 +216,12 @@ pub fn write_overrides(path: &Path, overrides: &Overrides) -> Result<(), IoError
     atomic_write(path, |file| file.write_all(overrides.text().as_bytes()))
 }
 
-/// The set of seen canonical URLs beside the rules at `path`; `None` where there is none. In a folder it must be as
-/// `_SUCCESS` says unless `allow_partial`.
+/// The set of seen canonical URLs beside the rules at `path`; `None` where there is none. In a folder
+/// it must match `_SUCCESS` unless `allow_partial`.
 ///
 /// # Errors
-/// [`OpenError::Seen`] for a damaged file, [`OpenError::Io`] for one that `_SUCCESS` does not name or that is not there
-/// though it does, and what the system refuses.
+/// [`OpenError::Seen`] for a damaged file, [`OpenError::Io`] for one that `_SUCCESS` does not name or
+/// that is missing though named, and the error of the system.
 pub fn open_seen(path: &Path, allow_partial: bool) -> Result<Option<SeenFilter>, OpenError> {
     let file = seen_file(path)?;
     let folder = file.parent().filter(|_| path.is_dir());
@@ -234,10 +235,10 @@ pub fn open_seen(path: &Path, allow_partial: bool) -> Result<Option<SeenFilter>,
     SeenFilter::from_bytes(&bytes).map(Some).map_err(|source| OpenError::Seen { path: file, source })
 }
 
-/// Where the set of seen canonical URLs of the rules at `path` is.
+/// Path of the set of seen canonical URLs of the rules at `path`.
 ///
 /// # Errors
-/// [`OpenError::NoRules`] and what the system refuses.
+/// [`OpenError::NoRules`] and the error of the system.
 pub fn seen_file(path: &Path) -> Result<PathBuf, OpenError> {
     Ok(rule_file(path)?.with_file_name(SEEN_FILE))
 }

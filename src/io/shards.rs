@@ -1,11 +1,11 @@
 //! From the inputs that the user names to the list of shards, the units dealt to workers.
 //!
-//! An input is a file, a folder (its shards, one level deep, by extension, sorted by name), a glob, or `-` for standard
-//! input, which is spooled to a file first because input is read twice. Where a path exists under the very name given,
-//! it is that path and not a glob. A file named twice is read once.
+//! An input is a file, a folder (its shards, one level deep, by extension, sorted by name), a glob, or
+//! `-` for standard input, which is spooled to a file first because input is read twice. An existing
+//! path is that path and not a glob. A file named twice is read once.
 //!
-//! Large plain files are cut into byte ranges of a fixed size, never by the number of workers: rejects and offsets are
-//! then the same on any number of them.
+//! Large plain files are cut into byte ranges of a fixed size, never by the number of workers: rejects
+//! and offsets are then the same on any number of them.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -24,33 +24,34 @@ use crate::temporary::TemporaryFile;
 /// A file, or a byte range of a plain file, that one worker reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// What is opened.
+    /// Path that is opened.
     pub path: PathBuf,
     /// The file as the user gave it, for messages and rejects; `-` for standard input.
     pub name: String,
-    /// How its lines are written.
+    /// Format of its lines.
     pub format: Format,
-    /// How it is compressed.
+    /// Its compression.
     pub compression: Compression,
-    /// The bytes whose lines this shard owns: those that start at or after the first and before the second. `None`: all.
-    /// For Parquet: the row groups that it owns, by number.
+    /// The bytes whose lines this shard owns: those that start at or after the first and before the second.
+    /// `None`: all. For Parquet: the row groups that it owns, by number.
     pub range: Option<(u64, u64)>,
-    /// Scheme and host that the paths of an access log are put behind.
+    /// Scheme and host for the paths of an access log.
     pub base: Option<Arc<str>>,
-    /// Bytes on disk, of the range where there is one: the whole that progress is told of.
+    /// Bytes on disk, of the range where there is one: the total for progress.
     pub size: u64,
 }
 
-/// How inputs are looked up.
+/// Options of the search for inputs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Forces the format of every file (`--format`); folders then give all their files, whatever the extension.
+    /// Forces the format of every file (`--format`); folders then give all their files, whatever the
+    /// extension.
     pub format: Option<Format>,
     /// Plain files are cut into ranges of this size.
     pub range_bytes: u64,
     /// Scheme and host of the site that access logs are of, `https://example.org` (`--log-base`).
     pub log_base: Option<String>,
-    /// Where standard input was spooled ([`spool_stdin`]), if `-` is to be read.
+    /// Spool file of standard input ([`spool_stdin`]), if `-` is to be read.
     pub stdin: Option<PathBuf>,
 }
 
@@ -61,12 +62,12 @@ impl Default for Options {
     }
 }
 
-/// The shards of `inputs`, in the order of the inputs, then by name, then by offset. Opens every file once, so that an
-/// unreadable one is told before work begins.
+/// The shards of `inputs`, in the order of the inputs, then by name, then by offset. Opens every file
+/// once, so that an unreadable one is reported before work begins.
 ///
 /// # Errors
-/// [`IoError`] of the first input that is not there, holds no shard, matches nothing, cannot be read, is no regular file
-/// or does not tell its format.
+/// [`IoError`] of the first input that is missing, holds no shard, matches nothing, cannot be read, is
+/// no regular file or has no recognizable format.
 pub fn find<P: AsRef<Path>>(inputs: &[P], options: &Options) -> Result<Vec<Shard>, IoError> {
     let mut shards = Vec::new();
     let mut seen = HashSet::with_hasher(FixedState::default());
@@ -94,7 +95,7 @@ pub fn find<P: AsRef<Path>>(inputs: &[P], options: &Options) -> Result<Vec<Shard
 /// The files that one input names: itself, the shards of a folder, or what a glob matches.
 ///
 /// # Errors
-/// [`IoError`] where it is not there, holds no shard, matches nothing or cannot be read.
+/// [`IoError`] where it is missing, holds no shard, matches nothing or cannot be read.
 pub fn expand(input: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
     match fs::metadata(input) {
         Ok(meta) if meta.is_dir() => {
@@ -118,7 +119,7 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
         let file = entry.path();
         // Hidden files and marks such as `_SUCCESS` are no data, as everywhere around Hadoop.
         let aside = matches!(entry.file_name().as_encoded_bytes(), [b'.' | b'_', ..]);
-        // `Path::metadata` follows links; a link to nowhere is told, not skipped.
+        // `Path::metadata` follows links; a broken link is reported, not skipped.
         if aside || file.metadata().map_err(IoError::read(&file))?.is_dir() {
             continue;
         }
@@ -130,8 +131,8 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
     Ok(files)
 }
 
-/// True where the first bytes of a file say that it holds records. One in a compression that is not read is a shard where
-/// its name says so: it is refused later, not passed over.
+/// True where the first bytes of a file are those of records. A file in a compression that is not read
+/// is a shard by its name: it is refused later, not skipped.
 fn is_shard(file: &Path) -> Result<bool, IoError> {
     match detect::of_content(file, file) {
         Ok(format) => Ok(format.is_some()),
@@ -166,7 +167,7 @@ fn matches(pattern: &str, options: &Options) -> Result<Vec<PathBuf>, IoError> {
 fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> Result<(), IoError> {
     let format = match options.format {
         Some(format) => format,
-        // Bytes win over names, as with compression.
+        // Bytes have precedence over names, as with compression.
         None => match detect::of_content(path, name)?.or_else(|| Format::of_name(name)) {
             Some(format) => format,
             None => return Err(IoError::UnknownFormat { path: name.to_owned() }),
@@ -199,8 +200,8 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
     if format == Format::Parquet {
         return parquet::split(&whole, shards);
     }
-    // A record of an archive may begin anywhere and hold what looks like another; so may one in CSV, where line ends stand
-    // in quotes.
+    // A record of an archive may begin anywhere and contain bytes that look like another; so may one in
+    // CSV, where line ends occur in quotes.
     if matches!(format, Format::Warc | Format::Csv) {
         shards.push(whole);
         return Ok(());
@@ -219,8 +220,9 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
     Ok(())
 }
 
-/// Copies standard input to a file in `scratch`, as it comes; the file is removed when the value is dropped. Its path
-/// goes into [`Options::stdin`]; its first bytes tell whether it is compressed, and its format where they can.
+/// Copies standard input unchanged to a file in `scratch`; the file is removed when the value is
+/// dropped. Its path goes into [`Options::stdin`]; its first bytes determine its compression, and its
+/// format where they can.
 ///
 /// # Errors
 /// [`IoError::Read`] or [`IoError::Write`].
@@ -228,10 +230,10 @@ pub fn spool_stdin(scratch: &Path) -> Result<TemporaryFile, IoError> {
     spool(io::stdin().lock(), scratch)
 }
 
-/// [`spool_stdin`] from any reader.
+/// Copies any reader to a file in `scratch`, as [`spool_stdin`] does standard input.
 ///
 /// # Errors
-/// As there.
+/// [`IoError::Read`] or [`IoError::Write`].
 pub fn spool(mut from: impl Read, scratch: &Path) -> Result<TemporaryFile, IoError> {
     let (mut file, name) = TemporaryFile::within(scratch, "stdin-").map_err(IoError::write(scratch))?;
     let mut buffer = vec![0; 1 << 20];
@@ -246,7 +248,7 @@ pub fn spool(mut from: impl Read, scratch: &Path) -> Result<TemporaryFile, IoErr
     Ok(name)
 }
 
-/// Opens what a shard reads, at its start.
+/// Opens the file of a shard, at its start.
 pub(crate) fn open(shard: &Shard) -> Result<File, IoError> {
     File::open(&shard.path).map_err(IoError::read(&shard.path))
 }

@@ -12,7 +12,7 @@ use parquet::schema::parser::parse_message_type;
 use super::mime;
 use crate::model::{Facts, Record};
 
-/// Writes the line of a record but for its cluster and its opening brace, as [`labelled`] takes it.
+/// Writes the line of a record without its cluster and its opening brace, the input of [`labelled`].
 pub fn line(record: Record<'_>, facts: Facts<'_>, out: &mut Vec<u8>) {
     out.clear();
     text("url", Some(record.url), out);
@@ -37,7 +37,7 @@ pub fn line(record: Record<'_>, facts: Facts<'_>, out: &mut Vec<u8>) {
 pub fn labelled(line: &[u8], cluster: Option<&[u8]>, out: &mut Vec<u8>) {
     let start = out.len();
     text("cluster", cluster, out);
-    // Fields are written with the comma before them; the first one's is the brace.
+    // Fields are written with the comma before them; the brace replaces the first one's.
     out.extend_from_slice(line);
     out[start] = b'{';
 }
@@ -54,7 +54,7 @@ fn text(name: &str, value: Option<&[u8]>, out: &mut Vec<u8>) {
         out.extend_from_slice(value);
         out.push(b'"');
     } else {
-        // A vector takes everything.
+        // A vector accepts everything.
         let _ = serde_json::to_writer(out, &String::from_utf8_lossy(value));
     }
 }
@@ -97,7 +97,7 @@ pub struct TableWriter<W: Write + Send> {
     bytes: usize,
 }
 
-/// Begins a Parquet file of this schema, as all that are written here: zstd, and who made it.
+/// Begins a Parquet file of this schema, with the settings of all: zstd, and the name of the program.
 pub(super) fn begin<W: Write + Send>(schema: &str, out: W) -> io::Result<SerializedFileWriter<W>> {
     let schema = parse_message_type(schema).map_err(io::Error::other)?;
     let properties = WriterProperties::builder()
@@ -115,7 +115,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Begins a file.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn new(out: W) -> io::Result<Self> {
         let writer = begin(SCHEMA, out)?;
         let texts = vec![Default::default(); TEXTS.len()];
@@ -126,7 +126,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Adds a record.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn push(&mut self, record: Record<'_>, facts: Facts<'_>) -> io::Result<()> {
         let simhash = facts.text.map(|print| format!("{:016x}", print.simhash));
         let text = facts.text.filter(|print| print.text != 0).map(|print| format!("{:016x}", print.text));
@@ -163,10 +163,10 @@ impl<W: Write + Send> TableWriter<W> {
         if self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES { self.end_group() } else { Ok(()) }
     }
 
-    /// Ends the file and gives back what it was written to. Without it the file cannot be read.
+    /// Ends the file and returns the writer. Without it the file cannot be read.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.end_group()?;
         self.writer.into_inner().map_err(io::Error::other)

@@ -3,8 +3,9 @@
 use super::reason::{Reason, check_url};
 use crate::model::{Record, RecordBatch};
 
-/// Adds the record of one line (without its line end) to `batch`. A missing or empty cluster is no label, a missing or
-/// empty site none either; columns after the third are ignored. No allocation beyond the batch's own.
+/// Adds the record of one line (without its line end) to `batch`. A missing or empty cluster is no
+/// label, a missing or empty site none either; columns after the third are ignored. No allocation
+/// beyond the batch's own.
 ///
 /// # Errors
 /// The reason why the line is no record; `batch` is then as it was.
@@ -12,7 +13,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     if line.is_empty() {
         return Err(Reason::EmptyLine);
     }
-    // Nearly all lines are ASCII, which is seen sooner.
+    // Nearly all lines are ASCII, which is tested faster.
     if !line.is_ascii() && std::str::from_utf8(line).is_err() {
         return Err(Reason::InvalidUtf8);
     }
@@ -20,7 +21,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     let (cluster, rest) = cut(rest);
     let (site, _) = cut(rest);
     check_url(url)?;
-    // A line end of another system, for one: the rest of the file would be one label.
+    // For example a line end of another system: the rest of the file would be one label.
     if cluster.iter().chain(site).any(u8::is_ascii_control) {
         return Err(Reason::ControlCharacter);
     }

@@ -1,9 +1,10 @@
-//! What is known by sight and not read: other compressions, and archives without answers. Each is refused by its name
-//! with a way out, since its bytes taken for text would be a count of bad lines and nothing learned.
+//! Formats that are recognized and not read: other compressions, and archives without answers. Each is
+//! refused by its name with a way out: read as text, its bytes would be a count of bad lines and
+//! nothing learned.
 //!
-//! bzip2 and xz are not decoded on purpose. A job reads its input twice or more, and both take several times as long as
-//! gzip: standard input, decompressed once into a spool file, is the faster way. No decoder of bzip2 without C code has
-//! a licence that `deny.toml` allows.
+//! bzip2 and xz are not decoded on purpose. A job reads its input twice or more, and both take several
+//! times as long as gzip: standard input, decompressed once into a spool file, is the faster way. No
+//! decoder of bzip2 without C code has a licence that `deny.toml` allows.
 
 use std::path::Path;
 
@@ -27,7 +28,7 @@ const fn packing(
     Packing { name, magic, extensions, command }
 }
 
-/// Four bytes are looked at: more are not asked of a pipe before its first line is answered.
+/// Four bytes are compared: more are not read from a pipe before its first line is answered.
 const PACKINGS: [Packing; 12] = [
     packing("xz", &[b"\xfd7zX"], &["xz", "txz"], "xz -dc"),
     packing(
@@ -48,8 +49,8 @@ const PACKINGS: [Packing; 12] = [
     packing("RAR", &[b"Rar!"], &["rar"], "unrar p -inul"),
 ];
 
-/// Refuses a compression that undust does not read, by the first four bytes of a file, else by its name, unless the
-/// bytes are those of gzip or zstd; and text that begins as UTF-16.
+/// Refuses a compression that undust does not read, by the first four bytes of a file, else by its
+/// name, unless the bytes are those of gzip or zstd; and text that begins as UTF-16.
 ///
 /// # Errors
 /// [`IoError::UnreadCompression`], [`IoError::Utf16`].
@@ -70,8 +71,8 @@ pub(super) fn refuse_compression(name: &Path, head: &[u8]) -> Result<(), IoError
     }
 }
 
-/// Refuses an archive that holds no answers: ARC, the format before WARC, and the WET and WAT files that are derived
-/// from WARC. `head`: the first kilobytes, decompressed.
+/// Refuses an archive that holds no answers: ARC, the format before WARC, and the WET and WAT files
+/// that are derived from WARC. `head`: the first kilobytes, decompressed.
 ///
 /// # Errors
 /// [`IoError::UnreadArchive`].

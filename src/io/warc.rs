@@ -1,14 +1,16 @@
-//! Web archives (WARC 1.0 and 1.1, ISO 28500): plain, a gzip member a record, zstd frames with or without a dictionary.
+//! Web archives (WARC 1.0 and 1.1, ISO 28500): plain, a gzip member a record, zstd frames with or
+//! without a dictionary.
 //!
-//! Read are responses, resources and revisits of http and https URLs; of a response the status, the redirect target, the
-//! digest of its payload, and, where it is a page, its title, its declared canonical URL and the fingerprint of its main
-//! text ([`crate::content`]). Other records are passed over; of requests the method counts: an answer to one that fetches
-//! no page (`POST`) is no record of its URL ([`exchange`]).
+//! Read are responses, resources and revisits of http and https URLs; of a response the status, the
+//! redirect target, the digest of its payload, and, where it is a page, its title, its declared
+//! canonical URL and the fingerprint of its main text ([`crate::content`]). Other records are skipped;
+//! of requests the method counts: an answer to one that fetches no page (`POST`) is no record of its
+//! URL ([`exchange`]).
 //!
-//! The reader is our own: those on crates.io read a record into memory whatever its length, take a gzip file as one
-//! stream, and give up for good at the first fault. Here a broken record costs itself: the next one is looked for behind
-//! its head, or in the next member. Memory: one record up to [`BLOCK_LIMIT`] (of a longer one only the head is read),
-//! twice more for a decoded body, and what [`Members`] holds.
+//! The reader is our own: those on crates.io read a record into memory whatever its length, take a gzip
+//! file as one stream, and stop at the first fault. Here a broken record loses only itself: the next
+//! one is searched behind its head, or in the next member. Memory: one record up to [`BLOCK_LIMIT`] (of
+//! a longer one only the head is read), twice more for a decoded body, and the memory of [`Members`].
 
 use std::io;
 use std::sync::Arc;
@@ -31,7 +33,7 @@ use exchange::{Held, Names, REACH, fetches_no_page};
 
 /// Longest block that is held: a head and a body of the longest kind that is read.
 pub const BLOCK_LIMIT: usize = BODY_LIMIT + HEAD_LIMIT;
-/// Bytes asked of the source at a time.
+/// Bytes read from the source at a time.
 const CHUNK: usize = 256 << 10;
 
 /// Reads one archive, batch by batch.
@@ -58,7 +60,7 @@ impl WarcReader {
     pub(super) fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
         batch.clear();
         let (mut bytes, mut records, mut more) = (0, 0, true);
-        // What is held back comes at once.
+        // Held records are released at once.
         while more && batch.len() + 2 * REACH <= BATCH_ROWS && bytes < BATCH_BYTES {
             let step = self.step(rejects).map_err(IoError::read(&self.shard.path))?;
             for offset in self.window.members.take_broken() {
@@ -78,7 +80,7 @@ impl WarcReader {
         Ok(more || !batch.is_empty())
     }
 
-    /// Takes the next record, and gives the bytes passed; `None` at the end.
+    /// Reads the next record, and returns the bytes passed; `None` at the end.
     fn step(&mut self, rejects: &mut Rejects) -> io::Result<Option<u64>> {
         let window = &mut self.window;
         if !window.next_record()? {
@@ -127,7 +129,7 @@ impl WarcReader {
     }
 }
 
-/// Decompressed bytes of one member, and where they are.
+/// Decompressed bytes of one member, and their position.
 struct Window {
     members: Members,
     buffer: Vec<u8>,
@@ -157,7 +159,8 @@ impl Window {
         Window { members, buffer: Vec::new(), from: 0, to: 0, passed: 0, within: 0, ended: true, broken: false }
     }
 
-    /// Goes to the next byte that is no line end, in this member or the next; `false` at the end of the file.
+    /// Goes to the next byte that is no line end, in this member or the next; `false` at the end of the
+    /// file.
     fn next_record(&mut self) -> io::Result<bool> {
         loop {
             if self.fill(1)? == 0 {
@@ -182,12 +185,12 @@ impl Window {
         if self.members.is_plain() { self.within } else { self.members.start() }
     }
 
-    /// A damaged member is told once, as such.
+    /// A damaged member is reported once, as such.
     fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// The first line that is there.
+    /// The first line at hand.
     fn shown(&self) -> &[u8] {
         let data = self.data();
         &data[..memchr::memchr(b'\n', data).unwrap_or(data.len()).min(200)]
@@ -203,7 +206,7 @@ impl Window {
         self.within += bytes as u64;
     }
 
-    /// Makes sure that `wanted` bytes are there, if the member has them; gives how many are.
+    /// Reads until `wanted` bytes are at hand, if the member has them; returns the number at hand.
     fn fill(&mut self, wanted: usize) -> io::Result<usize> {
         while self.to - self.from < wanted && !self.ended {
             if self.from > 0 {
@@ -222,7 +225,7 @@ impl Window {
         Ok(self.to - self.from)
     }
 
-    /// The head of the record at hand; `None` where it is none.
+    /// The current head of a record; `None` where it is none.
     fn head(&mut self) -> io::Result<Option<Head>> {
         let mut wanted = 4 << 10;
         loop {
@@ -251,8 +254,8 @@ impl Window {
         Ok(length.map(|length| Head { kind, bytes, length }))
     }
 
-    /// True where a record ends behind `bytes`: nothing comes there, or the two line ends that end a record, or any and
-    /// the next head.
+    /// True where a record ends behind `bytes`: nothing follows, or the two line ends that end a record, or
+    /// any number and the next head.
     fn ends_at(&mut self, bytes: usize) -> io::Result<bool> {
         let there = self.fill(bytes + 16)?;
         let behind = &self.data()[bytes..there.min(bytes + 16)];
@@ -263,7 +266,7 @@ impl Window {
         Ok(next == behind.len() || (next > 0 && behind[next..].starts_with(&b"WARC/"[..5.min(behind.len() - next)])))
     }
 
-    /// Goes to the next head behind the one at hand, in this member, else to its end.
+    /// Goes to the next head behind the current one, in this member, else to its end.
     fn resync(&mut self) -> io::Result<()> {
         self.consume(1.min(self.to - self.from));
         loop {
@@ -280,7 +283,7 @@ impl Window {
         }
     }
 
-    /// Passes over `bytes`, or what there is of them.
+    /// Skips `bytes`, or the rest if it is shorter.
     fn skip(&mut self, mut bytes: u64) -> io::Result<()> {
         while bytes > 0 {
             let there = self.fill(1)?;

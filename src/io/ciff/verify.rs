@@ -1,4 +1,4 @@
-//! Reads two indexes side by side and proves that one is the other with its duplicates merged.
+//! Verification of two indexes read side by side: one is the other with its duplicates merged.
 
 use super::{CiffReader, IndexError, Sealed};
 use crate::index::check::{CheckError, Checked, Checker};
@@ -7,7 +7,7 @@ use crate::index::wire::{Varint, varint};
 use crate::index::{DocMap, Posting};
 use std::path::Path;
 
-/// Proves that the file `new` is the index `old` under `map`; see [`Checker`].
+/// Verifies that the file `new` is the index `old` under `map`; see [`Checker`].
 ///
 /// # Errors
 /// [`IndexError::Unproved`] where it is not; [`IndexError`] where one of them cannot be read.
@@ -40,7 +40,7 @@ pub fn verify(old: &Path, new: &Sealed, map: &DocMap) -> Result<Checked, IndexEr
 struct Lists {
     reader: CiffReader,
     block: Vec<u8>,
-    /// Where the block stands in the file.
+    /// Offset of the block in the file.
     at: u64,
     next: usize,
     postings: Vec<Posting>,

@@ -1,9 +1,10 @@
-//! Writing an index: the header comes first and is known last.
+//! Writer of an index, whose header comes first and is complete last.
 //!
-//! Room is left for the header, the lists and records follow, and when all are counted the header is written into its
-//! room. A gzip file has the header in a member of its own (stored, so that its size is known), a zstd file in a frame of
-//! its own (and what is left of the room in a skippable frame). The rest is packed in blocks of about 512 KiB, a member
-//! or frame each, which workers can do side by side; RFC 1952 and RFC 8878 ask readers to take them all.
+//! Room is left for the header, the lists and records follow, and the header is written into its room
+//! after the counts. A gzip file has the header in a member of its own (stored, so that its size is
+//! known), a zstd file in a frame of its own (and the rest of the room in a skippable frame). The rest
+//! is packed in blocks of about 512 KiB, a member or frame each, which workers can compress side by
+//! side; RFC 1952 and RFC 8878 require readers to read them all.
 
 use super::{CHUNK, IndexError};
 use crate::index::Header;
@@ -18,12 +19,13 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
-/// Bytes after which what was written is sent on to the disk, beside the work: little is left to wait for at the end.
+/// Bytes after which written data are flushed to the disk, beside the work: little remains to be
+/// flushed at the end.
 const SYNC_EVERY: u64 = 32 << 20;
 
 /// A skippable frame's magic number and length.
 const SKIPPABLE: usize = 8;
-/// More than a frame adds to what it holds.
+/// Upper bound on the overhead of a frame.
 const FRAME: usize = 32;
 
 /// Compresses a block as a member or frame of its own, in place.
@@ -47,9 +49,9 @@ pub struct CiffWriter {
     compression: Compression,
     room: Header,
     room_bytes: usize,
-    /// What [`write`](Self::write) gathers.
+    /// Messages gathered by [`write`](Self::write).
     block: Vec<u8>,
-    /// Bytes written since the disk was last told to take them.
+    /// Bytes written since the last flush began.
     unsent: u64,
     sending: Option<JoinHandle<io::Result<()>>>,
 }
@@ -61,8 +63,8 @@ struct Names {
 }
 
 impl CiffWriter {
-    /// Opens the temporary file; `room` is a header whose numbers are the most that those of the final one can be, and
-    /// whose description is the same.
+    /// Opens the temporary file; `room` is a header with the same description and the largest possible
+    /// numbers.
     ///
     /// # Errors
     /// [`IndexError`] when it cannot be written, or the path is a device.
@@ -83,7 +85,7 @@ impl CiffWriter {
         Ok(writer)
     }
 
-    /// How blocks are to be packed.
+    /// Compression of the blocks.
     pub fn compression(&self) -> Compression {
         self.compression
     }
@@ -98,16 +100,16 @@ impl CiffWriter {
         if self.unsent >= SYNC_EVERY && self.sending.as_ref().is_none_or(JoinHandle::is_finished) {
             self.sent()?;
             let file = self.file.try_clone().map_err(IoError::write(&self.names.path))?;
-            // Without a thread the disk takes all at the end.
+            // Without a thread everything is flushed at the end.
             self.sending = thread::Builder::new().spawn(move || file.sync_data()).ok();
             self.unsent = 0;
         }
         Ok(())
     }
 
-    /// The disk has taken what it was last told to.
+    /// Ends the last flush.
     fn sent(&mut self) -> Result<(), IndexError> {
-        // A failure is told to one of those who ask, so it is asked for here.
+        // A failure is reported to one caller only, so it is checked here.
         let done = self.sending.take().map_or(Ok(()), |sending| sending.join().unwrap_or_else(|p| resume_unwind(p)));
         Ok(done.map_err(IoError::write(&self.names.path))?)
     }

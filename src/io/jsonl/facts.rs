@@ -1,4 +1,4 @@
-//! The facts of a JSON line: what tells pages without a label apart.
+//! The facts of a JSON line: properties that distinguish pages without a label.
 //!
 //! | field | value |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | `size` | bytes of the answer |
 //! | `mime` | media type |
 //!
-//! `undust clusters` writes them so. A value of another type is no fact; it does not make a bad record.
+//! `undust clusters` writes them in this form. A value of another type is no fact; it does not make a
+//! bad record.
 
 use std::borrow::Cow;
 
@@ -19,10 +20,10 @@ use crate::io::mime;
 use crate::io::reason::Reason;
 use crate::model::{Facts, Fingerprint, RecordBatch};
 
-/// As [`super::parse`], with the facts of the record.
+/// Adds the record of one line to `batch` with its facts, as [`super::parse`] does without.
 ///
 /// # Errors
-/// As there.
+/// The reason why the line is no record; `batch` is then as it was.
 pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     let row = batch.len();
     super::parse(line, batch)?;
@@ -73,7 +74,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Takes the field of this name, a string or the text of a number; others are passed over.
+    /// Sets the field of this name, a string or the text of a number; others are ignored.
     pub(in super::super) fn set(&mut self, name: &str, text: Option<Cow<'a, str>>) {
         match name {
             "digest" => self.digest = text,
@@ -91,7 +92,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Notes the facts of the record at `row`, the last one of `batch`.
+    /// Records the facts of the record at `row`, the last one of `batch`.
     pub(in super::super) fn note(&self, batch: &mut RecordBatch, row: usize) {
         let url = batch.get(row).url;
         let redirect = some(&self.redirect).filter(|&to| to != url);
@@ -102,7 +103,7 @@ impl<'a> Found<'a> {
             size: self.size,
             digest: some(&self.digest),
             title: self.title.as_deref().map(str::as_bytes),
-            // One that names itself is a declaration too: this page is its own.
+            // A canonical URL equal to the URL is a declaration too: this page is its own.
             canonical: some(&self.canonical),
             redirect,
             text: self.fingerprint(),

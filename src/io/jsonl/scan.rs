@@ -1,7 +1,8 @@
-//! A quick scan of plain lines: one flat object of strings without escapes, integers, `true`, `false` and `null`.
+//! A fast scan of plain lines: one flat object of strings without escapes, integers, `true`, `false`
+//! and `null`.
 //!
-//! Most lines of a crawl are of that kind. The scan gives up on everything else, errors among it, and leaves the line to
-//! serde_json; what it does give is what serde_json would give, which a property test holds it to.
+//! Most lines of a crawl are of that kind. The scan gives up on everything else, errors among it, and
+//! leaves the line to serde_json; its results equal those of serde_json, as a property test checks.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ pub(in super::super) enum Value<'a> {
     Null,
 }
 
-/// The row of a plain line. `None`: look at it otherwise.
+/// The row of a plain line; `None` for a line that needs the full parser.
 pub(super) fn scan(text: &str) -> Option<Row<'_>> {
     let mut row = Row::default();
     fields(text, |name, value| {
@@ -34,13 +35,13 @@ pub(super) fn scan(text: &str) -> Option<Row<'_>> {
     Some(row)
 }
 
-/// Hands the fields of a plain object to `take`, which may find one not to be plain.
+/// Passes the fields of a plain object to `take`, which may find one not to be plain.
 pub(in super::super) fn fields<'a>(
     text: &'a str,
     mut take: impl FnMut(&'a str, Value<'a>) -> Option<()>,
 ) -> Option<()> {
-    // Once over the whole line, in wide compares, instead of over each short string: no escape, and no bare control
-    // character, which JSON allows between values (tabs) but not in strings.
+    // Once over the whole line, in wide compares, instead of over each short string: no escape, and no
+    // bare control character, which JSON allows between values (tabs) but not in strings.
     if text.bytes().fold(false, |bad, b| bad | (b < 0x20) | (b == b'\\')) {
         return None;
     }
@@ -83,7 +84,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Rest<'a> {
     text: &'a str,
     at: usize,

@@ -1,8 +1,8 @@
-//! The lock of a result folder: one process at a time changes what is in it.
+//! The lock of a result folder: one process at a time changes its files.
 //!
-//! The file `.undust-lock` is locked by the system (`flock`), so the lock of a process that is killed is free at once and its
-//! file is taken over. Where the file system has no locks, the file itself is the lock, and one that a killed process
-//! left must be removed by hand: the error says so.
+//! The file `.undust-lock` is locked by the system (`flock`), so the lock of a process that is killed
+//! is free at once and its file is reused. Where the file system has no locks, the file itself is the
+//! lock, and one that a killed process left must be removed by hand, as the error says.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ pub const LOCK: &str = ".undust-lock";
 /// Bytes of a lock file that are read.
 const LONGEST: u64 = 300;
 
-/// The right to change what is in a folder; given back when dropped.
+/// The exclusive right to change a folder; released when dropped.
 #[derive(Debug)]
 pub struct FolderLock {
     folder: PathBuf,
@@ -27,16 +27,16 @@ pub struct FolderLock {
 }
 
 impl FolderLock {
-    /// Takes the lock of a folder that is there, at once or not at all.
+    /// Takes the lock of an existing folder, at once or not at all.
     ///
     /// # Errors
-    /// [`IoError::Locked`] while another process has it, [`IoError::NoLocks`], or what the system refuses.
+    /// [`IoError::Locked`] while another process has it, [`IoError::NoLocks`], or the error of the system.
     pub fn take(folder: &Path) -> Result<FolderLock, IoError> {
         let path = folder.join(LOCK);
         loop {
             let (file, created) = open(&path).map_err(IoError::write(&path))?;
             match verdict(file.try_lock(), created) {
-                // A link to another file, or no file at all: it was planted, and signing would destroy what it names.
+                // A link to another file, or no file at all: it was planted, and writing would destroy its target.
                 Verdict::Ours if names(&path, &file) && !is_single(&file) => {
                     return Err(IoError::Foreign { path: folder.to_owned(), entry: LOCK.to_owned() });
                 }
@@ -60,8 +60,8 @@ impl FolderLock {
         &self.folder
     }
 
-    /// Makes sure that the lock still locks: neither its file nor the folder was removed meanwhile. To be called before a
-    /// file of the result gets its name.
+    /// Checks that the lock is still valid: neither its file nor the folder was removed meanwhile. To be
+    /// called before a file of the result gets its name.
     ///
     /// # Errors
     /// [`IoError::LockLost`].
@@ -72,7 +72,7 @@ impl FolderLock {
         }
     }
 
-    /// Writes who has the lock.
+    /// Writes the holder of the lock.
     fn sign(&self) -> io::Result<()> {
         self.file.set_len(0)?;
         writeln!(&self.file, "process {} on {}", std::process::id(), host())
@@ -89,7 +89,7 @@ impl Drop for FolderLock {
     }
 }
 
-/// What trying to lock says.
+/// Result of an attempt to lock.
 enum Verdict {
     Ours,
     Taken,
@@ -108,7 +108,8 @@ fn verdict(tried: Result<(), TryLockError>, created: bool) -> Verdict {
     }
 }
 
-/// True for what a file system without locks answers; NFS without its lock service says that no locks are left.
+/// True for the errors of a file system without locks; NFS without its lock service reports that no
+/// locks are left.
 fn means_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     if error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
@@ -165,12 +166,12 @@ fn is_single(file: &File) -> bool {
     meta.is_file() && names == 1
 }
 
-/// What the holder of the lock wrote of itself.
+/// Text in the lock file about its holder.
 fn holder(file: &File) -> String {
     let mut text = String::new();
     let _ = file.take(LONGEST).read_to_string(&mut text);
     match text.trim() {
-        // It has not come to that yet.
+        // The holder has not written it yet.
         "" => "another process".to_owned(),
         text => text.escape_default().to_string(),
     }

@@ -1,8 +1,8 @@
-//! `_SUCCESS`: the mark of a result that is whole, with what the bytes of its files are.
+//! `_SUCCESS`: the mark of a complete result, with the stamps of its files.
 //!
-//! A line for each file, sorted by name: the [`hash128`](crate::model::hash128) of its bytes as 32 hex digits, their
-//! number, its name, with one space in between. An empty mark, as releases up to 0.1.0 wrote it, says nothing of the files:
-//! none is checked.
+//! A line for each file, sorted by name: the [`hash128`](crate::model::hash128) of its bytes as 32 hex
+//! digits, their number, its name, with one space in between. An empty mark, as releases up to 0.1.0
+//! wrote it, has no stamps: no file is checked.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -15,10 +15,10 @@ use crate::model::Hasher128;
 
 /// Name of the mark.
 pub const SUCCESS: &str = "_SUCCESS";
-/// Bytes that are read at a time where they are only hashed.
+/// Bytes read at a time for hashing.
 const PIECE: usize = 256 << 10;
 
-/// What the bytes of a file are.
+/// Hash and length of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// XXH3-128.
@@ -43,10 +43,10 @@ impl Mark {
     /// Reads the mark in `folder`; `None` where there is none.
     ///
     /// # Errors
-    /// [`IoError::BadMark`], or what the system refuses.
+    /// [`IoError::BadMark`], or the error of the system.
     pub fn read(folder: &Path) -> Result<Option<Mark>, IoError> {
         let path = folder.join(SUCCESS);
-        // A device, a pipe or a folder is no mark; opening a pipe would wait for its writer.
+        // A device, a pipe or a folder is no mark; opening a pipe would block.
         if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
             return Err(IoError::BadMark { path, line: 1 });
         }
@@ -58,7 +58,7 @@ impl Mark {
         Mark::parse(&text).map(Some).map_err(|line| IoError::BadMark { path, line })
     }
 
-    /// Reads a mark; fails with the number of the first faulty line.
+    /// Parses a mark; fails with the number of the first faulty line.
     fn parse(text: &[u8]) -> Result<Mark, u64> {
         let mut files = BTreeMap::<String, Stamp>::new();
         let mut lines = text.split_inclusive(|&b| b == b'\n');
@@ -86,12 +86,12 @@ impl Mark {
         self.files.is_empty()
     }
 
-    /// Adds a file, or replaces what is said of it.
+    /// Adds a file, or replaces its stamp.
     pub fn put(&mut self, name: &str, stamp: Stamp) {
         self.files.insert(name.to_owned(), stamp);
     }
 
-    /// What is said of a file.
+    /// The stamp of a file.
     pub fn get(&self, name: &str) -> Option<Stamp> {
         self.files.get(name).copied()
     }
@@ -109,7 +109,7 @@ fn parse_line(line: &[u8]) -> Option<(String, Stamp)> {
     let hex = hash.len() == 32 && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let decimal = bytes.bytes().all(|b| b.is_ascii_digit());
     let plain = !name.is_empty() && !name.contains(['/', '\\', '\0']) && name != SUCCESS && !name.starts_with('.');
-    // Line ends that another system put there, for one.
+    // For example line ends that another system wrote.
     let plain = plain && !name.contains(char::is_control);
     if !(hex && decimal && plain) {
         return None;
@@ -118,7 +118,7 @@ fn parse_line(line: &[u8]) -> Option<(String, Stamp)> {
     Some((name.to_owned(), stamp))
 }
 
-/// A result folder that is read: each of its files is checked against the mark.
+/// A result folder for reading: each of its files is checked against the mark.
 #[derive(Clone, Debug)]
 pub struct ResultFolder {
     path: PathBuf,
@@ -129,8 +129,8 @@ impl ResultFolder {
     /// Opens a folder, which must hold the mark; with `allow_partial` it need not, and no file is checked.
     ///
     /// # Errors
-    /// [`IoError::NotFound`], [`IoError::NotAFolder`], [`IoError::Incomplete`], [`IoError::BadMark`], or what the system
-    /// refuses.
+    /// [`IoError::NotFound`], [`IoError::NotAFolder`], [`IoError::Incomplete`], [`IoError::BadMark`], or
+    /// the error of the system.
     pub fn open(path: &Path, allow_partial: bool) -> Result<ResultFolder, IoError> {
         if !fs::metadata(path).map_err(IoError::read(path))?.is_dir() {
             return Err(IoError::NotAFolder { path: path.to_owned() });
@@ -142,11 +142,11 @@ impl ResultFolder {
         Ok(ResultFolder { path: path.to_owned(), mark })
     }
 
-    /// Opens a file of the result; `None` where it is neither there nor named in the mark.
+    /// Opens a file of the result; `None` where it is neither present nor named in the mark.
     ///
     /// # Errors
-    /// [`IoError::Altered`] where its length is another, [`IoError::Missing`], [`IoError::Unnamed`], or what the system
-    /// refuses.
+    /// [`IoError::Altered`] where its length differs, [`IoError::Missing`], [`IoError::Unnamed`], or the
+    /// error of the system.
     pub fn file(&self, name: &str) -> Result<Option<CheckedFile>, IoError> {
         let (path, expected) = (self.path.join(name), self.mark.get(name));
         match File::open(&path) {
@@ -161,7 +161,7 @@ impl ResultFolder {
     }
 }
 
-/// A file whose bytes are hashed as they are read and compared with what the mark says of them.
+/// A file whose bytes are hashed while they are read and compared with the mark.
 #[derive(Debug)]
 pub struct CheckedFile {
     file: File,
@@ -172,7 +172,7 @@ pub struct CheckedFile {
 }
 
 impl CheckedFile {
-    /// Opens a file that is part of no result folder: there is nothing to compare it with.
+    /// Opens a file outside a result folder: it is compared with nothing.
     ///
     /// # Errors
     /// [`IoError::NotFound`], [`IoError::Read`].
@@ -184,18 +184,18 @@ impl CheckedFile {
         let length = file.metadata().map_err(IoError::read(&path))?.len();
         let mut file = CheckedFile { file, path, expected, hasher: Hasher128::default(), bytes: 0 };
         if expected.is_some_and(|expected| expected.bytes != length) {
-            // Another length is told before anything is made of what is in the file.
+            // Another length is reported before the contents are used.
             file.verify()?;
         }
         Ok(file)
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads what was not read yet, and compares.
+    /// Reads the rest, and compares.
     ///
     /// # Errors
     /// [`IoError::Altered`], [`IoError::Read`].
@@ -208,10 +208,10 @@ impl CheckedFile {
         Err(IoError::Altered { path: self.path.clone(), expected, found })
     }
 
-    /// Reads all that was not read yet into memory, and compares.
+    /// Reads the rest into memory, and compares.
     ///
     /// # Errors
-    /// As [`verify`](Self::verify).
+    /// Errors of [`verify`](Self::verify).
     pub fn read_all(mut self) -> Result<Vec<u8>, IoError> {
         let mut bytes = Vec::new();
         self.read_to_end(&mut bytes).map_err(IoError::read(&self.path))?;
@@ -237,7 +237,7 @@ impl Read for CheckedFile {
     }
 }
 
-/// What the bytes of a file are now; `None` where it is not there.
+/// Current stamp of a file; `None` where it is missing.
 ///
 /// # Errors
 /// [`IoError::Read`].
@@ -246,7 +246,7 @@ pub fn stamp_of(path: &Path) -> Result<Option<Stamp>, IoError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(IoError::read(path)(error)),
         Ok(file) => {
-            // Any stamp to compare with makes it hash.
+            // Hashing requires some stamp to compare with.
             let expected = Some(Stamp { hash: 0, bytes: 0 });
             let path = path.to_owned();
             CheckedFile { file, path, expected, hasher: Hasher128::default(), bytes: 0 }.stamp().map(Some)
@@ -339,7 +339,7 @@ mod tests {
         assert!(matches!(opened.file("seen.bin"), Err(IoError::Unnamed { .. })));
         assert!(opened.file("times.json").unwrap().is_none());
         assert!(ResultFolder::open(folder.path(), true).unwrap().file("seen.bin").unwrap().is_some());
-        // A mark of an earlier release says nothing of the files.
+        // A mark of an earlier release has no stamps.
         fs::write(folder.path().join(SUCCESS), "").unwrap();
         assert!(ResultFolder::open(folder.path(), false).unwrap().file("seen.bin").unwrap().is_some());
     }

@@ -1,10 +1,11 @@
-//! Results that are whole or not there.
+//! Results that are complete or absent.
 //!
-//! A file is written under a temporary name in its own folder, flushed to the disk, renamed, and the folder flushed: a
-//! reader sees the old file or the new one ([`pending`]). A result folder carries `_SUCCESS` ([`mark`]), which is written
-//! last and says what the bytes of its files are; a folder without it is refused by [`ResultFolder`], and so is a file
-//! that was changed since. One process at a time changes a folder ([`lock`]), and takes the mark away before anything
-//! else. A run that is killed leaves temporary names, a lock file that nobody holds, and no mark.
+//! A file is written under a temporary name in its own folder, flushed to the disk, renamed, and the
+//! folder flushed: a reader sees the old file or the new one ([`pending`]). A result folder carries
+//! `_SUCCESS` ([`mark`]), which is written last and holds the stamps of its files; a folder without it
+//! is refused by [`ResultFolder`], and so is a file that was changed since. One process at a time
+//! changes a folder ([`lock`]), and removes the mark first. A run that is killed leaves temporary
+//! names, a lock file without a holder, and no mark.
 
 mod lock;
 mod mark;
@@ -22,15 +23,15 @@ pub use mark::{CheckedFile, Mark, ResultFolder, SUCCESS, Stamp, stamp_of};
 pub use pending::{CompleteFile, PendingFile, atomic_write};
 pub(super) use pending::{parent, sync_folder};
 
-/// The sub-folder for what `--resume` takes up.
+/// The sub-folder of resumable work (`--resume`).
 pub const WORK: &str = ".work";
-/// The files of a result of `learn`, but for its further pages ([`is_page`]).
+/// The files of a result of `learn`, except its further pages ([`is_page`]).
 pub const FILES: [&str; 6] =
     ["rules.jsonl", "summary.json", "profiles.jsonl", "rejects.jsonl", "report.html", "seen.bin"];
-/// What people put beside a result: it stays when the result is replaced, and the mark does not name it.
+/// Files of people beside a result: kept when the result is replaced, and not named in the mark.
 pub const KEPT: [&str; 1] = ["overrides.jsonl"];
 
-/// What becomes of what an output folder holds already.
+/// Treatment of the contents of an output folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// The folder must be empty or absent.
@@ -38,8 +39,8 @@ pub enum Existing {
     Refuse,
     /// An earlier result is removed (`--overwrite`); a folder that holds anything else is refused.
     Overwrite,
-    /// The work of a run that did not end is kept, its files are removed (`--resume`); else as `Refuse`. Whether the
-    /// work belongs to the same input and parameters is for its reader to check.
+    /// The work of a run that did not end is kept, its files are removed (`--resume`); else as `Refuse`.
+    /// Whether the work belongs to the same input and parameters is for its reader to check.
     Resume,
 }
 
@@ -47,20 +48,20 @@ pub enum Existing {
 #[derive(Debug)]
 pub struct OutputDir {
     lock: FolderLock,
-    /// What was written so far.
+    /// Mark of the files written so far.
     mark: Mark,
-    /// The folder was not there before.
+    /// The folder was created by this run.
     made: bool,
 }
 
 impl OutputDir {
-    /// Makes the folder ready, parents included, and locks it. Of an earlier result `_SUCCESS` goes first, so that at no
-    /// moment a mixture of two results looks whole. Only files named in [`FILES`], [`SUCCESS`], [`WORK`] and their
-    /// temporary names are ever removed; those named in [`KEPT`] stay.
+    /// Prepares the folder, parents included, and locks it. `_SUCCESS` of an earlier result is removed
+    /// first, so that at no moment a mixture of two results looks complete. Only files named in [`FILES`],
+    /// [`SUCCESS`], [`WORK`] and their temporary names are ever removed; those named in [`KEPT`] stay.
     ///
     /// # Errors
-    /// [`IoError::NotAFolder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`], [`IoError::Complete`],
-    /// or what the system refuses.
+    /// [`IoError::NotAFolder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`],
+    /// [`IoError::Complete`], or the error of the system.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, IoError> {
         let mut made = false;
         match fs::metadata(path) {
@@ -69,7 +70,7 @@ impl OutputDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir_all(path).map_err(IoError::write(path))?;
                 made = true;
-                // The new name must outlive a crash as the files in it do.
+                // The new name must survive a crash as the files in it do.
                 sync_folder(parent(path)).map_err(IoError::write(path))?;
             }
             Err(error) => return Err(IoError::read(path)(error)),
@@ -84,7 +85,7 @@ impl OutputDir {
         self.lock.folder()
     }
 
-    /// The folder for resumable work, made if need be.
+    /// The folder for resumable work, created if necessary.
     ///
     /// # Errors
     /// [`IoError::Write`].
@@ -107,17 +108,18 @@ impl OutputDir {
         Ok(())
     }
 
-    /// Gives the folder up: the lock goes, and so does the folder where it was made here and holds nothing.
+    /// Gives the folder up: releases the lock, and removes the folder where it was created here and is
+    /// empty.
     pub fn abandon(self) {
         let (path, made) = (self.path().to_owned(), self.made);
         drop(self);
         if made {
-            // Anything in it stays, and the folder with it.
+            // Any file in it stays, and the folder with it.
             let _ = fs::remove_dir(path);
         }
     }
 
-    /// Removes the resumable work and marks the result as whole.
+    /// Removes the resumable work and marks the result as complete.
     ///
     /// # Errors
     /// [`IoError::Write`]; the result is then not marked.
@@ -128,7 +130,7 @@ impl OutputDir {
     }
 }
 
-/// A folder of which files are replaced or added to one by one: locked until it is dropped.
+/// A folder whose files are replaced or added one by one: locked until it is dropped.
 #[derive(Debug)]
 pub struct Amendment {
     lock: FolderLock,
@@ -140,7 +142,7 @@ impl Amendment {
     /// Locks the folder.
     ///
     /// # Errors
-    /// [`IoError::Locked`], [`IoError::BadMark`], or what the system refuses.
+    /// [`IoError::Locked`], [`IoError::BadMark`], or the error of the system.
     pub fn begin(folder: &Path) -> Result<Amendment, IoError> {
         let lock = FolderLock::take(folder)?;
         let mark = Mark::read(folder)?;
@@ -152,9 +154,9 @@ impl Amendment {
         self.lock.folder()
     }
 
-    /// Writes a file of the result, in place of an older one. Where the folder is marked, the mark goes before the file has
-    /// its name, and a new one that names the file comes after: a crash in between leaves no mark. A mark that is empty
-    /// stays so, as does the lack of one.
+    /// Writes a file of the result, in place of an older one. Where the folder is marked, the mark is
+    /// removed before the file has its name, and a new one that names the file is written after: a crash in
+    /// between leaves no mark. An empty mark, or none, stays so.
     ///
     /// # Errors
     /// [`IoError::Write`].
@@ -171,7 +173,7 @@ impl Amendment {
             }
         };
         self.lock.check()?;
-        // All bytes are on the disk; an interrupt waits for the three renames.
+        // All bytes are on the disk; an interrupt is deferred until after the three renames.
         temporary::uninterrupted(|| {
             if mark.is_some() {
                 remove(&folder.join(SUCCESS))?;
@@ -251,7 +253,7 @@ pub fn is_page(name: &str) -> bool {
 /// The names of files of a result of `learn` in a folder, sorted.
 ///
 /// # Errors
-/// What the system refuses.
+/// Error of the system.
 pub fn files_in(folder: &Path) -> Result<Vec<String>, IoError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(IoError::read(folder))? {
@@ -277,7 +279,8 @@ fn ours(name: &str) -> bool {
         || page()
 }
 
-/// Removes a file, or the work folder and what is in it; links are removed, not followed. Absent is well.
+/// Removes a file, or the work folder with its contents; links are removed, not followed. A missing one
+/// is no error.
 fn remove(path: &Path) -> Result<(), IoError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() && path.ends_with(WORK) => fs::remove_dir_all(path),
@@ -397,7 +400,7 @@ mod tests {
     fn no_mark_stands_beside_files_of_two_results() {
         let scratch = tempfile::tempdir().unwrap();
         let mut out = OutputDir::create(scratch.path(), Existing::Refuse).unwrap();
-        // As another run would that knows nothing of the lock.
+        // As by another run that ignores the lock.
         fs::write(scratch.path().join(SUCCESS), "").unwrap();
         out.write("rules.jsonl", |w| w.write_all(b"rules")).unwrap();
         assert_eq!(names(scratch.path()), [LOCK, "rules.jsonl"]);
@@ -411,7 +414,7 @@ mod tests {
             [marked("rules.jsonl").unwrap(), marked("seen.bin").unwrap()],
             [b"rules".to_vec(), b"seen".to_vec()]
         );
-        // What cannot be replaced fails after the mark is gone.
+        // A file that cannot be replaced fails after the mark is removed.
         fs::create_dir_all(scratch.path().join("rejects.jsonl/x")).unwrap();
         Amendment::begin(scratch.path()).unwrap().write("rejects.jsonl", |_| Ok(())).unwrap_err();
         assert_eq!(names(scratch.path()), ["rejects.jsonl", "rules.jsonl", "seen.bin"]);

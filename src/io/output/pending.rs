@@ -1,4 +1,4 @@
-//! Files that are whole or not there: written under a temporary name, renamed when they are complete.
+//! Files that are complete or absent: written under a temporary name, renamed when they are complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -10,10 +10,11 @@ use crate::io::error::IoError;
 use crate::model::Hasher128;
 use crate::temporary::TemporaryFile;
 
-/// Writes a file that is whole or not there: see [`PendingFile::create`].
+/// Writes a file that is complete or absent: see [`PendingFile::create`].
 ///
 /// # Errors
-/// [`IoError::Write`], also where `fill` fails; the temporary file is then removed and an older file stays.
+/// [`IoError::Write`], also where `fill` fails; the temporary file is then removed and an older file
+/// stays.
 pub fn atomic_write<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<T, IoError> {
     let mut file = PendingFile::create(path)?;
     let value = fill(&mut file).map_err(IoError::write(path))?;
@@ -21,9 +22,9 @@ pub fn atomic_write<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Res
     Ok(value)
 }
 
-/// A file being written under a temporary name ([`TemporaryFile::beside`]), compressed as its final name says (`.gz`,
-/// `.zst`). [`commit`] gives it that name; dropped without, it is removed. Where the final name is a device or a pipe, it
-/// is written to directly.
+/// A file being written under a temporary name ([`TemporaryFile::beside`]), compressed by its final
+/// name (`.gz`, `.zst`). [`commit`] gives it that name; dropped without, it is removed. Where the final
+/// name is a device or a pipe, it is written to directly.
 ///
 /// [`commit`]: Self::commit
 pub struct PendingFile {
@@ -35,8 +36,8 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// Opens the temporary file beside `path`. A symbolic link at `path` is followed: its target is replaced, not it. For
-    /// files that the user names.
+    /// Opens the temporary file beside `path`. A symbolic link at `path` is followed: its target is
+    /// replaced, not it. For files that the user names.
     ///
     /// # Errors
     /// [`IoError::Write`].
@@ -49,8 +50,8 @@ impl PendingFile {
         PendingFile::replace(&path)
     }
 
-    /// Opens the temporary file beside `path`. What is at `path`, a symbolic link too, is replaced. For files whose names
-    /// the user does not choose.
+    /// Opens the temporary file beside `path`. A file or symbolic link at `path` is replaced. For files
+    /// whose names the user does not choose.
     ///
     /// # Errors
     /// [`IoError::Write`].
@@ -88,8 +89,8 @@ impl PendingFile {
     /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// [`IoError::Write`]; the final name then holds what it held, or the whole new file if only flushing the folder
-    /// failed.
+    /// [`IoError::Write`]; the final name then holds the old file, or the whole new file if only flushing
+    /// the folder failed.
     pub fn commit(self) -> Result<Stamp, IoError> {
         self.complete()?.commit()
     }
@@ -114,7 +115,7 @@ pub struct CompleteFile {
 }
 
 impl CompleteFile {
-    /// What its bytes are.
+    /// Stamp of its bytes.
     pub fn stamp(&self) -> Stamp {
         self.stamp
     }
@@ -132,7 +133,7 @@ impl CompleteFile {
     }
 }
 
-/// A file that hashes what is written to it.
+/// A file that hashes the bytes written to it.
 struct Hashed {
     file: File,
     hasher: Hasher128,
@@ -160,7 +161,8 @@ pub(in crate::io) fn parent(path: &Path) -> &Path {
 /// Flushes the names in a folder to the disk.
 pub(in crate::io) fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
-        // Some network and overlay file systems do not know the operation; renames are then as durable as they make them.
+        // Some network and overlay file systems do not support the operation; renames are then as durable as
+        // they make them.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
         other => other,
     }

@@ -1,4 +1,4 @@
-//! A record of an archive -> a record of the crawl.
+//! Conversion of a record of an archive to a record of the crawl.
 
 use std::fmt::Write as _;
 
@@ -18,14 +18,14 @@ pub(super) enum Kind {
     Resource,
     /// An answer whose body was archived before; perhaps its head.
     Revisit,
-    /// What was asked.
+    /// A request.
     Request,
-    /// What undust does not read.
+    /// A kind that undust does not read.
     Other,
 }
 
 impl Kind {
-    /// By the value of `WARC-Type`.
+    /// The kind by the value of `WARC-Type`.
     pub(super) fn of(value: &[u8]) -> Kind {
         let is = |name: &[u8]| value.eq_ignore_ascii_case(name);
         match () {
@@ -52,8 +52,8 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Adds the record with these fields and this block to `batch`, if it is one of a crawl. A block that is `cut` gives
-    /// its head only. What is about another scheme is no error.
+    /// Adds the record with these fields and this block to `batch`, if it is one of a crawl. A block that
+    /// is `cut` gives its head only. What is about another scheme is no error.
     ///
     /// # Errors
     /// The reason why it is no record, and text that shows it.
@@ -84,7 +84,7 @@ impl Answers {
                 let head = Head { status: 200, content_type: fields.content_type, ..Head::default() };
                 (head, block)
             }
-            // Something asked by another protocol under an http URL.
+            // An exchange by another protocol under an http URL.
             (Kind::Response, _) if !fields.is_http() => return Ok(()),
             (_, Some(read)) => read,
             (Kind::Revisit, None) => (Head::default(), &b""[..]),
@@ -102,7 +102,7 @@ impl Answers {
             }
         };
         let mut facts = Facts {
-            // A revisit without a body of its own says that the page is as it was.
+            // A revisit without a body of its own: the page is as it was.
             status: if kind == Kind::Revisit && head.status == 304 { 200 } else { head.status },
             kind: mime::kind(head.content_type, url),
             mime: mime::named(head.content_type),
@@ -135,7 +135,7 @@ impl Answers {
             if let Some(link) = page.canonical
                 && target(&self.base, link, &mut self.header)
             {
-                // The page and its head that say two things say nothing.
+                // A page and its head that contradict each other are no evidence.
                 declared = !declared || self.canonical == self.header;
                 std::mem::swap(&mut self.canonical, &mut self.header);
             }
@@ -149,7 +149,7 @@ impl Answers {
     }
 }
 
-/// What the head of a record says of it.
+/// Fields of the head of a record.
 struct About<'a> {
     url: &'a [u8],
     content_type: &'a [u8],
@@ -168,7 +168,7 @@ impl<'a> About<'a> {
                 _ => {}
             }
         }
-        // WARC 1.0 had the URL in angle brackets by a slip of its grammar.
+        // WARC 1.0 had the URL in angle brackets by an error of its grammar.
         about.url = about.url.strip_prefix(b"<").and_then(|url| url.strip_suffix(b">")).unwrap_or(about.url);
         about
     }
@@ -179,7 +179,7 @@ impl<'a> About<'a> {
     }
 }
 
-/// Resolves a reference; `false` where it leads to no URL that can be a record's.
+/// Resolves a reference; `false` where it leads to no URL of a record.
 fn target(base: &[u8], link: &[u8], out: &mut Vec<u8>) -> bool {
     reference::resolve(base, link, out) && std::str::from_utf8(out).is_ok() && check_url(out).is_ok()
 }

@@ -1,10 +1,11 @@
-//! Which answers were given to a request that fetches no page.
+//! Detection of answers to requests that fetch no page.
 //!
-//! An answer to `POST` shows what was sent to the URL, not what the URL shows, so its record is left out. The method is
-//! in the request record, before the answer or behind it; the two name each other by `WARC-Concurrent-To`, or stand side
-//! by side under one URL and name nothing. Answers are held back until [`REACH`] more were read, and requests that fetch
-//! no page are remembered as long: a request farther away from its answer than that, or in another file, is not found.
-//! Memory: the URLs and facts of twice as many records, without their bodies.
+//! An answer to `POST` shows the reply to the sent data, not the page of the URL, so its record is left
+//! out. The method is in the request record, before the answer or behind it; the two name each other by
+//! `WARC-Concurrent-To`, or are adjacent under one URL and name nothing. Answers are held back until
+//! [`REACH`] more were read, and requests that fetch no page are remembered as long: a request farther
+//! away from its answer than that, or in another file, is not found. Memory: the URLs and facts of
+//! twice as many records, without their bodies.
 
 use std::collections::VecDeque;
 
@@ -14,13 +15,13 @@ use crate::model::{RecordBatch, hash64};
 
 /// Answers that are held back, at least, while records behind them are read.
 pub(super) const REACH: usize = 64;
-/// Names in `WARC-Concurrent-To` that are kept of one record; more are rare and no use.
+/// Most names in `WARC-Concurrent-To` that are kept of one record; more are rare and of no use.
 const NAMES: usize = 4;
 
-/// What tells which records of an archive are about one exchange.
+/// Names by which records of an archive belong to one exchange.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Names {
-    /// Hash of `WARC-Record-ID`; 0 where it is not told, as in all of these.
+    /// Hash of `WARC-Record-ID`; 0, as in the others, where it is missing.
     id: u64,
     concurrent: [u64; NAMES],
     url: u64,
@@ -29,7 +30,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those in the head of a record, which has this number in its file.
+    /// The names in the head of a record, which has this number in its file.
     pub(super) fn of(head: &[u8], number: u64) -> Names {
         let mut names = Names { number, ..Names::default() };
         let Some(mut fields) = Fields::of(head) else { return names };
@@ -63,7 +64,7 @@ pub(super) fn fetches_no_page(block: &[u8]) -> bool {
     !method.is_empty() && !fetches_a_page(method)
 }
 
-/// Records that are held back until their requests were seen.
+/// Records held back until their requests were read.
 #[derive(Default)]
 pub(super) struct Held {
     /// Up to [`REACH`] records that came before those of `new`.
@@ -81,7 +82,7 @@ pub(super) struct Answers {
 }
 
 impl Held {
-    /// Names the record that was added to [`Held::new`], if there is one.
+    /// Sets the names of the record that was added to [`Held::new`], if there is one.
     pub(super) fn answer(&mut self, names: Names) {
         if self.new.records.len() > self.new.names.len() {
             let left_out = self.requests.iter().any(|request| request.belong(&names));
@@ -100,7 +101,7 @@ impl Held {
         self.requests.push_back(names);
     }
 
-    /// Moves to `batch` what was held back long enough; at the end of a file, all.
+    /// Moves records that were held long enough to `batch`; at the end of a file, all.
     pub(super) fn release(&mut self, all: bool, batch: &mut RecordBatch) {
         if all || self.new.records.len() >= REACH {
             self.old.release(batch);
