@@ -15,10 +15,10 @@ use undust::runtime::mesh::{Mesh, MeshError, Place};
 use undust::runtime::secret::{Secret, SecretError};
 use undust::runtime::workers::WorkersError;
 
-/// Names the file of the secret where `cluster.toml` does not.
+/// Environment variable with the file of the secret where `cluster.toml` names none.
 const SECRET_FILE: &str = "UNDUST_SECRET_FILE";
 
-/// Where a job runs.
+/// Arguments of a run on several processes.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Several machines")]
 pub struct ClusterArgs {
@@ -28,26 +28,27 @@ pub struct ClusterArgs {
     /// The hosts and more: see the sample cluster.toml.
     #[arg(long, value_name = "FILE", requires = "process")]
     cluster: Option<PathBuf>,
-    /// Which of the hosts this process is, from 0.
+    /// Index of this process among the hosts, from 0.
     #[arg(long, value_name = "I")]
     process: Option<usize>,
 }
 
-/// Whose disks the inputs of a run on several processes are on.
+/// Location of the inputs of a run on several processes.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Several machines")]
 pub struct ShardArgs {
-    /// The inputs are on this host's own disks: this process reads all of them. Else they are on a file system that all
-    /// share, and each process reads its part.
+    /// The inputs are on this host's own disks: this process reads all of them. Else they are on a file
+    /// system that all share, and each process reads its part.
     #[arg(long, requires = "process")]
     pub local_shards: bool,
 }
 
 impl ShardArgs {
-    /// What all processes of a run on several must agree on of their shards. `cluster`: the list of hosts, if any.
+    /// The state of the shards on which all processes of a run must agree. `cluster`: the list of hosts, if
+    /// any.
     ///
     /// # Errors
-    /// As [`fingerprint::contents`].
+    /// Errors of [`fingerprint::contents`].
     pub fn agreed(self, cluster: Option<&Cluster>, shards: &[Shard]) -> Result<String, IoError> {
         match cluster {
             None => Ok(String::new()),
@@ -57,7 +58,7 @@ impl ShardArgs {
     }
 }
 
-/// Why a run on several processes does not begin.
+/// Reason why a run on several processes does not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// Arguments that do not go together.
@@ -75,13 +76,13 @@ pub enum ClusterError {
     /// The shards cannot be read.
     #[error(transparent)]
     Shards(#[from] IoError),
-    /// Work of an earlier run cannot be taken up.
+    /// Work of an earlier run cannot be resumed.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
 impl ClusterError {
-    /// How the job ends (design, section 3).
+    /// The exit code of the job.
     pub fn exit(&self) -> Exit {
         match self {
             ClusterError::Usage(_) | ClusterError::Hosts(_) | ClusterError::Secret(_) => Exit::Usage,
@@ -93,13 +94,13 @@ impl ClusterError {
         }
     }
 
-    /// The end of the job.
+    /// The failure of the job.
     pub fn into_failure(self) -> Failure {
         Failure::new(self.exit(), self)
     }
 }
 
-/// The end of a job whose workers were lost: with the exit code of a lost peer where it was one.
+/// The failure of a job whose workers were lost: with the exit code of a lost peer where it was one.
 pub fn lost(error: WorkersError) -> Failure {
     match error {
         WorkersError::Peer(error) => ClusterError::Mesh(error).into_failure(),
@@ -107,11 +108,11 @@ pub fn lost(error: WorkersError) -> Failure {
     }
 }
 
-/// Does this process's part of a job that begins and ends with those of `mesh`: says farewell, or tells the others why it
-/// gives up.
+/// Runs this process's part of a job that begins and ends with those of `mesh`, with an orderly
+/// shutdown, or sends the reason of its failure to the others.
 ///
 /// # Errors
-/// Those of `part`.
+/// Errors of `part`.
 pub fn together(mesh: Option<&Mesh>, part: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     let done = part();
     if let Some(mesh) = mesh {
@@ -124,7 +125,7 @@ pub fn together(mesh: Option<&Mesh>, part: impl FnOnce() -> Result<(), Failure>)
     done
 }
 
-/// What all processes rejected, at each of them. Every process must call it.
+/// The rejects of all processes, at each of them. Every process must call it.
 ///
 /// # Errors
 /// [`ClusterError::Mesh`].
@@ -174,7 +175,7 @@ impl ClusterArgs {
         self.process.unwrap_or_default()
     }
 
-    /// Meets the other processes. `parameters` and `shards` are digests that all must agree on.
+    /// Connects to the other processes. `parameters` and `shards` are digests on which all must agree.
     ///
     /// # Errors
     /// [`ClusterError`].
@@ -211,7 +212,7 @@ impl ClusterArgs {
     }
 }
 
-/// A digest of whatever decides on the result.
+/// Digest of the parameters that determine the result.
 pub fn digest_of(what: &impl Serialize) -> String {
     digest(&serde_json::to_vec(what).expect("parameters are JSON"))
 }

@@ -24,17 +24,19 @@ use undust::runtime::progress::Progress;
 
 /// Writes records with the labels of their duplicate clusters, for inspection and for other methods.
 ///
-/// Records come out in the order in which they came in, the same bytes with any number of workers. `learn` reads the
-/// output as labelled records.
+/// Records come out in the order in which they came in, the same bytes with any number of workers.
+/// `learn` reads the output as labelled records.
 ///
-/// On several processes each writes the records that it read, to FILE with its index before the extension
-/// (pages.0.jsonl.gz, pages.1.jsonl.gz, ...); together they are the records that one process writes, with the same labels.
+/// On several processes each writes the records that it read, to FILE with its index before the
+/// extension (pages.0.jsonl.gz, pages.1.jsonl.gz, ...); together they are the records that one process
+/// writes, with the same labels.
 #[derive(Args, Debug)]
 pub struct ClustersArgs {
     /// Files, folders (their shards), globs, or - for standard input (spooled to scratch).
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// File for the records: Parquet where its name ends in .parquet, else JSON lines (.gz and .zst are compressed).
+    /// File for the records: Parquet where its name ends in .parquet, else JSON lines (.gz and .zst are
+    /// compressed).
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
@@ -64,7 +66,7 @@ pub struct ClustersArgs {
 /// Runs the job.
 ///
 /// # Errors
-/// [`Failure`], which knows its exit code.
+/// [`Failure`], with its exit code.
 pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     let cluster = args.cluster.read().map_err(|error| error.into_failure())?;
     let out = match cluster {
@@ -89,7 +91,7 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
     together(mesh.as_deref(), || part(&args, &plan, &out, (shards.shards.clone(), progress), mesh.as_ref()))
 }
 
-/// What the run may use.
+/// Resources of the run.
 struct Plan {
     workers: usize,
     memory: usize,
@@ -113,7 +115,7 @@ pub(super) fn part_of(out: &Path, process: usize) -> PathBuf {
     out.with_file_name(format!("{stem}.{process}{extension}"))
 }
 
-/// This process's part.
+/// Runs this process's part.
 fn part(
     args: &ClustersArgs,
     plan: &Plan,
@@ -139,7 +141,7 @@ fn part(
     })?;
     let mut rejects = Rejects::default();
     let mine = match (found.rejects.is_none(), mesh) {
-        // They came with labels: nobody has dealt them yet.
+        // The records came with labels: they have not been dealt to workers.
         (true, Some(mesh)) if !args.place.local_shards => {
             found.shards.iter().skip(mesh.process()).step_by(mesh.processes()).cloned().collect()
         }
@@ -150,7 +152,7 @@ fn part(
     drop(reporter);
     let mut rejects = found.rejects.clone().unwrap_or(rejects);
     if let Some(mesh) = mesh {
-        // All have written before any file has its name.
+        // All have written before any file gets its name.
         rejects = all_rejects(mesh, &rejects).map_err(|error| error.into_failure())?;
         tally = all_tallies(mesh, &tally).map_err(|error| error.into_failure())?;
     }
@@ -216,7 +218,7 @@ fn write(
     }
 }
 
-/// How records are written.
+/// Output format of records.
 enum Sink {
     Lines(Box<PendingFile>),
     Table(Box<TableWriter<PendingFile>>),

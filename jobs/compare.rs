@@ -34,34 +34,37 @@ use predictions::Named;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
 ///
-/// Reads labelled records (TSV or JSON lines), lets every method learn on a training sample of each site and scores it
-/// on all records. Writes comparison.json, a CSV a table, tables.txt, report.html and times.json; all but times.json and
-/// what of it is in the report are the same bytes for any number of workers and processes. On several processes process
-/// 0 writes; with --local-shards the crawl order of a site is that of the processes, then that of their shards.
+/// Reads labelled records (TSV or JSON lines), lets every method learn on a training sample of each
+/// site and scores it on all records. Writes comparison.json, a CSV a table, tables.txt, report.html
+/// and times.json; all but times.json and what of it is in the report are the same bytes for any number
+/// of workers and processes. On several processes process 0 writes; with --local-shards the crawl order
+/// of a site is that of the processes, then that of their shards.
 ///
-/// Methods outside of this program stand beside: --split writes what they may learn from and must predict, --predictions
-/// takes what they predicted (docs/method.md).
+/// Methods outside of this program stand beside: --split writes what they may learn from and must
+/// predict, --predictions takes what they predicted (docs/method.md).
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// Folder for the results; must be empty or absent.
     #[arg(long, value_name = "DIR", required_unless_present = "split")]
     out: Option<PathBuf>,
-    /// Compares nothing, but writes the training and test records of the protocol to a folder, which must be empty or
-    /// absent: train-SEED.jsonl for each seed, test.jsonl, split.json, rejects.jsonl.
+    /// Compares nothing, but writes the training and test records of the protocol to a folder, which must
+    /// be empty or absent: train-SEED.jsonl for each seed, test.jsonl, split.json, rejects.jsonl.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "methods", "predictions", "sizes", "fetch"])]
     split: Option<PathBuf>,
-    /// Canonical URLs that another program predicted: lines of URL, tab, canonical URL; plain, gzip or zstd; `-` is
-    /// standard input. A URL without a line is kept as it is. NAME@SEED=FILE: for one of --seeds. Once for each file.
+    /// Canonical URLs that another program predicted: lines of URL, tab, canonical URL; plain, gzip or
+    /// zstd; `-` is standard input. A URL without a line is kept as it is. NAME@SEED=FILE: for one of
+    /// --seeds. Once for each file.
     #[arg(long, value_name = "NAME=FILE", value_parser = predictions::parse)]
     predictions: Vec<Named>,
     /// Methods, by comma, in the order of the tables (default: all).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method)]
     methods: Vec<Name>,
-    /// The protocol: www10 trains on a random share and tests on everything; sigir2017 trains on the first 15,000 URLs
-    /// of a site and tests on the next 5,000.
+    /// The protocol: www10 trains on a random share and tests on everything; sigir2017 trains on the first
+    /// 15,000 URLs of a site and tests on the next 5,000.
     #[arg(long, value_enum, default_value_t)]
     protocol: How,
-    /// Highest false-positive rates, by comma (default: those of WWW10, 0 to 0.1 by 0.01 and to 0.9 by 0.1).
+    /// Highest false-positive rates, by comma (default: those of WWW10, 0 to 0.1 by 0.01 and to 0.9 by
+    /// 0.1).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     fpr_max: Vec<f64>,
     /// The rate of tables without such an axis: one of the list.
@@ -85,12 +88,14 @@ pub struct CompareArgs {
     /// Departures from WWW10 that the published methods take, by comma.
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     published: Vec<Departure>,
-    /// Stages of undust that are left out, by comma, to measure what they are for: tokens, functions, joint, conditions,
-    /// classes, defaults, sinks, noise, forms, energy-walk, mirrors, exceptions, look-ups, spans, proof.
+    /// Stages of undust that are left out, by comma, to measure what they are for: tokens, functions,
+    /// joint, conditions, classes, defaults, sinks, noise, forms, energy-walk, mirrors, exceptions,
+    /// look-ups, spans, proof.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = stage)]
     without: Vec<Stage>,
-    /// DustBuster learns from the sizes of answers instead of from clusters, and from records without a cluster, too: access
-    /// logs, lists of URLs and sizes. Name it with --methods; without clusters it is --fetch that validates its rules.
+    /// DustBuster learns from the sizes of answers instead of from clusters, and from records without a
+    /// cluster, too: access logs, lists of URLs and sizes. Name it with --methods; without clusters it is
+    /// --fetch that validates its rules.
     #[arg(long)]
     sizes: bool,
     #[command(flatten)]
@@ -121,7 +126,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let mut plan = plan(&args)?;
     let server = args.live.server()?.map(Arc::new);
     if let Some(server) = &server {
-        // One asks at a time, in an order that does not depend on who is faster.
+        // One request at a time, in an order that does not depend on the speed of workers.
         if args.workers.count(None) > 1 || cluster.is_some() {
             return Err(Failure::usage("--fetch asks one page after the other: one worker, one process"));
         }
@@ -177,7 +182,7 @@ struct Run<'a> {
     /// At process 0.
     out: Option<OutputDir>,
     mesh: Option<&'a Arc<Mesh>>,
-    /// Lines of predictions that are none.
+    /// Lines of predictions that are invalid.
     rejects: Rejects,
 }
 
@@ -207,7 +212,7 @@ impl Run<'_> {
     /// The rejected lines of all processes.
     ///
     /// # Errors
-    /// At process 0 where no record has a label: the others learn why the run fails.
+    /// At process 0 where no record has a label: the others receive the reason.
     fn rejected(&self) -> Result<Rejects, Failure> {
         let (mut rejects, mut tally) = self.source.counted.take();
         if let Some(mesh) = self.mesh {

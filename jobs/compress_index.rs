@@ -1,4 +1,5 @@
-//! `undust compress-index`: an inverted index in which documents of one canonical URL become one document.
+//! `undust compress-index`: an inverted index in which documents of one canonical URL become one
+//! document.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -33,16 +34,18 @@ use crate::watched::Watched;
 
 /// Merges the documents of an inverted index whose URLs have one canonical URL.
 ///
-/// Reads and writes the Common Index File Format (CIFF) as Anserini, PISA, JASS and Terrier do: plain, gzip or zstd, told
-/// by the first bytes when read, by the extension when written (.gz, .zst). Of each group of duplicates one document
-/// stays, with its own postings and length; ids, gaps, df, cf and the counts of the header are made anew, and lists of
-/// which nothing is left are dropped. Documents without a URL stay as they are and are counted.
+/// Reads and writes the Common Index File Format (CIFF) as Anserini, PISA, JASS and Terrier do: plain,
+/// gzip or zstd, told by the first bytes when read, by the extension when written (.gz, .zst). Of each
+/// group of duplicates one document stays, with its own postings and length; ids, gaps, df, cf and the
+/// counts of the header are made anew, and lists of which nothing is left are dropped. Documents
+/// without a URL stay as they are and are counted.
 ///
-/// The index is read twice. The same input gives the same bytes for any number of workers and any memory. Memory: 8 bytes
-/// a document (12 with --order url), --memory, and at most 4 blocks a worker of 512 KiB in and out, or the longest list.
+/// The index is read twice. The same input gives the same bytes for any number of workers and any
+/// memory. Memory: 8 bytes a document (12 with --order url), --memory, and at most 4 blocks a worker of
+/// 512 KiB in and out, or the longest list.
 ///
-/// On several processes the index, the list of URLs and the output are needed at process 0 only, the rules at each; the
-/// bytes are those of one process.
+/// On several processes the index, the list of URLs and the output are needed at process 0 only, the
+/// rules at each; the bytes are those of one process.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct CompressIndexArgs {
@@ -51,8 +54,8 @@ pub struct CompressIndexArgs {
     /// The index.
     #[arg(long, value_name = "IN.ciff")]
     index: PathBuf,
-    /// The URLs of the documents: lines of name, tab, URL (plain, .gz or .zst). Without it the names in the document
-    /// records are the URLs.
+    /// The URLs of the documents: lines of name, tab, URL (plain, .gz or .zst). Without it the names in the
+    /// document records are the URLs.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
     /// What stands before the tab: the document's name in the collection, or its id in the index.
@@ -61,8 +64,8 @@ pub struct CompressIndexArgs {
     /// The new index; it has this name only once it is whole, and proved with --verify.
     #[arg(long, value_name = "OUT.ciff")]
     out: PathBuf,
-    /// Writes what became of each document: old id, new id, survivor (an old id), canonical URL; one line a document (.gz
-    /// and .zst are compressed), or Parquet where the name ends in .parquet.
+    /// Writes what became of each document: old id, new id, survivor (an old id), canonical URL; one line a
+    /// document (.gz and .zst are compressed), or Parquet where the name ends in .parquet.
     #[arg(long, value_name = "MAP.tsv|MAP.parquet")]
     docmap: Option<PathBuf>,
     /// Order of the new ids: that of the old ones, or that of the canonical URLs, which makes gaps smaller.
@@ -93,7 +96,7 @@ pub struct CompressIndexArgs {
     cluster: ClusterArgs,
 }
 
-/// What the list of URLs names documents by.
+/// Key of the list of URLs: name or id of a document.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum By {
     /// The name in the collection.
@@ -113,7 +116,7 @@ enum Order {
     Url,
 }
 
-/// Which document of a group stays.
+/// Choice of the surviving document of a group.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Stays {
     /// The one whose own URL is the canonical one, else the one with the shortest URL.
@@ -153,12 +156,12 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
     })
 }
 
-/// A process of the run that is not the first: works for it.
+/// Runs a process that is not the first: works for it.
 fn help(args: &CompressIndexArgs, task: &Task, mesh: &Arc<Mesh>) -> Result<(), Failure> {
     let rules = Arc::new(args.rules.open()?);
     let peer = |error| ClusterError::Mesh(error).into_failure();
     let docs = serde_json::from_slice(&mesh.broadcast(Vec::new()).map_err(peer)?)?;
-    // Blocks are packed at whichever worker has them, so what the first process writes decides here too.
+    // Blocks are packed at the worker that has them, so the output of the first process decides here too.
     let pack: Pack = {
         let compression = Compression::of_name(&args.out);
         Arc::new(move |block| Ok(pack(compression, block)?))
@@ -169,7 +172,7 @@ fn help(args: &CompressIndexArgs, task: &Task, mesh: &Arc<Mesh>) -> Result<(), F
     mesh.broadcast(Vec::new()).map(drop).map_err(peer)
 }
 
-/// An index that another process reads: how many documents it has.
+/// An index that another process reads, with its number of documents.
 struct Elsewhere(u32);
 
 impl Input for Elsewhere {
@@ -190,7 +193,7 @@ impl Input for Elsewhere {
     }
 }
 
-/// The first process, or the only one.
+/// Runs the first process, or the only one.
 fn compress(
     args: &CompressIndexArgs,
     task: &Task,
@@ -250,7 +253,7 @@ fn open<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a failure says: those of files speak for themselves.
+/// Text of a failure: those of files are complete by themselves.
 fn failure(error: CompressError) -> Failure {
     match error {
         CompressError::Edge(error) => Failure::new(crate::failure::Exit::Failed, error),
@@ -355,7 +358,7 @@ impl Input for Index {
     }
 }
 
-/// Writes what became of each document, in the order of old ids.
+/// Writes the new id of each document, in the order of old ids.
 fn write_map(done: Compressed, file: PendingFile, path: &Path) -> Result<(), Failure> {
     let failed = |source| IoError::Write { path: path.to_owned(), source };
     let mut file = DocMapWriter::new(path, file).map_err(failed)?;
@@ -370,7 +373,7 @@ fn write_map(done: Compressed, file: PendingFile, path: &Path) -> Result<(), Fai
     Ok(())
 }
 
-/// What was done, for people.
+/// Summary of the run, for people.
 fn report(
     index: &Path,
     old: &Header,

@@ -1,4 +1,4 @@
-//! `undust evaluate`: how well rules do on labelled records.
+//! `undust evaluate`: quality of rules on labelled records.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -24,12 +24,13 @@ use crate::watched::{Watched, next_batch};
 
 /// Figures for rules on labelled records.
 ///
-/// Reads records (URL and duplicate cluster; TSV, CSV or JSON lines, plain, gzip or zstd) in input order, canonicalizes each
-/// URL and prints a row a site, the mean over the sites (MACRO) and the figures of all counts together (MICRO). A URL
-/// that is repeated in a site counts once, its first record wins; records without a cluster are left out, and an input of
-/// nothing else is an error. Memory: 48
-/// bytes a labelled record. The last line tells whether these are the data the rules were learned from, by the number of
-/// records and a sum of their hashes; of other data it is unknown whether they overlap.
+/// Reads records (URL and duplicate cluster; TSV, CSV or JSON lines, plain, gzip or zstd) in input
+/// order, canonicalizes each URL and prints a row a site, the mean over the sites (MACRO) and the
+/// figures of all counts together (MICRO). A URL that is repeated in a site counts once, its first
+/// record wins; records without a cluster are left out, and an input of nothing else is an error.
+/// Memory: 48 bytes a labelled record. The last line tells whether these are the data the rules were
+/// learned from, by the number of records and a sum of their hashes; of other data it is unknown
+/// whether they overlap.
 #[derive(Args, Debug)]
 #[command(after_long_help = format!("{FIGURES}\n\n{EXIT_CODES}"))]
 pub struct EvaluateArgs {
@@ -54,7 +55,7 @@ pub struct EvaluateArgs {
     watched: Watched,
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 const FIGURES: &str = "\
 Figures:
   n, clusters      distinct labelled URLs, their duplicate clusters
@@ -127,13 +128,13 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     show(&page).map_err(Failure::stdout)
 }
 
-/// What the records are to the rules.
+/// Relation of the records to the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Data {
     /// The rules were learned from them.
     LearnedFrom,
-    /// Other records, or rules that do not say what they were learned from.
+    /// Other records, or rules without an identity of their records.
     Unknown,
 }
 
@@ -152,7 +153,7 @@ impl Data {
     }
 }
 
-/// All figures, as they stand in the JSON file; a figure that is not defined is null.
+/// All figures, as in the JSON file; an undefined figure is null.
 #[derive(Serialize)]
 struct All<'a> {
     data: Data,
@@ -232,7 +233,7 @@ fn table(sites: &[SiteFigures], summary: &Summary, all: bool) -> Page {
 }
 
 fn row(table: &mut Page, name: &str, rates: &Rates) {
-    // The end of a long name tells more: paths differ there.
+    // The end of a long name is shown: paths differ there.
     let name = visible(name);
     let skip = name.chars().count().saturating_sub(NAME - 1);
     let name: String = name.chars().skip(skip).collect();

@@ -1,4 +1,4 @@
-//! `undust explain`: which rules fire on a URL, step by step, with their evidence.
+//! `undust explain`: the rules that fire on a URL, step by step, with their evidence.
 
 use clap::{Args, ValueEnum};
 
@@ -12,10 +12,11 @@ use crate::rules_dir::RulesDir;
 
 /// Shows what the rules do to a URL, step by step.
 ///
-/// For each URL: its safe syntax, the site that claims its host, its keys and values; then each rule of the site in the
-/// order in which rules fire, with its evidence (good and bad joins seen, the upper bound of the share of bad ones, the
-/// clusters they came from) and whether it fired or which constraint stopped it, or what would have stopped it; and the
-/// canonical URL, with a learned look-up or a URL actually seen where one decided.
+/// For each URL: its safe syntax, the site that claims its host, its keys and values; then each rule of
+/// the site in the order in which rules fire, with its evidence (good and bad joins seen, the upper
+/// bound of the share of bad ones, the clusters they came from) and whether it fired or which
+/// constraint stopped it, or what would have stopped it; and the canonical URL, with a learned look-up
+/// or a URL actually seen where one decided.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ExplainArgs {
@@ -32,10 +33,11 @@ pub struct ExplainArgs {
     output: Output,
 }
 
-/// How an explanation is shown.
+/// Output format of an explanation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// Text for people: characters that are not seen are shown as \u{hex}, the middle of long URLs is left out.
+    /// Text for people: characters that are not seen are shown as \u{hex}, the middle of long URLs is left
+    /// out.
     #[default]
     Text,
     /// One object a URL and line, with every step and every rule.
@@ -62,7 +64,7 @@ pub fn run(args: ExplainArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds what people disabled of the rules of the site.
+/// Adds the overrides of the rules of the site.
 fn disabled(text: &mut Page, trace: &Trace, overrides: &Overrides) {
     let site = trace.steps.iter().find_map(|step| match step {
         Step::Site { site, .. } => site.as_deref(),

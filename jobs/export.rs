@@ -14,16 +14,17 @@ use crate::rules_dir::RulesDir;
 
 /// Writes the rules for another system.
 ///
-/// Each rule is anchored to the origins of its site and carries its scope. A rule that the target cannot express is left
-/// out and listed on standard error with the reason; it is never widened. So are, but for json-rules, look-ups and
-/// exceptions, which are tables of single URLs. Disabled rules are not exported. What was left out can be written as an
-/// overrides file: with it, `undust normalize --overrides FILE` does what the export says.
+/// Each rule is anchored to the origins of its site and carries its scope. A rule that the target
+/// cannot express is left out and listed on standard error with the reason; it is never widened. So
+/// are, but for json-rules, look-ups and exceptions, which are tables of single URLs. Disabled rules
+/// are not exported. What was left out can be written as an overrides file: with it, `undust normalize
+/// --overrides FILE` does what the export says.
 ///
-/// The file and standard error say what the export keeps: of the fetches that undust saves, and of its canonical URLs. With
-/// --urls that is counted on a list, else the evidence of the rules tells.
+/// The file and standard error say what the export keeps: of the fetches that undust saves, and of its
+/// canonical URLs. With --urls that is counted on a list, else the evidence of the rules tells.
 ///
-/// The targets act on URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See docs/crawlers.md for
-/// what each can express and where its file goes.
+/// The targets act on URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See
+/// docs/crawlers.md for what each can express and where its file goes.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ExportArgs {
@@ -103,7 +104,7 @@ pub fn run(args: ExportArgs) -> Result<(), Failure> {
     let selection = Selection { target: args.to.into(), only: &args.site, urls };
     let Export { text, rules, left_out, kept } = export_some(&file.sites, selection);
     if let Some(path) = &args.left_out {
-        // Those that were disabled before are in it too: the file stands for the whole export.
+        // Rules that were disabled before are in it too: the file represents the whole export.
         let mut overrides: Overrides = file.overrides.clone();
         for entry in left_out.iter().map(undust::rules::export::LeftOut::as_override) {
             overrides.disable(&entry.site, &entry.rule, &entry.reason);

@@ -1,4 +1,4 @@
-//! How a job ends that is not done: exit codes, and one clear line on standard error.
+//! Failure of a job: exit codes, and one clear line on standard error.
 
 use std::error::Error;
 use std::io;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::messages::fail;
 
-/// What every `--help` says about exit codes.
+/// Section on exit codes in every `--help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done (also when the reader of standard output goes away early, as `head` does)
@@ -16,22 +16,22 @@ Exit codes:
   4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not
   130  interrupted (Ctrl-C; 143 by SIGTERM, 129 by SIGHUP): temporary files are removed";
 
-/// Why a job ends without being done.
+/// Kind of failure, with the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The reader of standard output went away: nothing is wrong, nothing is said.
+    /// The reader of standard output closed it: no error, no message.
     ReaderGone = 0,
     /// The run failed.
     Failed = 1,
     /// Usage or configuration.
     Usage = 2,
-    /// A peer was lost or never came.
+    /// A peer was lost or never connected.
     PeerLost = 3,
     /// More records were rejected than allowed.
     TooManyRejects = 4,
 }
 
-/// The end of a job that is not done: an exit code and the error with its causes. Any error turns into one with code 1.
+/// Failure of a job: an exit code and the error with its causes. Any error converts to one with code 1.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
@@ -39,7 +39,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An end with this code.
+    /// A failure with this code.
     pub fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
         Failure { exit, error: error.into() }
     }
@@ -57,17 +57,17 @@ impl Failure {
         }
     }
 
-    /// How the job ends.
+    /// The exit code.
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// Why.
+    /// The error.
     pub fn error(&self) -> &(dyn Error + 'static) {
         self.error.as_ref()
     }
 
-    /// Says what happened, on standard error, and gives the exit code.
+    /// Writes the failure to standard error and returns the exit code.
     pub fn report(&self) -> ExitCode {
         if self.exit != Exit::ReaderGone {
             fail("error", self.exit as u8, chain(self.error.as_ref()));
@@ -82,7 +82,8 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// The error and its causes on one line; a cause that the text before it already tells is not told again.
+/// The error and its causes on one line; a cause that the text before it already contains is not
+/// repeated.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

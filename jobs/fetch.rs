@@ -1,4 +1,4 @@
-//! A live server as the oracle that DustBuster asks for pages.
+//! A live server as the oracle of DustBuster.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,11 +11,12 @@ use undust::io::fetch::{Fetched, Fetcher, Limits};
 
 use crate::failure::Failure;
 
-/// Whom DustBuster asks, and how much.
+/// Server of DustBuster, and its limits.
 #[derive(Args, Debug)]
 pub struct FetchArgs {
-    /// Server of the site that DustBuster asks for pages to validate its rules, instead of the clusters of the input:
-    /// one request at a time, robots.txt obeyed, the host of each URL in the Host header. Nothing is asked without it.
+    /// Server of the site that DustBuster asks for pages to validate its rules, instead of the clusters of
+    /// the input: one request at a time, robots.txt obeyed, the host of each URL in the Host header.
+    /// Nothing is asked without it.
     #[arg(long, value_name = "http://HOST:PORT")]
     pub fetch: Option<String>,
     /// Pause between two requests, in milliseconds.
@@ -33,7 +34,7 @@ impl FetchArgs {
     /// The server, where one is named.
     ///
     /// # Errors
-    /// Where its address is none.
+    /// Error where its address is invalid.
     pub fn server(&self) -> Result<Option<Pages>, Failure> {
         let Some(address) = &self.fetch else { return Ok(None) };
         let limits = Limits {
@@ -47,7 +48,7 @@ impl FetchArgs {
     }
 }
 
-/// A server, and the pages it gave: each is asked for once.
+/// A server, with the pages that were fetched: each once.
 pub struct Pages {
     address: String,
     inner: Mutex<Inner>,
@@ -59,14 +60,14 @@ struct Inner {
 }
 
 impl std::fmt::Debug for Pages {
-    /// What makes a difference to the result.
+    /// The part that changes the result.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.address)
     }
 }
 
 impl Pages {
-    /// What was asked, as a sentence.
+    /// Counts of the requests, as a sentence.
     pub fn asked(&self) -> String {
         let asked = self.inner.lock().unwrap_or_else(PoisonError::into_inner).fetcher.asked();
         format!(

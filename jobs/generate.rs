@@ -1,4 +1,5 @@
-//! `undust generate`: man pages and shell completions, made from the command line that the jobs declare.
+//! `undust generate`: man pages and shell completions, made from the command line that the jobs
+//! declare.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,9 @@ struct ManArgs {
 
 /// Writes the completions of a shell to standard output.
 ///
-/// Where they go: bash, ~/.local/share/bash-completion/completions/undust; zsh, a file _undust in a folder of $fpath;
-/// fish, ~/.config/fish/completions/undust.fish; elvish and PowerShell, the file that the shell runs at its start.
+/// Where they go: bash, ~/.local/share/bash-completion/completions/undust; zsh, a file _undust in a
+/// folder of $fpath; fish, ~/.config/fish/completions/undust.fish; elvish and PowerShell, the file that
+/// the shell runs at its start.
 #[derive(Args, Debug)]
 struct CompletionsArgs {
     /// The shell.
@@ -54,7 +56,7 @@ struct CompletionsArgs {
 /// Runs the job.
 ///
 /// # Errors
-/// A page that is there already, and what the system refuses.
+/// A page that exists already, and the error of the system.
 pub fn run(args: GenerateArgs) -> Result<(), Failure> {
     match args.what {
         What::Man(args) => man(&args),
@@ -81,7 +83,7 @@ fn man(args: &ManArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The whole command line; each job knows its full name.
+/// The whole command line; each job has its full name.
 fn built() -> Command {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();

@@ -1,4 +1,4 @@
-//! What `learn` prints of URLs that took no part in learning.
+//! Output of `learn` about URLs that took no part in learning.
 
 use std::cmp::Reverse;
 
@@ -9,8 +9,8 @@ use undust::model::shown::Page;
 /// Sites that are shown, those with the most URLs.
 const SHOWN: usize = 20;
 
-/// A line for each of the largest sites and one for all, and the heading of the figures that follow; empty where the
-/// summary has none.
+/// A line for each of the largest sites and one for all, and the heading of the figures that follow;
+/// empty where the summary has none.
 pub fn section(summary: &Summary) -> Page {
     let mut page = Page::default();
     let Some(total) = &summary.total.held_out else { return page };

@@ -1,4 +1,4 @@
-//! What was read of each input file, and what a job says that found no record it can use.
+//! Counts of each input file, and the message of a job that found no usable record.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,15 @@ use crate::cluster::{ClusterError, merged};
 use crate::failure::{Exit, Failure};
 use crate::messages::say;
 
-/// Records and labels of each input file, and which records they are; merges the same over any split of the input.
+/// Records and labels of each input file, and the identity of the records; merges the same over any
+/// split of the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     files: BTreeMap<String, Counts>,
     data: DataId,
 }
 
-/// What one file held.
+/// Counts of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Counts {
     records: u64,
@@ -39,13 +40,13 @@ impl Tally {
         batch.iter().for_each(|record| self.data.add(record));
     }
 
-    /// Adds what another worker or process counted.
+    /// Adds the counts of another worker or process.
     pub fn merge(&mut self, other: Tally) {
         other.files.into_iter().for_each(|(file, counts)| self.files.entry(file).or_default().add(counts));
         self.data.merge(&other.data);
     }
 
-    /// Which records they are.
+    /// Identity of the records.
     pub fn data(&self) -> DataId {
         self.data
     }
@@ -68,7 +69,7 @@ impl Counts {
     }
 }
 
-/// What all processes counted, at each of them. Every process must call it.
+/// The counts of all processes, at each of them. Every process must call it.
 ///
 /// # Errors
 /// [`ClusterError::Mesh`].
@@ -76,7 +77,7 @@ pub fn all_tallies(mesh: &Mesh, mine: &Tally) -> Result<Tally, ClusterError> {
     merged(mesh, mine, Tally::merge)
 }
 
-/// What a job read, for the message of one that cannot go on from it.
+/// Inputs of a job, for the message of one that found no usable record.
 pub struct Inputs<'a> {
     pub shards: &'a [Shard],
     /// `--format`.
@@ -91,24 +92,24 @@ const SHOWN_FILES: usize = 5;
 const SHOWN_REASONS: usize = 3;
 /// Characters of a line that are shown.
 const SHOWN_TEXT: usize = 100;
-/// Lines of a file that a hint looks at.
+/// Lines of a file that a hint reads.
 const HINT_LINES: usize = 8;
 
 impl Inputs<'_> {
-    /// Says on standard error what was read, file by file, and the first of what was rejected; gives the failure, which
-    /// says what is expected. `so`: why the job needs labels.
+    /// Reports on standard error the files read and the first rejected lines; returns the failure with the
+    /// expected input. `so`: why the job needs labels.
     pub fn no_labels(&self, so: &str) -> Failure {
         self.say();
         Failure::new(Exit::Failed, self.expected(so))
     }
 
-    /// As [`no_labels`](Self::no_labels), for a job to which records without labels are welcome.
+    /// Reports as [`no_labels`](Self::no_labels) does, for a job that accepts records without labels.
     pub fn no_records(&self) -> Failure {
         self.say();
         Failure::new(Exit::Failed, "no record in the input; check --format, and that the files are the right ones")
     }
 
-    /// The line that says what is expected.
+    /// The line about the expected input.
     pub fn expected(&self, so: &str) -> String {
         format!(
             "none of {} records has a label, so {so}; expected are lines url<TAB>cluster, JSON lines with url and cluster, \
@@ -118,7 +119,7 @@ impl Inputs<'_> {
         )
     }
 
-    /// Says what was read.
+    /// Reports the files read.
     pub fn say(&self) {
         self.lines().iter().for_each(say);
     }
@@ -148,7 +149,7 @@ impl Inputs<'_> {
         lines
     }
 
-    /// What decided on the format of a file.
+    /// Evidence for the format of a file.
     fn why(&self, shard: &Shard) -> &'static str {
         let seen = || detect::of_content(&shard.path, Path::new(&shard.name)).ok().flatten();
         match self.forced {
@@ -159,7 +160,7 @@ impl Inputs<'_> {
     }
 }
 
-/// A line a reason for which lines were rejected, with the first of them.
+/// A line for each reason of rejects, with the first line.
 pub fn rejected_lines(rejects: &Rejects) -> Vec<String> {
     let mut lines = Vec::new();
     for (reason, count) in rejects.counts().take(SHOWN_REASONS) {
@@ -174,7 +175,7 @@ pub fn rejected_lines(rejects: &Rejects) -> Vec<String> {
     lines
 }
 
-/// What may be wrong with a file.
+/// Possible fault of a file.
 fn hint(shard: &Shard, records: u64) -> Option<&'static str> {
     let lines = detect::first_lines(&shard.path, Path::new(&shard.name), HINT_LINES).unwrap_or_default();
     let all = |test: fn(&[u8]) -> bool| !lines.is_empty() && lines.iter().all(|line| test(line));
@@ -194,7 +195,7 @@ fn hint(shard: &Shard, records: u64) -> Option<&'static str> {
     }
 }
 
-/// Why there is no rule where there are labels.
+/// Reason why there is no rule where there are labels.
 pub fn no_rules(figures: &undust::dataflow::summary::Figures) -> String {
     let undust::dataflow::summary::Figures { labelled, clusters, withdrawn, .. } = figures;
     let why = if clusters >= labelled {

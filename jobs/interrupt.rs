@@ -1,6 +1,8 @@
-//! Ctrl-C and its like: what is temporary is removed, one line says so, and the exit code names the signal.
+//! Ctrl-C and other signals: temporary files are removed, one line reports it, and the exit code names
+//! the signal.
 //!
-//! A thread waits for the first signal. A second Ctrl-C or SIGTERM ends the process at once, with what it leaves.
+//! A thread blocks until the first signal. A second Ctrl-C or SIGTERM ends the process at once, without
+//! removing anything.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -12,35 +14,35 @@ use undust::temporary;
 use crate::messages::fail;
 use crate::metrics;
 
-/// What an interrupted run leaves behind that is of use.
+/// Useful results that an interrupted run leaves.
 static LEFT: Mutex<String> = Mutex::new(String::new());
 
-/// How long the message may take.
+/// Most time for the message.
 #[cfg_attr(not(unix), allow(dead_code, reason = "only signals call it"))]
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Paths that the message names.
 const NAMED: usize = 4;
 
-/// Says, where the run is interrupted from now on, what it leaves behind that is of use.
+/// Sets the useful results that the run leaves if it is interrupted from now on.
 pub fn leaves(what: String) {
     *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = what;
 }
 
-/// Comes before the end of a process whose job has ended. Where a signal came first, this call never returns: the signal
-/// decides the exit code.
+/// To be called before the end of a process whose job has ended. After a signal this call never
+/// returns: the signal decides the exit code.
 pub fn settle() {
     temporary::close();
 }
 
-/// Starts to watch for signals. Those that are ignored, as under nohup, stay ignored.
+/// Starts to watch for signals. Ignored ones, as under nohup, stay ignored.
 pub fn watch() {
-    // Without the thread a signal ends the process as it ever did, which is no reason not to run.
+    // Without the thread a signal ends the process at once, which is no reason not to run.
     #[cfg(unix)]
     let _ = unix::watch();
 }
 
-/// The line that tells of an interrupt.
+/// The message about an interrupt.
 #[cfg_attr(not(unix), allow(dead_code, reason = "only signals call it"))]
 fn text(how: &str, removed: &[PathBuf], left: &str) -> String {
     let mut text = how.to_owned();
@@ -93,7 +95,7 @@ mod unix {
 
     fn end(signal: c_int) -> ! {
         let code = (128 + signal) as u8;
-        // Within bounds: a disk that takes nothing must not keep the process.
+        // Bounded in time: a disk that accepts no data must not block the process.
         let (written_in, written) = channel();
         std::thread::spawn(move || {
             metrics::finish(code);
@@ -106,7 +108,7 @@ mod unix {
             SIGTERM => "terminated",
             _ => "ended by a hang-up",
         };
-        // On a thread of its own: a reader of standard error that takes nothing must not keep the process.
+        // On a thread of its own: a blocked reader of standard error must not block the process.
         let (told_in, told) = channel();
         std::thread::spawn(move || {
             progress::clear();
@@ -118,7 +120,7 @@ mod unix {
         exit(128 + signal)
     }
 
-    /// The signals that were ignored when the process began, as bits from SIGHUP on. There is no safe call that asks for
+    /// The signals that were ignored when the process began, as bits from SIGHUP on. No safe call returns
     /// them; Linux also shows them in a file, and elsewhere all three signals are watched.
     fn ignored() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `undust keys`: what each query key of a site does to the page, with the counts that say so.
+//! `undust keys`: the effect of each query key of a site on the page, with the counts.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,12 @@ use crate::profiles::{self, PROFILES_FILE};
 
 /// Shows what each query key and path parameter of a site does to the page, and the counts that say so.
 ///
-/// Columns: site, key, what it does (irrelevant, tracking, session, order, page, identity, unknown), training URLs that have
-/// it, distinct values; then, of the changes of its value alone, how many left the page the same, how many led to
-/// another, and the share of the former; then the same two counts for changes together with other keys that one rule
-/// ignores. The share is of changes together with other keys where none is of the value alone, and - where there is no
-/// change. Keys that one URL has are not listed, nor any beyond the 192 columns of a site.
+/// Columns: site, key, what it does (irrelevant, tracking, session, order, page, identity, unknown),
+/// training URLs that have it, distinct values; then, of the changes of its value alone, how many left
+/// the page the same, how many led to another, and the share of the former; then the same two counts
+/// for changes together with other keys that one rule ignores. The share is of changes together with
+/// other keys where none is of the value alone, and - where there is no change. Keys that one URL has
+/// are not listed, nor any beyond the 192 columns of a site.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct KeysArgs {

@@ -1,4 +1,5 @@
-//! Records on their way through a clustering run: kept as they are read, then passed on with their labels.
+//! Records on their way through a clustering run: stored as they are read, then passed on with their
+//! labels.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -14,7 +15,7 @@ use undust::runtime::progress::Progress;
 use super::inputs::Tally;
 use super::source::{Counted, Part};
 
-/// The shards as the source of the clustering run, their records kept beside, and the labels put to them.
+/// The shards as the source of the clustering run, with their records stored and their labels added.
 #[derive(Clone)]
 pub struct Parts(Arc<Inner>);
 
@@ -22,27 +23,28 @@ struct Inner {
     shards: Vec<Shard>,
     line_limit: usize,
     folder: PathBuf,
-    /// Where the shards are this process's own, its first worker.
+    /// First worker of this process, where the shards are its own.
     local: Option<usize>,
     /// Workers of this process.
     workers: usize,
     /// What was rejected of the input.
     rejects: Mutex<Rejects>,
-    /// What the first reading of the labelled records counted.
+    /// Counts of the first reading of the labelled records.
     counted: Counted,
     /// Shards that each worker read, in order.
     read: Mutex<Vec<Vec<usize>>>,
-    /// Where rejects are shown while they are counted.
+    /// Receives the number of rejects while they are counted.
     progress: Arc<Progress>,
 }
 
-/// Longest line of a labelled record: it may be longer than the line it came from, by escapes and the facts beside it.
+/// Longest line of a labelled record: escapes and facts may make it longer than the input line.
 pub fn labelled_limit(line_limit: usize) -> usize {
     line_limit.saturating_mul(8).saturating_add(16 << 10)
 }
 
 impl Parts {
-    /// Of these shards; what is kept is kept in `folder`. `local`: they are this process's own, and this its first worker.
+    /// A source of these shards; records are stored in `folder`. `local`: they are this process's own, and
+    /// this its first worker.
     pub fn new(
         shards: Vec<Shard>,
         line_limit: usize,
@@ -61,12 +63,12 @@ impl Parts {
         self.0.own().into_iter().map(|at| self.0.labelled(at)).collect()
     }
 
-    /// What was rejected; taken out.
+    /// Takes out the rejects.
     pub fn take_rejects(&self) -> Rejects {
         std::mem::take(&mut *self.0.rejects.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How many of the labelled records have a label, where they were read once; taken out.
+    /// Takes out the counts of labelled records with a label, where they were read once.
     pub fn take_tally(&self) -> Tally {
         self.0.counted.take().1
     }
@@ -91,7 +93,7 @@ impl Source for Relabelled {
 }
 
 impl Inner {
-    /// Where the records of a shard are kept, before and after they have labels.
+    /// Path of the records of a shard, before and after they have labels.
     fn path(&self, shard: usize, labelled: bool) -> PathBuf {
         self.folder.join(format!("{shard:08}.{}", if labelled { "jsonl" } else { "kept" }))
     }
@@ -164,7 +166,7 @@ impl Source for Parts {
     }
 }
 
-/// One worker's shards, whose records are kept as they are read.
+/// One worker's shards, whose records are stored as they are read.
 struct Keeping {
     parts: Arc<Inner>,
     mine: std::vec::IntoIter<usize>,
@@ -220,7 +222,7 @@ impl Labels for Parts {
     }
 }
 
-/// Puts labels to the records that one worker kept.
+/// Adds labels to the records that one worker stored.
 struct Putting {
     parts: Arc<Inner>,
     mine: std::vec::IntoIter<usize>,

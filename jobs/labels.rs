@@ -1,5 +1,5 @@
-//! From shards to shards whose records have labels: the flags that all jobs over records share, the survey behind
-//! `--cluster-by auto`, and the clustering run before the learner's.
+//! From shards to shards whose records have labels: the flags that all jobs over records share, the
+//! survey behind `--cluster-by auto`, and the clustering run before the learner's.
 
 use super::inputs::Tally;
 use super::labelled::{Parts, Relabelled, write_failed};
@@ -19,7 +19,7 @@ use undust::runtime::progress::Progress;
 use undust::runtime::workers::WorkersError;
 use undust::temporary::{TemporaryFile, TemporaryFolder};
 
-/// What the records are and what tells which pages are alike.
+/// Format of the records, and the evidence for equal pages.
 #[derive(Args, Debug, Clone)]
 pub struct RecordArgs {
     /// Format of the input, where neither name nor content tells.
@@ -28,13 +28,13 @@ pub struct RecordArgs {
     /// Scheme and host of the site that access logs are of, where their lines do not name it.
     #[arg(long, value_name = "URL", value_parser = parse_base)]
     pub log_base: Option<String>,
-    /// What tells which pages are alike: labels of the input, equal digests, near-equal main texts, declared canonical
-    /// URLs, redirects, or the best of these that the input holds.
+    /// What tells which pages are alike: labels of the input, equal digests, near-equal main texts,
+    /// declared canonical URLs, redirects, or the best of these that the input holds.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ClusterBy::Auto)]
     pub cluster_by: ClusterBy,
 }
 
-/// What makes a cluster.
+/// Evidence that makes a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ClusterBy {
     Auto,
@@ -46,7 +46,7 @@ pub enum ClusterBy {
 }
 
 impl ClusterBy {
-    /// How the records are clustered; `None` where their own labels count.
+    /// Evidence by which the records are clustered; `None` where their own labels count.
     pub fn by(self) -> Option<By> {
         match self {
             ClusterBy::Auto | ClusterBy::Label => None,
@@ -69,7 +69,7 @@ impl ClusterBy {
     }
 }
 
-/// Scheme and host, as they stand before the paths of a log.
+/// Scheme and host before the paths of a log.
 pub fn parse_base(text: &str) -> Result<String, String> {
     let host = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or_default().trim_end_matches('/');
     if host.is_empty() || host.contains(['/', '?', '#', ' ']) {
@@ -78,7 +78,7 @@ pub fn parse_base(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What a clustering run may use.
+/// Resources of a clustering run.
 pub struct Means<'a> {
     pub site_by: SiteBy,
     pub workers: usize,
@@ -88,19 +88,19 @@ pub struct Means<'a> {
     pub progress: Arc<Progress>,
     /// The other processes, if any.
     pub mesh: Option<&'a Arc<Mesh>>,
-    /// The shards are this process's own.
+    /// True if the shards are this process's own.
     pub local: bool,
 }
 
 impl<'a> Means<'a> {
-    /// Says something once, at the first process.
+    /// Writes a message once, at the first process.
     fn tell(&self, text: impl FnOnce() -> String) {
         if !self.reading.quiet.is_set() && self.mesh.is_none_or(|mesh| mesh.process() == 0) {
             say(text());
         }
     }
 
-    /// Those of a learning run.
+    /// Resources of a learning run.
     pub fn of(plan: &'a Plan, reading: Reading, progress: Arc<Progress>) -> Means<'a> {
         let Plan { site_by, workers, memory, scratch, .. } = plan;
         let (site_by, workers, memory) = (*site_by, *workers, *memory);
@@ -108,27 +108,28 @@ impl<'a> Means<'a> {
     }
 }
 
-/// The shards of a job, and what they are read from.
+/// The shards of a job, with their spool file.
 pub struct Found {
     pub shards: Vec<Shard>,
-    /// Holds what came on standard input until it is dropped.
+    /// Spool file of standard input, kept until it is dropped.
     _spooled: Option<TemporaryFile>,
 }
 
 /// Shards whose records have labels.
 pub struct Labelled {
-    /// Those of the input, or those of the folder, in the order of the input; on several processes those of this one.
+    /// Shards of the input, or of the folder, in the order of the input; on several processes those of this
+    /// one.
     pub shards: Vec<Shard>,
-    /// What was rejected when the input was clustered; `None` where it was not.
+    /// Rejects of the clustering run; `None` without one.
     pub rejects: Option<Rejects>,
-    /// What was counted when the labelled records were read after that.
+    /// Counts of reading the labelled records after that.
     pub tally: Tally,
-    /// Holds the shards until it is dropped.
+    /// Keeps the shards until it is dropped.
     _folder: Option<TemporaryFolder>,
 }
 
 impl Labelled {
-    /// The shards of the input, which have labels or stay without.
+    /// The shards of the input unchanged, with or without labels.
     pub fn of_input(shards: Vec<Shard>) -> Labelled {
         Labelled { shards, rejects: None, tally: Tally::default(), _folder: None }
     }
@@ -138,7 +139,7 @@ impl RecordArgs {
     /// The shards that `inputs` name; standard input is spooled to `scratch`.
     ///
     /// # Errors
-    /// As [`shards::find`].
+    /// Errors of [`shards::find`].
     pub fn find(&self, inputs: &[PathBuf], scratch: &Path) -> Result<Found, IoError> {
         let spooled = match inputs.iter().any(|input| input.as_os_str() == "-") {
             true => Some(shards::spool_stdin(scratch)?),
@@ -153,11 +154,11 @@ impl RecordArgs {
         Ok(Found { shards: shards::find(inputs, &options)?, _spooled: spooled })
     }
 
-    /// What makes a cluster of these records, and what was seen where that was left to them. All processes of a mesh
-    /// come to one choice.
+    /// The evidence by which these records are clustered, and the survey if that decided. All processes of
+    /// a mesh make one choice.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// Error where they cannot be read.
     pub fn choose(&self, shards: &[Shard], means: &Means<'_>) -> Result<(ClusterBy, Option<Survey>), RunError> {
         let tables = shards.iter().all(|shard| shard.format == edge::Format::Tsv);
         match self.cluster_by {
@@ -183,7 +184,7 @@ impl RecordArgs {
     /// Clusters the records of `shards`, unless they have labels.
     ///
     /// # Errors
-    /// When they cannot be read, scratch cannot be used, or a worker or process is lost.
+    /// Error where they cannot be read, scratch cannot be used, or a worker or process is lost.
     pub fn label(&self, shards: Vec<Shard>, means: &Means<'_>) -> Result<Labelled, RunError> {
         let Some(unlabelled) = self.unlabelled(&shards, means)? else { return Ok(Labelled::of_input(shards)) };
         cluster(&unlabelled.run, means.mesh)?;
@@ -193,7 +194,7 @@ impl RecordArgs {
     /// The clustering run that the records of `shards` need, unless they have labels.
     ///
     /// # Errors
-    /// When they cannot be read or scratch cannot be used.
+    /// Error where they cannot be read or scratch cannot be used.
     pub fn unlabelled(&self, shards: &[Shard], means: &Means<'_>) -> Result<Option<Unlabelled>, RunError> {
         let (choice, survey) = self.choose(shards, means)?;
         if let Some(survey) = survey.filter(|survey| choice != ClusterBy::Label || survey.labels == 0) {
@@ -224,7 +225,7 @@ impl RecordArgs {
     }
 }
 
-/// Records that are to be clustered, or were.
+/// Records before and after clustering.
 pub struct Unlabelled {
     choice: ClusterBy,
     parts: Parts,
@@ -239,10 +240,10 @@ impl Unlabelled {
         Arc::new(Relabelled(self.parts.clone()))
     }
 
-    /// Says what the run did, and gives what it left.
+    /// Reports on the run, and returns its result.
     ///
     /// # Errors
-    /// When it failed, or what it left cannot be read.
+    /// Error where it failed, or its result cannot be read.
     pub fn finish(self, means: &Means<'_>) -> Result<Labelled, RunError> {
         let mut figures = self.run.figures()?;
         if let Some(mesh) = means.mesh {
@@ -250,7 +251,7 @@ impl Unlabelled {
         }
         means.tell(|| text(self.choice, &figures));
         for sink in figures.sinks.iter().take(5) {
-            // Where it was read: on several processes that is one of them.
+            // At the process that read it: on several processes that is one of them.
             if let Some(example) =
                 self.parts.example(sink.example).map_err(source)?.filter(|_| !means.reading.quiet.is_set())
             {
@@ -282,7 +283,7 @@ fn peer(error: MeshError) -> RunError {
     RunError::Workers(WorkersError::Peer(error))
 }
 
-/// What a clustering run did, on one line.
+/// Summary of a clustering run, on one line.
 fn text(choice: ClusterBy, f: &Figures) -> String {
     let mut text = format!(
         "clustered by {}: {} records ({} pages, {} redirects, {} errors, {} no pages), {} in {} clusters, {} of them of two or more",

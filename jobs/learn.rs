@@ -41,12 +41,14 @@ use undust::site::{Method, Params};
 
 pub(super) use shown::report;
 
-/// Learns rules from records labelled with duplicate clusters, proves them on all records, and writes them.
+/// Learns rules from records labelled with duplicate clusters, proves them on all records, and writes
+/// them.
 ///
-/// Reads the input twice or more (learn, prove). The same input and learning parameters give the same bytes, whatever
-/// the number of workers, the memory, or the order of the records. An input without a labelled record is an error, and
-/// nothing is written then. Writes rules.jsonl, summary.json, profiles.jsonl, rejects.jsonl,
-/// report.html (of more than 1,000 sites report-1.html and so on beside it), and _SUCCESS last.
+/// Reads the input twice or more (learn, prove). The same input and learning parameters give the same
+/// bytes, whatever the number of workers, the memory, or the order of the records. An input without a
+/// labelled record is an error, and nothing is written then. Writes rules.jsonl, summary.json,
+/// profiles.jsonl, rejects.jsonl, report.html (of more than 1,000 sites report-1.html and so on beside
+/// it), and _SUCCESS last.
 #[derive(Args, Debug)]
 pub struct LearnArgs {
     /// Files, folders (their shards, by extension), globs, or - for standard input (spooled to scratch).
@@ -68,9 +70,10 @@ pub struct LearnArgs {
     /// Share of the URLs of each site, by hash, that never trains; rules are weighed on them apart.
     #[arg(long, value_name = "F", default_value_t = 0.0)]
     held_back: f64,
-    /// Leaves out the figures on URLs that took no part in learning. They are cross-fitted: rules are learned without each
-    /// part of the clusters, and of the URLs, and counted on that part, which takes a few seconds, or in a large run
-    /// about a sixth of the time more. Always left out with --method published.
+    /// Leaves out the figures on URLs that took no part in learning. They are cross-fitted: rules are
+    /// learned without each part of the clusters, and of the URLs, and counted on that part, which takes a
+    /// few seconds, or in a large run about a sixth of the time more. Always left out with --method
+    /// published.
     #[arg(long)]
     no_held_out: bool,
     /// Writes no report.html; `undust report` makes it later.
@@ -79,9 +82,10 @@ pub struct LearnArgs {
     /// Highest pair false-positive rate of a site's rules over all records (published: 0.05).
     #[arg(long, value_name = "F", default_value_t = 0.01)]
     fpr_max: f64,
-    /// Rules also act on hosts of the registrable domain that no record has, on default ports: those that nine hosts or
-    /// more show and none contradicts. They change neither scheme nor host there, and look-ups decide nothing. Without
-    /// effect on sites that are labels of records, unless the label is the domain of the hosts.
+    /// Rules also act on hosts of the registrable domain that no record has, on default ports: those that
+    /// nine hosts or more show and none contradicts. They change neither scheme nor host there, and
+    /// look-ups decide nothing. Without effect on sites that are labels of records, unless the label is the
+    /// domain of the hosts.
     #[arg(long)]
     extend_to_domain: bool,
     #[command(flatten)]
@@ -92,7 +96,8 @@ pub struct LearnArgs {
     /// How the published method selects rules (default: graph).
     #[arg(long, value_enum, value_name = "SELECTION")]
     selection: Option<Selection>,
-    /// Day of the data, or the first and the last as FROM..TO (2024-05-31): written into the rule file, for --max-age.
+    /// Day of the data, or the first and the last as FROM..TO (2024-05-31): written into the rule file, for
+    /// --max-age.
     #[arg(long, value_name = "DATE", value_parser = data_date)]
     data_date: Option<DataDate>,
     /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides
@@ -101,8 +106,8 @@ pub struct LearnArgs {
     /// it, too, the same input gives the same bytes.
     #[arg(long, value_name = "DIR")]
     previous: Option<PathBuf>,
-    /// Rules that stay disabled: copied into the folder as overrides.jsonl. Without it, an overrides file that the folder
-    /// holds already (--overwrite) is kept.
+    /// Rules that stay disabled: copied into the folder as overrides.jsonl. Without it, an overrides file
+    /// that the folder holds already (--overwrite) is kept.
     #[arg(long, value_name = "FILE")]
     overrides: Option<PathBuf>,
     #[command(flatten)]
@@ -123,8 +128,9 @@ pub struct LearnArgs {
     cluster: ClusterArgs,
     #[command(flatten)]
     place: ShardArgs,
-    /// Goes on with a run that ended early: sites that it learned are not learned again. They are kept in DIR/.work until
-    /// the run is whole, by runs on several processes, and by those on one with this option: give it from the start.
+    /// Goes on with a run that ended early: sites that it learned are not learned again. They are kept in
+    /// DIR/.work until the run is whole, by runs on several processes, and by those on one with this
+    /// option: give it from the start.
     #[arg(long, conflicts_with = "overwrite", help_heading = "Several machines")]
     resume: bool,
 }
@@ -143,7 +149,7 @@ enum Selection {
     Naive,
 }
 
-/// Why `learn` ends without being done.
+/// Failure of `learn`.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
     /// Arguments that do not go together.
@@ -159,13 +165,13 @@ pub enum LearnError {
         rejected: u64,
         /// All lines.
         lines: u64,
-        /// Where the sample is.
+        /// Folder of the sample.
         out: PathBuf,
     },
     /// No record has a label; nothing is written.
     #[error("{0}")]
     NoLabels(String),
-    /// The processes of the run did not come together, or did not stay so.
+    /// The processes of the run did not connect, or lost each other.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// The run failed.
@@ -174,7 +180,7 @@ pub enum LearnError {
 }
 
 impl LearnError {
-    /// How the job ends (design, section 3).
+    /// The failure with its exit code.
     pub fn into_failure(self) -> Failure {
         let exit = match &self {
             LearnError::Failed(_) | LearnError::NoLabels(_) => Exit::Failed,
@@ -211,7 +217,7 @@ impl From<IoError> for LearnError {
 /// Runs the job.
 ///
 /// # Errors
-/// [`LearnError`], which knows its exit code.
+/// [`LearnError`], with its exit code.
 pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let cluster = args.cluster.read()?;
     let several = cluster.as_ref().map(|_| &args.cluster);
@@ -243,7 +249,7 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     done
 }
 
-/// Learns with those who are there.
+/// Learns together with the processes of the mesh, if any.
 fn learn(
     args: &LearnArgs,
     plan: &Plan,
@@ -261,7 +267,7 @@ fn learn(
     };
     let writes = mesh.is_none_or(|mesh| mesh.process() == 0);
     let mut out = if writes { Some(OutputDir::create(&args.out, existing)?) } else { None };
-    // Waits for process 0, which has made the folder ready.
+    // Blocks until process 0 has prepared the folder.
     let journal = match mesh.is_some() || args.resume {
         true => {
             let (mesh, local) = (mesh.map(Arc::as_ref), args.place.local_shards);
@@ -306,13 +312,13 @@ fn learn(
         (rejects, tally) = (all_rejects(mesh, &rejects)?, all_tallies(mesh, &tally)?);
     }
     if tally.labelled() == 0 {
-        // All processes come to this alike; the first says what was read.
+        // All processes reach this alike; the first reports the files read.
         let inputs = Inputs { shards: &source.shards, forced: args.records.format, tally: &tally, rejects: &rejects };
         if writes {
             inputs.say();
         }
         let error = LearnError::NoLabels(inputs.expected("there is nothing to learn from"));
-        // Its lock goes first: the last process to remove its journal removes the folder.
+        // Its lock is released first: the last process to remove its journal removes the folder.
         out.into_iter().for_each(OutputDir::abandon);
         journal.into_iter().for_each(LearnedSites::remove);
         return Err(error);
@@ -332,7 +338,7 @@ fn learn(
         interrupt::leaves(format!("the result in {} is complete", args.out.display()));
     }
     if let Some(mesh) = mesh {
-        // The result is there, and whole or not for all alike.
+        // The result is present, and complete or not for all alike.
         let failed = |error: serde_json::Error| LearnError::Failed(Box::new(error));
         let note = serde_json::to_vec(&refused).map_err(failed)?;
         refused = serde_json::from_slice(&mesh.broadcast(note).map_err(ClusterError::Mesh)?).map_err(failed)?;
@@ -347,7 +353,7 @@ fn learn(
     }
 }
 
-/// What this process did, where there is more to say than that it is done.
+/// Reports on the run of this process, where there is more than that it is done.
 fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
     let Some((taken, learned)) = journal.map(LearnedSites::counts) else { return };
     if args.resume {
@@ -364,7 +370,7 @@ fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
     }
 }
 
-/// The rules of the earlier result by site, without what is disabled.
+/// The rules of the earlier result by site, without disabled ones.
 fn previous(args: &LearnArgs) -> Result<Arc<BTreeMap<String, Arc<SiteRules>>>, LearnError> {
     let Some(path) = &args.previous else { return Ok(Arc::default()) };
     let mut file = RuleFile::open(path, false).map_err(|error| LearnError::Failed(Box::new(error)))?;
@@ -406,7 +412,7 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
             held_back: args.held_back,
             ..SampleParams::default()
         },
-        // The published method is there to be compared: its own folds take 80 s for 1,300 noisy URLs.
+        // The published method exists for comparisons: its own folds take 80 s for 1,300 noisy URLs.
         held_out: (!args.no_held_out && method == Method::Undust).then(Limits::default),
         site_by: args.sites.by(),
         previous: Arc::default(),

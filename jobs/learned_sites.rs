@@ -1,4 +1,4 @@
-//! Learned sites as pieces of a journal beside the result: what `learn --resume` takes up.
+//! Learned sites as pieces of a journal beside the result, for `learn --resume`.
 use super::cluster::{ClusterError, build, digest};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +18,9 @@ pub struct LearnedSites {
 }
 
 impl LearnedSites {
-    /// In the folder of the result, which process 0 must have made ready; with `resume` it takes up what is there.
-    /// `agreed`: what all processes agreed on of their shards. `local`: each process has shards of its own.
+    /// Opens the journal in the folder of the result, which process 0 must have prepared; with `resume` it
+    /// reads the pieces there. `agreed`: the common digest of the shards of all processes. `local`: each
+    /// process has shards of its own.
     ///
     /// # Errors
     /// [`ClusterError::Shards`], [`ClusterError::Journal`], [`ClusterError::Mesh`].
@@ -36,7 +37,7 @@ impl LearnedSites {
         let contents = if shared { agreed.to_owned() } else { fingerprint::contents(shards)? };
         let mut input = contents + &fingerprint::times(shards);
         if let Some(mesh) = mesh {
-            // One digest for all, whoever sees which shards and with which times.
+            // One digest for all, whichever process has which shards and times.
             let all = mesh.gather(input.into_bytes())?;
             let all = all.map_or_else(Vec::new, |all| if local { all.concat() } else { all[0].clone() });
             input = digest(&mesh.broadcast(all)?);
@@ -49,12 +50,12 @@ impl LearnedSites {
         Ok(Arc::new(LearnedSites { journal, taken: AtomicUsize::new(0), kept: AtomicUsize::new(0) }))
     }
 
-    /// Sites that were taken from an earlier run, and sites that were learned, at this process.
+    /// Numbers of sites from an earlier run, and of sites learned, at this process.
     pub fn counts(&self) -> (usize, usize) {
         (self.taken.load(Ordering::Relaxed), self.kept.load(Ordering::Relaxed))
     }
 
-    /// The run is whole: nothing is to be taken up. For a process that does not write the result.
+    /// Removes the journal of a complete run. For a process that does not write the result.
     pub fn remove(self: Arc<LearnedSites>) {
         if let Ok(sites) = Arc::try_unwrap(self) {
             sites.journal.remove();

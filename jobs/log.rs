@@ -1,4 +1,4 @@
-//! The form of what goes to standard error: lines for people, or one JSON object a line (`--log-format json`).
+//! Format of standard error: lines for people, or one JSON object a line (`--log-format json`).
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// True for JSON. One setting for the process: threads and panics speak too.
+/// True for JSON. One setting for the process: threads and panics write messages, too.
 static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Name of the option, which is read before the command line is parsed.
@@ -36,7 +36,7 @@ pub fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// The format that the arguments ask for, so that an error in the others is already told in it.
+/// The format by the arguments, so that an error in the others is already written in it.
 pub fn asked(arguments: impl IntoIterator<Item = OsString>) -> LogFormat {
     let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
     let mut format = LogFormat::Text;
@@ -53,11 +53,11 @@ pub fn asked(arguments: impl IntoIterator<Item = OsString>) -> LogFormat {
     format
 }
 
-/// How serious an event is.
+/// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// The run ends without being done.
+    /// The run fails.
     Error,
     /// The run goes on; its result may not be what was expected.
     Warn,
@@ -68,7 +68,7 @@ pub enum Level {
 /// One event. Fields that do not belong to it are `None` and left out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event<'a> {
-    /// How serious it is.
+    /// Severity.
     pub level: Level,
     /// Its name, one of those in docs/operations.md.
     pub event: &'static str,
@@ -105,13 +105,13 @@ pub struct Counters {
     sites: u64,
     records_per_second: u64,
     bytes_per_second: u64,
-    /// Resident bytes; left out where the system does not say.
+    /// Resident bytes; left out where the system does not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_bytes: Option<u64>,
 }
 
 impl Counters {
-    /// Those of a report, with the memory that the process has now.
+    /// Counters of a report, with the present memory of the process.
     pub fn of(report: &Report) -> Counters {
         let Report { now, records_per_second, bytes_per_second } = *report;
         let Snapshot { stage, records, bytes, rejects, sites } = now;
@@ -138,7 +138,7 @@ pub fn line(event: &Event<'_>) -> String {
     }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let line = Line { time: timestamp(since.as_secs(), since.subsec_millis()), event };
-    // Strings and numbers, under keys that are strings: JSON writes all of them.
+    // Strings and numbers, under keys that are strings: JSON can represent all of them.
     serde_json::to_string(&line).unwrap_or_default() + "\n"
 }
 

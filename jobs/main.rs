@@ -1,5 +1,5 @@
-//! The binary: one small file a job turns arguments into checked options and calls the library. clap lives here and
-//! nowhere else.
+//! The binary: one small file a job turns arguments into checked options and calls the library. clap
+//! lives here and nowhere else.
 
 mod cluster;
 mod clusters;
@@ -44,8 +44,9 @@ use failure::{Exit, Failure, chain};
 
 /// Learns, proves and applies URL normalization rules from duplicate clusters.
 ///
-/// Records (URL, duplicate cluster) of many sites in; a few rules a site out, each proven; one canonical, fetchable URL
-/// for every URL. Standard output carries results only; progress and messages go to standard error.
+/// Records (URL, duplicate cluster) of many sites in; a few rules a site out, each proven; one
+/// canonical, fetchable URL for every URL. Standard output carries results only; progress and messages
+/// go to standard error.
 #[derive(Parser, Debug)]
 #[command(name = "undust", bin_name = "undust", version, max_term_width = 100, after_long_help = failure::EXIT_CODES)]
 struct Cli {

@@ -1,5 +1,5 @@
-//! All that a job prints. Text for people, on either stream, passes through [`undust::model::shown`]; data do not. No other
-//! file names the streams.
+//! All output of jobs. Text for people, on either stream, passes through [`undust::model::shown`]; data
+//! do not. No other file names the streams.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::error::Error as _;
@@ -18,7 +18,8 @@ use crate::failure::Exit;
 use crate::log::{self, Counters, Event, Level};
 use crate::options::Quiet;
 
-/// One message on standard error, on one line, after the program's name. A closed standard error is ignored.
+/// One message on standard error, on one line, after the program's name. A closed standard error is
+/// ignored.
 pub fn say(message: impl Display) {
     tell(Level::Info, "message", message);
 }
@@ -28,7 +29,7 @@ pub fn warn(message: impl Display) {
     tell(Level::Warn, "warning", message);
 }
 
-/// Why the process ends, with this exit code.
+/// Writes why the process ends, with this exit code.
 pub fn fail(event: &'static str, exit_code: u8, message: impl Display) {
     let text = message.to_string();
     write(&Event { exit_code: Some(exit_code), ..Event::new(Level::Error, event, &brief(&text)) });
@@ -46,7 +47,7 @@ pub fn done(command: &str) {
     structured(&Event { command, exit_code: Some(0), ..Event::new(Level::Info, "end", "done") });
 }
 
-/// A report of progress.
+/// Writes a report of progress.
 pub fn report(report: &Report) {
     let text = report.to_string();
     match log::is_json() {
@@ -69,7 +70,7 @@ fn tell(level: Level, event: &'static str, message: impl Display) {
     write(&Event::new(level, event, &brief(&message.to_string())));
 }
 
-/// One event, as the format has it.
+/// Writes one event, in the chosen format.
 fn write(event: &Event<'_>) {
     match log::is_json() {
         true => structured(event),
@@ -83,7 +84,7 @@ fn structured(event: &Event<'_>) {
     }
 }
 
-/// Lines of one event that is told as a page of text.
+/// Lines of one event whose text is a page.
 fn say_page(page: &Page, event: &Event<'_>) {
     match log::is_json() {
         true => structured(&Event { message: page.as_str().trim_end(), ..event.clone() }),
@@ -99,15 +100,16 @@ fn to_stderr(lines: &str) {
 /// Text for people on standard output.
 ///
 /// # Errors
-/// That of standard output.
+/// Errors of standard output.
 pub fn show(page: &Page) -> io::Result<()> {
     data(page.as_str().as_bytes())
 }
 
-/// Data on standard output, as they are: a whole block at a time, so that a reader who waits for an answer gets it.
+/// Writes data to standard output unchanged: a whole block at a time, so that a reader in a dialogue is
+/// not blocked.
 ///
 /// # Errors
-/// That of standard output.
+/// Errors of standard output.
 pub fn data(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes).and_then(|()| stdout.flush())
@@ -116,7 +118,7 @@ pub fn data(bytes: &[u8]) -> io::Result<()> {
 /// Values on standard output as JSON, one a line.
 ///
 /// # Errors
-/// That of standard output, and of values that JSON cannot write.
+/// Errors of standard output, and of values that JSON cannot represent.
 pub fn json_lines(values: &[impl Serialize]) -> io::Result<()> {
     let mut lines = Vec::new();
     for value in values {
@@ -126,8 +128,9 @@ pub fn json_lines(values: &[impl Serialize]) -> io::Result<()> {
     data(&lines)
 }
 
-/// What clap stops at: help and version, which are results, on standard output; a usage error, which repeats arguments, on
-/// standard error, in plain text. A closed stream is ignored. Returns true for a usage error.
+/// Output of clap: help and version, which are results, to standard output; a usage error, which
+/// repeats arguments, to standard error, in plain text. A closed stream is ignored. Returns true for a
+/// usage error.
 pub fn stopped(mut stop: clap::Error) -> bool {
     if !stop.use_stderr() {
         let _ = stop.print();
@@ -165,7 +168,7 @@ fn shown_context(value: &ContextValue) -> ContextValue {
     }
 }
 
-/// Says panics as messages of the program, except those that `expected` names, of which nothing is said.
+/// Writes panics as messages of the program, except those for which `expected` is true.
 pub fn say_panics(expected: fn() -> bool) {
     std::panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
         if expected() {
@@ -188,7 +191,7 @@ pub fn say_panics(expected: fn() -> bool) {
     }));
 }
 
-/// A line of progress every ten seconds, so only for long runs: for jobs whose one loop sees all that is done.
+/// A line of progress every ten seconds, so only for long runs: for jobs with a single loop.
 pub struct Pace {
     job: &'static str,
     unit: &'static str,
@@ -210,7 +213,7 @@ impl Pace {
         Pace { job, unit, quiet, progress, start: now, said: now, before }
     }
 
-    /// So many units are done; call it once a block.
+    /// Reports that so many units are done; called once a block.
     pub fn at(&mut self, done: u64) {
         let since = self.said.elapsed();
         if self.quiet.is_set() || since < Self::EVERY {

@@ -1,7 +1,8 @@
-//! `--metrics FILE`: the counters of a run as Prometheus text, for the textfile collector of node_exporter and its like.
+//! `--metrics FILE`: the counters of a run as Prometheus text, for the textfile collector of
+//! node_exporter and similar ones.
 //!
-//! The file is replaced by a rename, so that no reader meets half of it, every ten seconds and once at the end. It holds
-//! counts and the names of the job and of the file, nothing of the records.
+//! The file is replaced by a rename, so that no reader sees half of it, every ten seconds and once at
+//! the end. It holds counts and the names of the job and of the file, nothing of the records.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,10 +20,10 @@ use crate::messages::warn;
 
 /// Time between two writes.
 const EVERY: Duration = Duration::from_secs(10);
-/// How every file begins that this module wrote: such a file is replaced, any other is not.
+/// First bytes of every file of this module: such a file is replaced, any other is not.
 const FIRST: &str = "# HELP undust_build_info ";
 
-/// Why there can be no metrics; found before the run begins.
+/// Error of the metrics file, found before the run begins.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The folder is missing or cannot be written to, or the like.
@@ -30,10 +31,10 @@ pub enum MetricsError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something else has this name.
+    /// A file of another kind has this name.
     #[error(
         "--metrics {}: there already, and not a file that --metrics wrote; name another file, or remove it", .0.display()
     )]
@@ -43,21 +44,21 @@ pub enum MetricsError {
     AmongResults(PathBuf, PathBuf),
 }
 
-/// What is written, and where.
+/// Contents and path of the metrics.
 struct Metrics {
     path: PathBuf,
     command: &'static str,
     progress: Arc<Progress>,
     /// Seconds since 1970.
     began: f64,
-    /// A failed write was told.
+    /// True once a failed write was reported.
     told: bool,
 }
 
 /// The metrics of this process, until they are finished; one run, one file.
 static CURRENT: Mutex<Option<(Metrics, Option<Ticker>)>> = Mutex::new(None);
 
-/// Writes `path` for the first time, and from now on every ten seconds.
+/// Writes `path` for the first time, and then every ten seconds.
 ///
 /// # Errors
 /// [`MetricsError`].
@@ -111,7 +112,7 @@ impl Metrics {
         replace(&self.path, &text)
     }
 
-    /// A run goes on without metrics; that there are none is told once.
+    /// Writes the file; a failure does not end the run and is reported once.
     fn write_or_tell(&mut self, exit_code: Option<u8>) {
         if let Err(error) = self.write(exit_code)
             && !std::mem::replace(&mut self.told, true)
@@ -124,17 +125,18 @@ impl Metrics {
     }
 }
 
-/// Puts a file with this text in the place of `path`.
+/// Replaces `path` by a file with this text.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let (mut file, temporary) = TemporaryFile::beside(path)?;
     file.write_all(text.as_bytes())?;
     temporary.persist(path)
 }
 
-/// What the series of one run have in common.
+/// Common labels of the series of one run.
 struct Labels<'a> {
     command: &'a str,
-    /// Name of the file without its extension, so that the files of several runs in one folder hold different series.
+    /// Name of the file without its extension, so that the files of several runs in one folder hold
+    /// different series.
     run: &'a str,
 }
 

@@ -24,27 +24,30 @@ use crate::watched::Watched;
 
 /// Writes the canonical URL of every URL.
 ///
-/// Reads one URL a line and writes one line for each, in the same order for any number of workers. Input may be plain,
-/// gzip or zstd, told by its first bytes; output to a FILE is compressed by its extension (.gz, .zst).
+/// Reads one URL a line and writes one line for each, in the same order for any number of workers.
+/// Input may be plain, gzip or zstd, told by its first bytes; output to a FILE is compressed by its
+/// extension (.gz, .zst).
 ///
-/// Lines end with LF; a CR before it is dropped, and the last line of the output has its LF also where the input's has
-/// none. An empty line has an empty canonical URL. A line that is not an absolute http or https URL, is not UTF-8 or is
-/// over --line-limit comes out as it came in, and is counted in the last line on standard error. URLs of hosts without
-/// rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3) only. A byte order mark is left out. Files of records (TSV, CSV, JSON
-/// lines, indexes, archives, logs) are refused.
+/// Lines end with LF; a CR before it is dropped, and the last line of the output has its LF also where
+/// the input's has none. An empty line has an empty canonical URL. A line that is not an absolute http
+/// or https URL, is not UTF-8 or is over --line-limit comes out as it came in, and is counted in the
+/// last line on standard error. URLs of hosts without rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3)
+/// only. A byte order mark is left out. Files of records (TSV, CSV, JSON lines, indexes, archives,
+/// logs) are refused.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct NormalizeArgs {
     #[command(flatten)]
     rules: RulesDir,
-    /// Files, named pipes, folders (their .txt and .tsv files, also .gz and .zst) or globs; `-` is standard input.
+    /// Files, named pipes, folders (their .txt and .tsv files, also .gz and .zst) or globs; `-` is standard
+    /// input.
     #[arg(value_name = "INPUT", default_value = "-")]
     inputs: Vec<PathBuf>,
     /// What is written for a URL.
     #[arg(long, value_enum, default_value_t)]
     output: Output,
-    /// Invents no URL: where the rules compose one that seen.bin beside the rules does not hold (`undust rules seen`), the
-    /// URL stays as it is, in safe syntax.
+    /// Invents no URL: where the rules compose one that seen.bin beside the rules does not hold (`undust
+    /// rules seen`), the URL stays as it is, in safe syntax.
     #[arg(long)]
     only_seen: bool,
     /// Writes to this file (by another name until it is complete) instead of standard output.
@@ -65,7 +68,7 @@ pub struct NormalizeArgs {
     watched: Watched,
 }
 
-/// What is written for a URL.
+/// Output format of a URL.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Output {
     /// The canonical URL.
@@ -89,7 +92,7 @@ impl From<Output> for LineFormat {
     }
 }
 
-/// A block of lines on its way.
+/// A block of lines in the pipeline.
 #[derive(Default)]
 struct Block {
     input: Vec<u8>,
@@ -97,10 +100,10 @@ struct Block {
     counts: LineCounts,
 }
 
-/// Buffers that grew beyond this for a line out of the ordinary are given back.
+/// Buffers that grew beyond this for an extraordinary line are freed.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Bytes of a pipe that are looked at.
+/// Bytes of a pipe that are read for its format.
 const FIRST_BYTES: usize = 16 << 10;
 
 /// Runs the job.
@@ -132,7 +135,7 @@ pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the lines of `inputs` through the rules, block by block, in order.
+/// Canonicalizes the lines of `inputs`, block by block, in order.
 fn canonicalize(
     rules: &RuleSet,
     args: &NormalizeArgs,
@@ -152,7 +155,7 @@ fn canonicalize(
             },
         };
         if blocks.next_block(&mut block.input)? {
-            // What is no regular file could not be looked at before.
+            // Pipes and devices could not be read before.
             let first = &block.input[..block.input.len().min(FIRST_BYTES)];
             if let Some((path, format)) = pipe.and_then(|path| Some((path, Format::of_head(first)?))) {
                 return Err(refusal(&path, format));
@@ -182,10 +185,11 @@ fn canonicalize(
     in_order(workers, source, Batch::default, work, sink)
 }
 
-/// The files that the inputs name, in order; those of folders by their names. A pipe is opened when its turn comes.
+/// The files that the inputs name, in order; those of folders by their names. A pipe is opened when its
+/// turn comes.
 ///
 /// # Errors
-/// A usage error for a file of records, which would come out as it went in.
+/// A usage error for a file of records, which would be copied unchanged.
 fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for input in inputs {
@@ -193,7 +197,7 @@ fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(input.clone());
         } else {
             let found = shards::expand(input, &shards::Options::default())?;
-            // A name says what a file in a folder is where its bytes do not: an empty one, or one of bad lines.
+            // The name of a file in a folder decides where its bytes do not: an empty one, or one of bad lines.
             let named = |path: &Path| Format::of_name(path).filter(|&format| format != Format::Tsv);
             if let Some((path, format)) = found.iter().find_map(|path| Some((path, named(path)?))) {
                 return Err(refusal(path, format));
@@ -214,7 +218,7 @@ pub fn refuse_records(path: &Path) -> Result<(), Failure> {
     format.map_or(Ok(()), |format| Err(refusal(path, format)))
 }
 
-/// Why a file of records is refused, and a way out.
+/// Error for a file of records, with a way out.
 fn refusal(path: &Path, format: Format) -> Failure {
     let take = match format {
         Format::Tsv => "cut -f1",
@@ -225,7 +229,7 @@ fn refusal(path: &Path, format: Format) -> Failure {
     Failure::usage(format!("{name}: records ({format}), not one URL a line; take the URLs out of them first: {take}"))
 }
 
-/// Where the output goes.
+/// Destination of the output.
 enum Sink {
     Stdout,
     File(Box<PendingFile>, PathBuf),

@@ -14,7 +14,7 @@ use undust::runtime::memory::parse_size;
 use crate::failure::Failure;
 use crate::messages;
 
-/// Whether a job speaks.
+/// Option that suppresses messages.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Quiet {
     /// Says nothing on standard error but why it failed.
@@ -23,12 +23,12 @@ pub struct Quiet {
 }
 
 impl Quiet {
-    /// True where it was asked for.
+    /// True where it is set.
     pub fn is_set(self) -> bool {
         self.quiet
     }
 
-    /// Says something on standard error, unless it is to be quiet.
+    /// Writes to standard error, unless it is set.
     pub fn say(self, message: impl Display) {
         if !self.quiet {
             messages::say(message);
@@ -36,7 +36,7 @@ impl Quiet {
     }
 }
 
-/// How records are read.
+/// Options of reading records.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Reading {
     /// Longest line of the input in bytes; longer ones are rejected.
@@ -46,7 +46,7 @@ pub struct Reading {
     pub quiet: Quiet,
 }
 
-/// Records of which labels are all that counts.
+/// Records with labels.
 #[derive(Args, Debug)]
 pub struct LabelledInputs {
     /// Files, folders (their shards, by extension) or globs.
@@ -61,15 +61,15 @@ impl LabelledInputs {
     /// Their shards.
     ///
     /// # Errors
-    /// As [`shards::find`].
+    /// Errors of [`shards::find`].
     pub fn find(&self) -> Result<Vec<Shard>, IoError> {
         self.find_with(None)
     }
 
-    /// As [`find`](Self::find), access logs of this scheme and host among them.
+    /// Finds the shards as [`find`](Self::find) does, with access logs of this scheme and host among them.
     ///
     /// # Errors
-    /// As [`shards::find`].
+    /// Errors of [`shards::find`].
     pub fn find_with(&self, log_base: Option<&str>) -> Result<Vec<Shard>, IoError> {
         let (format, log_base) = (self.forced(), log_base.map(str::to_owned));
         shards::find(&self.inputs, &shards::Options { format, log_base, ..shards::Options::default() })
@@ -80,7 +80,7 @@ impl LabelledInputs {
         self.inputs.iter().any(|input| input == Path::new("-"))
     }
 
-    /// The format that was asked for.
+    /// The format of the option.
     pub fn forced(&self) -> Option<Format> {
         self.format.map(|format| match format {
             LabelledFormat::Tsv => Format::Tsv,
@@ -107,7 +107,7 @@ pub fn any_format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).map(move |name| named(name).expect("one of the names"))
 }
 
-/// How records without a label are dealt to sites.
+/// Option for the site of records without a label.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct SiteChoice {
     /// The site of a record without a label.
@@ -135,7 +135,7 @@ impl SiteChoice {
     }
 }
 
-/// How many threads a job has that may run on several processes.
+/// Option for the number of threads of a job that may run on several processes.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Workers {
     /// Worker threads of each process (default: 1).
@@ -144,13 +144,13 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// What was asked for here, else in the list of hosts, else one.
+    /// The number by this option, else by the list of hosts, else one.
     pub fn count(self, cluster: Option<&Cluster>) -> usize {
         self.workers.or(cluster.and_then(|c| c.workers)).unwrap_or(1).into()
     }
 }
 
-/// What a job may hold in memory, and where the rest goes.
+/// Options for memory and scratch of a job.
 #[derive(Args, Debug)]
 pub struct Room {
     /// Memory of all workers of a process together; what does not fit is kept in scratch (default: 1GiB).
@@ -162,18 +162,18 @@ pub struct Room {
 }
 
 impl Room {
-    /// Bytes: those asked for here, else in the list of hosts, else 1 GiB.
+    /// Bytes: by this option, else by the list of hosts, else 1 GiB.
     pub fn memory(&self, cluster: Option<&Cluster>) -> usize {
         self.memory.or(cluster.and_then(|c| c.memory)).unwrap_or(1 << 30)
     }
 
-    /// The folder: the one named here, else in the list of hosts, else that of the system.
+    /// The folder: by this option, else by the list of hosts, else that of the system.
     pub fn scratch(&self, cluster: Option<&Cluster>) -> PathBuf {
         self.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir)
     }
 }
 
-/// Refuses to replace a file or folder that is there. Devices and pipes are written to, not replaced.
+/// Refuses to replace an existing file or folder. Devices and pipes are written to, not replaced.
 ///
 /// # Errors
 /// A usage error that names it.

@@ -1,13 +1,14 @@
-//! Blocks through worker threads, out in the order in which they came in.
+//! Ordered pipeline: blocks pass worker threads and leave in the order in which they came.
 //!
 //! ```text
 //!            worker 0, 1, .. N-1
 //! source ->  read, work, put in its place  -> sink
 //!   ^------------- empty blocks -----------------|
 //! ```
-//! There are no threads but the workers: each reads the next block when it has none, and the one that puts down the block
-//! whose turn it is takes it, and those behind it that are done, to the sink. Who is slow holds up nobody but the sink. A
-//! fixed number of blocks goes round: memory is bounded by them, and a slow sink holds the source back.
+//! There are no threads but the workers: each reads the next block when it has none, and the worker
+//! that finishes the block due next passes it, and finished ones behind it, to the sink. A slow worker
+//! delays nothing but the sink. A fixed number of blocks circulates: memory is bounded by them, and a
+//! slow sink holds the source back.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,12 +17,14 @@ use std::thread;
 /// Blocks in the pipeline for each worker: one under work, the others done before their turn.
 const BLOCKS_PER_WORKER: usize = 4;
 
-/// Runs blocks through `workers` threads. `source` fills a block that it must clear first, or says false at the end;
-/// `work` is called with a state made by `state` for each thread; `sink` takes the blocks in order. Source and sink are
-/// called by one thread at a time, not always the same one. With one worker everything happens on the calling thread.
+/// Runs blocks through `workers` threads. `source` fills a block that it must clear first, or returns
+/// false at the end; `work` is called with a state made by `state` for each thread; `sink` takes the
+/// blocks in order. Source and sink are called by one thread at a time, not always the same one. With
+/// one worker everything happens on the calling thread.
 ///
 /// # Errors
-/// The first of the sink, else of the source; what the source gave before its error goes through first.
+/// The first error of the sink, else of the source; blocks before the error of the source go through
+/// first.
 pub fn in_order<B: Default + Send, S, E: Send>(
     workers: usize,
     mut source: impl FnMut(&mut B) -> Result<bool, E> + Send,
@@ -61,7 +64,7 @@ pub fn in_order<B: Default + Send, S, E: Send>(
     done.error.or(source.error).map_or(Ok(()), Err)
 }
 
-/// What the workers share.
+/// State shared by the workers.
 struct Line<B, E, F, K> {
     source: Mutex<Source<E, F>>,
     done: Mutex<Done<B, E, K>>,
@@ -80,9 +83,9 @@ struct Source<E, F> {
 struct Done<B, E, K> {
     /// Taken by the worker that uses it.
     sink: Option<K>,
-    /// Number of the block whose turn it is.
+    /// Number of the block that is due next.
     next: u64,
-    /// Blocks that are done before their turn.
+    /// Blocks finished before their turn.
     waiting: BTreeMap<u64, B>,
     free: Vec<B>,
     stopped: bool,
@@ -94,9 +97,9 @@ where
     F: FnMut(&mut B) -> Result<bool, E>,
     K: FnMut(&mut B) -> Result<(), E>,
 {
-    /// A worker.
+    /// Runs a worker.
     fn run<S>(&self, state: &impl Fn() -> S, work: &impl Fn(&mut B, &mut S)) {
-        // A worker that panics frees those that wait for its block.
+        // A worker that panics releases those blocked on its block.
         let _ends = Ends(self);
         let mut state = state();
         while let Some(mut block) = self.free_block() {
@@ -146,11 +149,11 @@ where
         None
     }
 
-    /// Puts a block in its place, and takes to the sink what is due.
+    /// Finishes a block, and passes due blocks to the sink.
     fn put(&self, number: u64, block: B) {
         let mut done = self.done();
         done.waiting.insert(number, block);
-        // Where another worker has the sink, it looks here again before it gives it back.
+        // A worker that has the sink checks here again before it returns it.
         let Some(mut sink) = done.sink.take() else { return };
         while !done.stopped {
             let turn = done.next;

@@ -1,4 +1,4 @@
-//! `--platforms`: how the catalogue of platforms takes part in learning.
+//! `--platforms`: role of the catalogue of platforms in learning.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,19 +12,20 @@ use undust::site::{Params, Stage};
 /// Options of `learn`.
 #[derive(Args, Debug)]
 pub struct PlatformArgs {
-    /// How rules that vendors document for their programs take part; may be given several times. By default a line of a
-    /// program that the URLs show is a candidate, and the records decide. `provisional`: lines act before any evidence,
-    /// until one cluster contradicts them, and are marked. `off`: none takes part. The id of a program (phpbb-2): every
-    /// site runs it at its root. Anything else is a FILE of programs and lines of your own (docs/platforms.md).
+    /// How rules that vendors document for their programs take part; may be given several times. By default
+    /// a line of a program that the URLs show is a candidate, and the records decide. `provisional`: lines
+    /// act before any evidence, until one cluster contradicts them, and are marked. `off`: none takes part.
+    /// The id of a program (phpbb-2): every site runs it at its root. Anything else is a FILE of programs
+    /// and lines of your own (docs/platforms.md).
     #[arg(long, value_name = "HOW|PROGRAM|FILE")]
     platforms: Vec<String>,
 }
 
 impl PlatformArgs {
-    /// Writes what was asked for into the parameters.
+    /// Writes the option into the parameters.
     ///
     /// # Errors
-    /// What is wrong with a file, or what a value may be.
+    /// The fault of a file, or the allowed values.
     pub fn fill(&self, params: &mut Params) -> Result<(), String> {
         let (mut platforms, mut own) = (Platforms::default(), Vec::new());
         for value in &self.platforms {

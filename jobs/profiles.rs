@@ -10,10 +10,11 @@ use crate::failure::{Exit, Failure};
 /// Name of the profiles in the folder of a result.
 pub const PROFILES_FILE: &str = "profiles.jsonl";
 
-/// The profiles in a folder, by rising site; `None` where it holds none, as folders of earlier releases and of `prove`.
+/// The profiles in a folder, by rising site; `None` where it holds none, as folders of earlier releases
+/// and of `prove`.
 ///
 /// # Errors
-/// What the folder or the file refuses, with a way out.
+/// Errors of the folder or the file, with a way out.
 pub fn read(folder: &ResultFolder) -> Result<Option<Vec<(String, Profile)>>, Failure> {
     let Some(found) = folder.file(PROFILES_FILE)? else { return Ok(None) };
     let path = found.path().to_owned();

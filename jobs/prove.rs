@@ -82,7 +82,7 @@ pub struct ProveArgs {
 /// Runs the job.
 ///
 /// # Errors
-/// [`LearnError`], which knows its exit code.
+/// [`LearnError`], with its exit code.
 pub fn run(args: ProveArgs) -> Result<(), LearnError> {
     let cluster = args.cluster.read()?;
     let several = cluster.as_ref().map(|_| &args.cluster);
@@ -127,7 +127,7 @@ fn plan(args: &ProveArgs, cluster: Option<&Cluster>, header: &Header) -> Plan {
     }
 }
 
-/// Proves with those who are there.
+/// Proves together with the processes of the mesh, if any.
 fn prove(
     args: &ProveArgs,
     plan: &Plan,
@@ -203,7 +203,7 @@ fn prove(
     }
 }
 
-/// Writes the files of the result but for the rejects; `_SUCCESS` is for later.
+/// Writes the files of the result except the rejects; `_SUCCESS` follows later.
 fn write(out: &mut OutputDir, header: Header, proven: &Learned, summary: &Summary) -> Result<(), LearnError> {
     let input =
         InputCounts { records: summary.total.records, urls: summary.total.urls, sites: proven.sites.len() as u64 };

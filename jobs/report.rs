@@ -15,12 +15,14 @@ use crate::profiles;
 
 /// Writes the page of a result: report.html, which needs no network and runs no script.
 ///
-/// In a folder that `undust learn` wrote: what the rules save and merge wrongly on URLs that took no part, then, site by
-/// site, the rules in plain words with examples, evidence, risk and the command that disables each, what each query key
-/// does, the pattern tree, what was refused and why. Reads rules.jsonl, summary.json, profiles.jsonl and overrides.jsonl;
-/// `learn` makes the same page. Of more than 1,000 sites report.html lists them, and report-1.html and so on hold them.
+/// In a folder that `undust learn` wrote: what the rules save and merge wrongly on URLs that took no
+/// part, then, site by site, the rules in plain words with examples, evidence, risk and the command
+/// that disables each, what each query key does, the pattern tree, what was refused and why. Reads
+/// rules.jsonl, summary.json, profiles.jsonl and overrides.jsonl; `learn` makes the same page. Of more
+/// than 1,000 sites report.html lists them, and report-1.html and so on hold them.
 ///
-/// In a folder that `undust compare` wrote: tables and figures, from comparison.json and, where it is there, times.json.
+/// In a folder that `undust compare` wrote: tables and figures, from comparison.json and, where it is
+/// there, times.json.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ReportArgs {

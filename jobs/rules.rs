@@ -1,5 +1,5 @@
-//! `undust rules`: what was learned, in readable form; disabling and enabling; differences; compiled rules; the set of
-//! seen URLs; sealing after a change by hand.
+//! `undust rules`: learned rules in readable form; disabling and enabling; differences; compiled rules;
+//! the set of seen URLs; sealing after a change by hand.
 
 #[path = "rules/compile.rs"]
 mod compile;
@@ -49,7 +49,8 @@ enum What {
     Seal(seal::SealArgs),
 }
 
-/// All that is known of a rule or of the rules of a site: scope, operations, evidence, example pairs, what would stop it.
+/// All that is known of a rule or of the rules of a site: scope, operations, evidence, example pairs,
+/// what would stop it.
 #[derive(Args, Debug)]
 struct ShowArgs {
     #[command(flatten)]
@@ -134,7 +135,7 @@ fn print(text: &Page) -> Result<(), Failure> {
     print_page(text).map_err(Failure::stdout)
 }
 
-/// Gives each line of a file of URLs, or of standard input for `-`, to `each`.
+/// Passes each line of a file of URLs, or of standard input for `-`, to `each`.
 pub fn each_url(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
     refuse_records(path)?;
     let (mut lines, mut urls, mut normal) = (0, 0, Vec::new());

@@ -1,4 +1,4 @@
-//! The rules that a job reads: `--rules DIR`, what is disabled of them, and how old they may be.
+//! The rules of a job: `--rules DIR`, their overrides, and their greatest age.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,10 +16,11 @@ use crate::cluster::digest_of;
 use crate::failure::{Exit, Failure};
 use crate::messages::warn;
 
-/// Where the rules are.
+/// Location of the rules.
 #[derive(Args, Debug)]
 pub struct RulesDir {
-    /// Folder that `undust learn` wrote, or its rule file; for applying also the file of `undust rules compile`.
+    /// Folder that `undust learn` wrote, or its rule file; for applying also the file of `undust rules
+    /// compile`.
     #[arg(long, value_name = "DIR")]
     rules: PathBuf,
     /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
@@ -32,8 +33,8 @@ pub struct RulesDir {
     /// (`learn --platforms provisional`).
     #[arg(long)]
     no_provisional: bool,
-    /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get safe syntax only. The date is
-    /// that of the newest data, as `learn` recorded it.
+    /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get safe syntax
+    /// only. The date is that of the newest data, as `learn` recorded it.
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     max_age: Option<i64>,
     /// The day that --max-age counts from, instead of today's.
@@ -47,7 +48,7 @@ impl RulesDir {
         &self.rules
     }
 
-    /// Reads them; nothing is taken out yet but what is too old.
+    /// Reads them; only rules that are too old are left out.
     pub fn read(&self) -> Result<RuleFile, Failure> {
         let mut file = RuleFile::open(&self.rules, self.allow_partial)?;
         if let Some(overrides) = self.overrides()? {
@@ -62,10 +63,10 @@ impl RulesDir {
         Ok(file)
     }
 
-    /// What all processes of a run must agree on: the rules, and what is taken out of them.
+    /// Digest on which all processes of a run must agree: the rules, and those left out.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Errors of [`read`](Self::read).
     pub fn digest(&self) -> Result<String, Failure> {
         if OpenedRules::open(&self.rules, self.allow_partial)?.is_compiled() {
             let unread = |error| Failure::new(Exit::Failed, format!("{}: {error}", self.rules.display()));
@@ -77,12 +78,13 @@ impl RulesDir {
         Ok(digest_of(&(&file.header, &file.sites, format!("{:?}", file.overrides))))
     }
 
-    /// Opens them for applying, less what is disabled or too old.
+    /// Opens them for applying, without disabled and too old ones.
     pub fn open(&self) -> Result<RuleSet, Failure> {
         Ok(self.opened()?.map(OpenedRules::compile).transpose()?.unwrap_or_default())
     }
 
-    /// As [`open`](Self::open); the sites are not read yet. `None` where the rules are too old.
+    /// Opens them as [`open`](Self::open) does, without reading the sites. `None` where the rules are too
+    /// old.
     pub fn opened(&self) -> Result<Option<OpenedRules>, Failure> {
         let mut file = OpenedRules::open(&self.rules, self.allow_partial)?;
         file.no_provisional = self.no_provisional;
@@ -97,7 +99,7 @@ impl RulesDir {
         Ok(open_seen(&self.rules, self.allow_partial)?)
     }
 
-    /// The overrides that are named here.
+    /// The overrides of the option.
     fn overrides(&self) -> Result<Option<Overrides>, Failure> {
         let Some(path) = &self.overrides else { return Ok(None) };
         if !path.exists() {

@@ -8,11 +8,12 @@ use undust::runtime::secret::{create, generate};
 
 /// Makes a strong secret for runs on several machines.
 ///
-/// The secret is 32 random bytes as text. Copy its file to all hosts and name it in cluster.toml (secret_file) or in the
-/// environment variable UNDUST_SECRET_FILE there.
+/// The secret is 32 random bytes as text. Copy its file to all hosts and name it in cluster.toml
+/// (secret_file) or in the environment variable UNDUST_SECRET_FILE there.
 #[derive(Args, Debug)]
 pub struct SecretArgs {
-    /// File for the secret, made with mode 0600; an existing file is never replaced. Without it, standard output.
+    /// File for the secret, made with mode 0600; an existing file is never replaced. Without it, standard
+    /// output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -20,7 +21,7 @@ pub struct SecretArgs {
 /// Runs the job.
 ///
 /// # Errors
-/// [`Failure`], which knows its exit code.
+/// [`Failure`], with its exit code.
 pub fn run(args: SecretArgs) -> Result<(), Failure> {
     match &args.out {
         Some(path) if path.as_os_str() != "-" => Ok(create(path)?),

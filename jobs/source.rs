@@ -13,11 +13,11 @@ use crate::inputs::Tally;
 pub struct Shards {
     pub shards: Vec<Shard>,
     pub line_limit: usize,
-    /// The first pass counts rejects; where the records were clustered they were counted then.
+    /// The first pass counts rejects, unless the records were clustered and counted then.
     pub counts: bool,
-    /// What the first reading counted.
+    /// Counts of the first reading.
     pub counted: Counted,
-    /// Where the shards are this host's own, its first worker.
+    /// First worker of this host, where the shards are its own.
     pub local: Option<usize>,
     /// Workers of this process.
     pub workers: usize,
@@ -33,11 +33,11 @@ pub struct Part {
     facts: bool,
     rejects: Rejects,
     tally: Tally,
-    /// Where the counts go at the end, in the first pass.
+    /// Receiver of the counts at the end, in the first pass.
     deposit: Option<Counted>,
 }
 
-/// What the workers counted, put together as each of them ends.
+/// Counts of the workers, merged as each of them ends.
 #[derive(Clone, Default)]
 pub struct Counted {
     sums: Arc<Mutex<(Rejects, Tally)>>,
@@ -45,26 +45,26 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Nothing yet; rejects are shown in `progress` while they are counted.
+    /// Counts of nothing; rejects are shown in `progress` while they are counted.
     pub fn shown_in(progress: Arc<Progress>) -> Counted {
         Counted { progress, ..Counted::default() }
     }
 
-    /// Adds what one worker counted.
+    /// Adds the counts of one worker.
     pub fn add(&self, rejects: Rejects, tally: Tally) {
         let mut counted = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         counted.0.merge(rejects);
         counted.1.merge(tally);
     }
 
-    /// What was counted so far; taken out.
+    /// Takes out the counts so far.
     pub fn take(&self) -> (Rejects, Tally) {
         std::mem::take(&mut *self.sums.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Part {
-    /// Reads these shards. What was counted goes to `deposit` at the end.
+    /// A source of these shards. The counts go to `deposit` at the end.
     pub fn new(shards: Vec<Shard>, line_limit: usize, deposit: Option<Counted>) -> Part {
         let (shards, facts) = (shards.into_iter(), false);
         Part { shards, open: None, line_limit, facts, rejects: Rejects::default(), tally: Tally::default(), deposit }

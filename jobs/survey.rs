@@ -1,4 +1,4 @@
-//! What the first records of an input hold, behind `--cluster-by auto`.
+//! Survey of the first records of an input, for `--cluster-by auto`.
 
 use super::labels::ClusterBy;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicU64;
 use undust::io::{IoError, Rejects, Shard, ShardReader};
 use undust::model::{Facts, Kind, RecordBatch};
 
-/// Shards that are looked into.
+/// Shards that are read.
 const SURVEYED: usize = 8;
 
-/// What the first batches of some shards hold.
+/// Counts of the first batches of some shards.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Survey {
     shards: usize,
@@ -24,7 +24,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at the first batch of up to [`SURVEYED`] shards, spread over all of them: the same whatever the workers.
+    /// Reads the first batch of up to [`SURVEYED`] shards, spread over all of them: the same whatever the
+    /// workers.
     pub(super) fn of(shards: &[Shard], line_limit: usize) -> Result<Survey, IoError> {
         let mut survey = Survey::default();
         let (mut batch, mut rejects) = (RecordBatch::default(), Rejects::default());
@@ -39,7 +40,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Adds what another process found in other shards.
+    /// Adds the survey of another process on other shards.
     pub(super) fn merge(&mut self, other: &Survey) {
         self.shards += other.shards;
         self.records += other.records;
@@ -63,8 +64,8 @@ impl Survey {
         }
     }
 
-    /// Labels first: someone made them on purpose. Then what is surest where it is there for a good part of the pages.
-    /// Texts may be there for fewer than all pages, since revisits name a digest only.
+    /// Chooses labels first: someone made them on purpose. Then the surest evidence that a good part of the
+    /// pages have. Texts may exist for fewer than all pages, since revisits name a digest only.
     pub(super) fn choice(&self) -> ClusterBy {
         match self {
             _ if self.labels > 0 => ClusterBy::Label,

@@ -1,4 +1,4 @@
-//! `undust synth`: arguments and files of synthetic corpora; what is in them is the library's business.
+//! `undust synth`: arguments and files of synthetic corpora; their contents are made in the library.
 
 #[path = "synth/files.rs"]
 mod files;
@@ -13,10 +13,11 @@ use undust::synth::{self, Counts, Layout, Options, SitePlan, Writer};
 
 /// Write synthetic sites with known truth, for trials and benchmarks
 ///
-/// Every kind of DUST that the papers name, in the proportions of table 1 of WWW10: sites of 24,147 to 3,000,000 URLs,
-/// scaled to 200,000 URLs in all unless sizes are given, 3.8 URLs a duplicate cluster in the mean. The same seed and parameters give the same bytes
-/// with any number of workers; the same records with any number of shards. _manifest.json is written last: a folder
-/// without it is not complete.
+/// Every kind of DUST that the papers name, in the proportions of table 1 of WWW10: sites of 24,147 to
+/// 3,000,000 URLs, scaled to 200,000 URLs in all unless sizes are given, 3.8 URLs a duplicate cluster
+/// in the mean. The same seed and parameters give the same bytes with any number of workers; the same
+/// records with any number of shards. _manifest.json is written last: a folder without it is not
+/// complete.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SynthArgs {
     /// Folder to write: absent or empty, or else --overwrite
@@ -34,8 +35,8 @@ pub struct SynthArgs {
     /// Mean URLs a site (published: 352106); without it sizes are even on a log scale between the limits
     #[arg(long, value_name = "N")]
     pub urls_mean: Option<u64>,
-    /// URLs of the whole corpus: sites are scaled to reach it, beyond the limits if need be (default: 200000, or what the
-    /// sites come to where --urls-min, --urls-max or --urls-mean is given)
+    /// URLs of the whole corpus: sites are scaled to reach it, beyond the limits if need be (default:
+    /// 200000, or what the sites come to where --urls-min, --urls-max or --urls-mean is given)
     #[arg(long, value_name = "N")]
     pub total_urls: Option<u64>,
     /// Seed of everything
@@ -56,11 +57,12 @@ pub struct SynthArgs {
     /// Share of the records that are left out
     #[arg(long, value_name = "R", default_value_t = 0.0)]
     pub drop: f64,
-    /// Page types of every site, by comma, or traps (--help lists them); without it 3 to 7 are drawn for each site
+    /// Page types of every site, by comma, or traps (--help lists them); without it 3 to 7 are drawn for
+    /// each site
     #[arg(long, value_name = "A,B", value_delimiter = ',', long_help = types_help())]
     pub types: Option<Vec<String>>,
-    /// Decorations of every site, by comma, or none: mirrors, https, session, utm, case, dslash, empty-query, port,
-    /// fragment; without it they are drawn for each site
+    /// Decorations of every site, by comma, or none: mirrors, https, session, utm, case, dslash,
+    /// empty-query, port, fragment; without it they are drawn for each site
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub decorations: Option<Vec<String>>,
     /// Number of shards; sites are spread over all of them
@@ -98,14 +100,14 @@ pub enum Format {
     Jsonl,
 }
 
-/// How often each site takes its turn in a shard.
+/// Number of turns of each site in a shard.
 const TURNS: u64 = 16;
 /// Records made between two writes.
 const BLOCK: u64 = 8192;
 /// Version of the layout of the folder.
 const FORMAT_VERSION: u32 = 1;
 
-/// URLs of a corpus whose size was not asked for: large enough for rules of every kind, small enough to be made in
+/// Default number of URLs of a corpus: large enough for rules of every kind, small enough to be made in
 /// seconds (13 MB).
 const TOTAL_URLS: u64 = 200_000;
 
@@ -162,7 +164,7 @@ fn options(args: &SynthArgs) -> Options {
         urls_min: args.urls_min.unwrap_or(defaults.urls_min),
         urls_max: args.urls_max.unwrap_or(defaults.urls_max),
         urls_mean: args.urls_mean,
-        // Sizes that are asked for are not scaled to a total that is not.
+        // Explicit sizes are not scaled to a default total.
         total_urls: args.total_urls.or((!sized).then_some(TOTAL_URLS)),
         single: args.single,
         mean_cluster: args.mean_cluster,
@@ -174,7 +176,7 @@ fn options(args: &SynthArgs) -> Options {
     }
 }
 
-/// Help of `--types`: each with what it stands for and where that is described.
+/// Help of `--types`: each with its meaning and its source.
 fn types_help() -> String {
     use synth::kind::{ALL_TRAPS, Make, TRAPS, TYPES};
     let line = |t: &(&str, &str, Make)| format!("\n  {:<9} {}", t.0, t.1);
@@ -187,7 +189,7 @@ fn types_help() -> String {
     )
 }
 
-/// Bytes for people.
+/// A number of bytes, for people.
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
@@ -221,7 +223,7 @@ impl Job<'_> {
                 writer.counts = Counts::default();
                 let result = self.unit(unit, &mut writer);
                 if result.is_err() {
-                    // No use in making what remains.
+                    // The rest would be of no use.
                     next.store(units, Ordering::Relaxed);
                 }
                 done.lock().expect("no worker panics while it holds the list").push((unit, result));
@@ -245,7 +247,7 @@ impl Job<'_> {
         Layout { json: args.format == Format::Jsonl, site: args.site_label, truth: args.per_site && noisy }
     }
 
-    /// Bytes of all records before compression, about: by the first records of the first sites.
+    /// Estimate of the bytes of all records before compression, by the first records of the first sites.
     fn estimate(&self) -> u64 {
         const SITES: usize = 32;
         const RECORDS: u64 = 256;
@@ -304,7 +306,7 @@ impl Job<'_> {
         Ok(Unit { name, bytes, counts: writer.counts, site: args.per_site.then_some(unit) })
     }
 
-    /// What is true of each site.
+    /// The truth about each site.
     fn truth_rules(&self, done: &[Unit]) -> serde_json::Value {
         let site = |site: &SitePlan| {
             let d = site.decor();
@@ -327,7 +329,7 @@ impl Job<'_> {
         self.sites.iter().map(site).collect()
     }
 
-    /// What was asked for and what came of it; nothing that changes with workers, time or machine.
+    /// Options and results; nothing that changes with workers, time or machine.
     fn manifest(&self, options: &Options, done: &[Unit], total: Counts) -> serde_json::Value {
         let args = self.args;
         let file = |u: &Unit| json!({"name": u.name, "bytes": u.bytes, "urls": u.counts.urls});

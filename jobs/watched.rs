@@ -1,4 +1,4 @@
-//! What a long job shows of itself while it runs: progress on standard error, and the metrics file.
+//! Reports of a long job while it runs: progress on standard error, and the metrics file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,16 +17,17 @@ use crate::options::Quiet;
 /// Options of jobs that may run for long.
 #[derive(Args, Clone, Debug)]
 pub struct Watched {
-    /// Writes counters of the run to FILE as Prometheus text, replaced as a whole every ten seconds and at the end: records,
-    /// bytes, rejects, sites, stage, memory. A FILE that is there is replaced only where --metrics wrote it. Of several
-    /// processes, each writes its own, FILE with its index before the extension.
+    /// Writes counters of the run to FILE as Prometheus text, replaced as a whole every ten seconds and at
+    /// the end: records, bytes, rejects, sites, stage, memory. A FILE that is there is replaced only where
+    /// --metrics wrote it. Of several processes, each writes its own, FILE with its index before the
+    /// extension.
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
 }
 
 impl Watched {
-    /// The counters of a job on one process; the metrics file, if any, is written for the first time. `results`: the folder
-    /// of the results, in which it may not be.
+    /// The counters of a job on one process; the metrics file, if any, is written for the first time.
+    /// `results`: the folder of the results, in which it may not be.
     ///
     /// # Errors
     /// [`MetricsError`].
@@ -34,7 +35,7 @@ impl Watched {
         begin(self.metrics.as_deref(), command, results)
     }
 
-    /// [`begin`](Self::begin), of a job that may run on several processes.
+    /// Begins as [`begin`](Self::begin) does, for a job that may run on several processes.
     ///
     /// # Errors
     /// [`MetricsError`].
@@ -66,10 +67,11 @@ fn begin(path: Option<&Path>, command: &'static str, results: Option<&Path>) -> 
     Ok(progress)
 }
 
-/// The next batch of a reader, counted; false at the end of the shard, where rejects may still have come.
+/// The next batch of a reader, counted; false at the end of the shard, where rejects may still have
+/// come.
 ///
 /// # Errors
-/// Those of [`ShardReader::next_batch`].
+/// Errors of [`ShardReader::next_batch`].
 pub fn next_batch(
     reader: &mut ShardReader,
     batch: &mut RecordBatch,

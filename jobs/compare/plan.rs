@@ -22,7 +22,7 @@ pub enum How {
     Sigir2017,
 }
 
-/// Departures of undust that the published method knows as switches (docs/method.md).
+/// Departures of undust that are switches of the published method (docs/method.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Departure {
     /// Salient values by their number of clusters, not by eq. 5.
@@ -39,7 +39,7 @@ pub enum Departure {
     FprPerUrl,
     /// Upper Wilson bound of that rate.
     FprWilson,
-    /// Rules of a destination to itself stay.
+    /// Rules of a destination to itself are kept.
     SelfRulesKept,
     /// Concatenated rules must qualify again.
     ChainsProvenAgain,
@@ -67,7 +67,7 @@ pub fn row(text: &str) -> Result<NamedRow, String> {
     Row::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
 }
 
-/// WWW10, section 6.2.2.
+/// Rates of WWW10, section 6.2.2.
 fn rates_of_the_paper() -> Vec<f64> {
     let fine = (0..=10).map(|i| f64::from(i) / 100.0);
     fine.chain((2..=9).map(|i| f64::from(i) / 10.0)).collect()

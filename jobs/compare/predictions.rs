@@ -32,7 +32,7 @@ impl Named {
 /// `NAME=FILE` or `NAME@SEED=FILE`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The fault in the text.
 pub fn parse(text: &str) -> Result<Named, String> {
     let (name, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("NAME=FILE is expected")?;
     let (name, seed) = match name.split_once('@') {
@@ -81,7 +81,8 @@ pub fn check(named: &[Named], samples: &[u64]) -> Result<(), Failure> {
 /// Reads all files into at most `memory` bytes. Lines that are no predictions go to `rejects`.
 ///
 /// # Errors
-/// A file that cannot be read, holds no prediction, or has two canonical URLs for one URL; too many predictions.
+/// A file that cannot be read, holds no prediction, or has two canonical URLs for one URL; too many
+/// predictions.
 pub fn read(
     named: &[Named],
     line_limit: usize,

@@ -11,10 +11,10 @@ use undust::model::{Facts, Record};
 
 use crate::failure::Failure;
 
-/// Status of a record that leads elsewhere, since where to is not kept.
+/// Status of a record that leads elsewhere: the target is not kept.
 const ELSEWHERE: u16 = 302;
 
-/// What split.json says.
+/// Contents of split.json.
 #[derive(Serialize)]
 struct Summary<'a> {
     version: u32,
@@ -43,7 +43,7 @@ struct Site<'a> {
 /// Writes all files.
 ///
 /// # Errors
-/// Those of writing.
+/// Errors of the writer.
 pub fn write(mut out: OutputDir, plan: &Plan, split: &Split, rejects: &Rejects) -> Result<(), Failure> {
     for (at, seed) in plan.samples().iter().enumerate() {
         out.write(&format!("train-{seed}.jsonl"), |file| lines(file, &split.sites, |site| &site.train[at]))?;

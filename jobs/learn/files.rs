@@ -13,7 +13,7 @@ use undust::site::profile;
 use super::{DataDate, LearnArgs, LearnError};
 use crate::profiles::PROFILES_FILE;
 
-/// Writes the files of the result; `_SUCCESS` is for later.
+/// Writes the files of the result; `_SUCCESS` follows later.
 pub fn write(
     out: &mut OutputDir,
     plan: &Plan,
@@ -50,7 +50,8 @@ pub fn write(
 fn report(out: &mut OutputDir, header: &Header, learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
     let sites = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.rules)).collect();
     let profiles = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.learned.profile)).collect();
-    // A faulty file that was there before is refused by whoever reads the rules, with a way out; the run is not lost for it.
+    // Readers of the rules refuse a faulty file that was there before, with a way out; the run is not lost
+    // for it.
     let overrides = read_overrides(&out.path().join(OVERRIDES_FILE)).unwrap_or_default();
     let run = Run { header, summary, sites: &sites, profiles: &profiles, overrides: &overrides };
     for (name, text) in pages(run) {

@@ -1,4 +1,4 @@
-//! What was learned, on a terminal.
+//! Learned rules, on a terminal.
 
 use std::io;
 
@@ -16,7 +16,7 @@ const SHOWN_SITES: usize = 20;
 /// Rules of a site that the report shows.
 const SHOWN_RULES: usize = 12;
 
-/// What was learned, for people, on standard output, behind `text`.
+/// Writes the learned rules for people to standard output, after `text`.
 pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
     let mut order: Vec<_> = learned.sites.iter().zip(summary.sites.values()).collect();
     order.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.urls));
@@ -41,7 +41,7 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<()
     }
     line(&mut text, &format!("all {} sites", order.len()), &summary.total);
     match show(&text) {
-        // The reader went away, as `head` does: the result is in the folder.
+        // The reader closed the pipe, as `head` does: the result is in the folder.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LearnError::Failed(Box::new(error))),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! `undust rules diff`: what changed from one rule file to another.
+//! `undust rules diff`: differences between two rule files.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub struct DiffArgs {
     allow_partial: bool,
 }
 
-/// What `--json` writes.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct Differences {
     #[serde(skip_serializing_if = "Option::is_none")]

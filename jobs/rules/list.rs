@@ -1,4 +1,4 @@
-//! `undust rules list`: sites and their rules, and what they save.
+//! `undust rules list`: sites and their rules, with their savings.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -21,11 +21,12 @@ use crate::rules_dir::RulesDir;
 
 /// Sites and their rules, those that save the most fetches first.
 ///
-/// Saved are the URLs less the canonical URLs, each URL counted once, however many rules move it. Without --urls this is
-/// what `learn` counted on its records, as summary.json beside the rules says; where something of a site is disabled, that
-/// is no longer so, and no number is shown. With --urls it is counted on that list with the rules that are not disabled,
-/// and for each rule what would be saved less if it were disabled: rules overlap, so these numbers need not add up.
-/// Memory: the URLs of the list.
+/// Saved are the URLs less the canonical URLs, each URL counted once, however many rules move it.
+/// Without --urls this is what `learn` counted on its records, as summary.json beside the rules says;
+/// where something of a site is disabled, that is no longer so, and no number is shown. With --urls it
+/// is counted on that list with the rules that are not disabled, and for each rule what would be saved
+/// less if it were disabled: rules overlap, so these numbers need not add up. Memory: the URLs of the
+/// list.
 #[derive(Args, Debug)]
 pub struct ListArgs {
     #[command(flatten)]
@@ -44,7 +45,7 @@ pub struct ListArgs {
     output: Output,
 }
 
-/// How rules are shown.
+/// Output format of rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Output {
     /// Text for people.
@@ -58,11 +59,11 @@ enum Output {
 #[derive(Serialize)]
 struct Listed<'a> {
     site: &'a str,
-    /// Its place in the order in which the rules of the site fire, from 1.
+    /// Its place in the firing order of the site, from 1.
     order: usize,
-    /// Why it is disabled.
+    /// Reason why it is disabled.
     disabled: Option<&'a str>,
-    /// With --urls: what would be saved less without it.
+    /// With --urls: loss of savings without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     saves: Option<i64>,
     #[serde(flatten)]
@@ -80,7 +81,7 @@ pub fn run(args: ListArgs) -> Result<(), Failure> {
     let mut sites: Vec<(usize, Option<u64>)> = (0..file.sites.len())
         .map(|at| (at, counted.as_mut().map_or_else(|| known(&file.sites[at]), |counted| Some(counted.site(at).saved))))
         .collect();
-    // Where the number is not known, the rule that moves most URLs stands in for it.
+    // Where the number is unknown, the rule that moves most URLs replaces it.
     let most = |site: &SiteRules| site.rules.iter().map(|rule| rule.evidence.good).max().unwrap_or(0);
     sites.sort_by_key(|&(at, saved)| Reverse(saved.unwrap_or_else(|| most(&file.sites[at]))));
     let shown = if args.sites == 0 { sites.len() } else { args.sites.min(sites.len()) };
@@ -122,7 +123,7 @@ pub fn run(args: ListArgs) -> Result<(), Failure> {
     }
 }
 
-/// What `learn` counted of a site, where nothing of it is disabled.
+/// Savings that `learn` counted for a site, where nothing of it is disabled.
 fn learned<'f>(args: &ListArgs, file: &'f RuleFile) -> impl Fn(&SiteRules) -> Option<u64> + use<'f> {
     let path = args.rules.path();
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };

@@ -1,4 +1,4 @@
-//! `undust rules disable` and `enable`: what people decide about rules.
+//! `undust rules disable` and `enable`: decisions of people about rules.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use crate::messages::say;
 
 /// Disables a rule, with a reason, in overrides.jsonl beside the rules, and prints it.
 ///
-/// It stays disabled when the rules are learned again into the same folder, or with `learn --overrides`: the id of a
-/// rule is a hash of its site, scope and operations.
+/// It stays disabled when the rules are learned again into the same folder, or with `learn
+/// --overrides`: the id of a rule is a hash of its site, scope and operations.
 #[derive(Args, Debug)]
 pub struct DisableArgs {
     #[command(flatten)]
@@ -39,8 +39,8 @@ struct Named {
     /// Folder that `undust learn` wrote.
     #[arg(long, value_name = "DIR")]
     rules: PathBuf,
-    /// Id of the rule, or its first digits, at least four; `look-ups` for the seen members and look-ups of --site, `*` for
-    /// all that was learned of it.
+    /// Id of the rule, or its first digits, at least four; `look-ups` for the seen members and look-ups of
+    /// --site, `*` for all that was learned of it.
     #[arg(value_name = "ID")]
     rule: String,
     /// The site, where the id alone does not tell.
@@ -48,9 +48,9 @@ struct Named {
     site: Option<String>,
 }
 
-/// Digits of an id at least.
+/// Fewest digits of an id.
 const MIN_DIGITS: usize = 4;
-/// Rules that an ambiguous id names at most.
+/// Most rules that are listed for an ambiguous id.
 const MOST_NAMED: usize = 8;
 
 /// Disables the rule.
@@ -90,7 +90,7 @@ fn lock(overrides: &Path) -> Result<FolderLock, IoError> {
     FolderLock::take(overrides.parent().unwrap_or(Path::new("")))
 }
 
-/// What can be disabled: site and id of each rule, and of what stands for more than one.
+/// Names that can be disabled: site and id of each rule, and the names for several.
 fn candidates(sites: &[SiteRules]) -> impl Iterator<Item = (String, String)> + '_ {
     sites.iter().flat_map(|site| {
         let ids = site.rules.iter().map(|rule| rule.id.as_str());
@@ -98,7 +98,7 @@ fn candidates(sites: &[SiteRules]) -> impl Iterator<Item = (String, String)> + '
     })
 }
 
-/// Prints the rule as `list` does; of what is no rule, or is there no more, its name.
+/// Prints the rule as `list` does; of other names, and of missing rules, the name.
 fn echo(sites: &[SiteRules], site: &str, id: &str, mark: &str) -> Result<(), Failure> {
     let rules = sites.iter().filter(|found| found.site == site).flat_map(|found| &found.rules);
     let text = rules.filter(|rule| rule.id == id).map(|rule| format!("{id} {}{mark}", rule_text(rule))).next();

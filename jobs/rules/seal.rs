@@ -12,9 +12,9 @@ use crate::messages::say;
 
 /// Writes _SUCCESS anew, so that rules that were changed by hand are accepted.
 ///
-/// _SUCCESS says what the bytes of each file of a result are, and every job refuses rules that are not as it says. Reads
-/// the rules, what is disabled of them and seen.bin first, and refuses faulty ones. In a line that was changed by hand, take
-/// out its `check`. Says what is not as it was.
+/// _SUCCESS says what the bytes of each file of a result are, and every job refuses rules that are not
+/// as it says. Reads the rules, what is disabled of them and seen.bin first, and refuses faulty ones.
+/// In a line that was changed by hand, take out its `check`. Says what is not as it was.
 #[derive(Args, Debug)]
 pub struct SealArgs {
     /// Folder that `undust learn` wrote.

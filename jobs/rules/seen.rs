@@ -20,10 +20,11 @@ use crate::watched::{Watched, next_batch};
 
 /// Writes the set of canonical URLs that were seen into seen.bin beside the rules.
 ///
-/// A canonical URL was seen where a labelled record has it for its own URL and does not redirect or declare another
-/// canonical (an error has no label). With the set, `normalize` says of each canonical URL whether it was seen (`--output jsonl`), and
-/// `--only-seen` refuses the others. About 1.2 bytes a URL; a URL that was not seen passes for seen with a chance of
-/// 0.4 %. Memory: 50 bytes a canonical URL.
+/// A canonical URL was seen where a labelled record has it for its own URL and does not redirect or
+/// declare another canonical (an error has no label). With the set, `normalize` says of each canonical
+/// URL whether it was seen (`--output jsonl`), and `--only-seen` refuses the others. About 1.2 bytes a
+/// URL; a URL that was not seen passes for seen with a chance of 0.4 %. Memory: 50 bytes a canonical
+/// URL.
 #[derive(Args, Debug)]
 pub struct SeenArgs {
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub enum Compress {
 }
 
 impl Compress {
-    /// What a name ends with.
+    /// Extension of names.
     pub fn extension(self) -> &'static str {
         match self {
             Compress::None => "",
@@ -30,10 +30,10 @@ impl Compress {
     }
 }
 
-/// What can go wrong with a folder.
+/// Error of a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The folder holds something.
+    /// The folder is not empty.
     #[error("{} is not empty (it holds {found:?}): choose another folder, or --overwrite", folder.display())]
     NotEmpty {
         /// The folder.
@@ -41,7 +41,7 @@ pub enum Error {
         /// One of the names in it.
         found: String,
     },
-    /// With `--overwrite`: something that no run of this job wrote.
+    /// With `--overwrite`: a file that no run of this job wrote.
     #[error("{} holds {found:?}, which is not from undust synth: remove it, or choose another folder", folder.display())]
     Foreign {
         /// The folder.
@@ -59,7 +59,7 @@ pub enum Error {
         what: &'static str,
         /// File or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -68,8 +68,8 @@ fn because<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> 
     move |source| Error::Io { what, path: path.to_owned(), source }
 }
 
-/// Makes an empty folder of `folder` and locks it. With `overwrite`, removes what an earlier run left there, manifest
-/// first; other files stop it before anything is removed.
+/// Makes an empty folder of `folder` and locks it. With `overwrite`, removes the files of an earlier
+/// run, manifest first; other files stop it before anything is removed.
 pub fn prepare(folder: &Path, overwrite: bool) -> Result<FolderLock, Error> {
     fs::create_dir_all(folder).map_err(because("create", folder))?;
     let lock = FolderLock::take(folder)?;
@@ -95,7 +95,7 @@ pub fn prepare(folder: &Path, overwrite: bool) -> Result<FolderLock, Error> {
     Ok(lock)
 }
 
-/// A name that this job writes.
+/// True for a name that this job writes.
 fn is_ours(name: &str) -> bool {
     let partial = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial")).and_then(|name| {
         let of = name.rsplit_once('.')?.0;
