@@ -1,61 +1,71 @@
-//! undust learns, per web site, which URLs are the same page: it reads crawl records labelled with duplicate clusters,
-//! proposes URL rewrite rules, proves each of them, and applies them. One canonical, fetchable URL for every URL.
+//! undust learns, per web site, which URLs are the same page: it reads crawl records labelled with
+//! duplicate clusters, proposes URL rewrite rules, proves each of them, and applies them. One
+//! canonical, fetchable URL for every URL.
 //!
-//! This page is the map of the house. The program around it is in `jobs/`, one small file a job; it is the only place
-//! that knows the command line.
+//! This page is the map of the house. The program around it is in `jobs/`, one small file a job; only
+//! the program parses a command line.
 //!
 //! # Map
 //! In reading order. Each line uses only lines above it, except where it says so.
 //!
-//! - `model`: ids and small types that all share; records in columns; hashes that never change; text for people without
-//!   what could drive a terminal (`shown`).
+//! - `model`: ids and small types that all share; records in columns; hashes that never change; text
+//!   for people without what could drive a terminal (`shown`).
 //! - `temporary`: files and folders that are removed when the run ends, by a signal too.
-//! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near fingerprints.
-//! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host, the section of a path.
-//! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them; the compiled applier,
-//!   which equals it; the file formats of both.
-//! - `platforms`: what well-known programs do with their URLs, line by line, and which of them a site runs.
-//! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates are merged.
-//! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree, forms, evidence,
-//!   candidates, energy, laws; what decides between equals (`hints`); cross-fitted figures (`held_out`); what URLs show beside
-//!   the rules (`profile`); and the method as published.
+//! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near
+//!   fingerprints.
+//! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host, the
+//!   section of a path.
+//! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them; the
+//!   compiled applier, which equals it; the file formats of both.
+//! - `platforms`: what well-known programs do with their URLs, line by line, and which of them a site
+//!   runs.
+//! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates
+//!   are merged.
+//! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree,
+//!   forms, evidence, candidates, energy, laws; what decides between equals (`hints`); cross-fitted
+//!   figures (`held_out`); what URLs show beside the rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `synth`: synthetic sites with known truth.
-//! - `io`: formats, shards, compression, rejects; result folders with their lock and mark (`output`); digests of shards and
-//!   of the executable (`fingerprint`); pages of a server that the user names.
-//! - `spill`: batches on disk, written and read back in place: the one user of `abomonation` and of `unsafe`.
-//! - `runtime`: configuration, workers, progress, the mesh of processes and its secret: how a dataflow is started and
-//!   watched.
-//! - `dataflow`: the jobs on many workers: learning (sample, group by site, energy walk, proof over all records), clusters
-//!   of records without labels, comparing methods, merging the documents of an index.
-//! - `report`: what a comparison gives as text, CSV and one self-contained page, and the pages of a run of `learn`.
+//! - `io`: formats, shards, compression, rejects; result folders with their lock and mark (`output`);
+//!   digests of shards and of the executable (`fingerprint`); pages of a server that the user names.
+//! - `spill`: batches on disk, written and read back in place: the one user of `abomonation` and of
+//!   `unsafe`.
+//! - `runtime`: configuration, workers, progress, the mesh of processes and its secret: how a dataflow
+//!   is started and watched.
+//! - `dataflow`: the jobs on many workers: learning (sample, group by site, energy walk, proof over all
+//!   records), clusters of records without labels, comparing methods, merging the documents of an
+//!   index.
+//! - `report`: what a comparison gives as text, CSV and one self-contained page, and the pages of a run
+//!   of `learn`.
 //!
-//! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the oracle of the
-//! dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- platforms <- site <- evaluate` is the
-//! direction of dependency; these know nothing of the rest.
+//! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the
+//! oracle of the dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- platforms
+//! <- site <- evaluate` is the direction of dependency; these know nothing of the rest.
 //!
 //! # Invariants
-//! Most are absences, which no one can see by reading code. `tests/it/house.rs` checks those marked with a star and
-//! names file and line where one is broken; the compiler and clippy check the others.
+//! Most are absences, which no one can see by reading code. `tests/it/house.rs` checks those marked
+//! with a star and names file and line where one is broken; the compiler and clippy check the others.
 //!
-//! - ★ Dependencies point one way, as in the map. `dataflow` does not import `io`: it takes record iterators and
-//!   returns collections; `jobs` joins the two.
+//! - ★ Dependencies point one way, as in the map. `dataflow` does not import `io`: it takes record
+//!   iterators and returns collections; `jobs` joins the two.
 //! - ★ No timely and no differential outside `dataflow` and `runtime`.
-//! - ★ No files, sockets or clocks outside `temporary`, `io`, `runtime`, `spill` and `jobs`; no environment and no processes
-//!   either outside the last four. No signals outside `jobs`.
-//!   Learning, applying and evaluating are functions of their arguments.
+//! - ★ No files, sockets or clocks outside `temporary`, `io`, `runtime`, `spill` and `jobs`; no
+//!   environment and no processes either outside the last four. No signals outside `jobs`. Learning,
+//!   applying and evaluating are functions of their arguments.
 //! - ★ No clap outside `jobs`.
-//! - ★ No printing outside `jobs/messages.rs` and `runtime/progress.rs`. Results go to standard output, all else to standard
-//!   error. Text for people passes through `model::shown`, which escapes what could drive a terminal; data do not.
-//! - ★ No `unsafe` outside `spill`, and no `abomonation`: it decodes only files that this very process wrote in this run.
+//! - ★ No printing outside `jobs/messages.rs` and `runtime/progress.rs`. Results go to standard output,
+//!   all else to standard error. Text for people passes through `model::shown`, which escapes what
+//!   could drive a terminal; data do not.
+//! - ★ No `unsafe` outside `spill`, and no `abomonation`: it decodes only files that this very process
+//!   wrote in this run.
 //! - ★ No randomness without a seed, no hash that may change between runs or releases.
-//! - No iteration over a hash map that reaches an output (clippy `iter_over_hash_type`): ties are broken by a
-//!   documented order, and the same input gives the same bytes on any number of workers.
-//! - No floating-point difference in a differential collection (its traits do not allow one). One site's floating-point
-//!   sums are made in one place and in one order.
-//! - No record is fatal: a bad one is counted and sampled. No failure of the run is a panic: it is a typed error with
-//!   the facts and a way out.
+//! - No iteration over a hash map that reaches an output (clippy `iter_over_hash_type`): ties are
+//!   broken by a documented order, and the same input gives the same bytes on any number of workers.
+//! - No floating-point difference in a differential collection (its traits do not allow one). One
+//!   site's floating-point sums are made in one place and in one order.
+//! - No record is fatal: a bad one is counted and sampled. No failure of the run is a panic: it is a
+//!   typed error with the facts and a way out.
 //! - ★ No file over 500 lines without a reason, no `todo!`, no ignored test.
 
 pub mod baselines;

@@ -1,8 +1,8 @@
 //! Ids and small types that every part of the house shares.
 //!
-//! A *record* (design, section 2) is one URL of a crawl with what is known of it: the label of its duplicate cluster,
-//! the label of its site, where it redirects to, what it declares as canonical. Records travel in columns: one buffer
-//! of bytes and one list of offsets a batch, never one allocation a record.
+//! A *record* is one URL of a crawl with its known properties: the label of its duplicate cluster, the
+//! label of its site, the target of its redirect, its declared canonical URL. Records travel in
+//! columns: one buffer of bytes and one list of offsets a batch, never one allocation a record.
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_64_with_seed, xxh3_128};
 
@@ -11,7 +11,8 @@ pub mod shown;
 
 pub use facts::{Facts, Fingerprint, Kind};
 
-/// One crawl record, borrowed from the batch that holds it. All byte strings are valid UTF-8 (readers reject others).
+/// One crawl record, borrowed from the batch that holds it. All byte strings are valid UTF-8 (readers
+/// reject others).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The URL as found, before any normalization.
@@ -41,7 +42,7 @@ pub struct RecordBatch {
     /// Row, start and end in `target_bytes` of each origin that a record leads to, by rising row.
     targets: Vec<(u32, u32, u32)>,
     target_bytes: Vec<u8>,
-    /// What else is known of the rows, up to the last one of which anything is.
+    /// Facts of the rows, up to the last row with any.
     facts: facts::Columns,
 }
 
@@ -124,7 +125,7 @@ impl RecordBatch {
         self.facts.put(self.len() - 1, facts);
     }
 
-    /// What else is known of the record at `row`; nothing where only [`push`](Self::push) saw it.
+    /// Facts of the record at `row`; empty where only [`push`](Self::push) was called.
     pub fn facts(&self, row: usize) -> Facts<'_> {
         self.facts.get(row)
     }
@@ -174,8 +175,8 @@ pub enum SiteBy {
     Host,
 }
 
-/// The documented 64-bit hash of bytes (XXH3): sampling, routing and row order rest on it, so it never changes within a
-/// major version.
+/// The documented 64-bit hash of bytes (XXH3): sampling, routing and row order depend on it, so it
+/// never changes within a major version.
 pub fn hash64(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }

@@ -1,10 +1,10 @@
-//! Temporary files and folders of this process: created exclusively, under names that end in random characters, and
-//! removed when dropped, or by [`remove_all`] when a signal ends the process.
+//! Temporary files and folders of this process: created exclusively, under names that end in random
+//! characters, and removed when dropped, or by [`remove_all`] when a signal ends the process.
 //!
-//! One registry holds the paths of all of them. Its lock is held while one is created, renamed or removed, and
-//! [`remove_all`] never releases it: after it no temporary file comes into being and none gets its final name, whatever
-//! the other threads do until the process ends. A process that is killed leaves its temporary files; their names begin
-//! with a dot, or are in the scratch folder.
+//! One registry holds the paths of all of them. Its lock is held while one is created, renamed or
+//! removed, and [`remove_all`] never releases it: after it no temporary file comes into being and none
+//! gets its final name, whatever the other threads do until the process ends. A process that is killed
+//! leaves its temporary files; their names begin with a dot, or are in the scratch folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -54,8 +54,8 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates `.NAME.<random>.partial` in the folder of `path`, NAME being the last part of `path`, with the permissions
-    /// that the umask leaves to a new file; opened for reading and writing.
+    /// Creates `.NAME.<random>.partial` in the folder of `path`, NAME being the last part of `path`, with
+    /// the permissions that the umask leaves to a new file; opened for reading and writing.
     ///
     /// # Errors
     /// What the system refuses.
@@ -158,7 +158,7 @@ impl TemporaryFolder {
         Ok(TemporaryFolder { folder: Some(folder), number })
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         self.folder.as_ref().expect("there until dropped").path()
     }
@@ -173,8 +173,8 @@ impl TemporaryFolder {
         tempfile::tempfile_in(self.path())
     }
 
-    /// Removes it now, for a run whose threads never drop it. What cannot be removed is left to whoever cleans the
-    /// temporary files of the machine.
+    /// Removes it now, for a run whose threads never drop it. What cannot be removed is left to whoever
+    /// cleans the temporary files of the machine.
     pub fn discard(&self) {
         let mut registry = Registry::lock();
         let _ = fs::remove_dir_all(self.path());
@@ -190,8 +190,8 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// True for a name that [`TemporaryFile::beside`] gives for a file that is to be called `of`, and for `.OF.partial`, which
-/// releases up to 0.1.0 gave.
+/// True for a name that [`TemporaryFile::beside`] makes for the final name `of`, and for `.OF.partial`,
+/// which releases up to 0.1.0 used.
 pub fn is_partial_name(name: &str, of: &str) -> bool {
     let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(PARTIAL)?.strip_prefix(of));
     inner.is_some_and(|rest| match rest.strip_prefix('.') {
@@ -200,14 +200,14 @@ pub fn is_partial_name(name: &str, of: &str) -> bool {
     })
 }
 
-/// Does `work`, a few renames, without [`remove_all`] coming in between.
+/// Runs `work`, a few renames, without [`remove_all`] coming in between.
 pub fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     let _section = SECTION.lock().unwrap_or_else(PoisonError::into_inner);
     work()
 }
 
-/// Removes all temporary files and folders of this process, the newest first, and gives their paths. The process must
-/// then end: every other thread that creates, renames or removes one waits for ever.
+/// Removes all temporary files and folders of this process, the newest first, and returns their paths.
+/// The process must then end: every other thread that creates, renames or removes one blocks for ever.
 pub fn remove_all() -> Vec<PathBuf> {
     let mut registry = stop();
     let paths = std::mem::take(&mut registry.paths);
@@ -215,8 +215,9 @@ pub fn remove_all() -> Vec<PathBuf> {
     paths.into_values().rev().filter(|path| remove(path)).collect()
 }
 
-/// Ends the use of temporary files: [`remove_all`] at another thread then waits for ever, and where it came first this
-/// call does. For the end of a process, whose exit code is decided by whichever came first.
+/// Ends the use of temporary files: [`remove_all`] at another thread then blocks for ever, and where it
+/// came first this call does. For the end of a process, whose exit code is decided by whichever came
+/// first.
 pub fn close() {
     std::mem::forget(stop());
 }

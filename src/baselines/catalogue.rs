@@ -1,13 +1,16 @@
 //! The catalogue of URL normalizations (Wikipedia's list as of 2012), every row a switch.
 //!
-//! The first six rows do not change what a URL means (RFC 3986); the others may, and are what undust learns per site.
+//! The first six rows do not change what a URL means (RFC 3986); the others may, and are what undust
+//! learns per site.
 //!
-//! Departures, where a row as written needs to know more than the URL:
+//! Departures, where a row as written needs data beside the URL:
 //! - *Removing IP* asks the network; here a table of the user does ([`Catalogue::hosts`]).
-//! - *Removing arbitrary variables* needs the variables that a page expects; unexpected are those of [`super::tracking`].
-//! - *Removing default variables* needs the defaults of a page; empty values are taken for defaults, and the row's own
-//!   example, `sort=ascending`.
-//! - *Adding trailing /* is done for the empty path only, as in its example: no syntax tells a directory from a page.
+//! - *Removing arbitrary variables* needs the variables that a page expects; unexpected are those of
+//!   [`super::tracking`].
+//! - *Removing default variables* needs the defaults of a page; empty values are taken for defaults,
+//!   and the row's own example, `sort=ascending`.
+//! - *Adding trailing /* is done for the empty path only, as in its example: no syntax tells a
+//!   directory from a page.
 
 use super::tracking::{is_superfluous, without};
 use super::{Constant, Learned, Method, Sample};

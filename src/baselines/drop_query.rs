@@ -1,5 +1,5 @@
-//! Everything from the first `?` on goes: the rule of thumb that crawlers of static sites once used, and the upper end
-//! of what blind rules save. It loses every page that only a parameter names.
+//! Everything from the first `?` on goes: the rule of thumb that crawlers of static sites once used,
+//! and the upper end of what blind rules save. It loses every page that only a parameter names.
 //!
 //! Departure: the rest of the URL is in the safe syntax of RFC 3986, as with all methods that rewrite.
 

@@ -1,4 +1,5 @@
-//! KeepAll: every URL is its own canonical URL. The lower end of every table (Xu, Liu and Callan, SIGIR 2017, 3.1).
+//! KeepAll: every URL is its own canonical URL. The lower end of every table (Xu, Liu and Callan, SIGIR
+//! 2017, 3.1).
 //!
 //! No departure.
 

@@ -1,5 +1,5 @@
-//! Every method that undust is compared with, and undust itself, behind one small trait: learn on the records of one
-//! site, canonicalize a URL, report the rules. Pure.
+//! Every method that undust is compared with, and undust itself, behind one small trait: learn on the
+//! records of one site, canonicalize a URL, report the rules. Pure.
 //!
 //! | module | method | source |
 //! |---|---|---|
@@ -15,8 +15,9 @@
 //! | [`outside`] | canonical URLs that another program predicted | `docs/method.md` |
 //! | `dataflow::compare::Undust` | this program | `docs/method.md` |
 //!
-//! Each module names its paper and lists where it departs from it. [`protocol`] runs methods on one site under the
-//! protocols of WWW10 and of SIGIR 2017 and gives counts; [`crate::report`] makes tables and charts of them.
+//! Each module names its paper and lists where it departs from it. [`protocol`] runs methods on one
+//! site under the protocols of WWW10 and of SIGIR 2017 and gives counts; [`crate::report`] makes tables
+//! and charts of them.
 
 pub mod catalogue;
 pub mod decision_tree;
@@ -42,12 +43,12 @@ use std::collections::BTreeMap;
 
 /// A way to learn the canonical URLs of a site.
 pub trait Method: Send + Sync {
-    /// Learns on the training records of one site, up to the point where the highest false-positive rate matters:
-    /// what WWW10 Figure 9 times.
+    /// Learns on the training records of one site, up to the point where the highest false-positive rate
+    /// matters: what WWW10 Figure 9 times.
     fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned>;
 }
 
-/// What a method learns from.
+/// Input of a method.
 pub struct Sample<'a> {
     /// The records that train, distinct, as found.
     pub training: Training,
@@ -80,11 +81,12 @@ pub trait Learned {
         Figures::default()
     }
 
-    /// The rules to deploy when no candidate (or, where the method bounds the set, no set) may have a higher pair
-    /// false-positive rate (WWW10 eq. 3) than `fpr_max`, from 0 to 1.
+    /// The rules to deploy when no candidate (or, where the method bounds the set, no set) may have a
+    /// higher pair false-positive rate (WWW10 eq. 3) than `fpr_max`, from 0 to 1.
     fn select(&self, fpr_max: f64) -> Selected;
 
-    /// What becomes of likely rules before any is validated (DustBuster, Figure 5); `None` for methods without such.
+    /// Counts of likely rules before any is validated (DustBuster, Figure 5); `None` for methods without
+    /// such.
     fn detection(&self, _: &Sample<'_>) -> Option<results::Detection> {
         None
     }
@@ -95,7 +97,7 @@ pub trait Learned {
     }
 }
 
-/// What a selection gives.
+/// Result of a selection.
 pub struct Selected {
     /// Candidates that qualify (WWW10 Table 3).
     pub qualified: u64,
@@ -107,7 +109,8 @@ pub struct Selected {
 
 /// Deployed rules of one site.
 pub trait Canonicalizer {
-    /// Writes the canonical URL of `url` into `out`, which is cleared first. Total: what is no URL comes out as it is.
+    /// Writes the canonical URL of `url` into `out`, which is cleared first. Total: what is no URL comes
+    /// out as it is.
     fn canonicalize(&mut self, url: &[u8], out: &mut Vec<u8>);
 
     /// The rules in the order in which they are tried.
@@ -130,12 +133,12 @@ pub struct Figures {
 pub struct RuleReport {
     /// The rule in one line.
     pub text: String,
-    /// What speaks for it, where the method counts evidence.
+    /// Evidence for it, where the method counts evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
 }
 
-/// What methods are told beside the records.
+/// Input of methods beside the records.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Rows of the catalogue that are on.
@@ -150,7 +153,7 @@ pub struct Setup {
     pub sizes: bool,
     /// Predictions of outside methods, by name.
     pub outside: BTreeMap<name::Label, outside::Outside>,
-    /// Who DustBuster asks for pages, if not the corpus.
+    /// Page server of DustBuster, in place of the corpus.
     pub server: Option<std::sync::Arc<dyn dustbuster::validate::Server>>,
 }
 

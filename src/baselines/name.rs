@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Longest name of an outside method in bytes.
 pub const LONGEST: usize = 32;
 
-/// Name of an outside method: 1 to [`LONGEST`] letters (ASCII), digits, `.`, `_` and `-`, the first a letter or digit, and
-/// not the name of a method of this program. Such a name needs no escape in a table, a page or a terminal.
+/// Name of an outside method: 1 to [`LONGEST`] letters (ASCII), digits, `.`, `_` and `-`, the first a
+/// letter or digit, and not the name of a method of this program. Such a name needs no escape in a
+/// table, a page or a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// Filled up with zeros, so that labels are ordered as their texts.
@@ -92,7 +93,7 @@ impl Name {
         Name::UndustWhole,
     ];
 
-    /// As the command line and the tables write it.
+    /// Name on the command line and in the tables.
     pub fn text(&self) -> &str {
         match self {
             Name::KeepAll => "keep-all",
@@ -117,8 +118,8 @@ impl Name {
         Name::ALL.into_iter().find(|name| name.text() == text)
     }
 
-    /// True for a method whose rules know nothing of the labels of the test: those that are ranked. Outside methods are
-    /// ranked: whether they saw those labels is not known here.
+    /// True for a method whose rules use no labels of the test: these are ranked. Outside methods are
+    /// ranked: whether they saw those labels is unknown here.
     pub fn is_blind(self) -> bool {
         self != Name::UndustWhole
     }

@@ -1,10 +1,10 @@
 //! Canonical URLs that another program predicted, as a method of a comparison.
 //!
-//! A URL without a prediction keeps itself as canonical URL and is counted. URLs are compared as found, byte for byte.
-//! Predictions know no `fpr_max`: they are the same at each.
+//! A URL without a prediction keeps itself as canonical URL and is counted. URLs are compared as found,
+//! byte for byte. Predictions know no `fpr_max`: they are the same at each.
 //!
-//! Memory: 32 bytes and one bit a line, and the canonical URL with one byte more where it differs from the URL; while they
-//! are read, up to twice that. URLs are held as 128-bit hashes.
+//! Memory: 32 bytes and one bit a line, and the canonical URL with one byte more where it differs from
+//! the URL; while they are read, up to twice that. URLs are held as 128-bit hashes.
 
 use super::protocol::Records;
 use super::{Canonicalizer, Learned, Method, RuleReport, Sample, Selected};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     url: u128,
-    /// Where the canonical URL starts in `texts`, which ends with a line feed; [`ITSELF`] for the URL itself.
+    /// Start of the canonical URL in `texts`, which ends with a line feed; [`ITSELF`] for the URL itself.
     text: u64,
     /// Line of the file, from 1.
     line: u64,
@@ -143,7 +143,7 @@ impl Predictions {
         self.met.iter().map(|word| word.load(Ordering::Relaxed)).collect()
     }
 
-    /// Adds what another process met with the same predictions.
+    /// Adds the counts of another process with the same predictions.
     pub fn join(&self, met: &[u64]) {
         for (mine, theirs) in self.met.iter().zip(met) {
             mine.fetch_or(*theirs, Ordering::Relaxed);

@@ -1,13 +1,16 @@
-//! One site through the protocols of the papers: training sample, every method, every `fpr_max`, counts on the test.
+//! One site through the protocols of the papers: training sample, every method, every `fpr_max`, counts
+//! on the test.
 //!
-//! - WWW10 (section 6.1): "we randomly select 20% samples (but no more than 0.1 million) as training set. The testing
-//!   is carried out on the whole dataset." The sample is drawn by a hash of the URL with the seed, so it does not depend
-//!   on the order of the records; beyond the limit the smallest hashes stay.
-//! - SIGIR 2017 (section 3.1): "we use the first 15,000 pages for training and the remaining 5,000 for testing", and a
-//!   crawl is simulated on the test. A site of fewer URLs is cut in the same proportion; what follows the first 20,000
-//!   is left out. Seeds change nothing here.
+//! - WWW10 (section 6.1): "we randomly select 20% samples (but no more than 0.1 million) as training
+//!   set. The testing is carried out on the whole dataset." The sample is drawn by a hash of the URL
+//!   with the seed, so it does not depend on the order of the records; beyond the limit the smallest
+//!   hashes stay.
+//! - SIGIR 2017 (section 3.1): "we use the first 15,000 pages for training and the remaining 5,000 for
+//!   testing", and a crawl is simulated on the test. A site of fewer URLs is cut in the same
+//!   proportion; what follows the first 20,000 is left out. Seeds change nothing here.
 //!
-//! Only labelled records count. Where the rules at one `fpr_max` are those of the one before, its counts are taken over.
+//! Only labelled records count. Where the rules at one `fpr_max` are those of the one before, its
+//! counts are taken over.
 
 use super::results::{Fit, Mixed, Protocol, Run, Shown, Site, Split, Time, TreeNode};
 use super::{Canonicalizer, Method, Name, RuleReport, Sample, Setup};
@@ -19,14 +22,14 @@ use crate::site::published::tree::{Branch, Slot, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// What is compared, and how.
+/// Plan of a comparison: methods and protocol.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The protocol.
     pub protocol: Protocol,
     /// Methods in the order of the tables.
     pub methods: Vec<Name>,
-    /// What methods are told beside the records.
+    /// Input of methods beside the records.
     pub setup: Setup,
     /// Highest false-positive rates, rising, at least one.
     pub fpr_max: Vec<f64>,
@@ -58,7 +61,8 @@ pub struct Records {
     listed: (Vec<u8>, Vec<(usize, u64)>),
 }
 
-/// The bytes of records as one string, since an array of numbers is four times as long. Readers reject what is not UTF-8.
+/// The bytes of records as one string, since an array of numbers is four times as long. Readers reject
+/// what is not UTF-8.
 mod text {
     use serde::{Deserialize, Deserializer, Serializer, ser::Error};
 
@@ -180,7 +184,8 @@ impl Plan {
     }
 }
 
-/// Runs a plan on one site. `methods` makes the methods of the plan; `clock` gives seconds since any moment.
+/// Runs a plan on one site. `methods` makes the methods of the plan; `clock` returns seconds since any
+/// moment.
 pub fn compare(
     records: &Records,
     plan: &Plan,
@@ -332,7 +337,8 @@ fn tree(training: &Training) -> (Vec<TreeNode>, u64) {
     let tree = Tree::build(&columns, &crate::site::published::Switches::default());
     let all = tree.nodes.len();
     let mut order: Vec<usize> = (0..all).collect();
-    // A parent has at least the URLs of its child and comes before it, so its place is among the kept ones too.
+    // A parent has at least the URLs of its child and comes before it, so its place is among the kept ones
+    // too.
     order.sort_by_key(|&node| (std::cmp::Reverse(tree.volume(node as u32)), node));
     order.truncate(SHOWN_NODES);
     order.sort_unstable();

@@ -1,9 +1,9 @@
-//! The pattern tree as published (Lei et al., WWW 2010): [`crate::site::published`] with its candidates kept, so that
-//! one tree serves every `fpr_max`.
+//! The pattern tree as published (Lei et al., WWW 2010): [`crate::site::published`] with its candidates
+//! kept, so that one tree serves every `fpr_max`.
 //!
-//! Departures: those of [`Switches`], all off unless asked for; the readings are listed in the modules of
-//! [`crate::site::published`]. Candidates are made without a bound and filtered afterwards, which gives the candidates
-//! that the bound would have given.
+//! Departures: those of [`Switches`], all off unless asked for; the readings are listed in the modules
+//! of [`crate::site::published`]. Candidates are made without a bound and filtered afterwards, which
+//! gives the candidates that the bound would have given.
 
 use super::rule_set::SiteRuleSet;
 use super::{Figures, Learned, Method, Sample, Selected};

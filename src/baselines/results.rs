@@ -1,7 +1,7 @@
-//! What a comparison gives, as whole numbers: the one input of every table, chart and report.
+//! Result of a comparison, in whole numbers: the one input of every table, chart and report.
 //!
-//! `comparison.json` holds a [`Comparison`]; the same records and plan give the same bytes on any number of workers.
-//! Times are kept apart in [`Times`], since no two runs agree on them.
+//! `comparison.json` holds a [`Comparison`]; the same records and plan give the same bytes on any
+//! number of workers. Times are kept apart in [`Times`], since no two runs agree on them.
 
 use super::{Figures, Name, RuleReport};
 use crate::evaluate::Counts;
@@ -49,7 +49,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The same plan without a site.
+    /// A copy of the plan without sites.
     pub fn clone_plan(&self) -> Comparison {
         Comparison {
             version: self.version,
@@ -87,7 +87,7 @@ pub struct Site {
     pub tree: Vec<TreeNode>,
     /// Nodes of that tree, those left out of `tree` included.
     pub tree_nodes: u64,
-    /// What each method made of the first seed.
+    /// Rules and examples of each method for the first seed.
     pub shown: Vec<Shown>,
 }
 
@@ -110,7 +110,7 @@ pub struct Run {
     pub missing: Option<u64>,
 }
 
-/// What one file of predictions held.
+/// Coverage of one file of predictions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// The outside method.
@@ -127,12 +127,13 @@ pub struct Coverage {
     pub unknown: u64,
 }
 
-/// What DustBuster detects before a page is asked for, and what pages then say of it (WWW 2007, Table 2 and Figure 5).
+/// Rules that DustBuster detects before any page is fetched, with the verdict of pages (WWW 2007, Table
+/// 2 and Figure 5).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detection {
     /// URLs that it learned from.
     pub urls: u64,
-    /// What they become under the rules that are valid at a refutation threshold of 5 %.
+    /// Number of forms of these URLs under the rules that are valid at a refutation threshold of 5 %.
     pub forms: u64,
     /// With the cue to similarity: sizes or fingerprints.
     pub with_cue: Tried,
@@ -153,12 +154,12 @@ pub struct Tried {
     pub tried: u64,
     /// Places, from 0, of those that are valid in at least one direction; rising.
     pub valid: Vec<u32>,
-    /// Places of those of which no page could be asked for; rising.
+    /// Places of rules without a page; rising.
     pub unknown: Vec<u32>,
 }
 
 impl Tried {
-    /// Of the first `k`, or of all where there are fewer: how many there are, are valid, and are unknown.
+    /// Counts among the first `k`, or among all where there are fewer: rules, valid ones, unknown ones.
     pub fn at(&self, k: u64) -> [u64; 3] {
         let below = |places: &[u32]| places.partition_point(|&place| u64::from(place) < k) as u64;
         [self.tried.min(k), below(&self.valid), below(&self.unknown)]
@@ -189,7 +190,7 @@ pub struct TreeNode {
     pub urls: u64,
 }
 
-/// What a method made of a site.
+/// Rules and examples of a method for a site.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// The method.

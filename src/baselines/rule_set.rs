@@ -17,7 +17,7 @@ impl SiteRuleSet {
         SiteRuleSet { set: RuleSet::new(vec![rules]), scratch: Scratch::default() }
     }
 
-    /// As a selection with so many qualified candidates.
+    /// The rules as a selection with so many qualified candidates.
     pub fn selected(rules: SiteRules, qualified: u64) -> Selected {
         Selected { qualified, deployed: rules.rules.len() as u64, rules: Box::new(SiteRuleSet::new(rules)) }
     }

@@ -1,17 +1,18 @@
-//! Superfluous parameters by name: those that marketing and session software adds to links and that its own vendors
-//! document. What a crawler without learning can do.
+//! Superfluous parameters by name: those that marketing and session software adds to links and that its
+//! own vendors document. What a crawler without learning can do.
 //!
-//! The well-known lists come under licences that this program could not carry (ClearURLs: LGPL-3.0, AdGuard: GPL-3.0;
-//! Brave and Firefox: MPL-2.0), so nothing is taken from them: these are the names that the vendors' own pages, given at
-//! each group, say are added to links. The list is short, and under this program's licence. Names are compared without
-//! case, as vendors' scripts do not agree on it.
+//! The well-known lists come under licences that this program could not carry (ClearURLs: LGPL-3.0,
+//! AdGuard: GPL-3.0; Brave and Firefox: MPL-2.0), so nothing is taken from them: these are the names
+//! that the vendors' own pages, given at each group, say are added to links. The list is short, and
+//! under this program's licence. Names are compared without case, as vendors' scripts do not agree on
+//! it.
 //!
-//! Departure from the "w3lib + tracking list" of the prototype: order, escapes and fragments of URLs stay, except for
-//! the safe syntax of RFC 3986.
+//! Departure from the "w3lib + tracking list" of the prototype: order, escapes and fragments of URLs
+//! stay, except for the safe syntax of RFC 3986.
 
 use super::{Constant, Learned, Method, Sample, safe_into};
 
-/// Who documents which names; a `*` at the end stands for any rest.
+/// Vendors with the names that they document; a `*` at the end matches any rest.
 pub const PARAMETERS: &[(&str, &[&str])] = &[
     ("Google Analytics, custom campaigns: support.google.com/analytics/answer/10917952", &["utm_*"]),
     ("Google Ads, click identifier: support.google.com/google-ads/answer/9744275", &["gclid"]),

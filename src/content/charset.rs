@@ -1,17 +1,19 @@
-//! Bytes of a page to UTF-8 (HTML standard, "determining the character encoding"): a byte order mark, else the charset of
-//! the HTTP head, else of a `meta` element near the beginning, else a guess from the bytes (chardetng, the detector of
-//! Firefox). Decoding is encoding_rs's; what cannot be decoded becomes U+FFFD.
+//! Bytes of a page to UTF-8 (HTML standard, "determining the character encoding"): a byte order mark,
+//! else the charset of the HTTP head, else of a `meta` element near the beginning, else a guess from
+//! the bytes (chardetng, the detector of Firefox). Decoding is encoding_rs's; what cannot be decoded
+//! becomes U+FFFD.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// Bytes at the beginning in which a `meta` element is looked for (1024 by the standard; older pages put it later).
+/// Bytes at the beginning in which a `meta` element is looked for (1024 by the standard; older pages
+/// put it later).
 const PRESCAN: usize = 4096;
 /// Bytes that the guess looks at.
 const GUESS: usize = 64 << 10;
 
-/// The text of `bytes`: as they are where they are UTF-8, else decoded into `out`. `declared` is the value of a
-/// `Content-Type` field, or empty.
+/// The text of `bytes`: as they are where they are UTF-8, else decoded into `out`. `declared` is the
+/// value of a `Content-Type` field, or empty.
 pub fn decode<'a>(bytes: &'a [u8], declared: &[u8], out: &'a mut String) -> &'a str {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         return with(encoding, &bytes[mark..], out);
@@ -45,8 +47,8 @@ fn label(text: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(&rest[..end.unwrap_or(rest.len())])
 }
 
-/// The encoding that a `meta` element names. Such an element is read as ASCII, so one that says UTF-16 is wrong: it
-/// counts as UTF-8, as the standard has it.
+/// The encoding that a `meta` element names. Such an element is read as ASCII, so one that says UTF-16
+/// is wrong: it counts as UTF-8, as the standard has it.
 fn prescan(head: &[u8]) -> Option<&'static Encoding> {
     let mut rest = head;
     loop {

@@ -1,4 +1,4 @@
-//! What a page says: main text, fingerprint, title, declared canonical URL. Pure, on bytes.
+//! Content of a page: main text, fingerprint, title, declared canonical URL. Pure, on bytes.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`charset`] | bytes -> UTF-8, by mark, declaration or guess |
 //! | [`reference`] | a URL reference and its base -> an absolute URL |
 //!
-//! HTML is cut into tokens by html5gum, which follows the standard, passes its tests and keeps no tree: nesting costs no
-//! stack and no memory. What is boilerplate is told from the tags alone, in one pass.
+//! HTML is cut into tokens by html5gum, which follows the standard, passes its tests and keeps no tree:
+//! nesting costs no stack and no memory. What is boilerplate is told from the tags alone, in one pass.
 
 pub mod charset;
 pub mod near;

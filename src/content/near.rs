@@ -1,9 +1,11 @@
-//! Fingerprints within a few bits of each other, without comparing all pairs (Manku et al. 2007, section 3).
+//! Fingerprints within a few bits of each other, without comparing all pairs (Manku et al. 2007,
+//! section 3).
 //!
-//! A fingerprint is cut into [`BLOCKS`] blocks of 16 bits. Two that differ in at most 3 bits agree in at least one whole
-//! block, so it is enough to compare those that share a block at the same place: one table a block, each fingerprint in
-//! all of them. Within a table that is still crowded the other bits are cut again, and so on: two members that agree on
-//! the block still agree on one of the pieces of what is left.
+//! A fingerprint is cut into [`BLOCKS`] blocks of 16 bits. Two that differ in at most 3 bits agree in
+//! at least one whole block, so it is enough to compare those that share a block at the same place: one
+//! table a block, each fingerprint in all of them. Within a table that is still crowded the other bits
+//! are cut again, and so on: two members that agree on the block still agree on one of the pieces of
+//! what is left.
 
 use super::simhash::distance;
 
@@ -24,11 +26,11 @@ pub fn block(simhash: u64, block: u32) -> u64 {
 /// A fingerprint and whose it is.
 pub type Entry = (u64, u64);
 
-/// Calls `join` with ids of near fingerprints of `entries`, which agree on table `table`: often enough that whatever is
-/// near is connected, not always for each pair. Reorders the entries.
+/// Calls `join` with ids of near fingerprints of `entries`, which agree on table `table`: often enough
+/// that whatever is near is connected, not always for each pair. Reorders the entries.
 ///
-/// Cost: about n log n for fingerprints of different texts; n^2 only where n fingerprints agree in 52 bits and differ
-/// pairwise.
+/// Cost: about n log n for fingerprints of different texts; n^2 only where n fingerprints agree in 52
+/// bits and differ pairwise.
 pub fn join_within(entries: &mut [Entry], table: u32, join: &mut impl FnMut(u64, u64)) {
     let free = !(((1u64 << BITS) - 1) << (table * BITS));
     within(entries, free, 0, join);

@@ -1,9 +1,10 @@
-//! A page of HTML to what undust wants of it, in one pass over its tags.
+//! Extraction of the relevant parts of an HTML page, in one pass over its tags.
 //!
-//! The main text is what is left without: scripts, styles and other text that is not shown; navigation, headers and
-//! footers of the page (by element and by ARIA role), menus, buttons and choices, hidden elements; times; the values of
-//! form fields. Counters are part of the exact text and not of the fingerprint ([`super::tokens`]). Titles of articles
-//! stay. An element that is left out and never closed takes nothing with it: its text counts as shown.
+//! The main text is what is left without: scripts, styles and other text that is not shown; navigation,
+//! headers and footers of the page (by element and by ARIA role), menus, buttons and choices, hidden
+//! elements; times; the values of form fields. Counters are part of the exact text and not of the
+//! fingerprint ([`super::tokens`]). Titles of articles stay. An element that is left out and never
+//! closed takes nothing with it: its text counts as shown.
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
@@ -12,7 +13,7 @@ use super::simhash::{sequence, simhash};
 use super::tokens::Tokens;
 use crate::model::{Fingerprint, hash64};
 
-/// What a page says, borrowed from its [`Reader`].
+/// Content of a page, borrowed from its [`Reader`].
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// Its title, white space collapsed; empty without one.
@@ -60,7 +61,7 @@ impl Reader {
     }
 }
 
-/// A reference that a page gives.
+/// A reference in a page.
 #[derive(Debug, Default)]
 struct Reference {
     given: bool,
@@ -98,7 +99,7 @@ struct LeftOut {
     depth: u32,
 }
 
-/// What a start tag is to this reader.
+/// Kind of a start tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Element {
     #[default]

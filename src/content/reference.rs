@@ -1,8 +1,9 @@
-//! References to absolute URLs (RFC 3986, section 5.2), as bytes. Dot segments are left to the safe syntax of `url`.
+//! References to absolute URLs (RFC 3986, section 5.2), as bytes. Dot segments are left to the safe
+//! syntax of `url`.
 
-/// Writes the absolute URL of `reference`, found on the page `base` (an absolute http or https URL), to `out` (cleared
-/// first). White space around it, and line ends and tabs in it, are dropped, as browsers do. `false` where it leads to
-/// no http or https URL; `out` is then empty.
+/// Writes the absolute URL of `reference`, found on the page `base` (an absolute http or https URL), to
+/// `out` (cleared first). White space around it, and line ends and tabs in it, are dropped, as browsers
+/// do. `false` where it leads to no http or https URL; `out` is then empty.
 pub fn resolve(base: &[u8], reference: &[u8], out: &mut Vec<u8>) -> bool {
     out.clear();
     let reference: Vec<u8> =

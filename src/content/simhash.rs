@@ -1,9 +1,10 @@
-//! Simhash (Charikar 2002; for pages Manku, Jain, Das Sarma, WWW 2007): pages that share most shingles have fingerprints
-//! that differ in few bits.
+//! Simhash (Charikar 2002; for pages Manku, Jain, Das Sarma, WWW 2007): pages that share most shingles
+//! have fingerprints that differ in few bits.
 //!
-//! Features are shingles of 4 tokens; a shingle that occurs n times weighs 1 + log2(n), rounded down: whole numbers, so
-//! that a fingerprint is the same on every machine (the published weight, tf-idf, needs the corpus). Bit i is the sign
-//! of the sum of the weights, each counted for or against by bit i of the shingle's hash; a sum of 0 is a 0.
+//! Features are shingles of 4 tokens; a shingle that occurs n times weighs 1 + log2(n), rounded down:
+//! whole numbers, so that a fingerprint is the same on every machine (the published weight, tf-idf,
+//! needs the corpus). Bit i is the sign of the sum of the weights, each counted for or against by bit i
+//! of the shingle's hash; a sum of 0 is a 0.
 
 /// Tokens of a shingle.
 pub const SHINGLE: usize = 4;
@@ -13,7 +14,8 @@ pub fn distance(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
 
-/// The fingerprint of a text of these tokens; `shingles` is working space. A text shorter than a shingle is one shingle.
+/// The fingerprint of a text of these tokens; `shingles` is working space. A text shorter than a
+/// shingle is one shingle.
 pub fn simhash(tokens: &[u64], shingles: &mut Vec<u64>) -> u64 {
     shingles.clear();
     if tokens.len() < SHINGLE {
@@ -37,7 +39,8 @@ pub fn sequence(tokens: &[u64]) -> u64 {
     mix(tokens.iter().fold(0, |hash, &token| mix(hash, token)), tokens.len() as u64)
 }
 
-/// Folds a token into a hash that depends on the order of tokens (multiplication, xor and shift of MurmurHash3's end).
+/// Folds a token into a hash that depends on the order of tokens (multiplication, xor and shift of
+/// MurmurHash3's end).
 fn mix(hash: u64, token: u64) -> u64 {
     let mut x = hash.rotate_left(23) ^ token;
     x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -1,10 +1,11 @@
 //! Text to tokens: words in lower case, as hashes.
 //!
-//! A word is a run of letters and digits; where no spaces separate words (Han, kana, Hangul, Thai and their like) each
-//! character is one. Left out is what differs between two copies of a page and says nothing of it: times of day, dates
-//! with a time, nonces (hexadecimal or mixed runs of 16 characters and more with digits in them), and counts of
-//! seconds. Counters (a piece of text between two tags that is a number and nothing else: views, replies, votes) are
-//! tokens, but one can leave them out ([`Tokens::steady`]).
+//! A word is a run of letters and digits; where no spaces separate words (Han, kana, Hangul, Thai and
+//! their like) each character is one. Left out is what differs between two copies of a page and says
+//! nothing of it: times of day, dates with a time, nonces (hexadecimal or mixed runs of 16 characters
+//! and more with digits in them), and counts of seconds. Counters (a piece of text between two tags
+//! that is a number and nothing else: views, replies, votes) are tokens, but one can leave them out
+//! ([`Tokens::steady`]).
 
 use crate::model::hash64;
 
@@ -13,12 +14,13 @@ use crate::model::hash64;
 pub struct Tokens {
     /// Hashes of the tokens, in order.
     pub list: Vec<u64>,
-    /// Where in the list the counters are, ascending.
+    /// Positions of the counters in the list, ascending.
     counters: Vec<usize>,
     word: String,
 }
 
-/// One token in so many may be a counter; where there are more, the page is a table whose numbers are what it says.
+/// One token in so many may be a counter; where there are more, the page is a table whose numbers are
+/// what it says.
 const COUNTERS: usize = 4;
 
 /// A run of letters and digits this long with digits in it is a nonce and no word.
@@ -38,8 +40,8 @@ impl Tokens {
         self.list.append(&mut other.list);
     }
 
-    /// The tokens that stay the same from one visit to the next: all but the counters, in `kept`, or all where counters
-    /// are more than a quarter of them.
+    /// The tokens that stay the same from one visit to the next: all but the counters, in `kept`, or all
+    /// where counters are more than a quarter of them.
     pub fn steady<'a>(&'a self, kept: &'a mut Vec<u64>) -> &'a [u64] {
         if self.counters.is_empty() || self.counters.len() * COUNTERS > self.list.len() {
             return &self.list;
@@ -54,7 +56,8 @@ impl Tokens {
         kept
     }
 
-    /// Adds the tokens of `text`, a piece of text between two tags. Words do not go on from one call to the next.
+    /// Adds the tokens of `text`, a piece of text between two tags. Words do not go on from one call to the
+    /// next.
     pub fn add(&mut self, text: &str) {
         let bare = text.trim_ascii();
         if is_counter(bare.as_bytes()) {
@@ -138,7 +141,8 @@ fn is_nonce(word: &[u8]) -> bool {
     word.len() >= NONCE && word.is_ascii() && word.iter().any(u8::is_ascii_digit)
 }
 
-/// `12:34`, `12:34:56.789`, `2026-01-31T12:34:56Z`, `0.123s`: digits around a colon, or decimals with the sign of seconds.
+/// `12:34`, `12:34:56.789`, `2026-01-31T12:34:56Z`, `0.123s`: digits around a colon, or decimals with
+/// the sign of seconds.
 fn is_time(piece: &[u8]) -> bool {
     if !piece[0].is_ascii_digit() && piece[0] != b'(' && piece[0] != b'[' {
         return false;
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!(tokens("2026-11-20 1.5 3:1 incomprehensibilities").len(), 8);
     }
 
-    /// What is left of pieces of text without their counters.
+    /// Hashes of pieces of text without their counters.
     fn steady(pieces: &[&str]) -> Vec<u64> {
         let (mut tokens, mut spare) = (Tokens::default(), Tokens::default());
         let (first, last) = pieces.split_at(pieces.len() / 2);

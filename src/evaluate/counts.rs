@@ -6,7 +6,8 @@ use std::ops::{Add, AddAssign};
 
 /// Whole numbers from which every figure follows; counts of different sites add up.
 ///
-/// Counts of parts of *one* site do not: a canonical URL may stand in both parts. Join the [`Pages`](super::Pages).
+/// Counts of parts of *one* site do not: a canonical URL may be in both parts. Join the
+/// [`Pages`](super::Pages).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Distinct labelled URLs (WWW10 `N_ori`).

@@ -9,14 +9,15 @@ struct Row {
     url: u128,
     canonical: u128,
     cluster: u64,
-    /// Place in the input, shifted left by one; the lowest bit tells that the canonical URL holds `*`.
+    /// Place in the input, shifted left by one; the lowest bit is set if the canonical URL holds `*`.
     place: u64,
 }
 
 /// The labelled URLs of one site, in the order in which a crawler meets them.
 ///
-/// 48 bytes a row, no strings: URLs and canonical URLs are 128-bit hashes, clusters 64-bit ones (two of 10^8 clusters of
-/// a site fall together with probability 3e-4). Parts join with [`append`](Self::append), in input order.
+/// 48 bytes a row, no strings: URLs and canonical URLs are 128-bit hashes, clusters 64-bit ones (two of
+/// 10^8 clusters of a site fall together with probability 3e-4). Parts join with
+/// [`append`](Self::append), in input order.
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
     rows: Vec<Row>,
@@ -70,7 +71,7 @@ fn pairs(n: usize) -> u64 {
     n * n.saturating_sub(1) / 2
 }
 
-/// What rewritten URLs became; `rows` sorted by URL, each URL once.
+/// Counts the canonical URLs of rewritten URLs; `rows` sorted by URL, each URL once.
 fn count_rewritten(rows: &[Row], counts: &mut Counts) {
     for row in rows.iter().filter(|row| row.url != row.canonical) {
         counts.rewritten += 1;
@@ -94,7 +95,7 @@ fn count_clusters(rows: &[Row], counts: &mut Counts) {
     }
 }
 
-/// What falls together; `rows` sorted by canonical URL, then cluster.
+/// Counts the groups of one canonical URL; `rows` sorted by canonical URL, then cluster.
 fn count_groups(rows: &[Row], counts: &mut Counts) {
     let mut fetched: Vec<u64> = Vec::new();
     for group in rows.chunk_by(|a, b| a.canonical == b.canonical) {

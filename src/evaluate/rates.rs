@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Defines [`Rates`] once: the fields, their names and their order.
 macro_rules! define_rates {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// The figures of a site, or of many; shares in 0..=1 unless said otherwise. NaN (`null` in JSON) where a
-        /// figure is undefined.
+        /// The figures of a site, or of many; shares in 0..=1 unless said otherwise. NaN (`null` in JSON) where
+        /// a figure is undefined.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
         pub struct Rates {
             $($(#[$doc])* pub $name: f64,)*
@@ -40,7 +40,7 @@ define_rates! {
     clusters,
     /// Compression rate, WWW10 eq. 1.
     comp,
-    /// Compression of the oracle that knows every cluster: the duplicate rate.
+    /// Compression of the oracle with all clusters: the duplicate rate.
     oracle,
     /// Dup-reduction rate, WWW10 eq. 2, one-page reading; may be negative. NaN without duplicates.
     dupred,
@@ -58,13 +58,16 @@ define_rates! {
     f1,
     /// Clusters none of whose URLs is fetched: a count.
     lost,
-    /// Fetches rightly saved, as a share of those the oracle saves; may be negative. NaN without duplicates.
+    /// Fetches rightly saved, as a share of those the oracle saves; may be negative. NaN without
+    /// duplicates.
     saved_share,
     /// Share of the pairs of one cluster that share their canonical URL. NaN without such pairs.
     pair_rec,
-    /// Share of the rewritten URLs whose canonical URL is a listed URL of the same cluster. NaN without rewritten URLs.
+    /// Share of the rewritten URLs whose canonical URL is a listed URL of the same cluster. NaN without
+    /// rewritten URLs.
     fetch_ok,
-    /// Share of the rewritten URLs whose canonical URL is a listed URL of another cluster. NaN without rewritten URLs.
+    /// Share of the rewritten URLs whose canonical URL is a listed URL of another cluster. NaN without
+    /// rewritten URLs.
     fetch_bad,
     /// Share of the URLs whose canonical URL holds `*`.
     star,
@@ -85,7 +88,8 @@ impl Rates {
         };
         let prec = share(covered, canonical, 1.0);
         let rec = share(covered, clusters, 1.0);
-        // Signed: every page that is fetched for a cluster already covered, or in place of one lost, counts against.
+        // Signed: every page that is fetched for a cluster already covered, or in place of one lost, counts
+        // against.
         let saved = urls as f64 - canonical as f64 - counts.lost() as f64;
         Rates {
             n: urls as f64,

@@ -9,10 +9,11 @@ use foldhash::fast::FixedState;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What is taken for a site.
+/// Definition of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// The record's own label, else its registrable domain or host. The label also decides which rules apply.
+    /// The record's own label, else its registrable domain or host. The label also decides which rules
+    /// apply.
     Site(SiteBy),
     /// All records that follow are one site of this name; the host alone decides which rules apply.
     One(String),
@@ -25,12 +26,12 @@ pub struct SiteFigures {
     pub site: String,
     /// The counts.
     pub counts: Counts,
-    /// What follows from them.
+    /// Rates of the counts.
     pub rates: Rates,
 }
 
-/// An evaluation under way. Holds 48 bytes a labelled record (see [`Pages`]), for all sites until the end, since a site
-/// may come up again.
+/// An evaluation under way. Holds 48 bytes a labelled record (see [`Pages`]), for all sites until the
+/// end, since a site may come up again.
 pub struct Evaluation<'r> {
     rules: &'r RuleSet,
     grouping: Grouping,
@@ -115,7 +116,8 @@ impl<'r> Evaluation<'r> {
         self.unlabelled
     }
 
-    /// Labelled records whose URL is not an absolute http or https URL: they count, as URLs that no rule rewrites.
+    /// Labelled records whose URL is not an absolute http or https URL: they count, as URLs that no rule
+    /// rewrites.
     pub fn invalid(&self) -> u64 {
         self.invalid
     }
@@ -125,8 +127,8 @@ impl<'r> Evaluation<'r> {
         self.provisional
     }
 
-    /// The figures, in order of the sites' first appearance. URLs without a host and without a label of their own are
-    /// the site with the empty name.
+    /// The figures, in order of the sites' first appearance. URLs without a host and without a label of
+    /// their own are the site with the empty name.
     pub fn finish(self) -> Vec<SiteFigures> {
         let figures = |(site, pages): (String, Pages)| {
             let counts = pages.counts();

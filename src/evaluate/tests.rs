@@ -56,7 +56,8 @@ fn every_cluster_one_page() {
     close(r.pair_rec, 1.0);
 }
 
-/// Ten support pairs, 3 + 1 of them true. Merging everything has a perfect dup-reduction rate: the flaw of the measure.
+/// Ten support pairs, 3 + 1 of them true. Merging everything has a perfect dup-reduction rate: the flaw
+/// of the measure.
 #[test]
 fn everything_one_page() {
     let r = rates(&five(["x"; 5]));

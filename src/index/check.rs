@@ -1,14 +1,15 @@
 //! The proof that an index is another one under a map.
 //!
-//! It goes the other way than [`super::remap`]: the new postings are taken back to old documents and compared with the
-//! old postings of the documents that stay. The two share the decoder and the survivors, nothing else.
+//! It goes the other way than [`super::remap`]: the new postings are taken back to old documents and
+//! compared with the old postings of the documents that stay. The two share the decoder and the
+//! survivors, nothing else.
 
 use super::docmap::DocMap;
 use super::error::shown;
 use super::postings::{List, Posting};
 use crate::model::hash64;
 
-/// Where an index is not what it should be.
+/// Difference between an index and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// Two old documents claim one new id.
@@ -54,11 +55,11 @@ pub enum CheckError {
     /// A number that does not agree with what was counted.
     #[error("{what} is {found}, {due} was counted")]
     Count {
-        /// Of what.
+        /// Name of the number.
         what: &'static str,
-        /// As stated.
+        /// Stated number.
         found: u64,
-        /// As counted.
+        /// Counted number.
         due: u64,
     },
     /// A record that is not the survivor's.
@@ -71,7 +72,8 @@ pub enum CheckError {
     },
 }
 
-/// Checks lists, then records, then sums. Memory: 4 bytes a survivor beside the map, and 16 more for records.
+/// Checks lists, then records, then sums. Memory: 4 bytes a survivor beside the map, and 16 more for
+/// records.
 #[derive(Debug)]
 pub struct Checker<'m> {
     map: &'m DocMap,
@@ -81,11 +83,11 @@ pub struct Checker<'m> {
     found: Vec<Posting>,
     /// Hash of the name and length of each new document, by new id.
     records: Vec<(u64, u64)>,
-    /// What was checked.
+    /// Counts of the check.
     pub checked: Checked,
 }
 
-/// What was checked.
+/// Counts of the check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Lists of the new index.
@@ -126,8 +128,8 @@ impl<'m> Checker<'m> {
         Ok(Checker { map, old_of, due, found, records: Vec::new(), checked: Checked::default() })
     }
 
-    /// What is due for an old list. True when something is: then the next list of the new index must be
-    /// [`matches`](Self::matches).
+    /// Computes the expected list for an old list. True when it is not empty: then the next list of the new
+    /// index must be [`matches`](Self::matches).
     pub fn due(&mut self, postings: &[Posting]) -> bool {
         let map = self.map;
         let mine = postings.iter().filter(|p| map.merges_tf() || map.survives(p.docid()));

@@ -1,13 +1,13 @@
 //! Old document ids to new ones.
 //!
-//! Memory: 8 bytes a document of the old index (new id and survivor, 4 each); while new ids are given in an order of
-//! their own, 4 more a survivor. Nothing else of a run grows with the number of documents but the longest posting list
-//! and what lies sorted in scratch files.
+//! Memory: 8 bytes a document of the old index (new id and survivor, 4 each); while new ids are given
+//! in an order of their own, 4 more a survivor. Nothing else of a run grows with the number of
+//! documents but the longest posting list and what lies sorted in scratch files.
 
 /// New id of a document that is gone.
 pub const GONE: u32 = u32::MAX;
 
-/// What became of each document.
+/// New id and survivor of each document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocMap {
     new_of: Vec<u32>,
@@ -17,9 +17,9 @@ pub struct DocMap {
 }
 
 impl DocMap {
-    /// The map of documents whose survivors are `survivor_of` (a survivor is its own). Survivors get new ids from 0 on in
-    /// the order of their old ids, or as `order` lists them. With `merge_tf` the postings of all documents of a group go
-    /// to its survivor, without it only the survivor's own are kept.
+    /// The map of documents whose survivors are `survivor_of` (a survivor is its own). Survivors get new
+    /// ids from 0 on in the order of their old ids, or as `order` lists them. With `merge_tf` the postings
+    /// of all documents of a group go to its survivor, without it only the survivor's own are kept.
     ///
     /// # Errors
     /// [`MapError`] when the survivors are none, or `order` does not list each of them once.
@@ -56,7 +56,7 @@ impl DocMap {
         Ok(DocMap { new_of, survivor_of, docs, merge_tf })
     }
 
-    /// The new id whose postings get those of an old document; [`GONE`] where nobody's do.
+    /// The new id that gets the postings of an old document; [`GONE`] where they are dropped.
     #[inline]
     pub fn new_of(&self, doc: u32) -> u32 {
         self.new_of[doc as usize]
@@ -67,7 +67,7 @@ impl DocMap {
         self.survivor_of[doc as usize]
     }
 
-    /// It stays.
+    /// True if the document stays.
     pub fn survives(&self, doc: u32) -> bool {
         self.survivor_of(doc) == doc
     }
@@ -93,7 +93,8 @@ impl DocMap {
     }
 }
 
-/// Survivors that are none. They come from the grouping of this very run, so it is at fault, not the input.
+/// Survivors that are none. They come from the grouping of this very run, so it is at fault, not the
+/// input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
     /// The survivor of a document is itself gone.

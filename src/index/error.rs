@@ -1,4 +1,4 @@
-//! What is wrong with a CIFF file, and where.
+//! Faults of a CIFF file, with their places.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,23 +27,23 @@ impl fmt::Display for Part {
     }
 }
 
-/// A fault and its place. Ordered by place, so that of several the first in the file can be told.
+/// A fault and its place. Ordered by place, so that the first of several in the file is reported.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 #[error("byte {at}: {fault}")]
 pub struct CiffError {
     /// Offset in the decompressed data, from 0.
     pub at: u64,
-    /// What is wrong there.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What is wrong.
+/// Kind of fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 pub enum Fault {
     /// The data end within a message, or before the messages that the header announces.
     #[error("the data end where a {part} is due; the file is cut short, or its header announces more than it holds")]
     CutShort {
-        /// What is missing or incomplete.
+        /// The missing or incomplete part.
         part: Part,
     },
     /// A varint of more than ten bytes.
@@ -63,7 +63,7 @@ pub enum Fault {
     /// A field whose number or wire type the message does not have.
     #[error("field {field} of wire type {wire} is not of a {part}; is it CIFF, and do the counts of its header agree?")]
     BadField {
-        /// Of which message.
+        /// Kind of message.
         part: Part,
         /// Field number.
         field: u64,
@@ -73,17 +73,17 @@ pub enum Fault {
     /// A count or id that is negative or beyond 31 bits.
     #[error("{name} of a {part} is {value}, not a number from 0 to 2147483647")]
     OutOfRange {
-        /// Of which message.
+        /// Kind of message.
         part: Part,
         /// Name of the field.
         name: Name,
-        /// As it stands there, read as a signed number.
+        /// The number in the file, read as signed.
         value: i64,
     },
     /// A version other than 1.
     #[error("version {version} of the format; version 1 is known")]
     UnknownVersion {
-        /// As it stands there.
+        /// The version in the file.
         version: u32,
     },
     /// A string that is not UTF-8, which protobuf strings are.
@@ -123,9 +123,9 @@ pub enum Fault {
     WrongDf {
         /// The term, shortened.
         term: String,
-        /// As stated.
+        /// Stated number.
         df: u64,
-        /// As counted.
+        /// Counted number.
         postings: u64,
     },
     /// Two records of one document.
@@ -137,13 +137,13 @@ pub enum Fault {
     /// Data after the last message that the header announces.
     #[error("data after the {docs} document records that the header announces; it holds more than it says")]
     Trailing {
-        /// As announced.
+        /// Announced number.
         docs: u32,
     },
     /// A sum of tf or of lengths of merged documents that does not fit.
     #[error("{name} of merged documents add up to {value}, beyond 2147483647; merge without --merge-tf")]
     SumOverflow {
-        /// What was added up.
+        /// Name of the sum.
         name: Name,
         /// The sum.
         value: u64,

@@ -23,7 +23,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Decodes the message in `bytes`, which stands at `at` of the file.
+    /// Decodes the message in `bytes`, at offset `at` of the file.
     ///
     /// # Errors
     /// [`CiffError`] for anything else than a header of version 1.
@@ -50,9 +50,9 @@ impl Header {
         Ok(header)
     }
 
-    /// Appends the message after its length. Numbers take as many bytes as those of `room` would, the most they can be: a
-    /// header that is written once everything is counted fits where the other was written before. (A varint may be longer
-    /// than need be; readers of protobuf accept it.)
+    /// Appends the message after its length. Numbers take as many bytes as those of `room` would, the most
+    /// they can be: a header that is written once everything is counted fits where the other was written
+    /// before. (A varint may be longer than need be; readers of protobuf accept it.)
     pub fn encode(&self, room: &Header, out: &mut Vec<u8>) {
         let mut body = Vec::with_capacity(64 + self.description.len());
         put_number(&mut body, 1, 1);
@@ -72,8 +72,8 @@ impl Header {
         out.append(&mut body);
     }
 
-    /// The header of an index in which `docs` documents are left, with `removed_terms` terms less; the lists are counted
-    /// later. What the file does not hold of the collection stays counted in its totals.
+    /// The header of an index in which `docs` documents are left, with `removed_terms` terms less; the
+    /// lists are counted later. What the file does not hold of the collection stays counted in its totals.
     pub fn without(&self, docs: u32, removed_terms: u64) -> Header {
         let total_docs = self.total_docs.saturating_sub(self.num_docs - docs);
         let total_terms = self.total_terms_in_collection.saturating_sub(removed_terms);
@@ -86,7 +86,7 @@ impl Header {
         }
     }
 
-    /// The same with `lists` posting lists left.
+    /// A copy of the header with `lists` posting lists left.
     pub fn with_lists(&self, lists: u32) -> Header {
         let dropped = self.num_postings_lists - lists;
         let total_postings_lists = self.total_postings_lists.saturating_sub(dropped);

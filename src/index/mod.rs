@@ -1,9 +1,10 @@
-//! Inverted indexes in the Common Index File Format, and what merging duplicate documents makes of them. Pure: bytes in
-//! memory to columns and back; files are for `io`, workers for `dataflow`.
+//! Inverted indexes in the Common Index File Format, and what merging duplicate documents makes of
+//! them. Pure: bytes in memory to columns and back; files are for `io`, workers for `dataflow`.
 //!
-//! CIFF (Lin et al., *Supporting Interoperability Between Open-Source Search Engines with the Common Index File Format*,
-//! SIGIR 2020) is a header, posting lists in the order of their terms, and document records, each a protobuf message
-//! after its length as a varint. Postings come before documents, so whoever renumbers documents reads a file twice.
+//! CIFF (Lin et al., *Supporting Interoperability Between Open-Source Search Engines with the Common
+//! Index File Format*, SIGIR 2020) is a header, posting lists in the order of their terms, and document
+//! records, each a protobuf message after its length as a varint. Postings come before documents, so
+//! whoever renumbers documents reads a file twice.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -15,9 +16,9 @@
 //! | [`check`] | the proof that one index is the other under a map, by other means than [`remap`] |
 //! | [`error`] | what is wrong with a file, and at which byte |
 //!
-//! The messages are decoded by hand rather than by a protobuf library: a list of a million postings is a million nested
-//! messages, which a library turns into a million objects, and no library tells at which byte of the file a message is
-//! wrong. Unknown fields are skipped, as the protobuf rules ask.
+//! The messages are decoded by hand rather than by a protobuf library: a list of a million postings is
+//! a million nested messages, which a library turns into a million objects, and no library tells at
+//! which byte of the file a message is wrong. Unknown fields are skipped, as the protobuf rules ask.
 
 pub mod check;
 pub mod docmap;

@@ -1,7 +1,7 @@
 //! Which document of a group of duplicates stays.
 //!
-//! A rank is bytes that are compared: of the documents of a group the one with the least rank stays, among equals the
-//! one with the lowest old id. So every choice is the same on any number of workers.
+//! A rank is bytes that are compared: of the documents of a group the one with the least rank stays,
+//! among equals the one with the lowest old id. So every choice is the same on any number of workers.
 
 /// The policy of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Policy {
 /// Bytes of a rank.
 pub const RANK: usize = 9;
 
-/// What is known of a document that may stay.
+/// Properties of a document that may survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Its own URL is the canonical one.

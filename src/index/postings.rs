@@ -27,7 +27,7 @@ impl Posting {
     }
 }
 
-/// What a list says before its postings, borrowed from the message.
+/// Head of a list, before its postings, borrowed from the message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct List<'a> {
     /// The term. UTF-8.
@@ -44,11 +44,12 @@ const POSTING: u8 = 4 << 3 | BYTES;
 const GAP: u8 = 1 << 3 | VARINT;
 const TF: u8 = 2 << 3 | VARINT;
 
-/// Decodes the message in `bytes`, which stands at `at` of the file; its postings go into `postings` (cleared first) with
-/// their document ids, not gaps.
+/// Decodes the message in `bytes`, at offset `at` of the file; its postings go into `postings` (cleared
+/// first) with their document ids, not gaps.
 ///
 /// # Errors
-/// [`CiffError`] for anything else than a list over documents below `docs`, ascending, as many as its df says.
+/// [`CiffError`] for anything else than a list over documents below `docs`, ascending, as many as its
+/// df says.
 pub fn decode<'a>(bytes: &'a [u8], at: u64, docs: u32, postings: &mut Vec<Posting>) -> Result<List<'a>, CiffError> {
     postings.clear();
     let mut list = List::default();
@@ -89,8 +90,8 @@ pub fn decode<'a>(bytes: &'a [u8], at: u64, docs: u32, postings: &mut Vec<Postin
     Ok(list)
 }
 
-/// Takes postings as almost all are: gap in one or two bytes, then tf in one. Gives the last document; stops before the
-/// first that is not like that, or that is wrong.
+/// Takes postings as almost all are: gap in one or two bytes, then tf in one. Gives the last document;
+/// stops before the first that is not like that, or that is wrong.
 #[inline]
 fn short_postings(cursor: &mut Cursor<'_>, mut last: u32, docs: u32, postings: &mut Vec<Posting>) -> u32 {
     // The first gap may be 0: it is left to the long way.
@@ -134,8 +135,8 @@ fn posting(bytes: &[u8], at: u64) -> Result<(u32, u32), CiffError> {
     Ok((gap, tf))
 }
 
-/// Appends the message of a list after its length; df and cf are those of `postings`, which must ascend. `body` is a
-/// buffer to be reused.
+/// Appends the message of a list after its length; df and cf are those of `postings`, which must
+/// ascend. `body` is a buffer to be reused.
 pub fn encode(term: &[u8], postings: &[Posting], body: &mut Vec<u8>, out: &mut Vec<u8>) {
     body.clear();
     body.reserve(postings.len() * 7);

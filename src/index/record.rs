@@ -15,7 +15,7 @@ pub struct DocRecord<'a> {
 }
 
 impl<'a> DocRecord<'a> {
-    /// Decodes the message in `bytes`, which stands at `at` of the file.
+    /// Decodes the message in `bytes`, at offset `at` of the file.
     ///
     /// # Errors
     /// [`CiffError`] for anything else than a record of one of `docs` documents.
@@ -60,7 +60,7 @@ impl Seen {
         Seen { words: vec![0; (docs as usize).div_ceil(64)] }
     }
 
-    /// Marks a document whose record stands at `at`.
+    /// Marks a document whose record is at offset `at`.
     ///
     /// # Errors
     /// [`Fault::RepeatedRecord`] the second time.

@@ -8,7 +8,7 @@ use super::wire::{Varint, varint};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// What became of some lists and records; adds up over blocks.
+/// Counts of lists and records; counts of several blocks add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListCounts {
     /// Lists read.
@@ -36,18 +36,21 @@ impl AddAssign for ListCounts {
     }
 }
 
-/// Buffers of one thread, reused from list to list. They grow to the longest list: 8 bytes a posting and its message.
+/// Buffers of one thread, reused from list to list. They grow to the longest list: 8 bytes a posting
+/// and its message.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     postings: Vec<Posting>,
     body: Vec<u8>,
 }
 
-/// Appends to `out` the lists in `block` under `map`; without a map as they are, which is the floor that the job is
-/// measured against. `block` is whole messages, each after its length, and stands at `at` of the file.
+/// Appends to `out` the lists in `block` under `map`; without a map unchanged, which is the floor that
+/// the job is measured against. `block` is whole messages, each after its length, at offset `at` of the
+/// file.
 ///
 /// # Errors
-/// [`CiffError`] for the first list that is none, or whose merged tf do not fit; `out` then holds what was before it.
+/// [`CiffError`] for the first list that is none, or whose merged tf do not fit; `out` then holds what
+/// was before it.
 pub fn remap_block(
     map: Option<&DocMap>,
     docs: u32,
@@ -83,12 +86,13 @@ pub fn remap_block(
     Ok(counts)
 }
 
-/// Appends to `out` the records in `block` that stay, with their new ids. The documents of the block are `first` and those
-/// after it; new ids must ascend as old ones do, and nothing be merged. `block` stands at `at` of the file.
+/// Appends to `out` the surviving records in `block`, with their new ids. The documents of the block
+/// are `first` and those after it; new ids must ascend as old ones do, and nothing be merged. `block`
+/// is at offset `at` of the file.
 ///
 /// # Errors
-/// [`CiffError`] for the first record that is none, or that is not the one due: in a file that was read before, and told
-/// to be in order, that is a change.
+/// [`CiffError`] for the first malformed record, or one that is not the expected one: the file was in
+/// order when it was read before, so that is a change.
 pub fn remap_records(
     map: &DocMap,
     first: u32,
@@ -118,7 +122,8 @@ pub fn remap_records(
     Ok(counts)
 }
 
-/// Length of the length, and length, of the message at the front of `bytes`; `None` where it is not whole.
+/// Length of the length, and length, of the message at the front of `bytes`; `None` where it is not
+/// whole.
 fn framed(bytes: &[u8]) -> Option<(usize, usize)> {
     let Varint::Is(length, prefix) = varint(bytes) else { return None };
     (length <= (bytes.len() - prefix) as u64).then_some((prefix, length as usize))

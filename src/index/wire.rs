@@ -1,4 +1,5 @@
-//! Protobuf's wire format, as far as CIFF needs it: varints, tags, lengths, and where in the file they stand.
+//! Protobuf's wire format, as far as CIFF needs it: varints, tags, lengths, and their offsets in the
+//! file.
 
 use super::error::{CiffError, Fault, Name, Part};
 
@@ -25,7 +26,7 @@ pub struct Cursor<'a> {
     part: Part,
 }
 
-/// The field a cursor stands at.
+/// The field at a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Number.
@@ -37,7 +38,7 @@ pub struct Field {
 }
 
 impl<'a> Cursor<'a> {
-    /// Reads `bytes`, which stand at `base` of the file.
+    /// A reader of `bytes`, at offset `base` of the file.
     pub fn new(bytes: &'a [u8], base: u64, part: Part) -> Cursor<'a> {
         Cursor { bytes, at: 0, base, part }
     }
@@ -47,12 +48,12 @@ impl<'a> Cursor<'a> {
         self.base + self.at as u64
     }
 
-    /// What was not read yet.
+    /// The bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// Passes over `bytes` that the caller has read from [`rest`](Self::rest).
+    /// Skips `bytes` that the caller has read from [`rest`](Self::rest).
     pub fn advance(&mut self, bytes: usize) {
         self.at += bytes;
     }
@@ -144,7 +145,8 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| CiffError { at, fault: Fault::NotUtf8 { part } })
     }
 
-    /// Passes over an unknown field. One of a known number but another wire type is an error, as is a group.
+    /// Passes over an unknown field. One of a known number but another wire type is an error, as is a
+    /// group.
     ///
     /// # Errors
     /// [`CiffError`].
@@ -170,7 +172,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What stands at the front of some bytes.
+/// Result of reading a varint at the front of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varint {
     /// A value and its length in bytes.
@@ -249,7 +251,7 @@ mod tests {
 
     #[test]
     fn unknown_fields_are_passed_over() {
-        // Fields 9 to 12 of the four wire types, then a group, which nobody writes any more.
+        // Fields 9 to 12 of the four wire types, then a group, which no writer uses any more.
         let bytes = [0x48, 5, 0x51, 1, 2, 3, 4, 5, 6, 7, 8, 0x5a, 2, b'h', b'i', 0x65, 1, 2, 3, 4, 0x6b];
         let mut cursor = Cursor::new(&bytes, 100, Part::List);
         for number in 9..13 {

@@ -1,11 +1,11 @@
-//! What a crawl knows of a record beside its URL and labels: what tells which pages are alike.
+//! Facts of a record beside its URL and labels: properties that show which pages are alike.
 
 /// Facts of one record, borrowed from the batch that holds it. Strings are valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts<'a> {
     /// HTTP status; 0 where it is not known.
     pub status: u16,
-    /// What kind of document it is.
+    /// Kind of document.
     pub kind: Kind,
     /// Media type, as the source writes it.
     pub mime: Option<&'a [u8]>,
@@ -23,7 +23,7 @@ pub struct Facts<'a> {
     pub text: Option<Fingerprint>,
 }
 
-/// What kind of document an answer is.
+/// Kind of document of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Not said.

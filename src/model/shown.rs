@@ -1,11 +1,12 @@
-//! Text of others (URLs, labels, file names, what a peer sent) as people are shown it: on a terminal, in comments of
-//! exports, in tables.
+//! Text of others (URLs, labels, file names, what a peer sent) as people are shown it: on a terminal,
+//! in comments of exports, in tables.
 //!
-//! Such text may hold controls that move the cursor, retitle the window, turn the direction of writing, or are not seen
-//! at all. [`visible`] writes each of them as an escape, `\u{1b}`; it is the one place that decides which they are. A
-//! backslash stays as it is, so that paths and patterns can be copied and text that was escaped once stays so; hence
-//! `\u{1b}` on a terminal may also be these six characters of the text. Data (canonical URLs, JSON lines, exported rules)
-//! are not text for people and pass unchanged.
+//! Such text may hold controls that move the cursor, retitle the window, turn the direction of writing,
+//! or are not seen at all. [`visible`] writes each of them as an escape, `\u{1b}`; it is the one place
+//! that decides which they are. A backslash stays as it is, so that paths and patterns can be copied
+//! and text that was escaped once stays so; hence `\u{1b}` on a terminal may also be these six
+//! characters of the text. Data (canonical URLs, JSON lines, exported rules) are not text for people
+//! and pass unchanged.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -15,19 +16,20 @@ const LONGEST_WORD: usize = 1_024;
 /// Longest line that [`brief`] leaves whole, in characters.
 const LONGEST_LINE: usize = 8_192;
 
-/// True for a character without a glyph of its own: controls (C0, DEL, C1), format characters (bidirectional controls,
-/// zero-width characters, tags), line and paragraph separators, spaces other than U+0020, fillers, variation selectors,
-/// private and unassigned code points.
+/// True for a character without a glyph of its own: controls (C0, DEL, C1), format characters
+/// (bidirectional controls, zero-width characters, tags), line and paragraph separators, spaces other
+/// than U+0020, fillers, variation selectors, private and unassigned code points.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
-    // The tables of the standard library: `str::escape_debug` escapes the general categories Cc, Cf, Cn, Co, Zl, Zp and
-    // Zs, and, unlike `char::escape_debug`, no combining mark that follows a character.
+    // The tables of the standard library: `str::escape_debug` escapes the general categories Cc, Cf, Cn,
+    // Co, Zl, Zp and Zs, and, unlike `char::escape_debug`, no combining mark that follows a character.
     let mut pair = [b'a'; 5];
     let end = 1 + c.encode_utf8(&mut pair[1..]).len();
     let escaped = std::str::from_utf8(&pair[..end]).is_ok_and(|pair| pair.escape_debug().nth(1) == Some('\\'));
-    // Letters, marks and symbols that are drawn as nothing (Default_Ignorable_Code_Point, and the empty Braille cell).
+    // Letters, marks and symbols that are drawn as nothing (Default_Ignorable_Code_Point, and the empty
+    // Braille cell).
     escaped
         || matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
             | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}')
@@ -47,8 +49,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// [`visible`], for one line on a terminal or in a comment: of a run of more than 1,024 characters without a space, and
-/// of a line of more than 8,192 characters, the middle is left out, and said how much.
+/// [`visible`], for one line on a terminal or in a comment: of a run of more than 1,024 characters
+/// without a space, and of a line of more than 8,192 characters, the middle is left out, and said how
+/// much.
 pub fn brief(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_WORD {
         return visible(text);
@@ -57,7 +60,8 @@ pub fn brief(text: &str) -> Cow<'_, str> {
     Cow::Owned(visible(&without_middle(&words, LONGEST_LINE)).into_owned())
 }
 
-/// [`visible`], of which the middle is left out, and said how much, where it is longer than `longest` characters.
+/// [`visible`], of which the middle is left out, and said how much, where it is longer than `longest`
+/// characters.
 pub fn within(text: &str, longest: usize) -> String {
     without_middle(&visible(text), longest).into_owned()
 }
@@ -74,8 +78,8 @@ fn without_middle(text: &str, longest: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{before}[... {} of {count} characters left out ...]{behind}", count - head - tail))
 }
 
-/// `text` as a cell of a table that a spreadsheet may open: [`visible`], and behind an apostrophe where it would be taken
-/// for a formula.
+/// `text` as a cell of a table that a spreadsheet may open: [`visible`], and behind an apostrophe where
+/// it would be taken for a formula.
 pub fn cell(text: &str) -> Cow<'_, str> {
     let figure = text == "-" || (text.starts_with('-') && text.parse::<f64>().is_ok());
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !figure;
@@ -85,8 +89,8 @@ pub fn cell(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Lines for people. A line is all that one `writeln!` writes: a line end inside it is shown as an escape, so that no value
-/// can make a line of its own.
+/// Lines for people. A line is all that one `writeln!` writes: a line end inside it is shown as an
+/// escape, so that no value can make a line of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     text: String,

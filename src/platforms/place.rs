@@ -10,16 +10,16 @@ use crate::url::{Cells, Cut, Fixed, Key, NormalUrl};
 pub struct Placed {
     /// Name of the line.
     pub line: String,
-    /// It is a candidate by default.
+    /// True if it is a candidate by default.
     pub tested: bool,
-    /// Where it holds, sorted.
+    /// Its scope, sorted.
     pub scope: Vec<Constraint>,
-    /// What it does, sorted by key.
+    /// Its operations, sorted by key.
     pub operations: Vec<(String, Operation)>,
 }
 
-/// The line in the directory that was recognised, for URLs that are cut like this; `None` where the path is too deep for
-/// keys.
+/// The line in the directory that was recognised, for URLs that are cut like this; `None` where the
+/// path is too deep for keys.
 pub fn place(line: &Line, found: &Recognised, cut: Cut) -> Option<Placed> {
     let directory = directory(&found.directory, cut)?;
     let by = directory.depth;

@@ -1,7 +1,7 @@
 //! Catalogue files: JSON lines, each a program or a line about one ([`Entry`]).
 //!
-//! A line is refused unless the reference interpreter, given that line alone, makes of its examples what they say and
-//! leaves the URLs that stay as they are.
+//! A line is refused unless the reference interpreter, given that line alone, makes of its examples
+//! what they say and leaves the URLs that stay as they are.
 
 use super::place::{Placed, place};
 use super::recognise::is_anchored;
@@ -16,7 +16,8 @@ use std::sync::LazyLock;
 /// The catalogue of the program.
 const BUILT_IN: &str = include_str!("catalogue.jsonl");
 
-/// Names of parameters that mean something else in each program: a line on them names a script or a directory.
+/// Names of parameters that mean something else in each program: a line on them names a script or a
+/// directory.
 const GENERIC: [&str; 27] = [
     "a", "action", "c", "category", "f", "g", "h", "id", "limit", "m", "mode", "name", "order", "p", "page", "path",
     "q", "r", "ref", "s", "sort", "start", "t", "tag", "u", "v", "view",
@@ -39,7 +40,7 @@ pub enum CatalogueError {
     Text {
         /// The line.
         line: usize,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
     /// An entry breaks a rule of catalogues.
@@ -47,7 +48,7 @@ pub enum CatalogueError {
     Entry {
         /// Name of the program or of the line.
         entry: String,
-        /// What is wrong with it, and a way out.
+        /// Reason, and a way out.
         why: String,
     },
 }
@@ -74,8 +75,8 @@ impl Catalogue {
         &CATALOGUE
     }
 
-    /// The catalogue that comes with the program and entries of a user: a program of an id that is there already takes its
-    /// place, with its lines.
+    /// The catalogue that comes with the program and entries of a user: a program of an id that is there
+    /// already takes its place, with its lines.
     ///
     /// # Errors
     /// [`CatalogueError::Entry`] with the first that is refused.
@@ -95,7 +96,8 @@ impl Catalogue {
         Ok(out)
     }
 
-    /// The catalogue that parameters name: as [`with`](Self::with), of entries that were checked when they were read.
+    /// The catalogue that parameters name: as [`with`](Self::with), of entries that were checked when they
+    /// were read.
     pub fn named(own: &[Entry]) -> Cow<'static, Catalogue> {
         match own {
             [] => Cow::Borrowed(Catalogue::built_in()),

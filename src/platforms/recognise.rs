@@ -1,11 +1,12 @@
 //! Which programs a site runs, from its URLs alone.
 //!
-//! A signature is a list of scopes: scripts and keys that go together. Each scope is tried at each directory of a URL
-//! where it can stand. A program is recognised in a directory, on the hosts of which a share of the URLs there meets its
-//! signature, if enough URLs do, by two scopes at least, one of them a mark where the program has marks.
+//! A signature is a list of scopes: scripts and keys that go together. Each scope is tried at each
+//! directory of a URL where it can stand. A program is recognised in a directory, on the hosts of which
+//! a share of the URLs there meets its signature, if enough URLs do, by two scopes at least, one of
+//! them a mark where the program has marks.
 //!
-//! Cost: of a site at most [`SAMPLE`] URLs are looked at. A URL is cut once, and each of its values and names is looked up
-//! in a table of the catalogue; few scopes are compared.
+//! Cost: of a site at most [`SAMPLE`] URLs are looked at. A URL is cut once, and each of its values and
+//! names is looked up in a table of the catalogue; few scopes are compared.
 
 use super::read::{CUT, Catalogue};
 use crate::model::hash64_seeded;
@@ -16,7 +17,8 @@ use crate::url::{Cells, Fixed, Key, KeyRef, NormalRef, Part};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// URLs of a site that are looked at. They come in the order of hashes, so that the first are a random sample.
+/// URLs of a site that are looked at. They come in the order of hashes, so that the first are a random
+/// sample.
 pub const SAMPLE: usize = 1_000;
 /// Scopes of a signature that URLs must meet.
 const MIN_SCOPES: usize = 2;
@@ -46,7 +48,7 @@ enum Role {
     Against,
 }
 
-/// What tells at which directory a scope stands.
+/// Evidence for the directory of a scope.
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
     /// A value of this segment.
@@ -66,7 +68,7 @@ enum At {
 }
 
 impl Signatures {
-    /// Those of a catalogue.
+    /// Signatures of a catalogue.
     pub fn new(catalogue: &Catalogue) -> Signatures {
         let mut out = Signatures { scopes: Vec::new(), anchors: HashMap::default(), programs: Vec::new() };
         for program in &catalogue.programs {
@@ -87,13 +89,13 @@ impl Signatures {
     }
 }
 
-/// True for a scope that can be told from a URL: see [`anchor`].
+/// True for a scope whose directory follows from a URL: see [`anchor`].
 pub fn is_anchored(scope: &[Constraint]) -> bool {
     anchor(scope).is_some() && scope.iter().all(|constraint| at(&constraint.key).is_some())
 }
 
-/// The anchor of a scope, and the hashes under which it is found: a value of a part of the path; else, with a value of the
-/// depth, the name of a parameter or a value of the index.
+/// The anchor of a scope, and the hashes under which it is found: a value of a part of the path; else,
+/// with a value of the depth, the name of a parameter or a value of the index.
 fn anchor(scope: &[Constraint]) -> Option<(Anchor, Vec<u64>)> {
     let values = |test: &Test| match test {
         Test::Equals(value) => vec![value.clone()],
@@ -195,7 +197,7 @@ impl Url<'_> {
     }
 }
 
-/// What is known of a program in a directory on a host.
+/// Evidence of a program in a directory on a host.
 #[derive(Debug, Default)]
 struct Met {
     urls: u64,
@@ -271,7 +273,7 @@ pub fn recognise<'u>(
         });
     }
     out.sort();
-    // A program below itself: segments that look like its own stand in its directories, too.
+    // A program below itself: its directories also contain segments that look like its own.
     let mut kept: Vec<Recognised> = Vec::new();
     for found in out {
         let is_above =
@@ -283,7 +285,8 @@ pub fn recognise<'u>(
     kept
 }
 
-/// The first segments of a path, with the slash behind them; `None` where an empty segment is among them.
+/// The first segments of a path, with the slash behind them; `None` where an empty segment is among
+/// them.
 fn directory(path: &[u8], segments: usize) -> Option<&[u8]> {
     let mut end = 1;
     for _ in 0..segments {

@@ -60,7 +60,7 @@ fn a_generic_name_needs_a_script() {
     assert!(refused(PROGRAM, &generic).contains("is a name of many programs"));
 }
 
-/// What is recognised among URLs, each line one.
+/// Programs recognised among URLs, each line one.
 fn found(urls: &[String], params: &Platforms) -> Vec<Recognised> {
     let mut normal = NormalUrls::default();
     urls.iter().for_each(|url| normal.push(url.as_bytes()));
@@ -68,7 +68,8 @@ fn found(urls: &[String], params: &Platforms) -> Vec<Recognised> {
     recognise(urls, &Signatures::new(Catalogue::built_in()), params)
 }
 
-/// Cases as text: a line `program directory` or `nothing`, then templates with `{i}` and how often each comes.
+/// Cases as text: a line `program directory` or `nothing`, then templates with `{i}` and how often each
+/// comes.
 #[test]
 fn programs_are_recognised_by_their_urls() {
     for (name, text) in CASES {

@@ -1,7 +1,7 @@
 //! Figures as inline SVG, drawn by `plotters` with its SVG backend alone.
 //!
-//! Colours are placeholders that become classes and variables of the page, so that one drawing serves light and dark.
-//! The only text in a drawing is numbers and axis names of ours.
+//! Colours are placeholders that become classes and variables of the page, so that one drawing serves
+//! light and dark. The only text in a drawing is numbers and axis names of ours.
 
 use crate::baselines::Name;
 use plotters::prelude::*;

@@ -1,4 +1,5 @@
-//! Text of others (URLs, labels, names of sites) inside HTML: it is data of attackers and must stay text.
+//! Text of others (URLs, labels, names of sites) inside HTML: it is data of attackers and must stay
+//! text.
 
 use crate::model::shown::visible;
 

@@ -14,7 +14,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Of the defined values.
+    /// Mean and spread of the defined values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Mean {
         let values: Vec<f64> = values.into_iter().filter(|v| !v.is_nan()).collect();
         let n = values.len() as f64;
@@ -67,8 +67,9 @@ pub fn total(comparison: &Comparison, method: Name, number: impl Fn(&Run) -> u64
 /// Recall below which a method is not ranked.
 pub const RECALL: f64 = 0.995;
 
-/// The method of most saved share (micro, mean of the seeds) among those of recall at least [`RECALL`] whose rules know
-/// no label of the test ([`Name::is_blind`]). On ties undust, else the first of the list.
+/// The method of most saved share (micro, mean of the seeds) among those of recall at least [`RECALL`]
+/// whose rules know no label of the test ([`Name::is_blind`]). On ties undust, else the first of the
+/// list.
 pub fn first(comparison: &Comparison, at: usize) -> Option<(Name, f64)> {
     let mut best: Option<(Name, f64)> = None;
     for &method in comparison.methods.iter().filter(|method| method.is_blind()) {

@@ -1,5 +1,5 @@
-//! What all pages have in common: head, stylesheet, policy, and pairs of URLs. A page needs no network and runs no script;
-//! its policy allows neither. It comes out light or dark as the reader's system is.
+//! Common parts of all pages: head, stylesheet, policy, and pairs of URLs. A page needs no network and
+//! runs no script; its policy allows neither. It follows the light or dark mode of the reader's system.
 
 use super::escape::html as escaped;
 use std::fmt::Write as _;

@@ -1,8 +1,9 @@
-//! Pages for readers: a comparison (tables and figures of the papers with our numbers, as text, as CSV, and as one HTML
-//! page), and a run of `learn`. Pure: numbers in, text out.
+//! Pages for readers: a comparison (tables and figures of the papers with our numbers, as text, as CSV,
+//! and as one HTML page), and a run of `learn`. Pure: numbers in, text out.
 //!
-//! [`table`] is a table and its three notations, [`figures`] joins sites and seeds, [`tables`] makes the tables of the
-//! papers, [`charts`] the figures, [`page`] the report of a comparison, [`run`] that of a run.
+//! [`table`] is a table and its three notations, [`figures`] joins sites and seeds, [`tables`] makes
+//! the tables of the papers, [`charts`] the figures, [`page`] the report of a comparison, [`run`] that
+//! of a run.
 
 pub mod charts;
 pub mod coverage;

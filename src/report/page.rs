@@ -1,5 +1,6 @@
-//! A comparison as one HTML page: no network, no script, a policy that allows neither; every word that comes from records
-//! is escaped ([`super::escape`]). Trees, rules and misses open and close by `<details>`.
+//! A comparison as one HTML page: no network, no script, a policy that allows neither; every word that
+//! comes from records is escaped ([`super::escape`]). Trees, rules and misses open and close by
+//! `<details>`.
 
 use super::charts::{Series, lines, style};
 use super::escape::html as escaped;
@@ -116,7 +117,7 @@ fn charts(out: &mut String, comparison: &Comparison) {
 
 /// DustBuster's Figure 5.
 fn precision(out: &mut String, comparison: &Comparison) {
-    // Two lines that are told apart in light and dark: its own, and that of the method without rules.
+    // Two lines that are distinct in light and dark: its own, and that of the method without rules.
     let styles = [Name::Dustbuster, Name::KeepAll].map(|method| style(&comparison.methods, method));
     let series: Vec<Series> = (precision::curves(comparison).into_iter().zip(styles))
         .map(|((name, points), style)| Series { name: name.to_owned(), style, points })

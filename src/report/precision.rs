@@ -1,12 +1,12 @@
-//! DustBuster's precision at k (WWW 2007, Figure 5 and Table 2): of the first k likely rules, before any is validated, the
-//! share that pages then show to be valid in at least one direction.
+//! DustBuster's precision at k (WWW 2007, Figure 5 and Table 2): of the first k likely rules, before
+//! any is validated, the share that pages then show to be valid in at least one direction.
 
 use super::table::{Table, share};
 use crate::baselines::results::{Comparison, Detection, Site, Tried};
 
 /// The k of the tables.
 const RANKS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 300];
-/// Those that a site shows.
+/// Ranks that a site shows.
 const SITE_RANKS: [u64; 4] = [10, 50, 100, 300];
 
 /// Detections by site and seed.
@@ -22,7 +22,7 @@ fn sum<'a>(all: impl Iterator<Item = &'a Tried>, k: u64) -> [u64; 3] {
     all.map(|tried| tried.at(k)).fold([0; 3], |sum, one| std::array::from_fn(|i| sum[i] + one[i]))
 }
 
-/// Valid ones among those that pages could tell of; NaN where there are none.
+/// Share of valid rules among those with pages; NaN where there are none.
 fn precision([rules, valid, unknown]: [u64; 3]) -> f64 {
     valid as f64 / (rules - unknown) as f64
 }
@@ -107,7 +107,8 @@ fn rules(comparison: &Comparison) -> Table {
     table
 }
 
-/// Precision over k up to the most rules tried on a site, with the cue and without; none without a DustBuster.
+/// Precision over k up to the most rules tried on a site, with the cue and without; none without a
+/// DustBuster.
 pub fn curves(comparison: &Comparison) -> Vec<(&'static str, Vec<(f64, f64)>)> {
     let curve = |of: fn(&Detection) -> &Tried| -> Vec<(f64, f64)> {
         let most = detections(comparison).map(|d| of(d.2).tried).max().unwrap_or(0);

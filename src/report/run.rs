@@ -1,8 +1,10 @@
-//! A run of `learn` for the engineer of a crawl: what its rules save, what they risk, and how to switch them off.
+//! A run of `learn` for the engineer of a crawl: what its rules save, what they risk, and how to switch
+//! them off.
 //!
-//! One page up to [`PER_PAGE`] sites; beyond, a page that lists the sites and one for each [`PER_PAGE`] of them. The same
-//! result gives the same bytes: no dates of the run, no paths, no machine. Cost: the rules of one site are compiled at a
-//! time, for the canonical URLs of its examples; one page is in memory.
+//! One page up to [`PER_PAGE`] sites; beyond, a page that lists the sites and one for each [`PER_PAGE`]
+//! of them. The same result gives the same bytes: no dates of the run, no paths, no machine. Cost: the
+//! rules of one site are compiled at a time, for the canonical URLs of its examples; one page is in
+//! memory.
 
 mod head;
 mod keys;
@@ -22,10 +24,10 @@ use std::collections::BTreeMap;
 pub const PAGE: &str = "report.html";
 /// Sites of one page.
 pub const PER_PAGE: usize = 1_000;
-/// What makes the pages again.
+/// Command that makes the pages again.
 const COMMAND: &str = "undust report";
 
-/// What the pages are made of.
+/// Input of the pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'r> {
     /// First line of the rule file.
@@ -36,7 +38,7 @@ pub struct Run<'r> {
     pub sites: &'r BTreeMap<&'r str, &'r SiteRules>,
     /// Profiles by site; may lack some or all.
     pub profiles: &'r BTreeMap<&'r str, &'r Profile>,
-    /// What is disabled.
+    /// Disabled rules.
     pub overrides: &'r Overrides,
 }
 

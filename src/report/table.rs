@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 pub struct Table {
     /// File name without extension, and anchor.
     pub id: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What a reader must know, in a sentence or two; may be empty.
+    /// Note for the reader, a sentence or two; may be empty.
     pub note: String,
     /// Column headings.
     pub head: Vec<String>,
@@ -57,8 +57,8 @@ impl Table {
         out
     }
 
-    /// RFC 4180, with a heading, lines ended by LF; hidden characters as escapes, nothing that a spreadsheet takes for a
-    /// formula.
+    /// RFC 4180, with a heading, lines ended by LF; hidden characters as escapes, nothing that a
+    /// spreadsheet takes for a formula.
     pub fn csv(&self) -> String {
         let mut out = csv::Writer::from_writer(Vec::new());
         for row in std::iter::once(&self.head).chain(&self.rows) {

@@ -10,7 +10,7 @@ use crate::site::Stage;
 /// A figure of the rates with its heading.
 type Column = (&'static str, fn(&Rates) -> f64);
 
-/// What [`methods`] shows.
+/// Columns of [`methods`].
 const COLUMNS: [Column; 9] = [
     ("compression", |r| r.comp),
     ("dup-reduction", |r| r.dupred),
@@ -66,7 +66,7 @@ fn with_spread(mean: Mean, seeds: usize) -> String {
     if seeds < 2 || mean.mean.is_nan() { share(mean.mean) } else { format!("{:.4}±{:.4}", mean.mean, mean.spread) }
 }
 
-/// What undust had to do without, as a sentence.
+/// Stages of undust that were left out, as a sentence.
 pub fn without(comparison: &Comparison) -> String {
     let stages: Vec<Stage> = comparison.without.into();
     match stages.is_empty() {
@@ -100,7 +100,7 @@ fn methods(comparison: &Comparison, joined: bool) -> Table {
     table
 }
 
-/// Who saves most at each rate.
+/// The method that saves most at each rate.
 fn winners(comparison: &Comparison) -> Table {
     let title = "First in saved share among methods with recall of at least 0.995";
     let mut table = Table::new(

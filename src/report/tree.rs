@@ -1,7 +1,7 @@
 //! A tree as nested `<details>`.
 
-/// Draws the tree of which `parents` names the parent of each node, the root first; `label` writes what stands at a node.
-/// The root is open.
+/// Draws the tree in which `parents` holds the parent of each node, the root first; `label` writes the
+/// text of a node. The root is open.
 pub(super) fn nested(out: &mut String, parents: &[usize], label: impl Fn(&mut String, usize)) {
     if parents.is_empty() {
         return;

@@ -1,8 +1,9 @@
-//! Who takes part in a run on several machines: a hostfile, or `cluster.toml`.
+//! Processes of a run on several machines: a hostfile, or `cluster.toml`.
 //!
-//! A hostfile names one process a line (`address:port`, the port may be left out), in the order of their indices; blank
-//! lines and what follows a `#` do not count. `cluster.toml` names the same and more: the sample at the root of the
-//! repository shows every key. Both are read to the end before anything is opened, and every error names file and line.
+//! A hostfile names one process a line (`address:port`, the port may be left out), in the order of
+//! their indices; blank lines and what follows a `#` do not count. `cluster.toml` names the same and
+//! more: the sample at the root of the repository shows every key. Both are read to the end before
+//! anything is opened, and every error names file and line.
 
 use super::memory::parse_size;
 use serde::Deserialize;
@@ -16,21 +17,21 @@ use std::time::Duration;
 pub const PORT: u16 = 2101;
 /// Most processes of a run.
 pub const MAX_HOSTS: usize = 1024;
-/// How long a process waits for the others to come.
+/// Default time for all processes to connect.
 const CONNECT: Duration = Duration::from_secs(30);
-/// How long a peer may say nothing before it counts as lost. With the time it takes to notice and to end, under ten
-/// seconds in all.
+/// How long a peer may say nothing before it counts as lost. With the time it takes to notice and to
+/// end, under ten seconds in all.
 const SILENCE: Duration = Duration::from_secs(8);
 
 /// Why a hostfile or `cluster.toml` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HostsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: cannot read: {source}; check that it is there and that you may read it", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A line is not what it should be.
@@ -40,7 +41,7 @@ pub enum HostsError {
         path: PathBuf,
         /// From 1.
         line: usize,
-        /// What is wrong, and a way out.
+        /// Reason, and a way out.
         what: String,
     },
     /// The file as a whole lacks something.
@@ -48,7 +49,7 @@ pub enum HostsError {
     Whole {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and a way out.
+        /// Reason, and a way out.
         what: String,
     },
 }
@@ -56,9 +57,9 @@ pub enum HostsError {
 /// One process of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Where the others reach it: `address:port`.
+    /// Address for the others: `address:port`.
     pub address: String,
-    /// Where it listens, if not there (behind address translation, or on every interface).
+    /// Address of its listener, if another (behind address translation, or on every interface).
     pub listen: Option<String>,
 }
 
@@ -84,7 +85,7 @@ pub struct Cluster {
     pub encrypt: Encrypt,
     /// File of the shared secret.
     pub secret_file: Option<PathBuf>,
-    /// How long to wait for all to be there.
+    /// Most time for all to connect.
     pub connect_deadline: Duration,
     /// After this silence a peer counts as lost.
     pub silence_deadline: Duration,
@@ -137,7 +138,8 @@ impl Cluster {
         })
     }
 
-    /// A `cluster.toml`'s text; `path` is for errors. A relative `secret_file` is looked for beside the file.
+    /// A `cluster.toml`'s text; `path` is for errors. A relative `secret_file` is looked for beside the
+    /// file.
     ///
     /// # Errors
     /// [`HostsError::Line`], [`HostsError::Whole`].
@@ -182,7 +184,8 @@ impl Cluster {
         })
     }
 
-    /// True when every address, and every address to listen at, is one of this machine's own loopback addresses.
+    /// True when every address, and every address to listen at, is one of this machine's own loopback
+    /// addresses.
     pub fn is_local(&self) -> bool {
         self.hosts.iter().all(|host| is_loopback(&host.address) && host.listen.as_deref().is_none_or(is_loopback))
     }
@@ -264,7 +267,8 @@ fn checked(path: &Path, hosts: Vec<(usize, Host)>) -> Result<Vec<Host>, HostsErr
     Ok(out.into_iter().map(|(_, host)| host).collect())
 }
 
-/// `address:port`, with [`PORT`] where none is given; `None` when it is neither a name nor an IP address.
+/// `address:port`, with [`PORT`] where none is given; `None` when it is neither a name nor an IP
+/// address.
 fn with_port(text: &str) -> Option<String> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Some(std::net::SocketAddr::new(ip, PORT).to_string());
@@ -283,7 +287,8 @@ fn with_port(text: &str) -> Option<String> {
     }
 }
 
-/// True for an address of the machine's own loopback interface, by its text: no name is looked up but `localhost`.
+/// True for an address of the machine's own loopback interface, by its text: no name is looked up but
+/// `localhost`.
 fn is_loopback(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -1,15 +1,16 @@
-//! Memory: sizes as a user writes them (`512MiB`, `2GB`, `1073741824`), and what the process has resident.
+//! Memory: sizes as a user writes them (`512MiB`, `2GB`, `1073741824`), and what the process has
+//! resident.
 
 /// Why a size is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a size: write a number and a unit, for example 512MiB, 4GiB, 500MB")]
 pub struct SizeError {
-    /// What was given.
+    /// The given text.
     pub text: String,
 }
 
-/// Bytes of a size: a number, which may have a fraction, and a unit (`B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`, `GiB`,
-/// `TiB`, or a bare `K`, `M`, `G`, `T` for the binary ones), in any case.
+/// Bytes of a size: a number, which may have a fraction, and a unit (`B`, `kB`, `MB`, `GB`, `TB`,
+/// `KiB`, `MiB`, `GiB`, `TiB`, or a bare `K`, `M`, `G`, `T` for the binary ones), in any case.
 ///
 /// # Errors
 /// [`SizeError`] for anything else, for zero, and for more than the machine can address.

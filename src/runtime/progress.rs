@@ -1,5 +1,5 @@
-//! Progress of a run: counters that all workers add to, and a thread that reports them, as a bar on a terminal, else as a
-//! report every ten seconds.
+//! Progress of a run: counters that all workers add to, and a thread that reports them, as a bar on a
+//! terminal, else as a report every ten seconds.
 use super::ticker::Ticker;
 use crate::model::shown::visible;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +15,7 @@ pub const STAGES: [&str; 9] =
 /// The stage before the first.
 const STARTING: &str = "starting";
 
-/// What has been done so far; counted by all workers.
+/// Work done so far; counted by all workers.
 #[derive(Debug)]
 pub struct Progress {
     records: AtomicU64,
@@ -137,8 +137,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(10);
 const BAR_EVERY: Duration = Duration::from_millis(250);
 
 impl Reporter {
-    /// Starts to report on `progress`: to `tell` every ten seconds, or, where `may_draw` and standard error is a terminal,
-    /// as a bar.
+    /// Starts to report on `progress`: to `tell` every ten seconds, or, where `may_draw` and standard error
+    /// is a terminal, as a bar.
     pub fn start(progress: Arc<Progress>, may_draw: bool, tell: fn(&Report)) -> Reporter {
         let bar = (may_draw && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new_spinner();

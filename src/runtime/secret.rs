@@ -1,8 +1,9 @@
 //! The secret that the processes of a run share: a file, never an argument.
 //!
-//! `undust secret` makes 32 random bytes, written as `undust-secret-1:` and 64 hexadecimal digits; these are the key
-//! material as they are. Any other text may be guessable, and one recorded handshake is enough to test guesses without
-//! the processes: it is stretched with Argon2id, so that each guess costs [`MEMORY_KIB`] of memory and some 100 ms.
+//! `undust secret` makes 32 random bytes, written as `undust-secret-1:` and 64 hexadecimal digits;
+//! these are the key material as they are. Any other text may be guessable, and one recorded handshake
+//! is enough to test guesses without the processes: it is stretched with Argon2id, so that each guess
+//! costs [`MEMORY_KIB`] of memory and some 100 ms.
 
 use snow::params::HashChoice;
 use snow::resolvers::{CryptoResolver, DefaultResolver};
@@ -12,13 +13,15 @@ use std::path::{Path, PathBuf};
 
 /// Fewest bytes of a secret.
 pub const MIN_BYTES: usize = 32;
-/// Fewest different bytes of a secret: 32 random digits have fewer once in ten million, a repeated word has them often.
+/// Fewest different bytes of a secret: 32 random digits have fewer once in ten million, a repeated word
+/// has them often.
 const MIN_DIFFERENT: usize = 6;
 /// Most bytes of a secret: a file that is longer is another file.
 const MAX_BYTES: u64 = 1 << 16;
 /// First bytes of a secret made by [`create`].
 const PREFIX: &str = "undust-secret-1:";
-/// Argon2id for other secrets: the second recommended setting of RFC 9106 (64 MiB, 3 passes), with one lane.
+/// Argon2id for other secrets: the second recommended setting of RFC 9106 (64 MiB, 3 passes), with one
+/// lane.
 const MEMORY_KIB: u32 = 64 << 10;
 const PASSES: u32 = 3;
 /// Salt of the stretching. All processes must derive the same key from the file alone, so it is fixed.
@@ -32,7 +35,7 @@ pub enum SecretError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file cannot be made.
@@ -40,7 +43,7 @@ pub enum SecretError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// Others may read the file.
@@ -51,7 +54,7 @@ pub enum SecretError {
         /// Its permissions.
         mode: u32,
     },
-    /// The file belongs to somebody who could change it.
+    /// The file belongs to another user, who could change it.
     #[error(
         "secret file {}: belongs to user {owner}, not to this one ({user}) or root; run: chown {user} {}",
         path.display(), path.display()
@@ -80,7 +83,7 @@ pub enum SecretError {
     Weak {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         what: &'static str,
     },
 }
@@ -96,8 +99,9 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret in a file of this user or root with mode 0600 or stricter. Line ends at its end do not count, so that
-    /// copying it by hand does not change it. Takes some 100 ms and 64 MiB for a secret that `undust secret` did not make.
+    /// The secret in a file of this user or root with mode 0600 or stricter. Line ends at its end do not
+    /// count, so that copying it by hand does not change it. Takes some 100 ms and 64 MiB for a secret that
+    /// `undust secret` did not make.
     ///
     /// # Errors
     /// [`SecretError`].
@@ -107,7 +111,7 @@ impl Secret {
         if file.metadata().map_err(fail)?.is_dir() {
             return Err(fail(io::ErrorKind::IsADirectory.into()));
         }
-        // Of the opened file: the name may stand for another one by now.
+        // Metadata of the opened file: the name may be that of another one by now.
         check_access(path, &file)?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;

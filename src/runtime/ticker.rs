@@ -12,8 +12,8 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Calls `tick` every `every`, the first time after one interval, on a thread of this name. Where the system gives no
-    /// thread, `tick` is never called.
+    /// Calls `tick` every `every`, the first time after one interval, on a thread of this name. Where the
+    /// system gives no thread, `tick` is never called.
     pub fn start(name: &str, every: Duration, mut tick: impl FnMut() + Send + 'static) -> Ticker {
         let end = Arc::new((Mutex::new(false), Condvar::new()));
         let ours = end.clone();
@@ -43,7 +43,7 @@ impl Drop for Ticker {
         *self.end.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.end.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic of the ticker is reported by the panic hook and concerns nobody else.
+            // A panic of the ticker is reported by the panic hook and affects nothing else.
             let _ = thread.join();
         }
     }

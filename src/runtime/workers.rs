@@ -1,8 +1,9 @@
-//! Worker threads: timely's, from a configuration made by hand, with panics caught at the edge of the run.
+//! Worker threads: timely's, from a configuration made by hand, with panics caught at the edge of the
+//! run.
 //!
-//! timely's own option parser, hostfile and start-up messages stay out of it (design, section 11).
-//! On several processes the sockets are the mesh's; workers of a run that is lost neither go on nor unwind, since the
-//! engine's threads would panic on their way out: they rest until the process ends, and [`run_on`] returns at once.
+//! timely's own option parser, hostfile and start-up messages are not used. On several processes the
+//! sockets are those of the mesh. Workers of a lost run are parked until the process ends: unwinding
+//! would panic the engine's threads. [`run_on`] returns at once.
 
 use super::mesh::{Cause, Mesh, MeshError, Shutdown, either, park};
 use std::any::Any;
@@ -23,9 +24,9 @@ pub enum WorkersError {
     /// They could not be started.
     #[error("cannot start {workers} workers: {reason}")]
     Start {
-        /// Threads asked for.
+        /// Requested threads.
         workers: usize,
-        /// What the engine said.
+        /// Error of the engine.
         reason: String,
     },
     /// One panicked (and timely brought the others down).
@@ -36,7 +37,7 @@ pub enum WorkersError {
     Peer(#[from] MeshError),
 }
 
-/// Who works: threads of this process, alone or with those of others.
+/// Workers of a run: threads of this process, alone or with those of others.
 #[derive(Clone, Debug)]
 pub struct Crew {
     /// Worker threads of each process.
@@ -45,8 +46,8 @@ pub struct Crew {
     pub mesh: Option<Arc<Mesh>>,
 }
 
-/// Tells the workers of a process that one of them is lost. In one process timely does not: the others would wait for
-/// ever for its progress.
+/// Notifies the workers of a process that one of them is lost. In one process timely does not: the
+/// others would block for ever on its progress.
 #[derive(Debug, Default)]
 pub struct Alarm {
     rung: AtomicBool,
@@ -54,7 +55,7 @@ pub struct Alarm {
     shutdown: Option<Arc<Shutdown>>,
 }
 
-/// What workers end with that are well themselves.
+/// Panic message of the workers that are not the cause.
 const ANOTHER: &str = "another worker is lost";
 
 impl Alarm {
@@ -62,7 +63,8 @@ impl Alarm {
         self.rung.store(true, Ordering::Release);
     }
 
-    /// Lets `worker` work while `going` holds. Where the run on several processes is lost it does not return.
+    /// Lets `worker` work while `going` holds. Where the run on several processes is lost it does not
+    /// return.
     ///
     /// # Panics
     /// When another worker has panicked; [`run`] turns that into an error.
@@ -113,17 +115,19 @@ pub fn run<T: Send + 'static>(
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(payload: &(dyn Any + Send)) -> &str {
     let said = payload.downcast_ref::<String>().map(String::as_str);
     said.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// Runs `work` at each worker of this process, together with those of the others, and gives what those of this process
-/// return. After an error the threads of the run are left resting: the process should end.
+/// Runs `work` at each worker of this process, together with those of the others, and returns the
+/// results of this process. After an error the threads of the run are left parked: the process should
+/// end.
 ///
 /// # Errors
-/// [`WorkersError`] when the threads cannot be started, one panics, or another process is lost or fails.
+/// [`WorkersError`] when the threads cannot be started, one panics, or another process is lost or
+/// fails.
 pub fn run_on<T: Send + 'static>(
     crew: &Crew,
     work: impl Fn(&mut Worker, &Alarm) -> T + Send + Sync + 'static,
@@ -182,7 +186,7 @@ mod tests {
         for workers in [1, 2, 3] {
             let error = run(workers, |worker, alarm| {
                 assert!(worker.index() != 0, "the first gives up");
-                // The others wait for progress that never comes.
+                // The others block on progress that never comes.
                 alarm.work_while(worker, || true);
             })
             .expect_err("panicked");

@@ -2,26 +2,29 @@
 //!
 //! # Safety argument
 //!
-//! abomonation copies a value's memory as it is and patches the pointers when it is read back. The crate is no longer
-//! maintained and has an advisory (RUSTSEC-2021-0120: transmutes without checks, so that hostile bytes become arbitrary
-//! values). It is used here under conditions that take the ground from it:
+//! abomonation copies a value's memory as it is and patches the pointers when it is read back. The
+//! crate is no longer maintained and has an advisory (RUSTSEC-2021-0120: transmutes without checks, so
+//! that hostile bytes become arbitrary values). It is used here under conditions that take the ground
+//! from it:
 //!
-//! 1. The one encoded type is [`Columns`], three vectors of plain integers: every bit pattern of their elements is a
-//!    value, the struct has no padding, no reference, no drop glue of its own.
-//! 2. The bytes were written by [`encode`] of this very process in this run: the file is unnamed, in a folder of mode
-//!    0700, and is read through the handle that wrote it ([`super::run`]). Nothing that came over a socket or from a user
-//!    is decoded.
-//! 3. Length and checksum (XXH3) of a block are verified before [`decode`] sees it; damage is a typed error.
-//! 4. The buffer is a `Vec<u64>`, hence 8-byte aligned; the header is 72 bytes and the columns follow by falling
-//!    alignment, so each is aligned. `decode` asserts it.
-//! 5. What `decode` hands out are slices borrowed from the buffer. The `Columns` that lies in the buffer is never moved,
-//!    mutated or dropped, so no vector ever frees memory that it does not own.
+//! 1. The one encoded type is [`Columns`], three vectors of plain integers: every bit pattern of their
+//!    elements is a value, the struct has no padding, no reference, no drop glue of its own.
+//! 2. The bytes were written by [`encode`] of this very process in this run: the file is unnamed, in a
+//!    folder of mode 0700, and is read through the handle that wrote it ([`super::run`]). Nothing that
+//!    came over a socket or from a user is decoded.
+//! 3. Length and checksum (XXH3) of a block are verified before [`decode`] sees it; damage is a typed
+//!    error.
+//! 4. The buffer is a `Vec<u64>`, hence 8-byte aligned; the header is 72 bytes and the columns follow
+//!    by falling alignment, so each is aligned. `decode` asserts it.
+//! 5. What `decode` hands out are slices borrowed from the buffer. The `Columns` that lies in the
+//!    buffer is never moved, mutated or dropped, so no vector ever frees memory that it does not own.
 #![allow(unsafe_code)]
 
 use abomonation::Abomonation;
 use std::io::{self, Write};
 
-/// A spill batch: one struct of columns ordered by falling alignment. What the columns mean is up to the writer.
+/// A spill batch: one struct of columns ordered by falling alignment. What the columns mean is up to
+/// the writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// Hashes and other 64-bit columns, end to end.
@@ -43,7 +46,8 @@ impl Columns {
 
 impl Abomonation for Columns {
     unsafe fn entomb<W: Write>(&self, write: &mut W) -> io::Result<()> {
-        // SAFETY: each call gets a vector of plain integers, in the order in which `exhume` takes them up again.
+        // SAFETY: each call gets a vector of plain integers, in the order in which `exhume` takes them up
+        // again.
         unsafe {
             self.wide.entomb(write)?;
             self.mid.entomb(write)?;
@@ -67,13 +71,14 @@ impl Abomonation for Columns {
 
 /// Appends the encoded batch to `out`, padded with zeros to a multiple of 8 bytes.
 pub(super) fn encode(columns: &Columns, out: &mut Vec<u8>) {
-    // SAFETY: `Columns` has no padding (three vectors of three words each), and its contents are plain integers.
+    // SAFETY: `Columns` has no padding (three vectors of three words each), and its contents are plain
+    // integers.
     unsafe { abomonation::encode(columns, out) }.expect("writing to a vector does not fail");
     out.resize(out.len().next_multiple_of(8), 0);
 }
 
-/// The columns of a block that [`encode`] wrote, in place; `None` when the block is too short for what it claims to
-/// hold (which the checksum rules out).
+/// The columns of a block that [`encode`] wrote, in place; `None` when the block is too short for what
+/// it claims to hold (which the checksum rules out).
 pub(super) fn decode(words: &mut [u64]) -> Option<(&[u64], &[u32], &[u8])> {
     let bytes = bytes_of(words);
     assert!(bytes.as_ptr().cast::<Columns>().is_aligned(), "a Vec<u64> is aligned to 8 bytes");
@@ -84,7 +89,8 @@ pub(super) fn decode(words: &mut [u64]) -> Option<(&[u64], &[u32], &[u8])> {
 
 /// The words as bytes, to be read into.
 pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
-    // SAFETY: the same memory as plain bytes, exclusively borrowed; every bit pattern is a value of both types.
+    // SAFETY: the same memory as plain bytes, exclusively borrowed; every bit pattern is a value of both
+    // types.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), size_of_val(words)) }
 }
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Why a spill failed. Every variant ends the run: results that rest on lost rows would be wrong.
+/// Error of spilling. Every variant ends the run: results from lost rows would be wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum SpillError {
     /// The scratch folder or a file in it cannot be used (disk full, no right to write).
@@ -14,7 +14,7 @@ pub enum SpillError {
     Io {
         /// The scratch folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A block is not what was written: the disk or the memory is at fault.
@@ -24,7 +24,7 @@ pub enum SpillError {
         path: PathBuf,
         /// Index of the block in its file.
         block: u64,
-        /// What is wrong with it.
+        /// Reason.
         what: &'static str,
     },
 }
@@ -45,12 +45,13 @@ impl Scratch {
         Ok(Scratch { folder: folder.map_err(|source| SpillError::Io { path: parent.to_owned(), source })? })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Removes the folder now, for a run that is lost, whose threads never drop it ([`TemporaryFolder::discard`]).
+    /// Removes the folder now, for a run that is lost, whose threads never drop it
+    /// ([`TemporaryFolder::discard`]).
     pub fn discard(&self) {
         self.folder.discard();
     }
@@ -70,7 +71,8 @@ impl Scratch {
     }
 }
 
-/// Bytes before a block: its length and the hash of its contents, as native `u64`s (never read elsewhere).
+/// Bytes before a block: its length and the hash of its contents, as native `u64`s (never read
+/// elsewhere).
 const HEADER: usize = 16;
 
 /// A run that is being written.
@@ -124,7 +126,7 @@ impl Run {
     /// Reads it from the front. `buffer` is the size of the read buffer in bytes.
     ///
     /// # Errors
-    /// [`SpillError::Io`] when the system does not tell the length of the file.
+    /// [`SpillError::Io`] when the system does not report the length of the file.
     pub fn reader(self, buffer: usize) -> Result<RunReader, SpillError> {
         let left = match self.file.metadata() {
             Ok(metadata) => metadata.len(),

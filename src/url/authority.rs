@@ -1,13 +1,13 @@
-//! Where the authority of a URL ends, and whether it is a host name as it should be written.
+//! End of the authority of a URL, and whether it is a normal host name.
 
 use super::window::{Window, below, highest, lowest};
 
-/// End of the authority that starts at `start`, and whether it is known to be a normal host name and nothing else:
-/// lower-case letters, digits, single hyphens and single dots, and no number as last label, which would be an address.
-/// `window` is that of its start.
+/// End of the authority that starts at `start`, and whether it is known to be a normal host name and
+/// nothing else: lower-case letters, digits, single hyphens and single dots, and no number as last
+/// label, which would be an address. `window` is that of its start.
 #[inline(always)]
 pub(super) fn authority_end(window: &Window<2>, url: &[u8], start: usize) -> (usize, bool) {
-    // Letters, digits, hyphen and dot; the slash stands between these two.
+    // Letters, digits, hyphen and dot; the slash is between these two.
     let end = lowest(!window.between([b'a', b'z'], [b'-', b'9']) | window.equal(b'/'), 64);
     if end < 32 && matches!(url.get(start + end), None | Some(b'/' | b'?' | b'#')) {
         let dots = window.equal(b'.');
@@ -22,7 +22,7 @@ pub(super) fn authority_end(window: &Window<2>, url: &[u8], start: usize) -> (us
     long_authority_end(url, start)
 }
 
-/// The same, byte by byte.
+/// End of an authority of any length, byte by byte, and whether it is a normal host name.
 fn long_authority_end(url: &[u8], start: usize) -> (usize, bool) {
     let mut before = DOT;
     let mut odd = 0;
@@ -48,7 +48,7 @@ const OTHER: u8 = 2;
 const END: u8 = 4;
 const HYPHEN: u8 = 8;
 
-/// What a byte means in an authority; 0 for the characters of a normal label.
+/// Class of a byte in an authority; 0 for the characters of a normal label.
 static AUTHORITY: [u8; 256] = {
     let mut table = [OTHER; 256];
     let mut b = 0;

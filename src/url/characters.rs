@@ -1,5 +1,5 @@
-//! Which characters stand in a URL: what tells most URLs apart that are normal from those that are not, sixteen bytes at a
-//! time.
+//! Classes of the characters in a URL, sixteen bytes at a time: they separate most normal URLs from the
+//! others.
 
 use super::hash::{Blocks, hash};
 use super::window::WIDTH;
@@ -11,21 +11,22 @@ pub const CAPITAL: u8 = 1;
 pub const PERCENT: u8 = 2;
 /// A `+`.
 pub const PLUS: u8 = 4;
-/// All that [`letters`] tells.
+/// All bits of [`letters`].
 pub const LETTERS: u8 = CAPITAL | PERCENT | PLUS;
 /// A control character.
 pub(super) const CONTROL: u8 = 8;
 /// A space, which becomes an escape.
 pub(super) const SPACE: u8 = 16;
-/// A byte that is escaped in some part of a URL, or invalid before the query: above 0x7F, `"`, `<`, `>`, `\`, `{`, `}`
-/// or a backtick.
+/// A byte that is escaped in some part of a URL, or invalid before the query: above 0x7F, `"`, `<`,
+/// `>`, `\`, `{`, `}` or a backtick.
 pub(super) const RARE: u8 = 32;
-/// Perhaps one of [`CONTROL`], [`SPACE`] and [`RARE`]: told apart by a second look, which few URLs need.
+/// Perhaps one of [`CONTROL`], [`SPACE`] and [`RARE`]: distinguished by a second look, which few URLs
+/// need.
 const PERHAPS: u8 = 64;
 /// A `#` or a `;`.
 pub(super) const ODD: u8 = 128;
 
-/// Which characters stand in blocks of a URL, a byte of each block a lane.
+/// Classes of the characters in blocks of a URL, a byte of each block a lane.
 #[derive(Default)]
 struct Characters {
     capital: u8x16,
@@ -45,8 +46,8 @@ impl Characters {
         self.percent |= is(b'%');
         self.plus |= is(b'+');
         self.odd |= is(b'#') | is(b';');
-        // Up to `"` and from `{` on; `<`, `>` and the backslash, in which these bits are the same. With them come `!`, `|`,
-        // `~` and `^`, which are seldom.
+        // Up to `"` and from `{` on; `<`, `>` and the backslash, in which these bits are the same. With them
+        // come `!`, `|`, `~` and `^`, which are seldom.
         let low = block.min(u8x16::splat(b'"')).simd_eq(block);
         let high = block.max(u8x16::splat(b'{')).simd_eq(block);
         let middle = (block & u8x16::splat(0x9d)).simd_eq(u8x16::splat(b'<' & 0x9d));
@@ -62,7 +63,7 @@ impl Characters {
             | bit(self.perhaps, PERHAPS)
     }
 
-    /// Of all blocks of these bytes.
+    /// Classes in all blocks of these bytes.
     #[inline(always)]
     fn seen(&self, bytes: &[u8]) -> u8 {
         let all = self.letters();
@@ -90,7 +91,8 @@ fn exact(bytes: &[u8]) -> u8 {
     bit(control, CONTROL) | bit(space, SPACE) | bit(rare, RARE)
 }
 
-/// Gives all bytes in blocks: the last one over the end of the one before it, slashes behind fewer bytes than a block.
+/// Gives all bytes in blocks: the last one over the end of the one before it, slashes behind fewer
+/// bytes than a block.
 #[inline(always)]
 fn blocks(bytes: &[u8], mut look: impl FnMut([u8; 16])) {
     let (blocks, rest) = bytes.as_chunks::<16>();
@@ -106,15 +108,17 @@ fn blocks(bytes: &[u8], mut look: impl FnMut([u8; 16])) {
     }
 }
 
-/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`], [`RARE`] and [`ODD`] occur in `bytes`.
+/// Which of [`CAPITAL`], [`PERCENT`], [`PLUS`], [`CONTROL`], [`SPACE`], [`RARE`] and [`ODD`] occur in
+/// `bytes`.
 pub(super) fn scan(bytes: &[u8]) -> u8 {
     let mut characters = Characters::default();
     blocks(bytes, |block| characters.look(block));
     characters.seen(bytes)
 }
 
-/// Copies a URL to the end of `out`, and zeros behind it; gives what [`scan`] tells, and the [`hash`] of all. One loop: how
-/// long a URL is, nobody can foretell, so each loop over its blocks costs as much as many blocks.
+/// Copies a URL to the end of `out`, and zeros behind it; returns the result of [`scan`], and the
+/// [`hash`] of all. One loop: the length of a URL is unpredictable, so each loop over its blocks costs
+/// as much as many blocks.
 #[inline(always)]
 pub(super) fn copy(url: &[u8], out: &mut Vec<u8>) -> (u8, u64) {
     let Some(last) = url.last_chunk::<16>().filter(|_| url.len() > 16) else {
@@ -138,7 +142,7 @@ pub(super) fn copy(url: &[u8], out: &mut Vec<u8>) -> (u8, u64) {
     (characters.seen(url), hash.finish(last))
 }
 
-/// Which of [`CAPITAL`], [`PERCENT`] and [`PLUS`] stand in a URL.
+/// The bits of [`CAPITAL`], [`PERCENT`] and [`PLUS`] for a URL.
 pub fn letters(url: &[u8]) -> u8 {
     scan(url) & LETTERS
 }

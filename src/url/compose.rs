@@ -1,15 +1,16 @@
 //! Key-value pairs back into a URL, and the order of query keys.
 //!
-//! Composing the pairs that [`Cells::cut`] made gives the URL they were cut from, byte for byte (a property test holds
-//! this). What a rule left out is simply not there. The order of parameters is not visible in key-value pairs: a URL
-//! whose parameters do not stand in the site's usual order carries them in the key
-//! [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the variables".
+//! Composing the pairs that [`Cells::cut`] made gives the URL they were cut from, byte for byte
+//! (checked by a property test). Pairs that a rule left out are absent. The order of parameters is not
+//! visible in key-value pairs: a URL whose parameters are not in the site's usual order carries them in
+//! the key [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the
+//! variables".
 
 use super::cells::{Cell, Cells};
 use super::keys::{Fixed, KeyRef, MAX_SEGMENTS, is_family};
 
-/// Adds the key for an unusual order of parameters, before the first query cell, where it is one; true where it did.
-/// `rank` as in [`is_usual_order`].
+/// Adds the key for an unusual order of parameters, before the first query cell, where it is one; true
+/// where it did. `rank` as in [`is_usual_order`].
 pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
     let unusual = !is_usual_order(cells, rank);
     if unusual {
@@ -18,8 +19,8 @@ pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool
     unusual
 }
 
-/// True where the parameters stand in the usual order. `rank` tells the place of a query cell (by its index in the list)
-/// in that order; cells of the same rank order by name.
+/// True where the parameters are in the usual order. `rank` returns the place of a query cell (by its
+/// index in the list) in that order; cells of the same rank order by name.
 pub fn is_usual_order(cells: &Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
     if cells.names.len() < 2 {
         return true;
@@ -27,7 +28,7 @@ pub fn is_usual_order(cells: &Cells, rank: impl Fn(&Cells, usize) -> u32) -> boo
     let mut at = 0;
     let mut previous: Option<(u32, (u32, u32))> = None;
     let mut usual = true;
-    // In the usual order, the cells stand by rising rank and each takes all its repeats in one run.
+    // In the usual order, the cells are sorted by rank and each takes all its repeats in one run.
     let repeats = cells.list.len() - cells.query_from != cells.names.len();
     for (i, cell) in cells.list.iter().enumerate().skip(cells.query_from) {
         let KeyRef::Query(a, b) = cell.key else { continue };
@@ -61,12 +62,12 @@ pub fn write_order(cells: &mut Cells) {
     cells.query_from += 1;
 }
 
-/// Writes the URL of the pairs in `cells.list` to `out` (cleared first). Path cells stand in rising order; query cells
-/// are written in the order of the list unless the list holds an order of its own.
+/// Writes the URL of the pairs in `cells.list` to `out` (cleared first). Path cells are in rising
+/// order; query cells are written in the order of the list unless the list holds an order of its own.
 pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     out.clear();
     let mut to = Pieces::new(&cells.text, out);
-    // Where the keys stand, without a branch a key: which come next differs from URL to URL.
+    // Positions of the keys, branch-free: their sequence differs from URL to URL.
     let mut places = [usize::MAX; Fixed::FIRST_PART as usize];
     let (mut path, mut path_end, mut named) = (usize::MAX, 0, usize::MAX);
     for (i, cell) in cells.list.iter().enumerate() {
@@ -165,8 +166,8 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
     to.flush();
 }
 
-/// A URL that is put together from pieces of a text. What stands in the text as it will stand in the URL is copied at
-/// once: most of a URL that lost a parameter is one run.
+/// A URL that is put together from pieces of a text. Text that is equal in the URL is copied at once:
+/// most of a URL that lost a parameter is one run.
 struct Pieces<'t> {
     text: &'t [u8],
     out: &'t mut Vec<u8>,
@@ -176,7 +177,7 @@ struct Pieces<'t> {
 }
 
 impl<'t> Pieces<'t> {
-    /// Of this text, to be added to `out`.
+    /// Pieces of this text, appended to `out`.
     fn new(text: &'t [u8], out: &'t mut Vec<u8>) -> Pieces<'t> {
         Pieces { text, out, from: 0, end: 0 }
     }
@@ -195,7 +196,7 @@ impl<'t> Pieces<'t> {
         self.end = end as usize;
     }
 
-    /// Bytes that may stand in the text behind the last piece.
+    /// Writes bytes that may be in the text behind the last piece.
     #[inline(always)]
     fn bytes(&mut self, bytes: &[u8]) {
         if self.text[self.end..].starts_with(bytes) {
@@ -224,7 +225,7 @@ impl<'t> Pieces<'t> {
         self.out.extend_from_slice(&self.text[self.from..self.end]);
     }
 
-    /// The slash at a boundary, and the extra ones that stand there.
+    /// Writes the slash at a boundary, and its extra ones.
     fn slashes(&mut self, extra: &[u8], boundary: usize) {
         self.bytes(b"/");
         if !extra.is_empty() {
@@ -234,15 +235,15 @@ impl<'t> Pieces<'t> {
     }
 }
 
-/// A depth or a boundary. A rule may have written anything: other bytes count for nothing, large numbers for one more
-/// than there can be.
+/// A depth or a boundary. A rule may have written anything: other bytes count for nothing, large
+/// numbers for one more than there can be.
 fn number(digits: &[u8]) -> usize {
     let digits = digits.iter().filter(|b| b.is_ascii_digit());
     digits.fold(0, |n, b| (n * 10 + usize::from(b - b'0')).min(MAX_SEGMENTS + 1))
 }
 
-/// Writes the separators of a site that has two into parameters that are joined by `&`: `own` in their order, the last of
-/// them again where there are too few, and `usual` for what is none.
+/// Writes the separators of a site that has two into parameters that are joined by `&`: `own` in their
+/// order, the last of them again where there are too few, and `usual` for what is none.
 fn separate(parameters: &mut [u8], own: &[u8], usual: u8) {
     for (place, byte) in parameters.iter_mut().filter(|byte| **byte == b'&').enumerate() {
         let separator = own.get(place).or(own.last()).copied();
@@ -281,7 +282,7 @@ fn ordered_query(cells: &Cells, order: &[u8], mut parameter: impl FnMut(&[u8], &
     }
 }
 
-/// Where the next repeat of `name` starts in a joined value (at its `&`).
+/// Start of the next repeat of `name` in a joined value (at its `&`).
 fn repeat(value: &[u8], name: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'&', value).find(|&at| value[at + 1..].starts_with(name))
 }

@@ -1,11 +1,11 @@
-//! Hashes of values: what rules know a value by, and a whole URL.
+//! Hashes of values, the form in which rules compare them, and of a whole URL.
 
 const MIX: u64 = 0xe703_7ed1_a0b4_28db;
 /// An odd number whose bits are well mixed: what is multiplied by it fills all 64.
 pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// 64-bit hash of a value under the seed of its key: one folded multiplication up to 16 bytes. The compiled file holds it,
-/// so it changes only with the version of that file; nothing else does.
+/// 64-bit hash of a value under the seed of its key: one folded multiplication up to 16 bytes. The
+/// compiled file holds it, so it changes only with the version of that file; nothing else does.
 #[inline]
 pub(crate) fn hash(bytes: &[u8], seed: u64) -> u64 {
     if bytes.len() > 16 {
@@ -16,7 +16,7 @@ pub(crate) fn hash(bytes: &[u8], seed: u64) -> u64 {
     short(&last, bytes.len(), seed)
 }
 
-/// The same of a value that stands in a text: no branch for how long it is, which differs from URL to URL.
+/// Hash of a value within a text: branch-free in its length, which differs from URL to URL.
 #[inline(always)]
 pub(crate) fn hash_in(text: &[u8], start: u32, end: u32, seed: u64) -> u64 {
     let (start, end) = (start as usize, end as usize);
@@ -26,7 +26,7 @@ pub(crate) fn hash_in(text: &[u8], start: u32, end: u32, seed: u64) -> u64 {
     }
 }
 
-/// Of sixteen bytes those that are a value of so many: its last ones.
+/// Masks of the last bytes of sixteen, by the length of the value.
 const LAST: [[u64; 2]; 17] = {
     let mut masks = [[0; 2]; 17];
     let mut bytes = 1;
@@ -38,7 +38,7 @@ const LAST: [[u64; 2]; 17] = {
     masks
 };
 
-/// Of the last bytes, up to 16, of these. They stay where they are: others are masked, which is less than to shift them out.
+/// Hash of the last bytes, up to 16, of these. They are masked in place, which is faster than a shift.
 #[inline(always)]
 fn short(last: &[u8; 16], length: usize, seed: u64) -> u64 {
     let (last, [low, high]) = (u128::from_le_bytes(*last), LAST[length]);
@@ -46,18 +46,18 @@ fn short(last: &[u8; 16], length: usize, seed: u64) -> u64 {
     fold(last as u64 & low ^ seed, (last >> 64) as u64 & high ^ MIX)
 }
 
-/// Of a value of more than 16 bytes.
+/// Hash of a value of more than 16 bytes.
 fn long(bytes: &[u8], seed: u64) -> u64 {
     let mut hash = Blocks::new(bytes.len(), seed);
     bytes[..bytes.len() - 1].as_chunks::<16>().0.iter().for_each(|block| hash.look(block));
     hash.finish(bytes.last_chunk().expect("sixteen bytes"))
 }
 
-/// The same, block by block: for a loop that has them in its hands.
+/// Hash of a long value, block by block: for a loop that has the blocks at hand.
 pub(super) struct Blocks(u64);
 
 impl Blocks {
-    /// Of a value of so many bytes, more than 16.
+    /// Start of the hash of a value of so many bytes, more than 16.
     #[inline(always)]
     pub(super) fn new(length: usize, seed: u64) -> Blocks {
         Blocks(seed.wrapping_add((length as u64).wrapping_mul(STEP)))

@@ -1,23 +1,24 @@
 //! Hosts in normal form: names in ASCII by UTS 46 (crate `idna`), addresses in the usual notation.
 //!
-//! Names follow the URL standard (WHATWG), as browsers and the `url` crate read them: escapes are decoded, then the name
-//! is mapped to ASCII (non-transitional, no length limits). A trailing dot stays: it is another name to a resolver, and
-//! often to a server. Invalid are: an empty label, a malformed Punycode label, a name whose last label is a number and
-//! which is no IPv4 address, and, raw or escaped, control characters, space, `"#%/:<>?@[\\]^{|}` and the backtick.
+//! Names follow the URL standard (WHATWG), as browsers and the `url` crate read them: escapes are
+//! decoded, then the name is mapped to ASCII (non-transitional, no length limits). A trailing dot
+//! stays: it is another name to a resolver, and often to a server. Invalid are: an empty label, a
+//! malformed Punycode label, a name whose last label is a number and which is no IPv4 address, and, raw
+//! or escaped, control characters, space, `"#%/:<>?@[\\]^{|}` and the backtick.
 //!
-//! Addresses: IPv4 in four decimal numbers (`0x7f.1` is `127.0.0.1`), IPv6 as in RFC 5952 (`[0::1]` is `[::1]`), without
-//! a zone, which means something on one machine only.
+//! Addresses: IPv4 in four decimal numbers (`0x7f.1` is `127.0.0.1`), IPv6 as in RFC 5952 (`[0::1]` is
+//! `[::1]`), without a zone, which means something on one machine only.
 
 use super::safe::{Invalid, escape_at};
 use idna::AsciiDenyList;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Characters that no host may hold: those of the URL standard, and those that RFC 3986 does not know.
+/// Characters that no host may hold: those of the URL standard, and those outside RFC 3986.
 const DENIED: AsciiDenyList = AsciiDenyList::new(true, "%#/:<>?@[\\]^|\"`{}");
 
-/// Writes the host `name` in normal form. Names of ASCII letters, digits, `_`, `-` and `.` are written in lower case;
-/// others, and those with a Punycode label, go through the library, which may allocate.
+/// Writes the host `name` in normal form. Names of ASCII letters, digits, `_`, `-` and `.` are written
+/// in lower case; others, and those with a Punycode label, go through the library, which may allocate.
 ///
 /// # Errors
 /// [`Invalid::Host`].
@@ -92,7 +93,7 @@ fn ipv4(labels: &[u8]) -> Option<Ipv4Addr> {
     })
 }
 
-/// Writes the IPv6 address that stands between brackets, with the brackets.
+/// Writes the IPv6 address between brackets, with the brackets.
 ///
 /// # Errors
 /// [`Invalid::Host`].

@@ -1,11 +1,12 @@
 //! A URL as key-value pairs (WWW10 section 2, Figure 2), and back.
 //!
-//! Departures from Figure 2, each measured by the prototype: the host is one value (mirrors are classes of hosts); a
-//! path segment is cut into head, number, tail and known extension, so that `story_123` and `?story=123` can meet, but
-//! not at every hyphen (slugs stay whole); what a catalogue operation would remove (trailing slash, directory index,
-//! doubled slash, fragment, lone `?`, unusual order of parameters) is a key of its own, so that the operation is
-//! "ignore this key". Repeats of a query key travel as one value; path parameters with a repeat are one value under the
-//! empty name. An absent key is a value of its own.
+//! Departures from Figure 2, each measured by the prototype: the host is one value (mirrors are classes
+//! of hosts); a path segment is cut into head, number, tail and known extension, so that `story_123`
+//! and `?story=123` can meet, but not at every hyphen (slugs stay whole); what a catalogue operation
+//! would remove (trailing slash, directory index, doubled slash, fragment, lone `?`, unusual order of
+//! parameters) is a key of its own, so that the operation is "ignore this key". Repeats of a query key
+//! travel as one value; path parameters with a repeat are one value under the empty name. An absent key
+//! is a value of its own.
 //!
 //! [`Cells`](super::Cells) holds the pairs of one URL.
 
@@ -26,7 +27,7 @@ impl Fixed {
     pub const SCHEME: Fixed = Fixed(0);
     /// User information, host and port.
     pub const HOST: Fixed = Fixed(1);
-    /// Where the path has doubled slashes: the boundaries, one number an extra slash, joined by `.`.
+    /// Positions of doubled slashes in the path: the boundaries, one number an extra slash, joined by `.`.
     pub const DOUBLE_SLASH: Fixed = Fixed(2);
     /// Directory index, for example `index.php`.
     pub const INDEX: Fixed = Fixed(3);
@@ -40,14 +41,15 @@ impl Fixed {
     pub const EMPTY_QUERY: Fixed = Fixed(7);
     /// Names of the query keys as found, where they are not in the site's usual order.
     pub const ORDER: Fixed = Fixed(8);
-    /// What follows `#`, where fragments are keys of the site or it is a route.
+    /// Text behind `#`, where fragments are keys of the site or it is a route.
     pub const FRAGMENT: Fixed = Fixed(9);
     /// The whole query, where it has more than [`MAX_PARAMETERS`] parameters.
     pub const WHOLE_QUERY: Fixed = Fixed(10);
-    /// The [section](super::section) of the URL as it came: a condition of rules, and no part of what is composed.
+    /// The [section](super::section) of the URL as it came: a condition of rules, and no part of what is
+    /// composed.
     pub const SECTION: Fixed = Fixed(11);
-    /// Separators of the query parameters, `&` and `;`, where they are not the site's usual one; a single one stands for
-    /// all. Only where the site cuts queries at `;`.
+    /// Separators of the query parameters, `&` and `;`, where they are not the site's usual one; a single
+    /// one means all. Only where the site cuts queries at `;`.
     pub const SEPARATOR: Fixed = Fixed(12);
     pub(super) const FIRST_PART: u8 = 16;
 
@@ -64,18 +66,18 @@ impl Fixed {
     }
 }
 
-/// Part of a path segment, in the order in which they stand.
+/// Part of a path segment, in order of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
     /// All groups before the last two, delimiter included (only where the site cuts at delimiters).
     Groups = 0,
     /// The group before the last, delimiter included (only where the site cuts at delimiters).
     Group = 1,
-    /// What stands before the number; the whole segment where it has none.
+    /// Text before the number; the whole segment where it has none.
     Head = 2,
     /// Digits.
     Number = 3,
-    /// What stands behind a number at the front.
+    /// Text behind a number at the front.
     Tail = 4,
     /// Known extension of a segment that is not the last.
     Extension = 5,
@@ -92,7 +94,7 @@ impl Part {
         Part::Extension,
         Part::Extension,
     ];
-    /// Parts in the order in which they stand in a segment.
+    /// Parts in order of position in a segment.
     pub const ORDER: [Part; 6] = [Part::Groups, Part::Group, Part::Head, Part::Number, Part::Tail, Part::Extension];
 }
 
@@ -107,7 +109,7 @@ pub enum KeyRef {
     Param(u32, u32),
 }
 
-/// What a key is, without its name.
+/// Kind of a key, without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum KeyKind {
     /// A key without a name of its own.
@@ -130,7 +132,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// What the key is, without its name.
+    /// Kind of the key, without its name.
     pub fn kind(&self) -> KeyKind {
         match self {
             Key::Fixed(fixed) => KeyKind::Fixed(*fixed),
@@ -263,8 +265,8 @@ impl std::fmt::Display for Key {
 /// Pseudo-key of rules between forms: the labels of the host below its registrable domain.
 pub const HOST_SUB: &str = "host.sub";
 
-/// Length of the labels of `host` below its registrable domain, without the dot between; 0 where there are none, and
-/// where a user, a port or a trailing dot stands with the host: they cannot move with its labels.
+/// Length of the labels of `host` below its registrable domain, without the dot between; 0 where there
+/// are none, and for a host with user, port or trailing dot: these cannot move with its labels.
 pub fn host_sub(host: &[u8]) -> usize {
     if memchr::memchr2(b'@', b':', host).is_some() || host.ends_with(b".") {
         return 0;

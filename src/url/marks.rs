@@ -1,4 +1,4 @@
-//! Where the marks of a path and of a query stand that are as short as most are.
+//! Positions of the marks of a path and of a query of usual length.
 
 use super::safe::Split;
 use super::segment::{DELIMITERS, Groups};
@@ -8,7 +8,8 @@ use memchr::memchr;
 /// Longest path or query whose marks are known: a bit a byte, and one bit to spare.
 const LONGEST: usize = 63;
 
-/// The marks of a URL without `;` and `#`, counted from the start of its path and from the start of its query.
+/// The marks of a URL without `;` and `#`, counted from the start of its path and from the start of its
+/// query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     pub(super) slashes: u64,
@@ -21,14 +22,15 @@ pub(super) struct Marks {
     pub(super) query: bool,
 }
 
-/// The first bits of a window, as many as a piece has bytes; none where it is longer. No branch: how long the pieces of URLs
-/// are, nobody can foretell.
+/// The first bits of a window, as many as a piece has bytes; none where it is longer. Branch-free: the
+/// lengths of the pieces of URLs are unpredictable.
 #[inline(always)]
 fn inside(length: usize) -> u64 {
     below(length % WIDTH) & u64::from(length <= LONGEST).wrapping_neg()
 }
 
-/// Finds the parts behind the authority of a normal URL of `length` bytes without `;` and `#`, behind which zeros stand.
+/// Finds the parts behind the authority of a normal URL of `length` bytes without `;` and `#`, followed
+/// by zeros.
 #[inline(always)]
 pub(super) fn marked(split: Split, text: &[u8], length: usize) -> Split {
     let start = split.authority.1 as usize;
@@ -57,8 +59,8 @@ pub(super) fn marked(split: Split, text: &[u8], length: usize) -> Split {
     }
 }
 
-/// The delimiters (as [`Cut::delimiters`](super::Cut)) of a path whose marks are known, counted from its start; and some
-/// behind it. The text comes out as it went in: zeros stand behind it meanwhile.
+/// The delimiters (of [`Cut::delimiters`](super::Cut)) of a path with known marks, counted from its
+/// start; and some behind it. The text is unchanged on return: meanwhile zeros follow it.
 #[inline(always)]
 pub(super) fn delimiters(text: &mut Vec<u8>, path: usize, delimiters: u8) -> u64 {
     if delimiters == 0 {

@@ -3,7 +3,8 @@
 use super::safe::{Invalid, Split, is_route, normalize};
 use super::{Cells, Cut};
 
-/// An http or https URL in normal form: the result of [`normalize`], with the places of its parts. Memory: its bytes.
+/// An http or https URL in normal form: the result of [`normalize`], with the places of its parts.
+/// Memory: its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NormalUrl {
     bytes: Vec<u8>,
@@ -44,7 +45,7 @@ impl NormalUrl {
         std::str::from_utf8(&self.bytes).expect("normal forms are ASCII")
     }
 
-    /// Where its parts stand.
+    /// Positions of its parts.
     pub fn split(&self) -> &Split {
         &self.split
     }
@@ -54,7 +55,8 @@ impl NormalUrl {
         part(&self.bytes, self.split.host)
     }
 
-    /// Without its fragment, where that is no key: [`Cut::fragments`] is off and it is no [route](is_route).
+    /// Without its fragment, where that is no key: [`Cut::fragments`] is off and it is no
+    /// [route](is_route).
     pub fn without_fragment(mut self, cut: Cut) -> NormalUrl {
         if self.by_ref().without_fragment(cut).len() < self.bytes.len() {
             self.split.leave_out_fragment(&mut self.bytes);
@@ -76,7 +78,7 @@ impl<'u> NormalRef<'u> {
         self.bytes
     }
 
-    /// Where its parts stand.
+    /// Positions of its parts.
     pub fn split(self) -> &'u Split {
         self.split
     }
@@ -108,7 +110,8 @@ impl<'u> NormalRef<'u> {
         cells.cut(self.split, cut);
     }
 
-    /// Its bytes without a fragment that is no key: [`Cut::fragments`] is off and it is no [route](is_route).
+    /// Its bytes without a fragment that is no key: [`Cut::fragments`] is off and it is no
+    /// [route](is_route).
     pub fn without_fragment(self, cut: Cut) -> &'u [u8] {
         match self.split.fragment {
             Some(at) if !cut.fragments && !is_route(part(self.bytes, at)) => &self.bytes[..at.0 as usize - 1],
@@ -117,7 +120,8 @@ impl<'u> NormalRef<'u> {
     }
 }
 
-/// Normal forms of a list of URLs, end to end, in its order. Memory: their bytes and some 150 bytes each.
+/// Normal forms of a list of URLs, end to end, in its order. Memory: their bytes and some 150 bytes
+/// each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NormalUrls {
     bytes: Vec<u8>,

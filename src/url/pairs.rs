@@ -1,16 +1,17 @@
-//! The key-value pairs of a URL as owned values, for code that is read rather than timed; [`Cells`] holds the same pairs as
-//! ranges of one text.
+//! The key-value pairs of a URL as owned values, for code that is read rather than timed; [`Cells`]
+//! holds the same pairs as ranges of one text.
 
 use super::keys::{Key, KeyRef};
 use super::{Cell, Cells, Cut, NormalUrl, compose, set_order};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Keys with their values, without regard to their order: equal for URLs that look-ups and exceptions take for one.
+/// Keys with their values, without regard to their order: equal for URLs that look-ups and exceptions
+/// take for one.
 pub type Identity = BTreeMap<Key, Vec<u8>>;
 
-/// The key-value pairs of a URL, each key once: fixed keys in their order, then path parameters as found, then query keys
-/// in the usual order of the site and else by name.
+/// The key-value pairs of a URL, each key once: fixed keys in their order, then path parameters as
+/// found, then query keys in the usual order of the site and else by name.
 #[derive(Clone, Debug)]
 pub struct Pairs<'o> {
     list: Vec<(Key, Vec<u8>)>,
@@ -19,8 +20,8 @@ pub struct Pairs<'o> {
 }
 
 impl<'o> Pairs<'o> {
-    /// Cuts a URL. `order` is the site's usual order of query names; a URL that has another one holds its names, joined by
-    /// `&`, under the key `order`.
+    /// Cuts a URL. `order` is the site's usual order of query names; a URL that has another one holds its
+    /// names, joined by `&`, under the key `order`.
     pub fn cut(url: &NormalUrl, cut: Cut, order: &'o [String]) -> Pairs<'o> {
         let mut cells = Cells { text: url.as_bytes().to_vec(), ..Cells::default() };
         cells.cut(url.split(), cut);
@@ -69,7 +70,8 @@ impl<'o> Pairs<'o> {
         self.list.iter().cloned().collect()
     }
 
-    /// The URL that the pairs compose: of pairs that were cut and not changed, the URL that they were cut from.
+    /// The URL that the pairs compose: of pairs that were cut and not changed, the URL that they were cut
+    /// from.
     pub fn compose(&self) -> Vec<u8> {
         let Cut { query_path, joined_by_semicolons, .. } = self.cut;
         let mut cells = Cells { query_path, joined_by_semicolons, ..Cells::default() };

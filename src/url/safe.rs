@@ -1,25 +1,30 @@
-//! Stage 1, safe syntax: the rewrites that cannot change what a URL means (RFC 3986 sections 6.2.2 and 6.2.3). Always
-//! on, never learned.
+//! Stage 1, safe syntax: the rewrites that cannot change what a URL means (RFC 3986 sections 6.2.2 and
+//! 6.2.3). Always on, never learned.
 //!
-//! What is done: lower case for scheme and host; upper case for the hex digits of escapes; escapes of unreserved
-//! characters decoded (`%7E` is `~`); dot segments removed (section 5.2.4, after decoding, so `%2E%2e` counts); the
-//! scheme's default port, an empty port and leading zeros of a port removed; an empty path becomes `/`; spaces at the
-//! end removed. Hosts: [`host`](super::host). Bytes that a URI may not hold become escapes, as every client sends them:
-//! those above 0x7F one by one (text in UTF-8 is thereby escaped as UTF-8), a space, `"`, `<` and `>`; in the path also
-//! `{`, `}` and the backtick, in the fragment the backtick, in user information all of these and `[`, `]`, `^`, `|`, `@`.
+//! What is done: lower case for scheme and host; upper case for the hex digits of escapes; escapes of
+//! unreserved characters decoded (`%7E` is `~`); dot segments removed (section 5.2.4, after decoding,
+//! so `%2E%2e` counts); the scheme's default port, an empty port and leading zeros of a port removed;
+//! an empty path becomes `/`; spaces at the end removed. Hosts: [`host`](super::host). Bytes that a URI
+//! may not hold become escapes, as every client sends them: those above 0x7F one by one (text in UTF-8
+//! is thereby escaped as UTF-8), a space, `"`, `<` and `>`; in the path also `{`, `}` and the backtick,
+//! in the fragment the backtick, in user information all of these and `[`, `]`, `^`, `|`, `@`.
 //!
 //! What is not done, on purpose:
 //! - User information is kept otherwise, an empty one too.
-//! - A malformed escape (`%zz`, `%4`) is data: its `%` stays, and an escape that would complete it when decoded
-//!   (`%4%31`) stays as well. Without that, a second normalization would see an escape (`%41`) that was never there.
-//! - Other characters that RFC 3986 does not allow stay where browsers send them as they are: `[`, `]`, `^` and `|`; in
-//!   query and fragment also `\`, `{` and `}`, in the query the backtick. An escape of them would be another URL.
+//! - A malformed escape (`%zz`, `%4`) is data: its `%` stays, and an escape that would complete it when
+//!   decoded (`%4%31`) stays as well. Without that, a second normalization would see an escape (`%41`)
+//!   that was never there.
+//! - Other characters that RFC 3986 does not allow stay where browsers send them as they are: `[`, `]`,
+//!   `^` and `|`; in query and fragment also `\`, `{` and `}`, in the query the backtick. An escape of
+//!   them would be another URL.
 //!
-//! A backslash before the query makes the URL invalid: for browsers it is a slash, for RFC 3986 no character of a URI.
+//! A backslash before the query makes the URL invalid: for browsers it is a slash, for RFC 3986 no
+//! character of a URI.
 //!
-//! Laws, shown in `tests/it/url_safe.rs`: normalizing twice is once; the parts of [`Split`] put together again give
-//! the output; the output holds no dot segment and only ASCII characters above the space; beside its host it is longer
-//! than the input by two bytes an escaped byte and at most one more; no input panics.
+//! Laws, shown in `tests/it/url_safe.rs`: normalizing twice is once; the parts of [`Split`] put
+//! together again give the output; the output holds no dot segment and only ASCII characters above the
+//! space; beside its host it is longer than the input by two bytes an escaped byte and at most one
+//! more; no input panics.
 
 use super::authority::authority_end;
 use super::characters::{CONTROL, LETTERS, ODD, PERCENT, RARE, SPACE, copy, scan};
@@ -30,7 +35,7 @@ use super::origin::{Origin, scheme};
 use super::window::{WIDTH, Window};
 use memchr::{memchr, memchr2, memrchr};
 
-/// Where the parts of a stage-1 normal URL stand in its bytes; offsets are half open.
+/// Positions of the parts of a stage-1 normal URL in its bytes; offsets are half open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// The scheme is `https` (else `http`).
@@ -41,15 +46,15 @@ pub struct Split {
     pub host: (u32, u32),
     /// The path; starts with `/`.
     pub path: (u32, u32),
-    /// What follows `?`, without it; may be empty.
+    /// Text behind `?`, without it; may be empty.
     pub query: Option<(u32, u32)>,
-    /// What follows `#`, without it; may be empty.
+    /// Text behind `#`, without it; may be empty.
     pub fragment: Option<(u32, u32)>,
-    /// Which of [`LETTERS`] stand behind the scheme.
+    /// The bits of [`LETTERS`] for the text behind the scheme.
     pub letters: u8,
     /// Hash of the whole URL.
     pub(crate) hash: u64,
-    /// Where the marks of path and query stand.
+    /// Positions of the marks of path and query.
     pub(super) marks: Marks,
 }
 
@@ -62,7 +67,7 @@ impl Split {
         }
     }
 
-    /// The same parts of a URL that stands `by` bytes later.
+    /// The parts of the same URL at an offset larger by `by` bytes.
     pub fn moved(self, by: u32) -> Split {
         let shift = |(a, b): (u32, u32)| (a + by, b + by);
         Split {
@@ -90,8 +95,8 @@ pub enum Invalid {
     /// Not an absolute `http` or `https` URL.
     #[error("not an absolute http or https URL")]
     Scheme,
-    /// No host, one that is neither a name nor an address (see [`host`](super::host)), or a port that is no number up to
-    /// 65535.
+    /// No host, one that is neither a name nor an address (see [`host`](super::host)), or a port that is no
+    /// number up to 65535.
     #[error("no host, or not a valid one")]
     Host,
     /// An ASCII control character.
@@ -100,27 +105,28 @@ pub enum Invalid {
     /// A backslash before the query: clients disagree whether it is a slash.
     #[error("backslash before the query")]
     Backslash,
-    /// Longer than offsets can tell (4 GiB).
+    /// Longer than offsets can express (4 GiB).
     #[error("longer than 4 GiB")]
     Length,
 }
 
-/// Writes the stage-1 normal form of `url` into `out` (cleared first) and tells where its parts stand.
+/// Writes the stage-1 normal form of `url` into `out` (cleared first) and returns the positions of its
+/// parts.
 ///
-/// Linear in the length of `url`. A URL that is normal already costs a scan and one copy. No allocation once `out` has
-/// held a URL as long, except for hosts that go through the library.
+/// Linear in the length of `url`. A URL that is normal already costs a scan and one copy. No allocation
+/// once `out` has held a URL as long, except for hosts that go through the library.
 ///
 /// # Errors
-/// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified. Of several
-/// reasons the first of scheme, length, control character, backslash, host is given.
+/// [`Invalid`] when `url` is not an absolute http or https URL with a host; `out` is then unspecified.
+/// Of several reasons the first of scheme, length, control character, backslash, host is given.
 pub fn normalize(url: &[u8], out: &mut Vec<u8>) -> Result<Split, Invalid> {
     let mut split = Split::default();
     normalize_behind(None, url, out, &mut split).map(|()| split)
 }
 
-/// As [`normalize`], for a URL that starts with this `origin`, which is known to come out as it goes in and to be a host
-/// alone behind its scheme: nothing of it is looked at. Where its parts stand is written to `to`, which says nothing where
-/// there is an error.
+/// Normalizes as [`normalize`] does, for a URL that starts with this `origin`, known to be normal and a
+/// host alone behind its scheme: its bytes are not read. Positions of its parts are written to `to`,
+/// which is invalid after an error.
 ///
 /// # Errors
 /// As [`normalize`].
@@ -156,7 +162,7 @@ pub(crate) fn normalize_behind(
             0 => marked(split, out, url.len()),
             _ => Parts::of(url, end).split(split, url.len()),
         };
-        // Without escapes there is no dot segment unless a dot stands behind a slash.
+        // Without escapes there is no dot segment unless a dot follows a slash.
         if !slash_dot(out, &split) {
             out.truncate(url.len());
             *to = split;
@@ -219,7 +225,7 @@ pub(crate) fn normalize_behind(
     Ok(())
 }
 
-/// True where a dot stands behind a slash in the path of a URL behind which zeros stand.
+/// True where a dot follows a slash in the path of a URL, which is followed by zeros.
 #[inline(always)]
 fn slash_dot(text: &[u8], split: &Split) -> bool {
     if split.marks.path {
@@ -243,7 +249,7 @@ fn escapes_are_normal(url: &[u8]) -> bool {
     memchr::memchr_iter(b'%', url).all(normal)
 }
 
-/// Where path, query and fragment stand in the input.
+/// Positions of path, query and fragment in the input.
 struct Parts {
     path_end: usize,
     query_start: Option<usize>,
@@ -276,7 +282,7 @@ impl Parts {
     }
 }
 
-/// Writes an authority that is more than a plain host; gives the place of the host.
+/// Writes an authority that is more than a plain host; returns the position of the host.
 fn write_authority(authority: &[u8], https: bool, out: &mut Vec<u8>) -> Result<(u32, u32), Invalid> {
     if memchr(b' ', authority).is_some() {
         return Err(Invalid::Host);
@@ -325,8 +331,8 @@ fn write_authority(authority: &[u8], https: bool, out: &mut Vec<u8>) -> Result<(
 
 /// Writes a path (empty, or starting with `/`) decoded and without dot segments.
 ///
-/// RFC 3986 section 5.2.4 on segments: `.` goes, `..` takes the segment before it along, and where either is the last
-/// one the path ends in `/`.
+/// RFC 3986 section 5.2.4 on segments: `.` goes, `..` takes the segment before it along, and where
+/// either is the last one the path ends in `/`.
 fn write_path(path: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.push(b'/');
@@ -393,8 +399,8 @@ pub(crate) fn push_escape(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
-/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case, and with escapes for
-/// the bytes that this `place` may not hold.
+/// Appends `part` with the escapes of unreserved characters decoded and the others in upper case, and
+/// with escapes for the bytes that this `place` may not hold.
 ///
 /// `out` must not end in a malformed escape of another part; a delimiter stands between any two parts.
 fn write_escaped(mut part: &[u8], place: u8, out: &mut Vec<u8>) {
@@ -421,7 +427,7 @@ fn write_escaped(mut part: &[u8], place: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(part);
 }
 
-/// The byte that the escape at the start of `bytes` stands for; `None` where there is none or a malformed one.
+/// The byte of the escape at the start of `bytes`; `None` where there is none or a malformed one.
 pub(super) fn escape_at(bytes: &[u8]) -> Option<u8> {
     let &[b'%', high, low, ..] = bytes else { return None };
     let digit = |b: u8| (b as char).to_digit(16);
@@ -432,8 +438,8 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// True where one or two more hex digits would make an escape of a `%` that is none. Escapes are written three bytes
-/// at once, so a `%` this near to the end is a malformed one.
+/// True where one or two more hex digits would make an escape of a `%` that is none. Escapes are
+/// written three bytes at once, so a `%` this near to the end is a malformed one.
 fn ends_in_malformed_escape(out: &[u8]) -> bool {
     matches!(out, [.., b'%'] | [.., b'%', b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
 }

@@ -12,7 +12,8 @@ fn equal(word: u64, pattern: u64) -> u64 {
     !(((x & !HIGH) + !HIGH) | x) & HIGH
 }
 
-/// Calls `hit` with the place of each byte of `bytes` that is one of `marks`, in order. Zero is no mark.
+/// Calls `hit` with the place of each byte of `bytes` that is one of `marks`, in order. Zero is no
+/// mark.
 #[inline]
 pub(super) fn each<const N: usize>(bytes: &[u8], marks: [u8; N], mut hit: impl FnMut(usize, u8)) {
     let patterns = marks.map(|mark| LOW * u64::from(mark));

@@ -1,7 +1,7 @@
-//! The section of a URL: the part of a site that its first directory names (second design, section 2).
+//! The section of a URL: the part of a site that its first directory names.
 //!
-//! What holds in some sections of a site need not hold in another, so that rules say in which they hold. A directory is a
-//! path segment with a slash behind it.
+//! A rule that holds in some sections of a site need not hold in another, so rules list their sections.
+//! A directory is a path segment with a slash behind it.
 
 /// Section of all first directories that are numbers, as rules name it. No path holds `<`.
 pub const NUMBER: &str = "<number>";
@@ -11,13 +11,14 @@ pub const OTHER: &str = "<other>";
 /// First directories whose subdirectories belong to one person or tenant each.
 const TENANTS: [&[u8]; 8] = [b"users", b"user", b"people", b"members", b"member", b"u", b"home", b"homepages"];
 
-/// What the first directory of a path is.
+/// Kind of the first directory of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section<'p> {
     /// `~user`: always a section of its own.
     Tenant(&'p [u8]),
-    /// A directory such as `users`, with its slash, and that directory with the segment behind it: each such segment is a
-    /// section of its own where the site names the directory, else the directory is a word.
+    /// A directory such as `users`, with its slash, and that directory with the segment behind it: each
+    /// such segment is a section of its own where the site names the directory, else the directory is a
+    /// word.
     Member(&'p [u8], &'p [u8]),
     /// A word: a section of its own where the site names it.
     Word(&'p [u8]),
@@ -27,8 +28,8 @@ pub enum Section<'p> {
     Other,
 }
 
-/// The section of a path, which starts with `/`; doubled slashes at its start count once. O(length of its first two
-/// segments).
+/// The section of a path, which starts with `/`; doubled slashes at its start count once. O(length of
+/// its first two segments).
 pub fn of(path: &[u8]) -> Section<'_> {
     let path = &path[path.iter().take_while(|&&b| b == b'/').count()..];
     let first = memchr::memchr(b'/', path);
@@ -37,7 +38,8 @@ pub fn of(path: &[u8]) -> Section<'_> {
         return Section::Tenant(name);
     }
     match first {
-        // A server may read an escape or a parameter as nothing: one directory would have as many names as one likes.
+        // A server may read an escape or a parameter as nothing: one directory would have as many names as one
+        // likes.
         None => Section::Other,
         Some(_) if memchr::memchr2(b'%', b';', name).is_some() => Section::Other,
         Some(end) if names_tenants(name) => {

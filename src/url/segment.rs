@@ -1,8 +1,8 @@
-//! Parts of one path segment: head, number, tail, known extension (design, section 4.1, stage 3).
+//! Parts of one path segment: head, number, tail, known extension.
 //!
-//! `story_123.html` is head `story_`, number `123`, extension `.html`; `123-some-slug` is number and tail; everything
-//! else is one head. Not every hyphen cuts: slugs stay whole. A list of known extensions is needed, since `os.path` is
-//! not `os` with an extension.
+//! `story_123.html` is head `story_`, number `123`, extension `.html`; `123-some-slug` is number and
+//! tail; everything else is one head. Not every hyphen cuts: slugs stay whole. A list of known
+//! extensions is needed, since `os.path` is not `os` with an extension.
 
 use super::scan;
 
@@ -23,14 +23,15 @@ pub const KNOWN_EXTENSIONS: [&str; 42] = [
     "action", "pl", "txt", "md", "rst", "pdf", "json", "xml", "rss", "atom", "png", "jpg", "jpeg", "gif", "svg", "css",
     "js", "zip", "gz", "bz2", "patch", "diff", "phtml", "webp", "ico", "mp3", "mp4",
 ];
-/// What a directory index is called, without its extension, in lower case; any case counts.
+/// Names of a directory index, without its extension, in lower case; any case counts.
 pub const INDEX_STEMS: [&str; 4] = ["index", "default", "home", "main"];
 /// Extensions of directory indexes, in lower case; any case counts.
 pub const KNOWN_INDEX_EXTENSIONS: [&str; 13] =
     ["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"];
 static EXTENSIONS: [u64; 42] = packed_all(KNOWN_EXTENSIONS);
 static INDEX_EXTENSIONS: [u64; 13] = packed_all(KNOWN_INDEX_EXTENSIONS);
-/// A head in front of a number is a word of at most this many bytes; longer ones must end in a separator.
+/// A head in front of a number is a word of at most this many bytes; longer ones must end in a
+/// separator.
 const MAX_WORD: usize = 21;
 
 /// Up to six bytes in one number, ASCII letters in lower case.
@@ -52,7 +53,7 @@ const fn packed_all<const N: usize>(words: [&str; N]) -> [u64; N] {
     out
 }
 
-/// No branch a word: every URL with a dot in its path asks this.
+/// True if `word` is in `list`. Branch-free: every URL with a dot in its path runs this.
 fn among(list: &[u64], word: &[u8]) -> bool {
     if word.len() > 6 || word.is_empty() {
         return false;
@@ -66,8 +67,8 @@ pub fn last_dot(segment: &[u8]) -> usize {
     memchr::memrchr(b'.', segment).unwrap_or(0)
 }
 
-/// True for a directory index such as `index.php` or `Default.asp`; `dot` is the place of the last dot, 0 where there is
-/// none.
+/// True for a directory index such as `index.php` or `Default.asp`; `dot` is the place of the last dot,
+/// 0 where there is none.
 pub fn is_index(segment: &[u8], dot: usize) -> bool {
     (4..=7).contains(&dot)
         && INDEX_STEMS.iter().any(|s| segment[..dot].eq_ignore_ascii_case(s.as_bytes()))
@@ -104,8 +105,8 @@ pub fn cut(segment: &[u8], dot: usize, grouped: bool) -> Parts {
     Parts { head: body, number: body, tail: body }
 }
 
-/// True for a head that, in a segment of it and a number, is the head, whatever the number is. It holds no dot: behind one,
-/// a number may be part of a known extension (`.mp3`).
+/// True for a head that, in a segment of it and a number, is the head, whatever the number is. It holds
+/// no dot: behind one, a number may be part of a known extension (`.mp3`).
 pub fn precedes_numbers(head: &[u8]) -> bool {
     match head {
         [] | [b'0'..=b'9', ..] => false,
@@ -113,7 +114,8 @@ pub fn precedes_numbers(head: &[u8]) -> bool {
     }
 }
 
-/// Length of the name of a segment that is a name and a number, `start-` of `start-30`: letters, `-` or `_`, digits.
+/// Length of the name of a segment that is a name and a number, `start-` of `start-30`: letters, `-` or
+/// `_`, digits.
 pub fn numbered(segment: &[u8]) -> Option<usize> {
     let name = segment.iter().rposition(|b| !b.is_ascii_digit())?;
     let is_name =
@@ -133,22 +135,24 @@ fn is_decimal(bytes: &[u8]) -> bool {
     digits(&bytes[..dot]) && digits(&bytes[dot + 1..])
 }
 
-/// Ends of the parts of a segment in the order of [`Part::ORDER`](super::keys::Part::ORDER); `dot` as in [`is_index`].
+/// Ends of the parts of a segment in the order of [`Part::ORDER`](super::keys::Part::ORDER); `dot` as
+/// in [`is_index`].
 pub fn ends(segment: &[u8], dot: usize, delimiters: u8) -> [usize; 6] {
     ends_behind(segment, dot, cut_groups(segment, delimiters))
 }
 
-/// The same behind the leading groups.
+/// Ends of the parts of a segment behind its leading groups.
 #[inline]
 pub fn ends_behind(segment: &[u8], dot: usize, (groups, group, body): Groups) -> [usize; 6] {
     let parts = cut(&segment[body..], dot.saturating_sub(body), groups + group > 0);
     [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, segment.len()]
 }
 
-/// The characters that may cut segments, in the order of the bits of [`Cut::delimiters`](super::keys::Cut).
+/// The characters that may cut segments, in the order of the bits of
+/// [`Cut::delimiters`](super::keys::Cut).
 pub const DELIMITERS: [u8; 4] = [b':', b',', b'=', b'!'];
 
-/// Lengths of the two leading groups (each with its delimiter at the end) and where the rest starts.
+/// Lengths of the two leading groups (each with its delimiter at the end) and the start of the rest.
 pub type Groups = (usize, usize, usize);
 
 /// The leading groups of a segment. A delimiter at its very end does not cut.
@@ -156,7 +160,7 @@ pub fn cut_groups(segment: &[u8], delimiters: u8) -> Groups {
     if delimiters == 0 || segment.len() < 2 {
         return (0, 0, 0);
     }
-    // One of them stands in for those that do not cut.
+    // One of them replaces those that do not cut.
     let one = DELIMITERS[delimiters.trailing_zeros() as usize % DELIMITERS.len()];
     let marks = std::array::from_fn(|bit| if delimiters >> bit & 1 == 1 { DELIMITERS[bit] } else { one });
     let (mut group, mut rest) = (0, 0);

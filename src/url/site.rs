@@ -1,20 +1,23 @@
 //! The site of a host: its registrable domain by the public suffix list, private section included.
 //!
-//! Rules are learned for sites, so a site must not join what belongs to different people: `alice.github.io` and
-//! `bob.github.io` are two sites, since `github.io` is a suffix of the private section. The list is compiled in (crate
-//! `psl`); its version is that of the crate, and the same build always gives the same sites.
+//! Rules are learned for sites, so a site must not join what belongs to different people:
+//! `alice.github.io` and `bob.github.io` are two sites, since `github.io` is a suffix of the private
+//! section. The list is compiled in (crate `psl`); its version is that of the crate, and the same build
+//! always gives the same sites.
 
 use crate::model::SiteBy;
 
-/// The registrable domain of a host as stage 1 writes it (lower case, in ASCII, no port, no user information), without
-/// the trailing dot, or the host itself where there is none: an IPv4 address, an IPv6 address in brackets, a single
-/// label, a bare suffix (`co.uk`, `github.io`).
+/// The registrable domain of a host as stage 1 writes it (lower case, in ASCII, no port, no user
+/// information), without the trailing dot, or the host itself where there is none: an IPv4 address, an
+/// IPv6 address in brackets, a single label, a bare suffix (`co.uk`, `github.io`).
 ///
-/// A name under no listed suffix falls to the list's default rule `*`: its last two labels. No allocation.
+/// A name under no listed suffix falls to the list's default rule `*`: its last two labels. No
+/// allocation.
 pub fn registrable_domain(host: &[u8]) -> &[u8] {
     let host = host.strip_suffix(b".").unwrap_or(host);
-    // The list would take the last two numbers of an address for a domain, so addresses go first. No top-level domain
-    // ends in a digit (RFC 3696 section 2), so one look at the last byte lets every name pass.
+    // The list would take the last two numbers of an address for a domain, so addresses go first. No
+    // top-level domain ends in a digit (RFC 3696 section 2), so one look at the last byte lets every name
+    // pass.
     match host.last() {
         Some(b']') => return host,
         Some(b'0'..=b'9') if is_ipv4(host) => return host,
@@ -23,8 +26,8 @@ pub fn registrable_domain(host: &[u8]) -> &[u8] {
     psl::domain(host).map_or(host, |domain| domain.as_bytes())
 }
 
-/// What rules are learned for: the record's own label, else what `by` takes from the host. An empty label counts as
-/// absent.
+/// The site of a record: its own label, else the part of the host that `by` selects. An empty label
+/// counts as absent.
 pub fn site_of<'a>(label: Option<&'a [u8]>, host: &'a [u8], by: SiteBy) -> &'a [u8] {
     match label {
         Some(label) if !label.is_empty() => label,

@@ -1,7 +1,8 @@
-//! Where marks stand in a piece of a URL: a bit a byte, sixteen bytes an instruction.
+//! Positions of marks in a piece of a URL: a bit a byte, sixteen bytes an instruction.
 //!
-//! Byte loops, and a vector routine a delimiter, took a third to a half of what applying rules costs: the parts of a URL
-//! are short, and there are many of them. Here one look at a piece finds every place of a mark.
+//! Byte loops, and a vector routine a delimiter, took a third to a half of what applying rules costs:
+//! the parts of a URL are short, and there are many of them. Here one look at a piece finds every place
+//! of a mark.
 
 use wide::u8x16;
 
@@ -48,13 +49,13 @@ pub(super) fn below(count: usize) -> u64 {
     (1 << count) - 1
 }
 
-/// Where the lowest bit stands, or else `none`.
+/// Position of the lowest bit, or else `none`.
 #[inline(always)]
 pub(super) fn lowest(bits: u64, none: usize) -> usize {
     if bits == 0 { none } else { bits.trailing_zeros() as usize }
 }
 
-/// Where the highest bit stands; 0 without one.
+/// Position of the highest bit; 0 without one.
 #[inline(always)]
 pub(super) fn highest(bits: u64) -> usize {
     63 - (bits | 1).leading_zeros() as usize

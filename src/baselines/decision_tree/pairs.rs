@@ -11,10 +11,10 @@ pub const SUPPORT: u64 = 3;
 /// Transformations of a site, at most: those of most pairs.
 const MOST: usize = 2_000;
 
-/// What becomes of one deep key.
+/// Change of one deep key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// It goes.
+    /// It is removed.
     Drop,
     /// It gets this value.
     Set(u32),
@@ -27,7 +27,7 @@ pub enum Change {
 pub struct Transformation(pub Vec<(u16, bool, Change)>);
 
 impl Transformation {
-    /// What takes `source` to `target`.
+    /// Transformation from `source` to `target`.
     fn between(source: &[u32], target: &[u32]) -> Transformation {
         let lost = |key: &usize| source[*key] != target[*key];
         let mut held: HashMap<u32, u16, foldhash::fast::FixedState> = HashMap::default();
@@ -68,7 +68,8 @@ impl Transformation {
     }
 }
 
-/// The number of pairwise rules, and the transformations of support, most first (ties by their changes).
+/// The number of pairwise rules, and the transformations of support, most first (ties by their
+/// changes).
 pub fn transformations(tokens: &Tokens) -> (u64, Vec<Transformation>) {
     let mut clusters: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (row, &cluster) in tokens.clusters.iter().enumerate() {

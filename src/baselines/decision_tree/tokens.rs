@@ -82,7 +82,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Of the rows of `columns`.
+    /// Tokens of the rows of `columns`.
     pub fn new(columns: &Columns) -> Tokens {
         let mut out = Tokens { values: vec![Vec::new()], clusters: columns.clusters.clone(), ..Tokens::default() };
         let mut ids: HashMap<Vec<u8>, u32, foldhash::fast::FixedState> = HashMap::default();
@@ -153,7 +153,8 @@ impl Tokens {
         }
     }
 
-    /// True where no deep token is missing before another one of its key, and no segment of the path before another.
+    /// True where no deep token is missing before another one of its key, and no segment of the path before
+    /// another.
     pub fn is_whole(&self, present: impl Fn(usize) -> bool) -> bool {
         let mut segments = 0;
         (0..self.keys.len()).all(|at| {

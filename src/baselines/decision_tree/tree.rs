@@ -1,4 +1,4 @@
-//! Generalization: a decision tree a transformation tells in which contexts it holds.
+//! Generalization: a decision tree for each transformation, over the contexts in which it holds.
 
 use super::pairs::Transformation;
 use super::tokens::{Tokens, identity};
@@ -16,7 +16,8 @@ pub struct Example {
     row: u32,
     /// Identity of what it becomes.
     becomes: u64,
-    /// It joins URLs of its own cluster, or gets on the page of another; `None`: it joins nothing.
+    /// True if it joins URLs of its own cluster, false if it moves to the page of another; `None`: it joins
+    /// nothing.
     good: Option<bool>,
 }
 
@@ -29,7 +30,7 @@ pub struct Leaf {
     pub context: Vec<(usize, u32)>,
     /// Positive examples.
     pub positive: u64,
-    /// What falls together.
+    /// Counts of the groups that it joins.
     pub counts: Counts,
     /// Rows of one cluster that it joins.
     pub examples: Vec<[u32; 2]>,
@@ -56,7 +57,7 @@ fn of(tokens: &Tokens, transformation: &Transformation) -> Vec<Example> {
         .collect()
 }
 
-/// What stands on one page.
+/// Rows on one page.
 #[derive(Clone, Debug, Default)]
 struct Page {
     rows: u64,

@@ -26,12 +26,12 @@ pub fn rewrite(rule: &Rule, url: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// The first place where `part` stands as whole tokens: a word does not match inside a longer one.
+/// The first place of `part` as whole tokens: a word does not match inside a longer one.
 fn find(url: &[u8], part: &[u8]) -> Option<usize> {
     let word = |b: u8| b.is_ascii_alphanumeric() || b >= 0x80;
     let cuts = |at: usize| at == 0 || at == url.len() || !(word(url[at - 1]) && word(url[at]));
     if part.is_empty() {
-        // The empty string stands everywhere; the first place behind the mark is as good as any.
+        // The empty string is everywhere; the first place behind the mark is as good as any.
         return Some(1);
     }
     memchr::memmem::find_iter(url, part).find(|&at| cuts(at) && cuts(at + part.len()))

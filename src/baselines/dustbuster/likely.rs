@@ -1,7 +1,7 @@
 //! Phase one: likely rules from the list alone (section 5.1, Figure 1).
 //!
-//! The substring table is made and sorted in parts by the hash of the envelope, so that at most [`PART`] of its rows
-//! (16 bytes each) are held at once; the instance table is a map of counts.
+//! The substring table is made and sorted in parts by the hash of the envelope, so that at most
+//! [`PART`] of its rows (16 bytes each) are held at once; the instance table is a map of counts.
 
 use super::{Likely, Parameters, UrlList};
 use crate::model::hash64_seeded;
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// Rows of the substring table that are held at once.
 const PART: usize = 4 << 20;
 
-/// Where the tokens of a marked URL start, and its end: alphanumeric strings and single other characters. Bytes above
-/// 0x7F count as alphanumeric.
+/// Token boundaries of a marked URL, and its end: tokens are alphanumeric strings and single other
+/// characters. Bytes above 0x7F count as alphanumeric.
 pub fn boundaries(url: &[u8]) -> Vec<usize> {
     let word = |b: u8| b.is_ascii_alphanumeric() || b >= 0x80;
     let starts = (0..url.len()).filter(|&at| at == 0 || !(word(url[at]) && word(url[at - 1])));
@@ -27,7 +27,7 @@ struct Row {
     end: u16,
 }
 
-/// Supports of a pair of strings, and a place where each stands.
+/// Supports of a pair of strings, and a place of each.
 #[derive(Clone, Copy)]
 struct Support {
     low: u32,

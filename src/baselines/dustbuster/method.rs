@@ -1,4 +1,4 @@
-//! DustBuster as a method of a comparison: what it learns from, and whom it asks for pages.
+//! DustBuster as a method of a comparison: its input, and its oracle of pages.
 
 use super::validate::{Oracle, Page, Server, Verdict, validate, verdicts};
 use super::{Cue, Detected, Parameters, Rule, UrlList, canonize, detect, marked};
@@ -10,7 +10,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Likely rules that are tried for the precision at k, at most; the paper shows 50, 350 and 1,200 of its sites.
+/// Likely rules that are tried for the precision at k, at most; the paper shows 50, 350 and 1,200 of
+/// its sites.
 pub const TRIED_MAX: usize = 300;
 
 /// Likely rules that are shown.
@@ -21,10 +22,10 @@ const SHOWN: usize = 10;
 pub struct DustBuster {
     /// Its parameters.
     pub parameters: Parameters,
-    /// Learns from the sizes of answers, and from records without a cluster too, as of a server's log. Otherwise from the
-    /// clusters of the training records, which stand for sketches.
+    /// Learns from the sizes of answers, and from records without a cluster too, as of a server's log.
+    /// Otherwise from the clusters of the training records, in place of sketches.
     pub sizes: bool,
-    /// Who is asked for pages; `None`: the fingerprints (clusters) of the training records.
+    /// Oracle of pages; `None`: the fingerprints (clusters) of the training records.
     pub server: Option<Arc<dyn Server>>,
 }
 
@@ -53,7 +54,7 @@ fn cue(size: u64) -> Cue {
 pub struct Corpus(HashMap<u128, u64, foldhash::fast::FixedState>);
 
 impl Corpus {
-    /// Of these rows; of a URL with two clusters the first one stays.
+    /// Oracle of these rows; of a URL with two clusters the first is used.
     pub fn of(records: &Records, rows: &[usize]) -> Corpus {
         let mut out = Corpus::default();
         for (url, cluster) in rows.iter().map(|&row| records.get(row)) {
@@ -114,8 +115,8 @@ impl Learned for Candidates {
         Selected { qualified: count, deployed: count, rules }
     }
 
-    /// Figure 5. URLs for validation are those that did not train ("additional logs, different from those used to detect
-    /// the rules"), the ones of the list where there are no others.
+    /// Figure 5. URLs for validation are those that did not train ("additional logs, different from those
+    /// used to detect the rules"), the ones of the list where there are no others.
     fn detection(&self, sample: &Sample<'_>) -> Option<Detection> {
         let parameters = &self.method.parameters;
         let trained: BTreeSet<usize> = sample.train.iter().copied().collect();

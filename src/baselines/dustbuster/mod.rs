@@ -1,25 +1,29 @@
-//! DustBuster: Bar-Yossef, Keidar, Schonfeld, "Do Not Crawl in the DUST: Different URLs with Similar Text" (WWW 2007).
+//! DustBuster: Bar-Yossef, Keidar, Schonfeld, "Do Not Crawl in the DUST: Different URLs with Similar
+//! Text" (WWW 2007).
 //!
-//! Learns substring substitutions from a list of URLs with sizes or fingerprints. [`likely`] finds rules of large
-//! support through buckets of envelopes (Figure 1), [`redundant`] eliminates those that others refine (Figure 2),
-//! [`parameters`] adds parameter substitutions (section 5.3 of the full draft), [`validate`] asks pages (Figures 3 and
-//! 4), [`canonize`] applies what is valid (section 5.4). The parameters are those of section 6.
+//! Learns substring substitutions from a list of URLs with sizes or fingerprints. [`likely`] finds
+//! rules of large support through buckets of envelopes (Figure 1), [`redundant`] eliminates those that
+//! others refine (Figure 2), [`parameters`] adds parameter substitutions (section 5.3 of the full
+//! draft), [`validate`] asks pages (Figures 3 and 4), [`canonize`] applies what is valid (section 5.4).
+//! The parameters are those of section 6.
 //!
 //! Readings:
-//! - Supports for elimination are those of the higher bucket size, supports for ranking those of the lower one ("we run
-//!   the first phase of the algorithm twice").
-//! - Of a URL that holds a string several times a rule rewrites the first occurrence; the next iteration sees the next.
-//! - The full draft, which defines parameter substitution, is not at hand: a parameter is a candidate where URLs that
-//!   differ in its value alone are likely similar in at least `MS` contexts; its default is the value of most of these
-//!   URLs, ties by bytes.
-//! - A random URL is the next in the order of a hash; when the list ends before `N` validations, the share of negative
-//!   ones decides.
+//! - Supports for elimination are those of the higher bucket size, supports for ranking those of the
+//!   lower one ("we run the first phase of the algorithm twice").
+//! - Of a URL that holds a string several times a rule rewrites the first occurrence; the next
+//!   iteration sees the next.
+//! - The full draft, which defines parameter substitution, is not at hand: a parameter is a candidate
+//!   where URLs that differ in its value alone are likely similar in at least `MS` contexts; its
+//!   default is the value of most of these URLs, ties by bytes.
+//! - A random URL is the next in the order of a hash; when the list ends before `N` validations, the
+//!   share of negative ones decides.
 //! - A redirect has no size of its own: its URL stays in a list of sizes without one.
 //!
 //! Departures:
-//! - At most [`URLS_MAX`] URLs are learned from (the paper: 9,456 to 17,742), so that memory is bounded.
-//! - Against a corpus a URL that was never crawled is unknown, not a failed fetch: it is passed over. Against a server
-//!   (`--fetch`) it is as in the paper.
+//! - At most [`URLS_MAX`] URLs are learned from (the paper: 9,456 to 17,742), so that memory is
+//!   bounded.
+//! - Against a corpus a URL that was never crawled is unknown, not a failed fetch: it is passed over.
+//!   Against a server (`--fetch`) it is as in the paper.
 //! - Under an `fpr_max` the refutation threshold is that rate, within the 5 to 10 % of the paper.
 
 pub mod canonize;
@@ -80,7 +84,7 @@ impl Default for Parameters {
     }
 }
 
-/// What the list tells of the content of a URL.
+/// Evidence of the list about the content of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cue {
     /// A sketch of the document: equal ones are similar.
@@ -102,7 +106,8 @@ impl Cue {
     }
 }
 
-/// Unique URLs with what is known of their content. A URL is held between the marks [`START`] and [`END`].
+/// Unique URLs with what is known of their content. A URL is held between the marks [`START`] and
+/// [`END`].
 #[derive(Clone, Debug, Default)]
 pub struct UrlList {
     /// Sorted by bytes.
@@ -132,8 +137,8 @@ pub fn readable(text: &[u8]) -> String {
 }
 
 impl UrlList {
-    /// From URLs and cues in any order; of a URL that comes again, ranges of sizes join and the first sketch stays. More
-    /// than [`URLS_MAX`] are cut to those of smallest hash.
+    /// From URLs and cues in any order; of a URL that comes again, ranges of sizes join and the first
+    /// sketch stays. More than [`URLS_MAX`] are cut to those of smallest hash.
     pub fn new(records: impl IntoIterator<Item = (Vec<u8>, Cue)>) -> UrlList {
         let mut all: BTreeMap<Vec<u8>, Cue> = BTreeMap::new();
         for (url, cue) in records {
@@ -174,8 +179,8 @@ impl UrlList {
     }
 }
 
-/// A pair of strings with its support: a likely rule in both directions. The first shrinks to the second: it is longer,
-/// or as long and later in the order of bytes.
+/// A pair of strings with its support: a likely rule in both directions. The first shrinks to the
+/// second: it is longer, or as long and later in the order of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Likely {
     /// The longer string.
@@ -200,7 +205,7 @@ impl Likely {
 pub enum Rule {
     /// A string becomes another one.
     Substitution {
-        /// What is replaced.
+        /// Text that is replaced.
         from: Vec<u8>,
         /// By what.
         to: Vec<u8>,
@@ -224,12 +229,12 @@ impl Rule {
     }
 }
 
-/// The first three phases: everything before a page is asked for.
+/// Result of the first three phases, before any page is fetched.
 #[derive(Clone, Debug, Default)]
 pub struct Detected {
     /// Rules of the first phase (Table 2, "rules detected").
     pub detected: u64,
-    /// What the second phase left, most likely first.
+    /// Rules left by the second phase, most likely first.
     pub likely: Vec<Likely>,
     /// Parameter substitutions, by falling support.
     pub parameters: Vec<Rule>,

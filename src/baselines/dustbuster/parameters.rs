@@ -1,10 +1,11 @@
-//! Phase three: parameters whose value does not matter (named in section 1; defined in the full draft, see the module).
+//! Phase three: parameters whose value does not matter (named in section 1; defined in the full draft,
+//! see the module).
 
 use super::{END, Parameters, Rule, UrlList};
 use crate::model::hash64;
 use std::collections::BTreeMap;
 
-/// Where the value of a parameter stands, for every `name=value` of the query.
+/// Positions of the values of parameters, for every `name=value` of the query.
 fn values(url: &[u8]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let Some(mut at) = memchr::memchr(b'?', url).map(|i| i + 1) else { return Vec::new() };
     let end = memchr::memchr2(b'#', END, url).unwrap_or(url.len());
@@ -19,9 +20,9 @@ fn values(url: &[u8]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     out
 }
 
-/// By name and context: the URLs, and where the value stands.
+/// By name and context: the URLs, with the position of the value.
 type Contexts<'a> = BTreeMap<(&'a [u8], u64), Vec<(usize, std::ops::Range<usize>)>>;
-/// By name: contexts that support, and how often each value stands in them.
+/// By name: contexts that support, and the frequency of each value in them.
 type Supports<'a> = BTreeMap<&'a [u8], (u32, BTreeMap<&'a [u8], u32>)>;
 
 /// Parameter substitutions with a support of at least MS contexts, by falling support, ties by name.

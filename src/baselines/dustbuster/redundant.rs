@@ -2,8 +2,8 @@
 
 use super::{Likely, Parameters};
 
-/// True where `a -> b` refines `c -> d` (Lemma 5.3): there is an envelope that makes both strings of the former from
-/// those of the latter.
+/// True where `a -> b` refines `c -> d` (Lemma 5.3): there is an envelope that makes both strings of
+/// the former from those of the latter.
 pub fn refines(a: &[u8], b: &[u8], c: &[u8], d: &[u8]) -> bool {
     // The envelope is as long on both sides.
     if a.len() < c.len() || b.len() < d.len() || a.len() - c.len() != b.len() - d.len() {
@@ -15,12 +15,12 @@ pub fn refines(a: &[u8], b: &[u8], c: &[u8], d: &[u8]) -> bool {
     })
 }
 
-/// As [`refines`] for pairs, in either direction.
+/// True if a pair [`refines`] another, in either direction.
 pub fn pair_refines(a: &Likely, b: &Likely) -> bool {
     refines(&a.long, &a.short, &b.long, &b.short) || refines(&a.long, &a.short, &b.short, &b.long)
 }
 
-/// What is left, by falling support of the lower bucket size.
+/// Removes rules that others refine; returns the rest by falling support of the lower bucket size.
 pub fn eliminate(mut rules: Vec<Likely>, parameters: &Parameters) -> Vec<Likely> {
     rules.sort_by(|a, b| {
         b.support_high.cmp(&a.support_high).then_with(|| (&a.long, &a.short).cmp(&(&b.long, &b.short)))

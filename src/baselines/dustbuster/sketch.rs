@@ -1,8 +1,9 @@
-//! Sketches of documents by shingling (Broder et al., WWW 1997), as the paper uses them: four shingles a document.
+//! Sketches of documents by shingling (Broder et al., WWW 1997), as the paper uses them: four shingles
+//! a document.
 //!
-//! A document is the words of its text; tags, scripts and styles are left out. A shingle is four words; the sketch is
-//! the least hash of the shingles under each of four seeds, taken together, so that two sketches are equal where all
-//! four are (Figure 3 compares sketches for equality).
+//! A document is the words of its text; tags, scripts and styles are left out. A shingle is four words;
+//! the sketch is the least hash of the shingles under each of four seeds, taken together, so that two
+//! sketches are equal where all four are (Figure 3 compares sketches for equality).
 
 use crate::model::{hash64, hash64_seeded};
 

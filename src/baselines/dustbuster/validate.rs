@@ -5,39 +5,39 @@ use super::redundant::pair_refines;
 use super::{Detected, Likely, Parameters, Rule, UrlList};
 use crate::model::hash64_seeded;
 
-/// What comes of asking for a URL.
+/// Result of fetching a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// The sketch of the document.
     Sketch(u64),
     /// It could not be fetched.
     Failed,
-    /// The oracle cannot tell.
+    /// The oracle has no answer.
     Unknown,
 }
 
-/// Who knows pages: the fingerprints of a corpus, or a server.
+/// Oracle of pages: the fingerprints of a corpus, or a server.
 pub trait Oracle {
     /// The page of a marked URL.
     fn page(&mut self, url: &[u8]) -> Page;
 }
 
-/// A server that gives pages of its own, of URLs of any host; [`Page::Unknown`] once it is to be asked no more.
+/// Server of pages for URLs of any host; [`Page::Unknown`] once no more requests are allowed.
 ///
-/// Asked in an order that follows from the list, so that one budget gives one result.
+/// Requests come in an order that follows from the list, so that one budget gives one result.
 pub trait Server: std::fmt::Debug + Send + Sync {
     /// The page at `url`.
     fn page(&self, url: &[u8]) -> Page;
 }
 
-/// What pages say of a likely rule.
+/// Verdict of pages on a likely rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Valid in at least one direction.
     Valid,
-    /// Refuted in both, or in the one that could be asked for.
+    /// Refuted in both directions, or in the only one with pages.
     Refuted,
-    /// No page could be asked for.
+    /// No page was available.
     Unknown,
 }
 
@@ -85,7 +85,8 @@ fn directions(rule: &Likely) -> [Rule; 2] {
     [rule_of(&rule.long, &rule.short), rule_of(&rule.short, &rule.long)]
 }
 
-/// Figure 4: the valid rules, parameter substitutions last. A pair that refines a valid one is not asked for.
+/// Figure 4: the valid rules, parameter substitutions last. A pair that refines a valid one is not
+/// tested.
 pub fn validate(detected: &Detected, list: &UrlList, oracle: &mut dyn Oracle, parameters: &Parameters) -> Vec<Rule> {
     let order = draws(list);
     let mut holds = |rule: &Rule| judge(rule, list, &order, oracle, parameters) == Verdict::Valid;
@@ -105,7 +106,7 @@ pub fn validate(detected: &Detected, list: &UrlList, oracle: &mut dyn Oracle, pa
     valid
 }
 
-/// What becomes of each of `likely` (Figure 5 counts the valid ones among the first k).
+/// Verdict on each of `likely` (Figure 5 counts the valid ones among the first k).
 pub fn verdicts(likely: &[Likely], list: &UrlList, oracle: &mut dyn Oracle, parameters: &Parameters) -> Vec<Verdict> {
     let order = draws(list);
     let mut of = |rule: &Likely| {

@@ -10,7 +10,7 @@ use crate::site::published::keys::{ABSENT, Columns};
 /// Rounds at most.
 const ROUNDS: usize = 10;
 
-/// What a context asks of a key.
+/// Condition of a context on a key.
 enum Asks {
     Equals(Vec<u8>),
     Absent,

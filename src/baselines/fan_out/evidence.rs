@@ -1,4 +1,4 @@
-//! What each rule of the lattice does on the training set: the false-positive filter of the paper.
+//! Effect of each rule of the lattice on the training set: the false-positive filter of the paper.
 
 use super::{Rule, Transform, cell};
 use crate::site::published::evidence::Counts;
@@ -15,7 +15,7 @@ const EXAMPLES: usize = 3;
 pub struct Candidate {
     /// The rule.
     pub rule: Rule,
-    /// What falls together where it is applied.
+    /// Counts of the groups that it joins.
     pub counts: Counts,
     /// Rows of one cluster that it joins.
     pub examples: Vec<[u32; 2]>,
@@ -45,8 +45,8 @@ pub fn covers(columns: &Columns, general: &Rule, special: &Rule) -> bool {
         })
 }
 
-/// Weighs the rules, the most general first. A rule that joins nothing is none; one that a more general rule of the
-/// same transformation covers without a false positive is not needed.
+/// Weighs the rules, the most general first. A rule that joins nothing is none; one that a more general
+/// rule of the same transformation covers without a false positive is not needed.
 pub fn weigh(columns: &Columns, rules: Vec<Rule>) -> Vec<Candidate> {
     let weigher = Weigher::new(columns);
     let mut out: Vec<Candidate> = Vec::new();

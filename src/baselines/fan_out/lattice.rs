@@ -29,10 +29,11 @@ pub fn generalize(columns: &Columns, raw: Vec<Rule>, least: usize) -> Vec<Rule> 
     out
 }
 
-/// Transformations that ignore keys of fewer than `least` values go; what is left of them is general already.
+/// Transformations that ignore keys of fewer than `least` values go; what is left of them is general
+/// already.
 fn with_fan_out(columns: &Columns, mut raw: Vec<Rule>, least: usize) -> Vec<Rule> {
     let mut values: BTreeMap<u128, BTreeMap<usize, BTreeSet<u32>>> = BTreeMap::new();
-    // A rule knows one row of its group; the others are found by their cluster.
+    // A rule has one row of its group; the others are found by their cluster.
     let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for row in 0..columns.len() as u32 {
         rows_of.entry(columns.clusters[row as usize]).or_default().push(row);

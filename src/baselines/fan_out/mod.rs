@@ -1,25 +1,30 @@
-//! Fan-out rules: Dasgupta, Kumar, Sasturkar, "De-duping URLs via Rewrite Rules" (KDD 2008), as WWW10 describes the
-//! method (section 2, Figure 3) and uses it (section 6.2: fan-out 5 and 10, false-positive filter, naive selection).
+//! Fan-out rules: Dasgupta, Kumar, Sasturkar, "De-duping URLs via Rewrite Rules" (KDD 2008), as WWW10
+//! describes the method (section 2, Figure 3) and uses it (section 6.2: fan-out 5 and 10,
+//! false-positive filter, naive selection).
 //!
-//! URLs are key-value pairs (those of WWW10 Figure 2). [`raw`] makes a rule of every two URLs or rules of one cluster
-//! that differ in one key, [`lattice`] generalizes contexts key by key wherever the fan-out is large enough,
-//! [`evidence`] counts what each rule of the lattice joins in the training set, [`select`] deploys, [`apply`] rewrites.
+//! URLs are key-value pairs (those of WWW10 Figure 2). [`raw`] makes a rule of every two URLs or rules
+//! of one cluster that differ in one key, [`lattice`] generalizes contexts key by key wherever the
+//! fan-out is large enough, [`evidence`] counts what each rule of the lattice joins in the training
+//! set, [`select`] deploys, [`apply`] rewrites.
 //!
 //! Readings, the paper not being at hand:
-//! - A rule is a *context*, which gives every key a value (absence is one) or leaves it open, and a *transformation*:
-//!   ignore some keys (their value becomes `*`), set a key to a value or leave it out, or move a value to another key.
-//! - "Differ in one key": one key has different values, or one value stands under different keys (a move).
-//! - Inside a cluster, rules that ignore the same keys and differ in one more join to a rule that ignores that one too
-//!   (Figure 3: R1 and R2 make R3). Across clusters, rules of one transformation whose contexts differ in one key join
-//!   to one with that key open, if at least *fan-out* values were seen there. An ignored key needs as many values,
-//!   over all rules of the transformation.
-//! - Only rules that some join has generalized are candidates: a pair of URLs alone says nothing about others.
-//! - The paper does not bound its work. Here, and far beyond what the corpora need: see the constants of [`raw`],
-//!   [`lattice`] and [`evidence`].
+//! - A rule is a *context*, which gives every key a value (absence is one) or leaves it open, and a
+//!   *transformation*: ignore some keys (their value becomes `*`), set a key to a value or leave it
+//!   out, or move a value to another key.
+//! - "Differ in one key": one key has different values, or one value stands under different keys (a
+//!   move).
+//! - Inside a cluster, rules that ignore the same keys and differ in one more join to a rule that
+//!   ignores that one too (Figure 3: R1 and R2 make R3). Across clusters, rules of one transformation
+//!   whose contexts differ in one key join to one with that key open, if at least *fan-out* values were
+//!   seen there. An ignored key needs as many values, over all rules of the transformation.
+//! - Only rules that some join has generalized are candidates: a pair of URLs alone says nothing about
+//!   others.
+//! - The paper does not bound its work. Here, and far beyond what the corpora need: see the constants
+//!   of [`raw`], [`lattice`] and [`evidence`].
 //!
-//! Departure: rules of a site are applied in order, again and again until nothing changes (at most ten rounds), so that
-//! two decorations of one URL can both go. Naive selection (WWW10 5.3) is read per key that rules touch, which keeps
-//! more of them than the reading per node.
+//! Departure: rules of a site are applied in order, again and again until nothing changes (at most ten
+//! rounds), so that two decorations of one URL can both go. Naive selection (WWW10 5.3) is read per key
+//! that rules touch, which keeps more of them than the reading per node.
 
 mod apply;
 mod evidence;
@@ -39,7 +44,8 @@ pub struct FanOut {
     pub least: usize,
 }
 
-/// What a rule does to a URL of its context. Keys are indices of [`Columns::keys`], values ids of its dictionary.
+/// Effect of a rule on a URL of its context. Keys are indices of [`Columns::keys`], values ids of its
+/// dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Transform {
     /// These keys (a bit each) become `*`.
@@ -73,7 +79,7 @@ struct Rule {
     optional: u128,
     /// Sum of the hashes of the context.
     hash: u64,
-    /// Raw rules that it stands for.
+    /// Raw rules that it represents.
     support: u32,
     /// A join has made it.
     general: bool,

@@ -10,7 +10,8 @@ const CLUSTER_MAX: usize = 400;
 const IGNORED_MAX: u32 = 8;
 /// Joins of one cluster, at most.
 const JOINS_MAX: usize = 2_000;
-/// Values of one key under one context from which each but the first is set to the first only, not to every other.
+/// Values of one key under one context from which each but the first is set to the first only, not to
+/// every other.
 const PAIRED_VALUES: usize = 6;
 
 /// A pattern of one cluster: URLs that differ in the ignored keys alone.
@@ -105,7 +106,8 @@ fn cluster(columns: &Columns, identity: &[u64], rows: &[u32], found: &mut Found)
     }
 }
 
-/// Rules that set a key, from URLs that differ in it alone: `group` is `(_, _, value, place in level)` by value.
+/// Rules that set a key, from URLs that differ in it alone: `group` is `(_, _, value, place in level)`
+/// by value.
 fn pairs(level: &[Pattern], key: usize, group: &[(u128, u64, u32, usize)], found: &mut Found) {
     for target in group.iter().take(if group.len() > PAIRED_VALUES { 1 } else { group.len() }) {
         for source in group.iter().filter(|source| source.2 != target.2) {

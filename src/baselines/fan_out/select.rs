@@ -4,13 +4,15 @@ use super::evidence::{Candidate, covers};
 use super::{Rule, Transform};
 use crate::site::published::keys::Columns;
 
-/// The rules to deploy, in the order in which they are applied: general ones first, then by smaller false-positive
-/// rate, more support, and their place.
+/// The rules to deploy, in the order in which they are applied: general ones first, then by smaller
+/// false-positive rate, more support, and their place.
 ///
-/// * Case (a), one source: of two rules with the same context that touch a common key, the first in this order stays.
-/// * Case (b), one covers another: a rule that a deployed one covers, and that touches a common key, goes.
-/// * Case (c), circles: rules are taken by falling support, and one that would close a circle of values under a key, or
-///   of moves, goes: of every circle that is the one of least support.
+/// * Case (a), one source: of two rules with the same context that touch a common key, the first in
+///   this order stays.
+/// * Case (b), one covers another: a rule that a deployed one covers, and that touches a common key,
+///   goes.
+/// * Case (c), circles: rules are taken by falling support, and one that would close a circle of values
+///   under a key, or of moves, goes: of every circle that is the one of least support.
 pub fn naive<'c>(columns: &Columns, candidates: &'c [Candidate], fpr_max: f64) -> Vec<&'c Candidate> {
     let mut order: Vec<(usize, &Candidate)> =
         candidates.iter().enumerate().filter(|(_, c)| c.counts.pair_fpr() <= fpr_max).collect();
@@ -42,7 +44,7 @@ pub fn naive<'c>(columns: &Columns, candidates: &'c [Candidate], fpr_max: f64) -
     out.into_iter().map(|(_, c)| c).collect()
 }
 
-/// The value that stands for `*` in circles.
+/// The value used for `*` in circles.
 const STAR: u32 = u32::MAX;
 
 /// An edge of values under a key: from one value, or from any, to one.

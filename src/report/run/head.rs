@@ -1,4 +1,5 @@
-//! The top of the pages: what the rules save and merge wrongly on URLs that took no part, and the records in numbers.
+//! The top of the pages: what the rules save and merge wrongly on URLs that took no part, and the
+//! records in numbers.
 
 use super::words::{count, many, percent};
 use super::{OneSite, PER_PAGE, Run, name, saved};

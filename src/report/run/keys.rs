@@ -1,4 +1,4 @@
-//! What each query key of a site does, as a table.
+//! Effect of each query key of a site, as a table.
 
 use super::OneSite;
 use super::words::{brief, count, percent};

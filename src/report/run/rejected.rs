@@ -1,4 +1,4 @@
-//! What was refused at a site and why, and what evidence is missing.
+//! Refused rules of a site with reasons, and missing evidence.
 
 use super::OneSite;
 use super::words::{brief, count, many};
@@ -98,7 +98,7 @@ fn missing(site: &OneSite<'_>) -> Vec<String> {
     lines
 }
 
-/// What to fetch, so that it is known what a key does.
+/// URLs to fetch so that the effect of a key becomes known.
 fn wanted(key: &KeyProfile) -> String {
     let KeyProfile { key: name, urls, same, other, same_together, other_together, .. } = key;
     let seen = match (same + same_together, other + other_together) {

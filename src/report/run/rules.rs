@@ -1,4 +1,5 @@
-//! The rules of a site: plain words, examples, evidence, risk, and the command that switches a rule off.
+//! The rules of a site: plain words, examples, evidence, risk, and the command that switches a rule
+//! off.
 
 use super::words::{brief, count, many, percent, sentence};
 use super::{OneSite, Run};
@@ -67,7 +68,8 @@ fn acting(run: Run<'_>, site: &SiteRules) -> RuleSet {
     RuleSet::new(sites.into())
 }
 
-/// URLs of the evidence that the rules change, and their canonical URLs; of each pair the one on which the rule fires.
+/// URLs of the evidence that the rules change, and their canonical URLs; of each pair the one on which
+/// the rule fires.
 fn examples(rules: &RuleSet, scratch: &mut Scratch, rule: &Rule) -> Vec<[String; 2]> {
     let own = rules.sites().first().and_then(|site| site.rules.iter().position(|of| of.id == rule.id));
     let mut after = |before: &String, wants_own: bool| {

@@ -56,7 +56,7 @@ pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: us
     out.push_str("</details>");
 }
 
-/// What is known of single pages, and which programs the site runs.
+/// Writes the data of single pages, and the programs of the site.
 fn memory(out: &mut String, run: Run<'_>, site: &OneSite<'_>) {
     let Some(rules) = site.rules else { return };
     for platform in &rules.platforms {

@@ -10,7 +10,8 @@ use crate::site::Params;
 use crate::site::profile::{Effect, KeyProfile, Node};
 use html5gum::{Token, Tokenizer};
 
-/// Text that would be markup, a line of its own, or written from right to left, if it did not stay text.
+/// Text that would be markup, a line of its own, or written from right to left, if it did not stay
+/// text.
 const HOSTILE: &str = "\"><script>alert(1)</script>'<b x=\"&amp;\u{202e}\u{7}\n</details>";
 
 fn key(name: &str, does: Effect, same: u64, other: u64) -> KeyProfile {
@@ -60,8 +61,8 @@ fn made(
     pages(Run { header: &header, summary, sites: &sites, profiles: &profiles, overrides }).collect()
 }
 
-/// Reads a page as a browser does: every element that is opened is closed, in order; only elements and attributes of ours;
-/// no character that is not seen. Gives its text.
+/// Reads a page as a browser does: every element that is opened is closed, in order; only elements and
+/// attributes of ours; no character that is not seen. Gives its text.
 #[track_caller]
 fn text_of(page: &str) -> String {
     const VOID: [&str; 1] = ["meta"];
@@ -129,7 +130,8 @@ fn hostile_names_stay_text_and_the_page_is_well_formed() {
     assert_eq!(name, PAGE);
     assert!(!page.contains("<script") && !page.contains("<b x"), "{page}");
     let shown = "\"><script>alert(1)</script>'<b x=\"&amp;\\u{202e}\\u{7}\\u{a}</details>";
-    // Site, rejected line, value of a condition twice a rule, id, reason, withdrawn rule, branch, key twice, ...
+    // Site, rejected line, value of a condition twice a rule, id, reason, withdrawn rule, branch, key
+    // twice, ...
     assert!(text.matches(shown).count() >= 9, "{} times:\n{text}", text.matches(shown).count());
     for words in [
         "the parameter “sid” goes.",

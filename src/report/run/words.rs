@@ -47,7 +47,7 @@ pub(super) fn percent(ppm: u64) -> String {
     }
 }
 
-/// What a rule does, in a sentence.
+/// Effect of a rule, in a sentence.
 pub(super) fn sentence(rule: &Rule) -> String {
     let mut scope: Vec<String> = rule.scope.iter().map(constraint).collect();
     if rule.closed {
@@ -73,7 +73,8 @@ pub(super) fn sentence(rule: &Rule) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect::<String>() + ".")
 }
 
-/// True for an operation that leaves its key as the scope says it is: rules between forms name every key.
+/// True for an operation that leaves its key as the scope says it is: rules between forms name every
+/// key.
 fn keeps(rule: &Rule, key: &str, operation: &Operation) -> bool {
     match operation {
         Operation::Replace(source) => source == key,

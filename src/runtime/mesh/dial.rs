@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Pause between two attempts.
 const AGAIN: Duration = Duration::from_millis(200);
-/// Pause after a refusal: somebody has to change something before the next attempt can succeed.
+/// Pause after a refusal: a person must change something before the next attempt can succeed.
 const REFUSED_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why a peer was not reached.
@@ -23,15 +23,15 @@ const REFUSED_AGAIN: Duration = Duration::from_secs(1);
 pub enum Unreached {
     /// No attempt was answered before the deadline; how the last one ended.
     Late(String),
-    /// No attempt succeeded before the deadline, and the last answer was a refusal. It came in the clear, so anybody may
-    /// have sent it.
+    /// No attempt succeeded before the deadline, and the last answer was a refusal. It came in the clear,
+    /// so anybody may have sent it.
     RefusedInTheClear(String),
-    /// A peer that knows the secret refuses this process: another attempt is of no use.
+    /// A peer with the secret refuses this process: another attempt is of no use.
     Refused(String),
 }
 
-/// Connects to process `to` of `cluster` before `deadline`, for the job `job` (empty for process 0, which names it).
-/// Returns the connection and the job.
+/// Connects to process `to` of `cluster` before `deadline`, for the job `job` (empty for process 0,
+/// which names it). Returns the connection and the job.
 ///
 /// # Errors
 /// [`Unreached`].
@@ -143,8 +143,8 @@ fn shake(place: &Place, to: usize, job: &str, mut socket: TcpStream) -> Result<(
     Ok((Joined { process: to, socket, leftover: Vec::new(), cipher, nonces }, answer.job))
 }
 
-/// The last three messages. An error leaves nothing behind at the responder, except after the last message: the
-/// connection then broke when both sides had joined.
+/// The last three messages. An error leaves nothing behind at the responder, except after the last
+/// message: the connection then broke when both sides had joined.
 fn join(cipher: &StatelessTransportState, socket: &mut TcpStream, deadline: Instant) -> std::io::Result<()> {
     let seal = |nonce: u64, word: Word| seal_word(cipher, nonce, word).map_err(std::io::Error::other);
     socket.write_all(&seal(0, JOIN)?)?;

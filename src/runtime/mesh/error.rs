@@ -5,7 +5,7 @@ use crate::runtime::hosts::Cluster;
 /// Why there is no mesh, or none any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeshError {
-    /// What was asked for cannot be.
+    /// The configuration is impossible.
     #[error("{0}")]
     Config(String),
     /// A peer is there and will not have this process.
@@ -17,7 +17,7 @@ pub enum MeshError {
         address: String,
         /// This process.
         own: usize,
-        /// What it says.
+        /// Reason that the peer gave.
         why: String,
     },
     /// Peers did not come in time.
@@ -27,7 +27,7 @@ pub enum MeshError {
         peers: String,
         /// The deadline.
         seconds: u64,
-        /// What is known about why.
+        /// Known cause.
         hint: String,
     },
     /// A peer was lost.

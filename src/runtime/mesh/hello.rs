@@ -10,13 +10,14 @@
 //! Noise transport message: HERE          ->
 //! ```
 //!
-//! Noise `NNpsk0`: a message 1 that decrypts was made by a process with the secret, and the sender of a copy cannot seal
-//! [`JOIN`]. Both hellos are the prologue of the handshake, so a third party cannot change them. Before
-//! message 1 has been decrypted, a responder has read at most [`HELLO`] + 2 + [`MAX_MESSAGE`] bytes and has parsed only
-//! the fixed hello.
+//! Noise `NNpsk0`: a message 1 that decrypts was made by a process with the secret, and the sender of a
+//! copy cannot seal [`JOIN`]. Both hellos are the prologue of the handshake, so a third party cannot
+//! change them. Before message 1 has been decrypted, a responder has read at most [`HELLO`] + 2 +
+//! [`MAX_MESSAGE`] bytes and has parsed only the fixed hello.
 //!
-//! The responder assigns the index at [`HERE`]; the initiator counts itself in at [`JOINED`]. A connection that breaks
-//! before that is retried by the initiator and leaves nothing behind at the responder.
+//! The responder assigns the index at [`HERE`]; the initiator counts itself in at [`JOINED`]. A
+//! connection that breaks before that is retried by the initiator and leaves nothing behind at the
+//! responder.
 
 use crate::runtime::secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,7 @@ pub fn hello_of(protocol: u16, version: &str) -> [u8; HELLO] {
     hello
 }
 
-/// What is wrong with a hello.
+/// Fault of a hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadHello {
     /// Not this protocol at all.
@@ -107,7 +108,7 @@ pub fn own_version() -> String {
     format!("undust {} (mesh protocol {PROTOCOL})", env!("CARGO_PKG_VERSION"))
 }
 
-/// What all processes of a run must agree on.
+/// Terms on which all processes of a run must agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// Number of processes.
@@ -161,13 +162,13 @@ impl Terms {
 /// Message 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Who asks.
+    /// Sender.
     pub process: usize,
-    /// Whom it asks.
+    /// Recipient.
     pub to: usize,
-    /// The job as process 0 named it; empty in a message to process 0, which is asked for it.
+    /// The job as process 0 named it; empty in a message to process 0, which chooses it.
     pub job: String,
-    /// What it takes for agreed.
+    /// Terms of the sender.
     pub terms: Terms,
 }
 

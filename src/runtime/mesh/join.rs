@@ -59,7 +59,7 @@ pub fn join(cluster: &Cluster, place: Place, tell: Tell) -> Result<Mesh, MeshErr
     }
 }
 
-/// What the threads of the handshakes send.
+/// Messages of the handshake threads.
 struct Arrivals {
     joined: Receiver<Joined>,
     unreached: Receiver<(usize, Unreached)>,

@@ -1,9 +1,10 @@
 //! One authenticated connection to a peer: frames of data, notes, and signs of life.
 //!
-//! A frame is a length (two bytes, big-endian) and a body: one byte for its kind, and its payload; the whole body is
-//! sealed where traffic is encrypted (Noise transport, one counter a direction: a frame lost, repeated or out of order
-//! does not open). A thread a link reads all its life, so that silence is always seen; data goes on through a short
-//! queue, notes (the few words that processes exchange beside the dataflow) through another.
+//! A frame is a length (two bytes, big-endian) and a body: one byte for its kind, and its payload; the
+//! whole body is sealed where traffic is encrypted (Noise transport, one counter a direction: a frame
+//! lost, repeated or out of order does not open). A thread a link reads all its life, so that silence
+//! is always seen; data goes on through a short queue, notes (the few words that processes exchange
+//! beside the dataflow) through another.
 
 use super::shutdown::{Cause, Shutdown, park};
 use super::watch::Pulse;
@@ -19,10 +20,10 @@ use std::time::{Duration, Instant};
 pub const FRAME: usize = 1 << 15;
 /// Bytes that sealing adds.
 const TAG: usize = 16;
-/// Frames of data that wait for timely's thread.
+/// Frames of data queued for timely's thread.
 const QUEUE: usize = 64;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A sign of life.
@@ -37,7 +38,7 @@ enum Kind {
     Note = 4,
     /// The sender has lost the process named in the first four bytes; how it showed.
     Lost = 5,
-    /// The sender gives up; why.
+    /// The sender gives up, with the reason.
     Failed = 6,
     /// The sender is done and will close.
     Bye = 7,
@@ -52,7 +53,7 @@ impl Kind {
 
 /// A connection whose handshake is over.
 pub struct Joined {
-    /// Who is at the other end.
+    /// Index of the peer.
     pub process: usize,
     /// The connection, blocking.
     pub socket: TcpStream,
@@ -73,7 +74,7 @@ pub struct Traffic {
     pub received: u64,
 }
 
-/// One peer, as this process sees it.
+/// One peer, from the side of this process.
 pub struct Link {
     /// Its index.
     pub process: usize,
@@ -85,9 +86,9 @@ pub struct Link {
     /// When the last frame came, in milliseconds since `born`.
     seen: AtomicU64,
     received: AtomicU64,
-    /// The reader waits for timely to take data: that nothing is read then is not the peer's silence.
+    /// The reader is blocked until timely takes data: silence then is not the peer's.
     full: AtomicBool,
-    /// It said Bye: that it closes is no loss.
+    /// The peer sent Bye: closing is then no loss.
     bye: AtomicBool,
     data: Mutex<Receiver<Vec<u8>>>,
     notes: Mutex<Receiver<Vec<u8>>>,
@@ -146,7 +147,7 @@ impl Link {
         Ok(link)
     }
 
-    /// How long the peer has said nothing; `None` once it has said Bye, and while nobody listens here.
+    /// Time since the last bytes of the peer; `None` once it has sent Bye, and while no thread reads here.
     pub fn silence(&self) -> Option<Duration> {
         let hears = !self.bye.load(Ordering::Acquire) && !self.full.load(Ordering::Acquire);
         let seen = Duration::from_millis(self.seen.load(Ordering::Acquire));
@@ -198,7 +199,7 @@ impl Link {
             // Data is on its way, which is sign enough.
             Err(TryLockError::WouldBlock) => true,
             Err(TryLockError::Poisoned(_)) => false,
-            // The reader tells of a broken connection: it knows what came before the break.
+            // The reader reports a broken connection: it has the bytes before the break.
             Ok(mut writer) => writer.write(Kind::Beat, &[]).is_ok(),
         }
     }
@@ -213,7 +214,8 @@ impl Link {
         self.send_or_lose(Kind::End, &[]);
     }
 
-    /// The next frame of data, its kind byte first: a lone kind byte is the end. Never returns once the run is lost.
+    /// The next frame of data, its kind byte first: a lone kind byte is the end. Never returns once the run
+    /// is lost.
     pub(super) fn next_data(&self) -> Vec<u8> {
         match self.data.lock().unwrap_or_else(PoisonError::into_inner).recv() {
             Ok(frame) => frame,
@@ -242,7 +244,7 @@ impl Link {
         }
     }
 
-    /// Tells the peer, if it can be told quickly, why this process ends.
+    /// Sends the peer the reason why this process ends, if that is quick.
     pub fn give_up(&self, cause: &Cause, reason: &str) {
         let (kind, payload) = match cause {
             Cause::Lost { process, what } => {
@@ -254,7 +256,7 @@ impl Link {
             match self.writer.try_lock() {
                 Ok(mut writer) => {
                     let _ = self.socket.set_write_timeout(Some(Duration::from_millis(200)));
-                    // Nobody to tell if this fails: the peer will see the connection close.
+                    // A failure here is not reported: the peer will see the connection close.
                     let _ = writer.write(kind, &payload[..payload.len().min(FRAME)]);
                     return;
                 }

@@ -1,11 +1,11 @@
 //! Accepts connections of peers with a higher index, among strangers.
 //!
-//! One thread, no blocking call on a connection that has not shown that it knows the secret. A stranger costs a slot
-//! for at most [`STEP`]. When the slots are taken, every connection is read before one is evicted, and only strangers
-//! are evicted: first those of the address that holds the most slots, the oldest first. A message 1 that decrypts may be a
-//! copy of a peer's, so such a connection goes where there is no other; one that has sealed `JOIN` stays until it has
-//! joined, failed, or taken longer than [`STEP`]. The thread runs until the run ends, so
-//! that late peers learn why they are refused.
+//! One thread, no blocking call on a connection that has not shown that it knows the secret. A stranger
+//! costs a slot for at most [`STEP`]. When the slots are taken, every connection is read before one is
+//! evicted, and only strangers are evicted: first those of the address that holds the most slots, the
+//! oldest first. A message 1 that decrypts may be a copy of a peer's, so such a connection goes where
+//! there is no other; one that has sealed `JOIN` stays until it has joined, failed, or taken longer
+//! than [`STEP`]. The thread runs until the run ends, so that late peers learn why they are refused.
 
 use super::STEP;
 use super::link::Joined;
@@ -34,8 +34,8 @@ const LATE_PAUSE: Duration = Duration::from_millis(50);
 /// Binds the socket of process `own`.
 ///
 /// # Errors
-/// [`MeshError::Config`] with the address and what to check, also where a run that takes its addresses for loopback
-/// would listen elsewhere.
+/// [`MeshError::Config`] with the address and what to check, also where a run that takes its addresses
+/// for loopback would listen elsewhere.
 pub fn bind(cluster: &Cluster, own: usize) -> Result<TcpListener, MeshError> {
     let host = &cluster.hosts[own];
     let at = host.listen.as_ref().unwrap_or(&host.address);
@@ -60,12 +60,12 @@ pub fn bind(cluster: &Cluster, own: usize) -> Result<TcpListener, MeshError> {
     Err(fail(last))
 }
 
-/// Whether `address`, to which a name of the list resolved, is a loopback address where the whole list is taken for
-/// one of loopback addresses.
+/// Whether `address`, to which a name of the list resolved, is a loopback address where the whole list
+/// is taken for one of loopback addresses.
 ///
 /// # Errors
-/// [`MeshError::Config`]: without this check, a name such as `localhost` that resolves to another address would be used
-/// without a secret.
+/// [`MeshError::Config`]: without this check, a name such as `localhost` that resolves to another
+/// address would be used without a secret.
 pub fn check_loopback(cluster: &Cluster, address: &SocketAddr) -> Result<(), MeshError> {
     if cluster.is_local() && !address.ip().is_loopback() {
         return Err(MeshError::Config(format!(
@@ -76,7 +76,8 @@ pub fn check_loopback(cluster: &Cluster, address: &SocketAddr) -> Result<(), Mes
     Ok(())
 }
 
-/// Accepts connections until `state.closed` is set; blocks, for a thread of its own. Joined connections go to `joined`.
+/// Accepts connections until `state.closed` is set; blocks, for a thread of its own. Joined connections
+/// go to `joined`.
 pub fn serve(listener: &TcpListener, state: &Arc<Handshakes>, joined: &Sender<Joined>) {
     let mut slots = Slots { visitors: Vec::new(), state, joined };
     while !state.closed.load(Ordering::Acquire) {
@@ -91,7 +92,8 @@ pub fn serve(listener: &TcpListener, state: &Arc<Handshakes>, joined: &Sender<Jo
             }
             accepted += 1;
         }
-        // A full burst means that more connections are queued: a pause would let the queue of the system overflow.
+        // A full burst means that more connections are queued: a pause would let the queue of the system
+        // overflow.
         if accepted < BURST {
             let late = state.full.load(Ordering::Acquire) && slots.visitors.is_empty();
             std::thread::sleep(if late { LATE_PAUSE } else { PAUSE });
@@ -107,13 +109,14 @@ struct Slots<'a> {
 }
 
 impl Slots<'_> {
-    /// Reads every connection once; `false` when nobody takes joined connections any more.
+    /// Reads every connection once; `false` when joined connections are no longer taken.
     fn read_all(&mut self) -> bool {
         let visitors = std::mem::take(&mut self.visitors);
         visitors.into_iter().all(|visitor| self.read(visitor))
     }
 
-    /// Reads one connection and keeps it, hands it on, or drops it with a notice; `false` as for `read_all`.
+    /// Reads one connection and keeps it, hands it on, or drops it with a notice; `false` as for
+    /// `read_all`.
     fn read(&mut self, mut visitor: Visitor) -> bool {
         match visitor.advance(self.state) {
             Progress::Waiting if visitor.since.elapsed() <= STEP => self.visitors.push(visitor),
@@ -158,9 +161,10 @@ impl Slots<'_> {
     }
 }
 
-/// Index of the connection that makes room for one from `network`; `None` where there is room, or all have joined but
-/// for a word. `slots`: network and rank of each, oldest first. Of the lowest rank that is there: a first message that
-/// decrypts may be a copy, so it counts for more than none, and for less than a sealed word.
+/// Index of the connection that makes room for one from `network`; `None` where there is room, or all
+/// have joined but for a word. `slots`: network and rank of each, oldest first. Of the lowest rank that
+/// is there: a first message that decrypts may be a copy, so it counts for more than none, and for less
+/// than a sealed word.
 fn to_evict(slots: &[(IpAddr, u8)], network: IpAddr) -> Option<usize> {
     let lowest = slots.iter().map(|(_, rank)| *rank).min().filter(|&rank| rank < 2);
     let strangers = || slots.iter().filter(|(_, rank)| Some(*rank) == lowest).map(|(network, _)| *network);

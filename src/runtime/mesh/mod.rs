@@ -1,10 +1,10 @@
 //! The mesh of a run on several processes: authenticated connections, handed to timely as streams.
 //!
-//! Each process connects to the peers with a lower index ([`dial`]) and accepts those with a higher one ([`listener`],
-//! [`responder`]); both sides show that they know the secret and agree on the job ([`hello`]). Each pair keeps one
-//! [`link`], with signs of life; one thread watches all links ([`watch`]). The first thing that goes wrong ends the run
-//! at every process ([`shutdown`]): each sends the others the reason before it ends. Names and clocks never decide what
-//! is learned.
+//! Each process connects to the peers with a lower index ([`dial`]) and accepts those with a higher one
+//! ([`listener`], [`responder`]); both sides show that they know the secret and agree on the job
+//! ([`hello`]). Each pair keeps one [`link`], with signs of life; one thread watches all links
+//! ([`watch`]). The first thing that goes wrong ends the run at every process ([`shutdown`]): each
+//! sends the others the reason before it ends. Names and clocks never decide what is learned.
 
 mod dial;
 mod error;
@@ -39,7 +39,7 @@ pub(super) use wire::Wire;
 const STEP: Duration = Duration::from_secs(5);
 /// How often waiting threads look around.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a process that is done waits for the others to say so too.
+/// Most time that a finished process gives the others to finish.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Time for what was said last to reach the peers before the connections close.
 const LAST_WORDS: Duration = Duration::from_millis(150);
@@ -51,7 +51,7 @@ pub struct Place {
     pub process: usize,
     /// The shared secret.
     pub secret: Secret,
-    /// What all must agree on.
+    /// Terms on which all must agree.
     pub terms: Terms,
 }
 
@@ -153,7 +153,8 @@ impl Mesh {
         self.gather_before(note, None)
     }
 
-    /// What process 0 gives, at every process. Every process must call it; the note of the others does not count.
+    /// Sends the note of process 0 to every process and returns it. Every process must call it; the note of
+    /// the others does not count.
     ///
     /// # Errors
     /// [`MeshError`] when a peer is lost or fails first.
@@ -161,7 +162,7 @@ impl Mesh {
         self.broadcast_before(note, None)
     }
 
-    /// Ends the run on account of this process: the others are told why and end too.
+    /// Ends the run on account of this process: the others get the reason and end too.
     pub fn give_up(&self, reason: &str) {
         let failed = Cause::Failed { process: self.process(), reason: reason.to_owned() };
         let cause = self.shutdown.cause().unwrap_or(failed);
@@ -171,7 +172,7 @@ impl Mesh {
         self.close();
     }
 
-    /// All is done: says so, and waits a little for the others to say so too.
+    /// Orderly shutdown: sends Bye, and allows the others a little time to send theirs.
     pub fn farewell(&self) {
         self.over.store(true, Ordering::Release);
         self.links.iter().flatten().for_each(|link| link.bye());

@@ -1,4 +1,5 @@
-//! Lines about refused connections: a few of each kind, so that a flood neither fills the log nor hides a peer.
+//! Lines about refused connections: a few of each kind, so that a flood neither fills the log nor hides
+//! a peer.
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,25 +12,26 @@ const REPORTED: usize = 5;
 /// Different refusals of peers that are remembered, so that each is reported once.
 const REMEMBERED: usize = 64;
 
-/// What kind of connection was refused.
+/// Kind of connection that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It sent nothing, or not enough, in time.
+    /// Nothing, or not enough, was sent in time.
     Silent,
-    /// It does not speak the protocol.
+    /// Another protocol.
     Foreign,
-    /// It speaks another version of the protocol.
+    /// Another version of the protocol.
     Version,
-    /// It has another secret.
+    /// Another secret.
     Secret,
-    /// It left behind a first message that decrypts, which may be a copy of a peer's.
+    /// A first message that decrypts was left behind, which may be a copy of a peer's.
     Copy,
-    /// It has the secret, or a copy of the first message of a process that has: a peer of this run or of another one.
+    /// The secret, or a copy of the first message of a process that has it: a peer of this run or of
+    /// another one.
     Peer,
 }
 
 impl Kind {
-    /// Kinds of connections that have not shown that they know the secret, each with a plural description.
+    /// Kinds of connections that have not proved the secret, each with a plural description.
     const STRANGERS: [(Kind, &str); 5] = [
         (Kind::Silent, "that did not say enough"),
         (Kind::Foreign, "with another protocol"),
@@ -57,9 +59,9 @@ impl Notices {
         (self.tell)(line);
     }
 
-    /// Counts one refused connection, and reports it unless the same was reported before: of the same address for a
-    /// stranger, in the same words for a peer. Strangers are reported [`REPORTED`] times a kind, so that they never use up
-    /// the reports of peers.
+    /// Counts one refused connection, and reports it unless the same was reported before: of the same
+    /// address for a stranger, in the same words for a peer. Strangers are reported [`REPORTED`] times a
+    /// kind, so that they never use up the reports of peers.
     pub fn refused(&self, kind: Kind, from: SocketAddr, why: &str) {
         let stranger = Kind::STRANGERS.iter().position(|(stranger, _)| *stranger == kind);
         if let Some(at) = stranger {
@@ -89,7 +91,8 @@ impl Notices {
         reported.push((kind, line));
     }
 
-    /// Counts of refused strangers, for an error message: `refused here: 7 connections that did not say enough`.
+    /// Counts of refused strangers, for an error message: `refused here: 7 connections that did not say
+    /// enough`.
     pub fn summary(&self) -> Option<String> {
         let counts = Kind::STRANGERS.iter().zip(&self.strangers);
         let said: Vec<String> = counts

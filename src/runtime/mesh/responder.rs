@@ -27,7 +27,7 @@ pub struct Visitor {
 enum Stage {
     /// Hello and message 1 are awaited: a stranger.
     Offering,
-    /// Message 1 decrypted; this process does not know the job yet.
+    /// Message 1 decrypted; the job of this process is not known yet.
     Offered(Box<HandshakeState>, Offer),
     /// Message 2 is sent, `JOIN` is awaited.
     Answered(Box<StatelessTransportState>, usize),
@@ -41,7 +41,7 @@ pub enum Progress {
     Waiting,
     /// The connection is to be dropped, for this reason.
     Refused(Kind, String),
-    /// It was closed before it said anything, as health checks do.
+    /// It was closed before any byte, as by health checks.
     Left,
     /// The handshake is over: the ciphers and the index of the peer.
     Joined(Box<StatelessTransportState>, usize),
@@ -63,8 +63,8 @@ impl Visitor {
         Some(Visitor { socket, from, since: Instant::now(), bytes: Vec::new(), stage: Stage::Offering })
     }
 
-    /// How little it has shown of knowing the secret: 0 for nothing, 1 for a message 1 that decrypts, which may be a copy
-    /// of another's, 2 for a sealed `JOIN`.
+    /// How little it has shown of knowing the secret: 0 for nothing, 1 for a message 1 that decrypts, which
+    /// may be a copy of another's, 2 for a sealed `JOIN`.
     pub fn rank(&self) -> u8 {
         match self.stage {
             Stage::Offering => 0,
@@ -121,7 +121,8 @@ impl Visitor {
         }
     }
 
-    /// Reads what the socket holds, up to the longest first message; `false` when the other side has closed.
+    /// Reads what the socket holds, up to the longest first message; `false` when the other side has
+    /// closed.
     fn fill(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 4096];
         while self.bytes.len() <= HELLO + 2 + MAX_MESSAGE {
@@ -221,7 +222,7 @@ impl Visitor {
     }
 }
 
-/// Why a peer that knows the secret is not let in.
+/// Reason why a peer with the secret is refused.
 fn objection(offer: &Offer, job: &str, state: &Handshakes) -> Option<String> {
     let place = &state.place;
     let (process, processes) = (offer.process, place.terms.processes);

@@ -24,7 +24,7 @@ pub enum Cause {
     Panicked(String),
 }
 
-/// The first cause, if any, and a condition variable for threads that wait for it.
+/// The first cause, if any, and a condition variable for threads that block on it.
 #[derive(Debug, Default)]
 pub struct Shutdown {
     set: AtomicBool,
@@ -69,7 +69,8 @@ impl Shutdown {
     }
 }
 
-/// Parks the calling thread for ever: in a run that is lost, unwinding would panic the engine's threads.
+/// Parks the calling thread for ever: in a run that is lost, unwinding would panic the engine's
+/// threads.
 pub fn park() -> ! {
     loop {
         std::thread::park();

@@ -1,7 +1,8 @@
-//! Silence of peers, told from a stop of this process itself.
+//! Detection of silent peers, distinct from a stop of this process itself.
 //!
-//! One thread looks at all links a few times a second. Its own lateness is the measure of a stop: a process that was
-//! suspended (SIGSTOP, a frozen virtual machine) heard nothing of its peers for as long, which says nothing about them.
+//! One thread looks at all links a few times a second. Its own lateness is the measure of a stop: a
+//! process that was suspended (SIGSTOP, a frozen virtual machine) heard nothing of its peers for as
+//! long, which says nothing about them.
 
 use super::link::Link;
 use super::shutdown::{Cause, Shutdown};
@@ -34,7 +35,8 @@ impl Pulse {
         self.own
     }
 
-    /// Notes that the watching thread runs. Returns true when it comes so late that the process was stopped.
+    /// Notes that the watching thread runs. Returns true when it comes so late that the process was
+    /// stopped.
     fn beat(&self) -> bool {
         let now = self.born.elapsed();
         let late = self.late(now);
@@ -45,15 +47,15 @@ impl Pulse {
         late.is_some()
     }
 
-    /// How late the watching thread is at `now`, if that counts as a stop: three quarters of the silence, since peers
-    /// add up to a sixth of it (the time between two signs of life) to what they measure.
+    /// How late the watching thread is at `now`, if that counts as a stop: three quarters of the silence,
+    /// since peers add up to a sixth of it (the time between two signs of life) to what they measure.
     fn late(&self, now: Duration) -> Option<Duration> {
         let last = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))?;
         Some(now.saturating_sub(last)).filter(|&late| late > self.silence * 3 / 4)
     }
 
-    /// Length of a stop that ended within the last `silence`: its effects show at once. Counts one that has just ended,
-    /// too: any thread may be the first to run again.
+    /// Length of a stop that ended within the last `silence`: its effects show at once. Counts one that has
+    /// just ended, too: any thread may be the first to run again.
     pub fn stopped(&self) -> Option<Duration> {
         let now = self.born.elapsed();
         let stop = *self.stop.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +63,8 @@ impl Pulse {
         self.late(now).or(recent)
     }
 
-    /// The cause of a loss that shows in the connection to `peer` as `what`: that peer, unless this process was stopped.
+    /// The cause of a loss that shows in the connection to `peer` as `what`: that peer, unless this process
+    /// was stopped.
     pub fn blame(&self, peer: usize, what: String) -> Cause {
         match self.stopped() {
             None => Cause::Lost { process: peer, what },
@@ -77,8 +80,8 @@ impl Pulse {
 /// The links that are watched; they are added as peers join.
 pub type Watched = Arc<Mutex<Vec<Weak<Link>>>>;
 
-/// Looks at `links` until `over` or `shutdown` is set; a peer that is silent for longer than `silence` is lost. Blocks,
-/// for a thread of its own.
+/// Looks at `links` until `over` or `shutdown` is set; a peer that is silent for longer than `silence`
+/// is lost. Blocks, for a thread of its own.
 pub fn watch(links: &Watched, shutdown: &Shutdown, over: &AtomicBool, pulse: &Pulse, silence: Duration) {
     let pause = (silence / 20).clamp(Duration::from_millis(10), Duration::from_millis(250));
     while !over.load(Ordering::Acquire) && !shutdown.is_set() {

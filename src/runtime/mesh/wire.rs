@@ -1,7 +1,8 @@
-//! A link in the shape that timely's network threads want.
+//! A link in the form that timely's network threads require.
 //!
-//! Timely turns every error of a stream into a panic of its thread. So it sees none: once a peer is lost, reading blocks
-//! for ever and writing is dropped; the thread that waits for the shutdown ends the run.
+//! Timely turns every error of a stream into a panic of its thread. So it gets none: once a peer is
+//! lost, reading blocks for ever and writing is dropped; the thread that watches for the shutdown ends
+//! the run.
 
 use super::link::Link;
 use std::io::{self, Read, Write};
@@ -62,7 +63,8 @@ impl Stream for Wire {
         Ok(())
     }
 
-    /// Timely shuts down writing when all is sent. The connection stays: there is more to say after the dataflow.
+    /// Timely shuts down writing when all is sent. The connection stays: there is more to say after the
+    /// dataflow.
     fn shutdown(&self, _: Shutdown) -> io::Result<()> {
         self.link.send_end();
         Ok(())
