@@ -1,10 +1,11 @@
 //! Applying rules beside `url::Url::parse` on the same URLs, one thread, in one run.
 //!
-//! `cargo bench --bench apply` learns from the crawl sample of the tests. `UNDUST_BENCH` adds learned rules of one's own:
-//! pairs `RULES.jsonl=RECORDS.jsonl.gz`, separated by commas. A figure is the least of many rounds, each a pass over all
-//! URLs; the sides take turns, so that a busy machine weighs on all. The column behind the ratio is that of
-//! `RuleSet::canonicalize`, which gives a string for each URL that changes; the last is the ratio under a rule set that
-//! holds 100,000 other sites of six rules beside these.
+//! `cargo bench --bench apply` learns from the crawl sample of the tests. `UNDUST_BENCH` adds learned
+//! rules of one's own: pairs `RULES.jsonl=RECORDS.jsonl.gz`, separated by commas. A figure is the least
+//! of many rounds, each a pass over all URLs; the sides take turns, so that a busy machine weighs on
+//! all. The column behind the ratio is that of `RuleSet::canonicalize`, which gives a string for each
+//! URL that changes; the last is the ratio under a rule set that holds 100,000 other sites of six rules
+//! beside these.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,13 +1,16 @@
-//! What merging duplicates and ordering by URL save, in bytes, and how fast `undust compress-index` is beside its floor.
+//! Bytes saved by merging duplicates and by ordering by URL, and the speed of `undust compress-index`
+//! against its floor.
 //!
-//! `cargo bench --bench ciff -- INDEX.ciff...` prints, a line an index: bytes of the file, and bytes of the
-//! d-gaps and of the tf under a block codec: blocks of 128 numbers bit-packed to the width of the largest (SIMD-BP128 in
-//! the crate `bitpacking`, one byte for the width), the rest of a list in variable bytes; d-gaps and tf less 1, as PISA's
-//! block codecs store them. Terms, lengths of lists and skips are not counted.
+//! `cargo bench --bench ciff -- INDEX.ciff...` prints, a line an index: bytes of the file, and bytes of
+//! the d-gaps and of the tf under a block codec: blocks of 128 numbers bit-packed to the width of the
+//! largest (SIMD-BP128 in the crate `bitpacking`, one byte for the width), the rest of a list in
+//! variable bytes; d-gaps and tf less 1, as PISA's block codecs store them. Terms, lengths of lists and
+//! skips are not counted.
 //!
-//! `cargo bench --bench ciff -- --speed [ROUNDS]` makes an index of 400,000 documents (200 MB; a fifth of them
-//! duplicates), and prints the least wall time and the least processor time of some rounds (3) of: the floor (read,
-//! decode every list, encode it again without change, write; one thread), and the job with one worker and with two.
+//! `cargo bench --bench ciff -- --speed [ROUNDS]` makes an index of 400,000 documents (200 MB; a fifth
+//! of them duplicates), and prints the least wall time and the least processor time of some rounds (3)
+//! of: the floor (read, decode every list, encode it again without change, write; one thread), and the
+//! job with one worker and with two.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own, outside jobs")]
 
 use bitpacking::{BitPacker, BitPacker4x};
@@ -69,7 +72,8 @@ fn url(doc: u32) -> String {
     }
 }
 
-/// Writes an index in which the documents of each term are spread at random, more of them the lower the term.
+/// Writes an index in which the documents of each term are spread at random, more of them the lower the
+/// term.
 fn make(path: &Path) -> Result<(), Failed> {
     let mut out = BufWriter::new(File::create(path)?);
     let mut bytes = Vec::new();

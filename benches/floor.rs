@@ -1,9 +1,11 @@
-//! The floor that `undust learn` and `undust normalize` are measured against: decompress the shards and parse each URL
-//! once with the `url` crate, on a given number of threads. Nothing is learned, nothing kept.
+//! The floor that `undust learn` and `undust normalize` are measured against: decompress the shards and
+//! parse each URL once with the `url` crate, on a given number of threads. Nothing is learned, nothing
+//! kept.
 //!
-//! `cargo bench --bench floor -- THREADS SHARD...` prints one JSON object: URLs, those that parse, bytes after
-//! decompression, wall-clock seconds. A shard is TSV or plain lines (what stands before the first tab is the URL), plain,
-//! `.gz` or `.zst`. Shards are dealt to threads as they come free, so give at least as many as threads.
+//! `cargo bench --bench floor -- THREADS SHARD...` prints one JSON object: URLs, those that parse,
+//! bytes after decompression, wall-clock seconds. A shard is TSV or plain lines (what stands before the
+//! first tab is the URL), plain, `.gz` or `.zst`. Shards are dealt to threads as they come free, so
+//! give at least as many as threads.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own, outside jobs")]
 
 use std::fs::File;
@@ -13,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What one thread has seen.
+/// Counts of one thread.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     urls: u64,

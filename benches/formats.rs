@@ -1,10 +1,12 @@
-//! Reading what crawl teams have, on one core, each with its floor in the same run; and clustering of fingerprints.
+//! Reading what crawl teams have, on one core, each with its floor in the same run; and clustering of
+//! fingerprints.
 //!
-//! `cargo bench --bench formats [-- PART...] [ARCHIVE.warc.gz...]` prints a line a part. Parts: `cdxj` (decompressed MB/s,
-//! floor: decompression), `parquet` (rows/s, floor: pages decompressed), `warc` (decompressed MB/s with titles,
-//! canonical URLs and fingerprints, floor: decompression; of a generated archive and of those named), `fingerprints`
-//! (seconds for 10^6 on two workers). Times are of the processor, so that other work on the machine does not count; the
-//! last part's is of the clock beside.
+//! `cargo bench --bench formats [-- PART...] [ARCHIVE.warc.gz...]` prints a line a part. Parts: `cdxj`
+//! (decompressed MB/s, floor: decompression), `parquet` (rows/s, floor: pages decompressed), `warc`
+//! (decompressed MB/s with titles, canonical URLs and fingerprints, floor: decompression; of a
+//! generated archive and of those named), `fingerprints` (seconds for 10^6 on two workers). Times are
+//! of the processor, so that other work on the machine does not count; the last part's is of the clock
+//! beside.
 #![allow(clippy::print_stdout, reason = "a program of its own, outside jobs")]
 
 use std::fs::File;
@@ -273,7 +275,8 @@ fn warc(path: &Path, name: &str) {
     println!("{:<14} {name}: {records} records, {rejected} rejected, {megabytes:.1} MB", "");
 }
 
-/// A million fingerprints of one site under one title, one in five near another: the worst case for the tables.
+/// A million fingerprints of one site under one title, one in five near another: the worst case for the
+/// tables.
 struct Prints(u64);
 
 struct Part {
@@ -321,7 +324,7 @@ impl Labels for Count {
 
 impl LabelSink for Count {
     fn label(&mut self, _: u64, _: u64) -> Result<(), SourceError> {
-        // Statistics: no other memory hangs on them.
+        // Statistics: no other memory depends on them.
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

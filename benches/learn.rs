@@ -1,10 +1,11 @@
-//! What learning one site costs, stage by stage: processor time of this thread, the mean of several runs
+//! Cost of learning one site, stage by stage: processor time of this thread, the mean of several runs
 //! (some kernels count it in ticks of 4 ms, so a least would be too low).
 //!
-//! Always: a synthetic site of 70,000 URLs, one of 100,000 rows and 150 query keys, one of 100,000 distinct query keys,
-//! one cluster of 100,000 URLs. `UNDUST_LEARN_FILES=a.jsonl.gz,b.jsonl` adds corpora, each taken as one site;
-//! `UNDUST_LEARN_ONLY=NAME` keeps one of all; `UNDUST_LEARN_RUNS=N` sets the runs. Behind rows and keys stands a hash of
-//! the rules and counts: what must not change when only speed is worked on. `UNDUST_LEARN_DUMP=DIR` writes these as text.
+//! Always: a synthetic site of 70,000 URLs, one of 100,000 rows and 150 query keys, one of 100,000
+//! distinct query keys, one cluster of 100,000 URLs. `UNDUST_LEARN_FILES=a.jsonl.gz,b.jsonl` adds
+//! corpora, each taken as one site; `UNDUST_LEARN_ONLY=NAME` keeps one of all; `UNDUST_LEARN_RUNS=N`
+//! sets the runs. Behind rows and keys stands a hash of the rules and counts: what must not change when
+//! only speed is worked on. `UNDUST_LEARN_DUMP=DIR` writes these as text.
 #![allow(clippy::print_stdout)]
 use std::io::Read;
 use undust::model::hash64;
@@ -16,7 +17,7 @@ use undust::synth::{self, Options, parts::Parts};
 
 /// Records of one site: URL, label, points elsewhere.
 type Records = Vec<(Vec<u8>, Option<Vec<u8>>, bool)>;
-/// The same, borrowed.
+/// Records of one site, borrowed: URL, label, points elsewhere.
 type Borrowed<'a> = (&'a [u8], Option<&'a [u8]>, bool);
 /// Name of a site and how it is made.
 type Site = (&'static str, fn() -> Records);

@@ -1,10 +1,11 @@
 //! Opening the rules of many sites: time, and memory that stays.
 //!
-//! `cargo bench --bench open` writes a rule file of 100,000 sites with six rules each (`UNDUST_BENCH_SITES` for another
-//! number), and compiles it: one of sites that have the same rules but for their hosts, as those of the same software, one
-//! of 1,000 kinds of sites, and one in which no two are alike. It opens both files as `normalize` does, and prints time,
-//! beside that of reading the same bytes alone, bytes a rule, and how fast URLs of all sites are applied, no two of one site
-//! after each other. Asked for: open in under 1 s, at most 300 bytes a rule.
+//! `cargo bench --bench open` writes a rule file of 100,000 sites with six rules each
+//! (`UNDUST_BENCH_SITES` for another number), and compiles it: one of sites that have the same rules
+//! but for their hosts, as those of the same software, one of 1,000 kinds of sites, and one in which no
+//! two are alike. It opens both files as `normalize` does, and prints time, beside that of reading the
+//! same bytes alone, bytes a rule, and how fast URLs of all sites are applied, no two of one site after
+//! each other. Asked for: open in under 1 s, at most 300 bytes a rule.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -108,7 +109,8 @@ fn apply(rules: &RuleSet, sites: usize, templates: usize) {
     println!("  lines   {:>6.0} ns a URL, as `normalize` reads and writes them: {:.2} x", each(best), best / parse);
 }
 
-/// Resident memory of this process in bytes; several threads open the file, so allocations of one do not tell.
+/// Resident memory of this process in bytes; several threads open the file, so allocations of one do
+/// not tell.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,5 @@
-//! Stage 1 beside `url::Url::parse` on the same URLs, and the registrable domain of their hosts. Times are for 64 URLs.
+//! Stage 1 beside `url::Url::parse` on the same URLs, and the registrable domain of their hosts. Times
+//! are for 64 URLs.
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use undust::url::normalize;
@@ -26,7 +27,7 @@ fn ordinary() -> Vec<String> {
         .collect()
 }
 
-/// The same with one thing to change in each: case of the host, an escape, a dot segment, a port.
+/// URLs with one thing to change in each: case of the host, an escape, a dot segment, a port.
 fn mixed() -> Vec<String> {
     let change = |(i, url): (usize, String)| match i % 4 {
         0 => url.replacen("www", "WWW", 1),

@@ -1,5 +1,5 @@
-//! A batch: many URLs at once, on all processors, in order. `Batch` works on several URLs at a time, so that the memory that
-//! one waits for is fetched while others are worked on.
+//! A batch: many URLs at once, on all processors, in order. `Batch` works on several URLs at a time, so
+//! that the memory that one waits for is fetched while others are worked on.
 //!
 //! ```sh
 //! cargo run --release --example batch -- RULES URL...

@@ -1,4 +1,5 @@
-//! A filter before a queue: of the URLs that have one canonical URL, the first goes on, in its canonical form.
+//! A filter before a queue: of the URLs that have one canonical URL, the first goes on, in its
+//! canonical form.
 //!
 //! ```sh
 //! cargo run --release --example queue_filter -- RULES < links.txt > queue.txt

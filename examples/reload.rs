@@ -10,8 +10,8 @@ use std::path::Path;
 
 use undust::rules::{RuleSet, Scratch, SharedRules};
 
-/// A URL a line in, its canonical URL out; an empty line opens the rules at `path` again. Rules that cannot be opened are
-/// told, and the current ones stay.
+/// A URL a line in, its canonical URL out; an empty line opens the rules at `path` again. Rules that
+/// cannot be opened are told, and the current ones stay.
 pub fn serve(path: &Path, urls: impl BufRead, mut out: impl Write) -> Result<(), Box<dyn Error>> {
     let shared = SharedRules::new(RuleSet::open(path)?);
     let mut scratch = Scratch::default();

@@ -41,8 +41,9 @@ METHODS = [
 # Name, arguments of gen.py, least compression as a share of the oracle's, highest fpr.
 SYNTHETIC = [('24 sites', [], 0.97, 0.001), ('24 sites, noise', ['--noise', '0.05', '--split', '0.05'], 0.93, 0.01)]
 TRAIN_SHARE, TRAIN_SEED = 0.2, 7
-# Of the rewritten URLs: least share that is listed up to equal origins and parameters that are left out. It is the share
-# that was listed as it is when members that were seen were part of the rule files.
+# Of the rewritten URLs: least share that is listed up to equal origins and parameters that are left
+# out. It is the share that was listed as it is when members that were seen were part of the rule
+# files.
 FETCHABLE = {
     'phpbb-forum': 0.998, 'university': 0.390, 'government-redirects': 0.867, 'crawl-forum': 0.710, 'crawl-kb': 0.873,
     'crawl-docs': 0.761, 'crawl-blog': 0.882, 'crawl-photos': 0.712, 'crawl-bugs': 0.877, 'crawl-store': 0.807, 'crawl-lists': 0.699,

@@ -100,8 +100,8 @@ def archive(house, table, name):
             f.writelines(json.dumps(r) + '\n' for r in records)
         return path
 
-    # Everything trains and everything is scored; then one half trains and the other is scored. A half of the archive
-    # itself lacks the pages that many of its revisits name: shown, without a floor.
+    # Everything trains and everything is scored; then one half trains and the other is scored. A half of
+    # the archive itself lacks the pages that many of its revisits name: shown, without a floor.
     records = [{k: r[k] for k in ('url', 'cluster')} for r in house.records(name)]
     urls, labels = [r['url'] for r in records], [str(r['cluster']) for r in records]
     whole = saved('archive', warc, urls, labels)
@@ -129,7 +129,8 @@ def written(target):
 def log(house, table, name):
     path = os.path.join(house.corpora, name + '.access.log.gz')
     out = os.path.join(house.scratch, name + '.log.jsonl')
-    # Nothing in a log says which pages are alike: clustered by redirect, which leaves all without a label.
+    # Nothing in a log says which pages are alike: clustered by redirect, which leaves all without a
+    # label.
     said = undust(house, 'clusters', path, '--log-base', BASE, '--cluster-by', 'redirect', '--out', out, '--max-rejects', '0')
     rejected = sum(int(n) for n in re.findall(r'rejected: (\d+)', said))
     expected, broken, no_page = [], 0, 0

@@ -18,7 +18,8 @@ KNOWN = {
 OTHERS = ('university', 'government-redirects', 'crawl-docs', 'crawl-lists')
 SIZES, SEEDS, UNLABELLED, FORCED_SIZE = (0, 50, 100, 200, 500), (1, 2, 3), 200, 100
 MODES = (('without', ['--platforms', 'off']), ('default', []), ('provisional', ['--platforms', 'provisional']))
-# Highest share of wrong merges of a tested line, least recall with wrong programs, and how far by default recall may fall.
+# Highest share of wrong merges of a tested line, least recall with wrong programs, and how far by
+# default recall may fall.
 WRONG, FORCED, FALL = 0.02, 0.99, 0.001
 
 

@@ -45,7 +45,8 @@ class Ground:
         self.input = os.path.join(folder, 'records.jsonl')
         self.learned = os.path.join(folder, 'rules')
         rows = list(records(path))
-        # Whole clusters of a large corpus, in the order of their hashes: a mutant takes a pass or several over all rows.
+        # Whole clusters of a large corpus, in the order of their hashes: a mutant takes a pass or several
+        # over all rows.
         order = sorted({(site, cluster) for site, _, cluster in rows}, key=lambda of: hashlib.sha1(repr(of).encode()).digest())
         sizes, taken, total = collections.Counter((site, cluster) for site, _, cluster in rows), set(), 0
         for of in order:

@@ -23,8 +23,8 @@ SAMPLE = 'tests/data/kb-sample.jsonl.gz'
 METHODS = ('keep-all', 'fan-out-10', 'decision-tree', 'undust')
 NETWORK = 'seq2seq'
 SYNTHETIC_URLS = 20_000
-# One thread, so that equal seeds give equal weights. glibc returns the memory of every tensor to the system otherwise,
-# which took a third of the time.
+# One thread, so that equal seeds give equal weights. glibc returns the memory of every tensor to the
+# system otherwise, which took a third of the time.
 ENVIRONMENT = dict(os.environ, RAYON_NUM_THREADS='1', CANDLE_NUM_THREADS='1', MALLOC_MMAP_THRESHOLD_='1073741824',
                    MALLOC_TRIM_THRESHOLD_='4294967296', MALLOC_TOP_PAD_='67108864')
 

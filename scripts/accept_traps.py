@@ -14,8 +14,9 @@ import argparse, collections, os, random, shutil, subprocess, sys, tempfile
 TRAPS = ('beyond', 'empty', 'keys-are-values', 'limit', 'login-renderings', 'releases', 'revisions', 'tenant-parameter')
 SIZES = (2_000, 50_000)
 DECORATIONS = {'plain': ('--decorations', 'none'), 'drawn': ()}
-# (trap, URLs, decorations, protocol) at seed 1: wrong URLs that are known, until the learner is mended.
-# Nearly all are merged by rules for one word among many, which is equal on all its pages that trained by chance.
+# (trap, URLs, decorations, protocol) at seed 1: wrong URLs that are known, until the learner is
+# mended. Nearly all are merged by rules for one word among many, which is equal on all its pages that
+# trained by chance.
 KNOWN = {
     ('limit', 2_000, 'plain', 'half'): 1,
     ('releases', 2_000, 'plain', 'half'): 6,

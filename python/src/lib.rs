@@ -1,7 +1,8 @@
 //! The Python module `undust._undust`: a rule set, opened once and shared by all threads.
 //!
-//! A call costs what applying costs, and the making of one string; a batch lets go of the interpreter while it works.
-//! Rules are replaced while they are in use ([`opened::Opened`]): a batch is made with one rule set, never with a mixture.
+//! A call costs what applying costs, and the making of one string; a batch lets go of the interpreter
+//! while it works. Rules are replaced while they are in use ([`opened::Opened`]): a batch is made with
+//! one rule set, never with a mixture.
 
 mod opened;
 
@@ -33,10 +34,10 @@ fn refused(error: OpenError) -> PyErr {
     RulesError::new_err(brief(&error.to_string()).into_owned())
 }
 
-/// What `__reduce__` returns: a callable and the arguments that make the object again.
+/// Result of `__reduce__`: a callable and the arguments that make the object again.
 type Reduced<'py, Arguments> = (Bound<'py, PyAny>, Arguments);
 
-/// What became of one URL.
+/// Result of applying rules to one URL.
 #[pyclass(frozen, get_all, eq, module = "undust")]
 #[derive(Debug, PartialEq, Eq)]
 struct Canonical {
@@ -78,29 +79,29 @@ struct RuleSet(Opened);
 
 #[pymethods]
 impl RuleSet {
-    /// Opens the rules in the folder that `undust learn` wrote, or a rule file. What overrides.jsonl beside them
-    /// disables does not act. RulesError says why they cannot be opened.
+    /// Opens the rules in the folder that `undust learn` wrote, or a rule file. What overrides.jsonl beside
+    /// them disables does not act. RulesError says why they cannot be opened.
     #[staticmethod]
     #[pyo3(signature = (path, *, allow_partial = false))]
     fn open(py: Python<'_>, path: PathBuf, allow_partial: bool) -> PyResult<RuleSet> {
         py.detach(|| Opened::open(path, allow_partial)).map(RuleSet)
     }
 
-    /// Opens the rules anew, from where they were opened, and puts them in the place of the current ones in one step.
-    /// On failure the current ones stay.
+    /// Opens the rules anew, from where they were opened, and puts them in the place of the current ones in
+    /// one step. On failure the current ones stay.
     fn reload(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.reload())
     }
 
-    /// Digest of the opened files, rules and overrides: 128-bit XXH3, 32 hexadecimal digits. Rule sets of one digest give
-    /// the same canonical URLs.
+    /// Digest of the opened files, rules and overrides: 128-bit XXH3, 32 hexadecimal digits. Rule sets of
+    /// one digest give the same canonical URLs.
     #[getter]
     fn digest(&self) -> String {
         self.0.digest()
     }
 
-    /// Pickles the absolute path, the options and the digest. Loading opens the path again; RulesError where the files
-    /// there have another digest.
+    /// Pickles the absolute path, the options and the digest. Loading opens the path again; RulesError
+    /// where the files there have another digest.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (&Path, bool, String)>> {
         let open = py.import("undust._undust")?.getattr("_open_same")?;
         Ok((open, (self.0.path(), self.0.allow_partial(), self.0.digest())))
@@ -127,8 +128,9 @@ impl RuleSet {
         })
     }
 
-    /// The canonical URLs of an iterable of URLs, in its order. The iterable is consumed first; then other threads run
-    /// meanwhile, and `threads` of them share the work. TypeError and UnicodeEncodeError name the index of a bad item.
+    /// The canonical URLs of an iterable of URLs, in its order. The iterable is consumed first; then other
+    /// threads run meanwhile, and `threads` of them share the work. TypeError and UnicodeEncodeError name
+    /// the index of a bad item.
     #[pyo3(signature = (urls, *, threads = 1))]
     fn canonicalize_many<'py>(
         &self,
@@ -216,7 +218,7 @@ fn at_item(py: Python<'_>, error: PyErr, at: usize) -> PyResult<PyErr> {
 
 /// URLs a piece of a batch, at least, where several threads share it.
 const PIECE: usize = 256;
-/// Pieces a thread, at most: between two of them the caller asks for the interpreter, and may have to wait for it.
+/// Most pieces of a thread: between two of them the caller needs the interpreter, and may block on it.
 const PIECES: usize = 16;
 
 /// URLs of one call. Whoever is free takes the next piece.
@@ -282,7 +284,7 @@ impl<'u> Batch<'u> {
     }
 }
 
-/// Puts a piece where it is waited for, an empty one where a panic came between: the end of the scope tells of that.
+/// Stores a piece, or an empty one after a panic, which the end of the scope reports.
 struct Slot<'b, 'u> {
     batch: &'b Batch<'u>,
     at: usize,
@@ -342,8 +344,8 @@ struct SeenUrls(SeenFilter);
 
 #[pymethods]
 impl SeenUrls {
-    /// Opens the set beside the rules at this path; None where there is none. RulesError where it is not as _SUCCESS in
-    /// the folder says.
+    /// Opens the set beside the rules at this path; None where there is none. RulesError where it is not as
+    /// _SUCCESS in the folder says.
     #[staticmethod]
     #[pyo3(signature = (path, *, allow_partial = false))]
     fn open(path: PathBuf, allow_partial: bool) -> PyResult<Option<SeenUrls>> {
@@ -359,7 +361,7 @@ impl SeenUrls {
     }
 }
 
-/// The 64-bit hash by which undust knows a URL: the same on every machine and in every release.
+/// The 64-bit hash of a URL in undust: the same on every machine and in every release.
 #[pyfunction]
 fn url_hash(url: &str) -> u64 {
     hash64(url.as_bytes())

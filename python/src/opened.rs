@@ -1,5 +1,5 @@
-//! Rules with the place that they were opened from: an absolute path and a digest of the files there. The two stand for
-//! the rules in a pickle.
+//! Rules with the place that they were opened from: an absolute path and a digest of the files there.
+//! The two stand for the rules in a pickle.
 
 use crate::{RulesError, refused};
 use pyo3::PyResult;
@@ -21,7 +21,8 @@ pub struct Opened {
     /// Absolute, so that it names the same place in a process with another working directory.
     path: PathBuf,
     allow_partial: bool,
-    /// Digest of the files of the current set. The lock is held while set and digest are replaced or read together.
+    /// Digest of the files of the current set. The lock is held while set and digest are replaced or read
+    /// together.
     digest: Mutex<String>,
 }
 
@@ -66,7 +67,8 @@ impl Opened {
         Ok(())
     }
 
-    /// An independent holder of the current set, without reading the files; reloading one leaves the other as it is.
+    /// An independent holder of the current set, without reading the files; reloading one leaves the other
+    /// as it is.
     pub fn copy(&self) -> Opened {
         let digest = self.locked();
         Opened {
@@ -100,7 +102,8 @@ impl Opened {
     }
 }
 
-/// The rules at `path` and the digest of the files that they were read from: the same before and after reading.
+/// The rules at `path` and the digest of the files that they were read from: the same before and after
+/// reading.
 fn read(path: &Path, allow_partial: bool) -> PyResult<(RuleSet, String)> {
     let open = || OpenedRules::open(path, allow_partial).and_then(OpenedRules::compile).map_err(refused);
     if path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
@@ -142,7 +145,7 @@ fn digest(path: &Path) -> Result<String, OpenError> {
     }
 }
 
-/// Adds the bytes of a file; gives their number.
+/// Adds the bytes of a file; returns their number.
 fn update(hash: &mut Xxh3, path: &Path) -> io::Result<u64> {
     let (mut file, mut buffer, mut length) = (File::open(path)?, vec![0; 1 << 20], 0);
     loop {

@@ -103,7 +103,8 @@ class DupeFilter(RFPDupeFilter):
         canonical = self._canonical(request, request.url)
         seen = bool(super().request_seen(canonical))
         urls = request.meta.get("redirect_urls", [])
-        # Only a redirect of a request that passed has one more: spiders copy meta from responses into new requests.
+        # Only a redirect of a request that passed has one more: spiders copy meta from responses into new
+        # requests.
         if request.meta.get(PASSED) == len(urls) - 1:
             seen = self._redirect_seen(request, canonical, urls, seen)
         if not seen:

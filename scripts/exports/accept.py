@@ -23,7 +23,8 @@ from readers import APPLIER, READERS, fuzzy_pairs, lines_of
 HERE = Path(__file__).parent
 CORPORA = Path(os.environ.get("SHARED") or HERE.parent.parent.parent / "shared") / "corpora"
 FORMATS = ["nutch", "heritrix", "nginx", "pywb", "clearurls", "yandex-clean-param", "json-rules", "csv"]
-# What the file says that it keeps may be more than a reader keeps by so much: on some URLs a target acts in part.
+# What the file says that it keeps may be more than a reader keeps by so much: on some URLs a target
+# acts in part.
 TOLERANCE = 0.02
 
 
@@ -184,7 +185,8 @@ def main():
                 wrong = wrong + fuzzy_pairs(path, of, canonical)
             share, own = shares(canonical, made)
             claim = stated(said.stderr)
-            # pywb's keys merge URLs by themselves, so that shares by keys are others; nginx is given no fragments.
+            # pywb's keys merge URLs by themselves, so that shares by keys are others; nginx is given no
+            # fragments.
             over = form not in ("pywb", "nginx") and corpus != "hostile" and claim and claim[0] > share + TOLERANCE
             odd, odd_made, odd_wrong, entries = judged(strange)
             changed = sum(a != b for a, b in zip(map(surt.surt, odd) if form == "pywb" else odd, odd_made))

@@ -2,7 +2,8 @@
 
 import json
 
-# Parts of names and values that mean something to a format, a pattern or a replacement, or that nobody sees.
+# Parts of names and values that mean something to a format, a pattern or a replacement, or that
+# nobody sees.
 HOSTILE = ["\u2028", "\u0085", "\u009b", "\u202e", "\ufeff", "\U000e0041", "\U0001f600", "\u00e9", '"', "'", "\\", "\\n", "\\E",
            "-->", "a--b", "]]>", "<x>", "{", "}", ";", "{};", "*/", "-", "?x", ":", "!", "@", "`", "|", "<<", "~", "yes", "null",
            "1e3", "0x1f", "(", ")", "[", "^", ".", "$1", "\\1", "\\g<1>", "x" * 1000]

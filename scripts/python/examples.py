@@ -80,7 +80,8 @@ def scrapy_project() -> None:
         assert done.returncode == 0, done.stderr
         pages = (Path(work) / "pages.jsonl").read_text().splitlines()
     fetched = [path for path in Site.fetched if path != "/robots.txt"]
-    # Scrapy does not show its filter the URL that a crawl starts with: that page comes twice, each other once.
+    # Scrapy does not show its filter the URL that a crawl starts with: that page comes twice, each other
+    # once.
     assert len({path.split("?")[0] for path in fetched}) == 5, (fetched, done.stderr)
     assert len(pages) == len(fetched) == 6, (fetched, done.stderr)
 

@@ -1,8 +1,8 @@
 //! The applier on small rule sets made by hand: tests/cases/apply/*.json, one array of cases a file.
 //!
-//! A case is `{name, rules, urls}` and what a site holds besides: `hosts`, `tokens`, `seen`, `exceptions`, `aliases`. A
-//! rule is as in the rule file, without its evidence; a URL is `[url, canonical URL, ids of the rules that fired...]`,
-//! or a single string where the URL stays as it is.
+//! A case is `{name, rules, urls}` and what a site holds besides: `hosts`, `tokens`, `seen`,
+//! `exceptions`, `aliases`. A rule is as in the rule file, without its evidence; a URL is `[url,
+//! canonical URL, ids of the rules that fired...]`, or a single string where the URL stays as it is.
 
 use serde::Deserialize;
 use std::path::Path;
@@ -73,7 +73,7 @@ impl Case {
     }
 }
 
-/// What is wrong with a case, line by line.
+/// Faults of a case, line by line.
 fn check(case: &Case) -> Vec<String> {
     let set = RuleSet::new(vec![case.site()]);
     let mut wrong = Vec::new();

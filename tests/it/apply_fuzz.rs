@@ -1,5 +1,5 @@
-//! Random and mutated URLs through the laws of the fuzz target `apply`: 40,000 here, as many as UNDUST_FUZZ_URLS says
-//! for `scripts/fuzz`; alone and in the company of others.
+//! Random and mutated URLs through the laws of the fuzz target `apply`: 40,000 here, as many as
+//! UNDUST_FUZZ_URLS says for `scripts/fuzz`; alone and in the company of others.
 #[path = "../fuzz/laws/apply.rs"]
 mod laws;
 
@@ -10,7 +10,8 @@ use std::path::Path;
 use undust::rules::batch::LANES;
 use undust::rules::{Batch, RuleSet, Scratch, SiteRules};
 
-/// Shares of the work, a thread each; every one has a seed of its own, so that the URLs are the same on every machine.
+/// Shares of the work, a thread each; every one has a seed of its own, so that the URLs are the same on
+/// every machine.
 const SHARES: usize = 8;
 
 /// Pieces of URLs.
@@ -41,7 +42,8 @@ const PIECES: [&[u8]; 24] = [
     b"A",
 ];
 
-/// The next input: bytes of a URL of the seeds with changes, or behind one of their hosts anything at all.
+/// The next input: bytes of a URL of the seeds with changes, or behind one of their hosts anything at
+/// all.
 fn next(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut url = seeds[random.below(seeds.len())].clone();
     if random.below(8) == 0 {

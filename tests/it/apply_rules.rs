@@ -1,5 +1,5 @@
-//! The invariants of the applier on rule files that no learner would write, and on URLs near them; what `explain` prints
-//! ends in the same canonical URL.
+//! The invariants of the applier on rule files that no learner would write, and on URLs near them; what
+//! `explain` prints ends in the same canonical URL.
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,4 +1,5 @@
-//! `undust compare` as a whole: the same bytes on any number of workers, and a page that hostile URLs cannot break.
+//! `undust compare` as a whole: the same bytes on any number of workers, and a page that hostile URLs
+//! cannot break.
 
 use std::process::Command;
 
@@ -108,7 +109,8 @@ fn stages_can_be_left_out() {
     };
     let (whole, other) = (saved("whole", &[]), saved("other", &["--without", "mirrors,energy-walk"]));
     assert_eq!((whole, other), (1.0, 1.0));
-    // Letters of another case are found by a function of their values; look-ups are left for the pairs seen.
+    // Letters of another case are found by a function of their values; look-ups are left for the pairs
+    // seen.
     let without = saved("without", &["--without", "functions"]);
     assert!(without < 0.9, "{without}");
     let bad = undust(&["compare", &path("in.tsv"), "--out", &path("bad"), "--without", "nothing"]);

@@ -44,8 +44,9 @@ fn catalogue_rows_do_what_their_examples_say() {
     assert_eq!(seen.len(), Row::ALL.len(), "every row has an example");
 }
 
-/// "R1 and R2 are further combined in the step (3) to create the ideal rule R3"; without U6 "some raw rules like R1 and
-/// the final R3 cannot be generated". The figure shows two values a key, so the fan-out is 2.
+/// "R1 and R2 are further combined in the step (3) to create the ideal rule R3"; without U6 "some raw
+/// rules like R1 and the final R3 cannot be generated". The figure shows two values a key, so the
+/// fan-out is 2.
 #[test]
 fn figure_3_needs_u6() {
     let r3 = |reports: &[RuleReport]| reports.iter().any(|rule| rule.text.starts_with("ignore q:k3=, q:k5= "));
@@ -76,8 +77,9 @@ fn contexts_open_with_the_fan_out() {
     assert_eq!(learned(&FanOut { least: 10 }, &training(&rows), 0.0, &[url]).1, [url]);
 }
 
-/// DustBuster Figure 7 from a small log of a forum: the story alias, the superfluous view parameters and the old script
-/// name come out; stories of one number on two domains (section 4) do not become one.
+/// DustBuster Figure 7 from a small log of a forum: the story alias, the superfluous view parameters
+/// and the old script name come out; stories of one number on two domains (section 4) do not become
+/// one.
 #[test]
 fn figure_7_from_a_small_log() {
     let mut rows: Vec<(String, String)> = Vec::new();
@@ -109,8 +111,8 @@ fn figure_7_from_a_small_log() {
     assert!(rules.len() < 12, "redundant rules are gone: {rules:#?}");
 }
 
-/// SIGIR Table 3, column "Rule-based": decision trees find cases 1, 2 and 4, make the mistake of case 3 (no training URL
-/// told them that `tagged` is no number), and cannot know the database of case 5.
+/// SIGIR Table 3, column "Rule-based": decision trees find cases 1, 2 and 4, make the mistake of case 3
+/// (no training URL told them that `tagged` is no number), and cannot know the database of case 5.
 #[test]
 fn table_3_of_sigir_2017() {
     let mut rows: Vec<(String, String)> = Vec::new();
@@ -153,7 +155,8 @@ fn page_of_login(rows: &mut Vec<(String, String)>) {
     rows.push(("http://example.com/private-message/set/anzer".to_owned(), "log in first".to_owned()));
 }
 
-/// Where a transformation holds in one part of a site and not in another, the tree tells the parts apart.
+/// Where a transformation holds in one part of a site and not in another, the tree tells the parts
+/// apart.
 #[test]
 fn contexts_are_split_where_a_transformation_is_wrong() {
     let rows: Vec<(String, String)> = (0..20)
@@ -172,8 +175,9 @@ fn contexts_are_split_where_a_transformation_is_wrong() {
     assert_eq!(rules.len(), 1, "{rules:#?}");
 }
 
-/// Figure 5 on a log whose answer is known: two transformations are aliases, the others join different pages. The cue
-/// tells them apart: fingerprints in full, sizes where different pages have different sizes.
+/// Figure 5 on a log whose answer is known: two transformations are aliases, the others join different
+/// pages. The cue tells them apart: fingerprints in full, sizes where different pages have different
+/// sizes.
 #[test]
 fn precision_at_k_of_a_small_log() {
     let mut records = Records::new("example.com");
@@ -209,7 +213,8 @@ fn precision_at_k_of_a_small_log() {
     let by_sizes = detection(true);
     assert_eq!(by_sizes.with_cue.at(2), [2, 2, 0], "{by_sizes:?}");
     assert_eq!(by_sizes.with_cue.at(300), [3, 2, 0], "{by_sizes:?}");
-    // By support alone the three wrong ones (story - user, story - people, red - blue) count as much as the aliases.
+    // By support alone the three wrong ones (story - user, story - people, red - blue) count as much as
+    // the aliases.
     assert_eq!(by_sizes.without_cue.at(300), [5, 2, 0], "{by_sizes:?}");
     assert_eq!(by_sizes.forms, by_clusters.forms, "what is wrong is not validated");
 }

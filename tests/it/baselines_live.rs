@@ -1,4 +1,5 @@
-//! DustBuster on what servers know: lists of URLs and sizes, access logs, and pages of a real server on loopback.
+//! DustBuster on data of servers: lists of URLs and sizes, access logs, and pages of a real server on
+//! loopback.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,8 +10,8 @@ use std::sync::{Arc, Mutex};
 /// What a server was asked: path, host, agent, and the scheme that a proxy would tell.
 type Asked = Arc<Mutex<Vec<[String; 4]>>>;
 
-/// Serves a small forum for as long as the test runs. Stories have two addresses, one of them a redirect; `red` and
-/// `blue` are different pages; `gone` is no page.
+/// Serves a small forum for as long as the test runs. Stories have two addresses, one of them a
+/// redirect; `red` and `blue` are different pages; `gone` is no page.
 fn forum() -> (u16, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -104,8 +105,8 @@ fn lists_of_urls_and_sizes_are_validated_on_a_server() {
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{said}");
 
-    // Of four likely rules (one pair a kind of page) the aliases are valid, the departments are not, and robots.txt keeps
-    // the fourth unknown.
+    // Of four likely rules (one pair a kind of page) the aliases are valid, the departments are not, and
+    // robots.txt keeps the fourth unknown.
     let ranks = row(&out, "precision-at-k", "300");
     assert_eq!(ranks[1..5], ["4", "2", "1", "0.6667"], "{ranks:?}");
     let site = row(&out, "precision-by-site", "example.com");

@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A site in each of three shards: a session id that makes no difference, and one page of its own a site.
+/// A site in each of three shards: a session id that makes no difference, and one page of its own a
+/// site.
 fn crawl(folder: &Folder) {
     std::fs::create_dir(folder.path("in")).unwrap();
     for (at, site) in ["a.example.com", "b.example.org", "c.example.net"].into_iter().enumerate() {
@@ -57,7 +58,8 @@ fn row(folder: &Folder, file: &str, starts: &str) -> String {
     table.lines().find(|line| line.starts_with(starts)).unwrap_or_else(|| panic!("{starts}: {table}")).to_owned()
 }
 
-/// What is wrong with a case: a file of records, predictions, and the rows of two tables or the message of a failure.
+/// Faults of a case: a file of records, predictions, and the rows of two tables or the message of a
+/// failure.
 fn wrong(path: &Path) -> Vec<String> {
     let case = std::fs::read_to_string(path).expect("text");
     let parts: BTreeMap<&str, &str> = case.split("\n[").skip(1).filter_map(|part| part.split_once("]\n")).collect();
@@ -114,7 +116,8 @@ fn predictions_are_scored_alike_on_any_number_of_workers() {
         let said = job(&folder, &format!("{line} -w {workers} --out out-{workers}")).done();
         assert!(said.contains("Predictions of outside methods"), "{said}");
         assert_eq!(row(&folder, &format!("out-{workers}/predictions.csv"), "peer"), "peer,all,181,1,0,1,183");
-        // Two of the 123 URLs of a site are of pages of their own; of the pairs of all others one URL is saved.
+        // Two of the 123 URLs of a site are of pages of their own; of the pairs of all others one URL is
+        // saved.
         assert!(row(&folder, &format!("out-{workers}/methods.csv"), "peer").contains(",1.0000"));
         let names = ["comparison.json", "methods.csv", "predictions.csv", "sites.csv", "tables.txt", "rejects.jsonl"];
         let files: Vec<(String, String)> =
@@ -174,7 +177,8 @@ fn more_predictions_than_fit_into_memory_are_an_error() {
     job(&folder, &format!("{line} 10MiB")).done();
 }
 
-/// An identity scores as keep-all, undust from the files of the split as undust, seed by seed, under both protocols.
+/// An identity scores as keep-all, undust from the files of the split as undust, seed by seed, under
+/// both protocols.
 #[test]
 fn round_trips() {
     let folder = Folder::with_rules();

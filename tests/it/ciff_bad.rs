@@ -1,4 +1,5 @@
-//! Bad indexes and bad lists of URLs: each ends with one line that says what and where, and leaves nothing behind.
+//! Bad indexes and bad lists of URLs: each ends with one line that says what and where, and leaves
+//! nothing behind.
 
 use crate::ciff_support::Toy;
 use crate::jobs_run::{Folder, run};
@@ -8,7 +9,8 @@ use undust::index::{DocRecord, Header};
 use undust::io::ciff::CiffReader;
 use undust::io::compression::{Compression, Encoder};
 
-/// Runs the job on these bytes; gives the message of its failure. Nothing is left in the folder but what was there.
+/// Runs the job on these bytes; gives the message of its failure. Nothing is left in the folder but
+/// what was there.
 #[track_caller]
 fn message(bytes: &[u8], more: &[&str]) -> String {
     let mut messages = Vec::new();

@@ -1,5 +1,5 @@
-//! What `undust compress-index` holds in memory, measured from the outside: the map and buffers, however many documents
-//! there are.
+//! Memory of `undust compress-index`, measured from the outside: the map and buffers, however many
+//! documents there are.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -11,12 +11,13 @@ use undust::index::{DocRecord, Header, Posting, postings};
 
 /// Bytes a document that the job may hold: the bound. The map has 8, with `--order url` 12.
 const A_DOCUMENT: f64 = 16.0;
-/// What `--memory` is given: far less than the names and URLs of the documents, so that they are spilled.
+/// Value of `--memory`: far less than the names and URLs of the documents, so that they are spilled.
 const MEMORY: u64 = 8 << 20;
 /// Blocks under way, in and out, of two workers: 4 each of 512 KiB; and batches of rows between them.
 const BLOCKS: u64 = 24 << 20;
 
-/// Writes an index of short lists; each fifth document has the URL of the one before it with a session id.
+/// Writes an index of short lists; each fifth document has the URL of the one before it with a session
+/// id.
 fn make(folder: &Folder, docs: u32) {
     const TERMS: u32 = 50;
     let mut out = BufWriter::new(File::create(folder.path("in.ciff")).unwrap());
@@ -65,7 +66,8 @@ fn bounded(options: &[&str]) {
     let (none, some, many) = (1_000, 300_000, 1_100_000);
     let base = peak(none, options);
     let [few, all] = [some, many].map(|docs| [(); RUNS].map(|()| peak(docs, options)));
-    // How many blocks are on their way when memory is at its highest differs from run to run, and only ever adds.
+    // How many blocks are on their way when memory is at its highest differs from run to run, and only
+    // ever adds.
     let [least, most] = [few.iter().min(), all.iter().min()].map(|peak| *peak.unwrap() as f64);
     let (slope, more) = ((most - least) / f64::from(many - some), *all.iter().max().unwrap());
     let said = format!("{options:?}: {base} bytes for {none} documents, {few:?} for {some}, {all:?} for {many}");

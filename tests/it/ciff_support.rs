@@ -104,7 +104,7 @@ impl Toy {
     }
 }
 
-/// What is asked of the job.
+/// Options of the job.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub policy: &'static str,
@@ -112,10 +112,11 @@ pub struct Asked {
     pub merge_tf: bool,
 }
 
-/// What became of a document: old id, new id, survivor, canonical URL.
+/// Entry of a document in the map: old id, new id, survivor, canonical URL.
 pub type Fate = (u32, u32, u32, String);
 
-/// The index without its duplicates, and the map: written down as the issue says it, with no regard to cost.
+/// The index without its duplicates, and the map: written down as the issue says it, with no regard to
+/// cost.
 pub fn merged(toy: &Toy, urls: &[Option<String>], rules: &RuleSet, asked: Asked) -> (Toy, Vec<Fate>) {
     let canonical: Vec<Option<String>> = urls
         .iter()

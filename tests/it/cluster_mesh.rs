@@ -1,4 +1,4 @@
-//! Who is let into a mesh and who is not: real processes, and strangers written by hand.
+//! Admission to a mesh: real processes, and strangers written by hand.
 use super::cluster_support::{Cluster, Ended};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -28,7 +28,8 @@ fn those_who_do_not_agree_are_refused_with_the_reason() {
     let mesh = "connect_deadline = \"6 s\"\nsecret_file = \"secret\"";
     let never = ["process 1 (127.0.0.1:", "never came, within 6 s"];
     let a = ["--cluster", "a.toml"];
-    // What process 1 has beside a.toml, what it is told, and what process 0 says when its deadline is over.
+    // What process 1 has beside a.toml, what it is told, and what process 0 says when its deadline is
+    // over.
     let cases: [(&[&str], &str, &str); 4] = [
         (&["--cluster", "b.toml"], "it has another secret", "has another secret"),
         (&["--cluster", "c.toml"], "encryption is off here, on there", "encryption"),
@@ -112,7 +113,8 @@ fn strangers_neither_come_in_nor_disturb() {
     assert_eq!(one.code, Some(0), "{}", one.err);
     let zero = cluster.learn(0, "out", &[]);
     let port = cluster.ports[0];
-    // Silent, garbage, an older protocol, a right hello with a wrong message, one byte at a time, and a flood.
+    // Silent, garbage, an older protocol, a right hello with a wrong message, one byte at a time, and a
+    // flood.
     let silent = connect(port);
     let mut garbage = connect(port);
     garbage.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();

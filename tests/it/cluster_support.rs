@@ -13,8 +13,8 @@ pub struct Cluster {
     pub ports: Vec<u16>,
 }
 
-/// A port that is free, that no other test gets, and that no connection gets for its own end: systems take those from
-/// 32768 on.
+/// A port that is free, that no other test gets, and that no connection gets for its own end: systems
+/// take those from 32768 on.
 pub fn free_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     loop {

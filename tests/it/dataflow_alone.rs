@@ -1,4 +1,5 @@
-//! The plain code of one site against the dataflows: it stands behind the rows of undust in a comparison.
+//! The plain code of one site against the dataflows: it stands behind the rows of undust in a
+//! comparison.
 use super::dataflow_support::{Owned, crawl, plan, run, shuffled};
 use undust::dataflow::alone;
 use undust::dataflow::sample::SampleParams;

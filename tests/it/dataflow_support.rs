@@ -89,8 +89,8 @@ pub fn shuffled(mut records: Vec<Owned>, seed: u64) -> Vec<Owned> {
     order.into_iter().map(|(_, record)| record).collect()
 }
 
-/// Sites with session ids, tracking parameters, mirrors, repeats, unlabelled records, two labels for one URL, and
-/// parameters that matter.
+/// Sites with session ids, tracking parameters, mirrors, repeats, unlabelled records, two labels for
+/// one URL, and parameters that matter.
 pub fn crawl(sites: usize, pages: usize) -> Vec<Owned> {
     let mut out = Vec::new();
     for s in 0..sites {

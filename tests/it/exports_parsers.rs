@@ -1,9 +1,11 @@
-//! Strict readers of the files that exports write, each by a parser that did not write them where there is one.
+//! Strict readers of the files that exports write, each by a parser that did not write them where there
+//! is one.
 
 use undust::model::shown::is_hidden;
 use undust::rules::export::{Piece, Target};
 
-/// One rewrite as its reader understands it: the pattern with escapes of characters undone, and the replacement.
+/// One rewrite as its reader understands it: the pattern with escapes of characters undone, and the
+/// replacement.
 pub type Read = (String, Vec<Piece>);
 
 /// Undoes escapes of characters: `\x{h}`, `\xhh`, `\uhhhh`, `\Uhhhhhhhh` and a backslash before a mark.
@@ -40,7 +42,8 @@ fn undone(pattern: &str, bytes: bool) -> String {
     String::from_utf8(out).expect("characters, or the bytes of characters")
 }
 
-/// A replacement: `group` reads a group at the start of a text, with its length; after `escape`, a character means itself.
+/// A replacement: `group` reads a group at the start of a text, with its length; after `escape`, a
+/// character means itself.
 fn pieces(text: &str, escape: Option<char>, group: impl Fn(&str) -> Option<(u8, usize)>) -> Vec<Piece> {
     let (mut out, mut plain, mut at) = (Vec::new(), String::new(), 0);
     while let Some(c) = text[at..].chars().next() {
@@ -135,11 +138,12 @@ fn json(text: &str) -> Vec<Read> {
     all.map(|pattern| (undone(pattern.as_str().expect("a text"), false), Vec::new())).collect()
 }
 
-/// A word of an nginx configuration, and whether it was in quotes; `{`, `}` and `;` are words of their own.
+/// A word of an nginx configuration, and whether it was in quotes; `{`, `}` and `;` are words of their
+/// own.
 type Word = (Vec<u8>, bool);
 
-/// Reads a configuration as `ngx_conf_read_token` does, but for what no export may use (words in single quotes,
-/// variables in braces), which it refuses.
+/// Reads a configuration as `ngx_conf_read_token` does, but for what no export may use (words in single
+/// quotes, variables in braces), which it refuses.
 fn nginx_words(text: &[u8]) -> Vec<Word> {
     let (mut out, mut at) = (Vec::new(), 0);
     let rest = |at: usize| text[at..].iter().position(|&b| b == b'\n').map_or(text.len(), |end| at + end);
@@ -248,7 +252,7 @@ fn made_by(format: &str) -> String {
     format!("undust export --rules DIR --to {format}")
 }
 
-/// What a reader of the target finds in the file.
+/// Rules that a reader of the target finds in the file.
 pub fn read(target: Target, text: &str) -> Vec<Read> {
     assert!(!text.contains('\u{2010}'), "a hyphen of an option is a hyphen");
     let head = |format: &str| assert!(text.lines().take(3).any(|line| line.ends_with(&made_by(format))), "{text}");

@@ -1,8 +1,8 @@
-//! Every export is read back by a parser of its format that did not write it, for keys, values and names of sites that
-//! try to leave their place; what is read is what was meant.
+//! Every export is read back by a parser of its format that did not write it, for keys, values and
+//! names of sites that try to leave their place; what is read is what was meant.
 //!
-//! What was meant: the same rules with a plain word in the place of the hostile text give the same patterns and
-//! replacements, but for that word.
+//! What was meant: the same rules with a plain word in the place of the hostile text give the same
+//! patterns and replacements, but for that word.
 
 use crate::exports_parsers::read;
 use proptest::prelude::*;
@@ -11,10 +11,10 @@ use undust::rules::explain::{constraint_text, operation_text};
 use undust::rules::export::{Export, Piece, Target, export};
 use undust::rules::{Constraint, Evidence, Operation, Representative, Rule, SiteRules, Test};
 
-/// Stands where hostile text will stand.
+/// Text that hostile text will replace.
 const PLAIN: &str = "qzq";
 
-/// What breaks one format or another.
+/// Texts that break one format or another.
 const HOSTILE: &[&str] = &[
     "\u{2028}",
     "\u{2029}",
@@ -171,7 +171,8 @@ fn check_table(text: &str, site: &SiteRules) {
     }
 }
 
-/// The JSON has the rules in their order, each key and value as URLs in normal form have it, and nothing that is not seen.
+/// The JSON has the rules in their order, each key and value as URLs in normal form have it, and
+/// nothing that is not seen.
 fn check_json(text: &str, site: &SiteRules) {
     assert!(!text.contains(|c| is_hidden(c) && c != '\n'), "{text:?}");
     let file: serde_json::Value = serde_json::from_str(text).unwrap();

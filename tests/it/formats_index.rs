@@ -1,4 +1,5 @@
-//! Indexes and logs: CDX, CDXJ, the columnar index, access logs; plain, gzip and zstd, whole and damaged.
+//! Indexes and logs: CDX, CDXJ, the columnar index, access logs; plain, gzip and zstd, whole and
+//! damaged.
 
 use std::sync::Arc;
 

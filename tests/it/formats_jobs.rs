@@ -1,4 +1,5 @@
-//! `undust clusters`, and `learn` straight from what crawl teams have: choices, refusals, same bytes, bounded memory.
+//! `undust clusters`, and `learn` straight from what crawl teams have: choices, refusals, same bytes,
+//! bounded memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

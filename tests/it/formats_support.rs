@@ -1,4 +1,5 @@
-//! What the tests of formats share: files made as other programs make them, and what undust reads of them.
+//! Common parts of the tests of formats: files made as other programs make them, and their records in
+//! undust.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub struct Seen {
     pub text: Option<Fingerprint>,
 }
 
-/// What one input gives.
+/// Result of reading one input.
 #[derive(Debug, Default)]
 pub struct Read {
     pub records: Vec<Seen>,

@@ -1,7 +1,9 @@
-//! Keeps house: the invariants of `src/lib.rs` that are absences, the size of files, the map, the README.
+//! Keeps house: the invariants of `src/lib.rs` that are absences, the size of files, the map, the
+//! README.
 //!
-//! Names file and line of each breach. The reading of the source is in `house/source.rs`; what it finds is shown at the
-//! end on snippets that break each rule. Pages and links of the documentation are checked in `house/docs.rs`.
+//! Names file and line of each breach. The reading of the source is in `house/source.rs`; what it finds
+//! is shown at the end on snippets that break each rule. Pages and links of the
+//! documentation are checked in `house/docs.rs`.
 
 #[path = "house/applier.rs"]
 mod applier;
@@ -135,7 +137,8 @@ struct File {
     test: bool,
 }
 
-/// All Rust files under `folders`, sorted by path; test modules are marked, and test items taken out of the others.
+/// All Rust files under `folders`, sorted by path; test modules are marked, and test items taken out of
+/// the others.
 fn files(folders: &[&str]) -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
@@ -188,7 +191,8 @@ fn module_of(path: &str) -> Vec<String> {
     inner.split('/').filter(|&s| !matches!(s, "lib" | "main")).map(String::from).collect()
 }
 
-/// True when `path` uses `name`: one is the beginning of the other, but a bare `std` is not a use of `std::fs`.
+/// True when `path` uses `name`: one is the beginning of the other, but a bare `std` is not a use of
+/// `std::fs`.
 fn uses(path: &[String], name: &str) -> bool {
     let name: Vec<&str> = name.split("::").collect();
     let meet = path.iter().zip(&name).take_while(|(a, b)| a == b || *a == "*").count();
@@ -333,7 +337,8 @@ fn locked(path: &str) -> BTreeSet<String> {
     libraries.iter().filter_map(|d| d.as_str()?.split(' ').next()).map(str::to_owned).collect()
 }
 
-/// The Python package is built `--locked`, seldom: what is added to `Cargo.toml` must be in its lock file too.
+/// The Python package is built `--locked`, seldom: what is added to `Cargo.toml` must be in its lock
+/// file too.
 #[test]
 fn the_lock_file_of_the_python_package_is_in_step() {
     let manifest: toml::Value = toml::from_str(&read("Cargo.toml")).expect("a manifest");
@@ -347,7 +352,8 @@ fn the_changelog_has_an_unreleased_section() {
     assert!(read("CHANGELOG.md").lines().any(|l| l.trim() == "## [Unreleased]"));
 }
 
-/// Commands of the code blocks of a document: what follows `undust` or `cargo run ... --`, one line each.
+/// Commands of the code blocks of a document: what follows `undust` or `cargo run ... --`, one line
+/// each.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let blocks =
         text.split("```").skip(1).step_by(2).filter_map(|b| b.split_once('\n')).filter(|(tag, _)| *tag == "sh");

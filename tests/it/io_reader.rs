@@ -1,4 +1,5 @@
-//! Shards read from real files: line ends, limits, byte ranges, compressed files whole, cut short and damaged.
+//! Shards read from real files: line ends, limits, byte ranges, compressed files whole, cut short and
+//! damaged.
 
 use std::fs;
 use std::io::Write;

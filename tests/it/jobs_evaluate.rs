@@ -2,7 +2,8 @@
 
 use crate::jobs_run::{Folder, run};
 
-/// Two topics of the forum, and a mirror; the fetched pages are lines 1, 3 (topic 8) and the first of the mirror.
+/// Two topics of the forum, and a mirror; the fetched pages are lines 1, 3 (topic 8) and the first of
+/// the mirror.
 const RECORDS: &str = "\
 http://www.forum.example/topic/7?sid=1\tseven
 http://www.forum.example/topic/7?sid=2\tseven

@@ -47,7 +47,8 @@ fn each_export_is_anchored_escaped_and_lists_what_it_leaves_out() {
     assert!(!export("yandex-clean-param", &["-q"]).done().contains("Clean-param: sid"));
 }
 
-/// The file and the terminal say what is kept, counted on URLs that are given or by the evidence of the rules.
+/// The file and the terminal say what is kept, counted on URLs that are given or by the evidence of the
+/// rules.
 #[test]
 fn each_export_says_what_it_keeps_and_why_it_leaves_out_the_rest() {
     let folder = Folder::with_rules();

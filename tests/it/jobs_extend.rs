@@ -9,7 +9,8 @@ fn job(folder: &Folder, arguments: &[&str]) -> Command {
     command
 }
 
-/// Records of pages with and without a parameter that makes no difference, on nine hosts; `site` ends each line.
+/// Records of pages with and without a parameter that makes no difference, on nine hosts; `site` ends
+/// each line.
 fn records(site: &str) -> String {
     let page = |n: usize| {
         let url = format!("http://h{}.example.com/page-{n}x", n % 9);
@@ -21,7 +22,7 @@ fn records(site: &str) -> String {
 const URLS: &[u8] =
     b"http://h77.example.com/new?sid=3\nhttp://h77.example.com:81/new?sid=3\nhttp://h7.example.com/new?sid=3\n";
 
-/// What becomes of [`URLS`].
+/// Canonical URLs of [`URLS`].
 fn normalized(folder: &Folder, rules: &str) -> Vec<String> {
     let out = run_with(job(folder, &["normalize", "-q", "--rules", rules]), URLS).done();
     out.lines().map(str::to_owned).collect()

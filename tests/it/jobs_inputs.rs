@@ -1,5 +1,5 @@
-//! Inputs through the binary: CSV, standard input, byte order marks, crawl logs, answers to POST, media types, and every
-//! job with every format.
+//! Inputs through the binary: CSV, standard input, byte order marks, crawl logs, answers to POST, media
+//! types, and every job with every format.
 
 use std::collections::BTreeMap;
 

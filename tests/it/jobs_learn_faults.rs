@@ -1,4 +1,5 @@
-//! `learn` as a process that is killed, that finds the disk full, that has little memory, and that is given bad input.
+//! `learn` as a process that is killed, that finds the disk full, that has little memory, and that is
+//! given bad input.
 use super::jobs_run::{Folder, Ran, run, undust};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -89,7 +90,8 @@ fn killed_at_any_moment_nothing_is_mistaken_for_a_result() {
     assert!(said.contains("_SUCCESS"), "{said}");
 }
 
-/// Runs with files of at most `blocks` of 512 bytes, as if the disk were full behind them: writing gives an error.
+/// Runs with files of at most `blocks` of 512 bytes, as if the disk were full behind them: writing
+/// gives an error.
 fn limited(folder: &Folder, blocks: usize, arguments: &str) -> Ran {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" learn crawl --scratch . -q {arguments}");
     let mut command = Command::new("sh");
@@ -123,8 +125,9 @@ fn peak(folder: &Folder, out: &str, more: &[&str]) -> u64 {
 #[cfg(target_os = "linux")]
 fn memory_does_not_grow_with_the_input() {
     let folder = Folder::with_rules();
-    // Rows of the proof alone are 40 bytes a URL, records 80: both sizes spill, the larger one 27 MiB of rows more and 55
-    // of records. What grows are the rules, by half a megabyte as a file, and what the allocator keeps (5 to 12 MiB seen).
+    // Rows of the proof alone are 40 bytes a URL, records 80: both sizes spill, the larger one 27 MiB of
+    // rows more and 55 of records. What grows are the rules, by half a megabyte as a file, and what the
+    // allocator keeps (5 to 12 MiB seen).
     synth(&folder, 40, 360_000);
     let small = peak(&folder, "small", &["--memory", "2MiB", "--train-max", "1000"]);
     std::fs::rename(folder.path("crawl"), folder.path("crawl.small")).unwrap();

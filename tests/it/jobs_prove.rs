@@ -27,7 +27,8 @@ fn site(rules: Vec<Rule>) -> SiteRules {
     }
 }
 
-/// A folder with these rules in `rules/` and these records (URL behind the host, cluster) in `crawl.tsv`.
+/// A folder with these rules in `rules/` and these records (URL behind the host, cluster) in
+/// `crawl.tsv`.
 fn folder(rules: &SiteRules, records: &[(String, String)]) -> Folder {
     let folder = Folder::with_rules();
     let mut text = Vec::new();
@@ -44,7 +45,7 @@ fn prove(folder: &Folder, more: &[&str]) -> Ran {
     run(command)
 }
 
-/// What was proven of the site, and the summary.
+/// Proven rules of the site, and the summary.
 fn proven(folder: &Folder) -> (SiteRules, Value) {
     let text = std::fs::read(folder.path("out/rules.jsonl")).unwrap();
     let (_, mut sites) = file::read(&mut text.as_slice()).unwrap();
@@ -170,7 +171,8 @@ fn sid_and(others: &[&str]) -> SiteRules {
 
 #[test]
 fn a_right_rule_is_not_blamed_for_several_wrong_ones_together() {
-    // A page for each combination of three keys: without any of the three there are still several on one URL.
+    // A page for each combination of three keys: without any of the three there are still several on one
+    // URL.
     let mut cube = Vec::new();
     for page in 0..27 {
         let [a, b, c] = [page / 9, page / 3 % 3, page % 3];
@@ -222,7 +224,8 @@ fn copies_of_a_wrong_rule_go_with_it() {
 
 #[test]
 fn pages_that_another_key_changes_excuse_no_wrong_merge() {
-    // `utm` changes twelve pages, so that each value of `id` there meets two clusters; 300 others are told apart by `id`.
+    // `utm` changes twelve pages, so that each value of `id` there meets two clusters; 300 others are told
+    // apart by `id`.
     let mut records = Vec::new();
     for i in 0..12 {
         records.extend(["a", "b"].map(|utm| (format!("item?id={i}&utm={utm}"), format!("d{i}{utm}"))));

@@ -1,4 +1,5 @@
-//! The folder of a result: one run at a time changes it, `_SUCCESS` says what is in it, readers check that.
+//! The folder of a result: one run at a time changes it, `_SUCCESS` says what is in it, readers check
+//! that.
 use super::jobs_run::{Folder, Ran, quiet, run, run_with, signal, sites, undust, wait_for};
 use std::path::Path;
 use std::process::Command;
@@ -74,8 +75,9 @@ fn of_two_runs_into_one_folder_one_is_refused() {
     run(learn("coarse", coarse)).done();
 
     let lock = folder.path("both").join(LOCK);
-    // In the middle of its work, while another runs from its begin to its end. The file is there before it is locked, and
-    // signed after; on a busy machine a run may also end before it is stopped: then another one is.
+    // In the middle of its work, while another runs from its begin to its end. The file is there before it
+    // is locked, and signed after; on a busy machine a run may also end before it is stopped: then another
+    // one is.
     let signed = || std::fs::read(&lock).is_ok_and(|text| text.ends_with(b"\n"));
     let first = loop {
         let mut first = quiet(learn("both", fine));

@@ -11,7 +11,8 @@ fn job(folder: &Folder, arguments: &[&str]) -> Command {
     command
 }
 
-/// Records of a site whose pages have session ids (which do not matter) and, from `from` on, pages whose `sort` matters.
+/// Records of a site whose pages have session ids (which do not matter) and, from `from` on, pages
+/// whose `sort` matters.
 fn records(pages: u32, sorted: std::ops::Range<u32>) -> String {
     let mut text = String::new();
     for i in 0..pages {
@@ -97,8 +98,9 @@ fn a_disabled_rule_stays_disabled_when_rules_are_learned_again() {
     assert!(run(folder_rules(&folder, "disable", &[&id, "--reason", " "])).failed(2).contains("empty"));
 }
 
-/// One URL of so many of the pages turns out to be a page of its own: such pages first become exceptions, which support
-/// the rule no more, so that its bound rises; then they are too many, and the rule is withdrawn with its reason.
+/// One URL of so many of the pages turns out to be a page of its own: such pages first become
+/// exceptions, which support the rule no more, so that its bound rises; then they are too many, and the
+/// rule is withdrawn with its reason.
 #[test]
 fn data_that_contradict_a_rule_move_its_bound_until_it_is_withdrawn() {
     let folder = empty();
@@ -331,7 +333,8 @@ fn generated_urls_are_marked_and_only_seen_invents_none() {
     assert!(ran.failed(1).contains("seen.bin"));
 }
 
-/// What is disabled must not act because the file that says so is out of reach (here: a link that leads to itself).
+/// What is disabled must not act because the file that says so is out of reach (here: a link that leads
+/// to itself).
 #[cfg(unix)]
 #[test]
 fn an_overrides_file_out_of_reach_is_not_passed_over() {
@@ -341,7 +344,8 @@ fn an_overrides_file_out_of_reach_is_not_passed_over() {
     assert!(told.contains("overrides.jsonl"), "{told}");
 }
 
-/// A fragment hinders no rule: neither on a page that was seen nor on a new one, in text and compiled rules alike.
+/// A fragment hinders no rule: neither on a page that was seen nor on a new one, in text and compiled
+/// rules alike.
 #[test]
 fn canonical_urls_of_sites_with_rules_have_no_fragment() {
     let folder = empty();

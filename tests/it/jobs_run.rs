@@ -1,4 +1,5 @@
-//! What the tests of the jobs share: a folder with a rule set written by hand, and a way to run the binary.
+//! What the tests of the jobs share: a folder with a rule set written by hand, and a way to run the
+//! binary.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -176,12 +177,13 @@ pub fn sites() -> Vec<SiteRules> {
     vec![forum, mirror]
 }
 
-/// The same rules, compiled.
+/// Rule set of [`sites`].
 pub fn rule_set() -> RuleSet {
     RuleSet::new(sites())
 }
 
-/// `n` URLs one a line: some that rules change, some that stage 1 changes, some untouched, some that are none.
+/// `n` URLs one a line: some that rules change, some that stage 1 changes, some untouched, some that
+/// are none.
 pub fn urls(n: usize) -> String {
     let mut text = String::new();
     for i in 0..n {

@@ -1,5 +1,5 @@
-//! What people are shown, from the outside: text of others can neither drive a terminal nor pass for a line of the
-//! program, on either stream. Data pass unchanged.
+//! What people are shown, from the outside: text of others can neither drive a terminal nor pass for a
+//! line of the program, on either stream. Data pass unchanged.
 
 use crate::jobs_run::{Folder, Ran, run, run_with, sites, undust};
 use undust::model::shown::is_hidden;
@@ -7,8 +7,8 @@ use undust::rules::file::{self, Header, InputCounts};
 use undust::rules::{Representative, SiteRules};
 use undust::site::Params;
 
-/// What an attacker would put into a name: erase the screen, retitle the window, ring, C1 CSI, turn the direction, hide,
-/// and begin a line.
+/// What an attacker would put into a name: erase the screen, retitle the window, ring, C1 CSI, turn the
+/// direction, hide, and begin a line.
 const HOSTILE: &str = "a\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{85}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}\u{7f}\r\nundust: done\n  canonical    http://evil.example/";
 
 /// [`HOSTILE`] as it is shown.

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Rows of the tables of docs/operations.md whose first cell is code: that cell, and the code in the others.
+/// Rows of the tables of docs/operations.md whose first cell is code: that cell, and the code in the
+/// others.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -18,7 +19,8 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The events of a log. Each line is one object with the fields that the document gives its event, and no others.
+/// The events of a log. Each line is one object with the fields that the document gives its event, and
+/// no others.
 #[track_caller]
 fn events(log: &str) -> Vec<Map<String, Value>> {
     let documented = documented();
@@ -55,7 +57,8 @@ fn last(ran: &Ran, code: i32) -> Map<String, Value> {
     last
 }
 
-/// Records of two sites in which one rule holds, and as many bad lines as asked for, hostile in what they hold.
+/// Records of two sites in which one rule holds, and as many bad lines as asked for, hostile in what
+/// they hold.
 fn records(bad: usize) -> Vec<u8> {
     let mut text = Vec::new();
     for n in 0..40 {
@@ -91,7 +94,8 @@ fn every_line_of_a_json_log_is_a_documented_event() {
     assert_eq!((&started["event"], &started["command"]), (&"start".into(), &"learn".into()));
     assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));
 
-    // Failures of all kinds: a run, a limit, the command line before and behind the option, hostile arguments.
+    // Failures of all kinds: a run, a limit, the command line before and behind the option, hostile
+    // arguments.
     folder.write("records.tsv", &records(100));
     let refused = learn(&folder, &["--out", "o2", "--log-format", "json", "--max-rejects", "1"]);
     assert_eq!(last(&refused, 4)["level"], "error");

@@ -1,4 +1,5 @@
-//! Keys and values: composing what was cut gives the URL, on any string that looks like one; and cases from a file.
+//! Keys and values: composing what was cut gives the URL, on any string that looks like one; and cases
+//! from a file.
 #[path = "../fuzz/laws/keys.rs"]
 pub mod laws;
 

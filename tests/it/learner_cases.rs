@@ -1,5 +1,5 @@
-//! What is learned of tiny sites: tests/cases/learner/*.txt, one site a file, with the rules and canonical URLs that
-//! the design expects.
+//! Rules learned on tiny sites: tests/cases/learner/*.txt, one site a file, with the expected rules and
+//! canonical URLs.
 
 use super::learner_site::{Case, Expected, in_words, learned_with, merged};
 use std::collections::BTreeSet;

@@ -72,8 +72,8 @@ fn scheme_and_host_make_an_origin_that_was_met() {
 
 #[test]
 fn an_earlier_result_decides_between_equals() {
-    // Values of a part of the path, forms, values of a parameter: what comes more often in the first sample comes less
-    // often in the second.
+    // Values of a part of the path, forms, values of a parameter: what comes more often in the first
+    // sample comes less often in the second.
     let places = [
         ["http://e.com/python/{}/x", "http://e.com/python-stable/{}/x"],
         ["http://e.com/show?id={}", "http://e.com/article/{}"],

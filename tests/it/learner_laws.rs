@@ -1,5 +1,6 @@
-//! The laws of a learned rule set (design 4.1, stage 8) on synthetic sites and on the crawl sample, for the URLs that
-//! were learned from and for URLs made of their parts; that order does not matter; and sites that are hardly sites.
+//! Invariants of a learned rule set on synthetic sites and on the crawl sample, for the URLs that were
+//! learned from and for URLs made of their parts; that order does not matter; and sites that are hardly
+//! sites.
 
 use super::fuzz_replay::Random;
 use super::learner_site::{Row, learned, training};
@@ -238,8 +239,9 @@ fn the_order_of_records_does_not_matter() {
     }
 }
 
-/// A URL that redirects is no canonical URL where a member of its page does not: rules decide the origin for all pages,
-/// and of a page its path and query are chosen among those of its members that have no parameter more.
+/// A URL that redirects is no canonical URL where a member of its page does not: rules decide the
+/// origin for all pages, and of a page its path and query are chosen among those of its members that
+/// have no parameter more.
 #[test]
 fn canonical_urls_do_not_redirect() {
     let mut tested = 0;
@@ -262,8 +264,8 @@ fn canonical_urls_do_not_redirect() {
             // Its path and query on the canonical origin: another page where a directory became a host.
             let origin = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
             let there = format!("{origin}/{}", tail(&row.url).unwrap_or_default());
-            // A page has no parameter that rules leave out; where two clusters fell together, the members of the larger one
-            // count.
+            // A page has no parameter that rules leave out; where two clusters fell together, the members of the
+            // larger one count.
             let excused = !own_form
                 || set.canonicalize(&there).url != url
                 || query(&row.url).is_some_and(|own| query(&url).is_none_or(|query| query.len() < own.len()))
@@ -321,8 +323,8 @@ fn what_rules_leave_out_is_in_no_canonical_url() {
 /// Adds the rows of a page: number, URL without scheme, label.
 type Add<'a> = &'a dyn Fn(&mut Vec<Row>, u64, String, Option<String>);
 
-/// Where some form of a page always redirects to another, that other form is what rules write: also for URLs that were
-/// not in training, which would be sent back to where they came from.
+/// Where some form of a page always redirects to another, that other form is what rules write: also for
+/// URLs that were not in training, which would be sent back to where they came from.
 #[test]
 fn rules_never_lead_to_a_form_that_redirects_to_their_source() {
     let pages = |with: Add<'_>| {
@@ -402,7 +404,8 @@ fn of_two_labels_the_larger_cluster_wins() {
     let tie = [tie.as_slice(), &[("http://c/", Some("9"), false)]].concat();
     let tied = training_of(&tie);
     assert!(label_mates(&tied, "http://a/", "http://b/") && tied.conflicts == 1);
-    // Repeats with one label, and an absent label beside one, are no conflict; redirecting once is redirecting.
+    // Repeats with one label, and an absent label beside one, are no conflict; redirecting once is
+    // redirecting.
     let rows = [("http://a/", Some("1"), false), ("http://a/", None, false), ("http://a/", Some("1"), true)];
     let one = training_of(&rows);
     assert_eq!((one.len(), one.conflicts, one.elsewhere[0], one.clusters[0]), (1, 0, true, 0));

@@ -1,13 +1,14 @@
 //! Tiny sites written as text: records from templates, learned in process.
 //!
-//! Lines of a case (see tests/cases/learner): `for i=1..40 k=0..2: CLUSTER URL` makes a record for each combination;
-//! `CLUSTER URL` alone makes one. `-` is no label; a third word `elsewhere` marks a record that redirects. In templates:
-//! `{i}`, `{i%7}`, `{i/7}`, `{i+7}`, `{i*7}`; `{slug:i}` a slug of two to four words that belongs to `i`; `{word:i}` one word;
-//! `{hex}` 32 digits that never come again; `{name?i%3}` leaves `name` out unless i is a multiple of 3.
+//! Lines of a case (see tests/cases/learner): `for i=1..40 k=0..2: CLUSTER URL` makes a record for each
+//! combination; `CLUSTER URL` alone makes one. `-` is no label; a third word `elsewhere` marks a record
+//! that redirects. In templates: `{i}`, `{i%7}`, `{i/7}`, `{i+7}`, `{i*7}`; `{slug:i}` a slug of two to
+//! four words that belongs to `i`; `{word:i}` one word; `{hex}` 32 digits that never come again;
+//! `{name?i%3}` leaves `name` out unless i is a multiple of 3.
 //!
 //! `extend to domain` learns with `learn --extend-to-domain`.
 //!
-//! What is expected is a line each: see [`Expected`]. `gap` in front marks what the design asks for and the learner does
+//! Expectations are a line each: see [`Expected`]. `gap` in front marks a goal that the learner does
 //! not reach: it must not hold, so that a learner that comes to reach it shows here.
 
 use undust::model::hash64;
@@ -37,8 +38,8 @@ pub enum Expected {
     Becomes(String, String),
     /// A figure of the outcome.
     Count(String, u64),
-    /// At least this share of the clusters of two or more has one canonical URL for all URLs, in percent; and none
-    /// shares one with another cluster.
+    /// At least this share of the clusters of two or more has one canonical URL for all URLs, in percent;
+    /// and none shares one with another cluster.
     Merged(u64),
 }
 
@@ -47,7 +48,7 @@ pub enum Expected {
 pub struct Case {
     pub rows: Vec<Row>,
     pub params: Params,
-    /// Line, what is expected, and whether the design asks for it but the learner does not reach it (`gap`).
+    /// Line, expectation, and whether it is a goal that the learner does not reach (`gap`).
     pub expected: Vec<(usize, Expected, bool)>,
 }
 
@@ -210,7 +211,8 @@ pub fn in_words(outcome: &Outcome) -> String {
     out + &show("exceptions", pairs(&outcome.rules.exceptions))
 }
 
-/// Share of clusters of two or more with one canonical URL, in percent; and a canonical URL that two clusters share.
+/// Share of clusters of two or more with one canonical URL, in percent; and a canonical URL that two
+/// clusters share.
 pub fn merged(set: &RuleSet, rows: &[Row]) -> (u64, Option<[String; 3]>) {
     use std::collections::{BTreeMap, BTreeSet};
     let mut of_cluster: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();

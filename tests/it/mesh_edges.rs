@@ -1,4 +1,5 @@
-//! Handshakes under attack, and processes that do not run the same: real processes, and peers written by hand.
+//! Handshakes under attack, and processes that do not run the same: real processes, and peers written
+//! by hand.
 use super::cluster_support::{Cluster, free_port};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -137,7 +138,8 @@ fn a_refusal_in_the_clear_does_not_end_the_initiator() {
     assert_eq!(one.err.matches("it has another secret; trying again").count(), 1, "{}", one.err);
 }
 
-/// Threads that connect to the ports, say 64 bytes of nothing and leave, and connections that stay and say nothing.
+/// Threads that connect to the ports, say 64 bytes of nothing and leave, and connections that stay and
+/// say nothing.
 struct Flood {
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<usize>>,

@@ -55,7 +55,8 @@ fn each_key_is_told_by_what_its_changes_do() {
     ] {
         assert_eq!(of(name).does, does, "{:?}", of(name));
     }
-    // 180 pages, each with two values of `who` and without one: two changes a page, and none of them wrong.
+    // 180 pages, each with two values of `who` and without one: two changes a page, and none of them
+    // wrong.
     let KeyProfile { urls, values, same, other, .. } = *of("who");
     assert_eq!((urls, values, same, other), (360, 360, 360, 0));
     // 60 topics of three places each: two changes of the place a topic, all of them to another page.
@@ -118,7 +119,8 @@ fn keys_are_written_as_columns_and_as_json() {
     assert!(unknown.failed(2).contains("c.example: no such site"));
     let without = job(&["keys", "--rules", "rules"]);
     assert!(without.failed(2).contains("holds no profiles.jsonl"));
-    // A profile that is not as the mark says is refused, and passed with --allow-partial where it can be read.
+    // A profile that is not as the mark says is refused, and passed with --allow-partial where it can be
+    // read.
     let text = std::fs::read_to_string(folder.path("out/profiles.jsonl")).expect("written");
     folder.write("out/profiles.jsonl", text.replace("\"session\"", "\"identity\"").as_bytes());
     assert_eq!(job(&["keys", "--rules", "out"]).code, 1);

@@ -1,4 +1,5 @@
-//! A strict reader of the Prometheus text format (version 0.0.4), as much of it as counters and gauges need.
+//! A strict reader of the Prometheus text format (version 0.0.4), as much of it as counters and gauges
+//! need.
 
 use std::collections::{BTreeMap, BTreeSet};
 

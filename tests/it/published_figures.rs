@@ -1,5 +1,5 @@
-//! The figures of WWW10, rebuilt from the prose: the text at hand holds their captions only. Each test states what it
-//! assumes.
+//! The figures of WWW10, rebuilt from the prose: the text at hand holds their captions only. Each test
+//! states what it assumes.
 
 use undust::rules::published::PublishedSite;
 use undust::rules::types::{Operation, Representative, SiteRules};
@@ -42,8 +42,9 @@ fn canonical(rules: &SiteRules, url: &str) -> String {
     String::from_utf8(out).expect("UTF-8 in, UTF-8 out")
 }
 
-/// Figure 3, as URLs. Assumed: K1, K2 and K4 are path segments a, b, c; R1 and R2 come from pairs that differ in K3
-/// alone (p, q), once with K5 = m and once with K5 = n; the values of U1 to U4 occur once each.
+/// Figure 3, as URLs. Assumed: K1, K2 and K4 are path segments a, b, c; R1 and R2 come from pairs that
+/// differ in K3 alone (p, q), once with K5 = m and once with K5 = n; the values of U1 to U4 occur once
+/// each.
 pub const FIGURE_3: [&str; 8] = [
     "http://example.com/a/b?k3=d&k4=c&k5=h",
     "http://example.com/a/b?k3=e&k4=c&k5=i",
@@ -82,10 +83,10 @@ fn figure_3_generalizes_k3_and_k5_with_and_without_u6() {
     }
 }
 
-/// Figure 4 (a). From the prose: mirrors `archive0` and `archive3` in `path_0` of A and B, `pageid` of A is `path_1` of
-/// B with values like 10 and 21, `path_2` of B is `display`, and B has a `sid`. Assumed: `path_1` of A is a script;
-/// A has more URLs than B, so that the absence of `path_2` is salient; all other curves are flat, so that the tree
-/// ends at A and B.
+/// Figure 4 (a). From the prose: mirrors `archive0` and `archive3` in `path_0` of A and B, `pageid` of
+/// A is `path_1` of B with values like 10 and 21, `path_2` of B is `display`, and B has a `sid`.
+/// Assumed: `path_1` of A is a script; A has more URLs than B, so that the absence of `path_2` is
+/// salient; all other curves are flat, so that the tree ends at A and B.
 const FIGURE_4: [(&str, &str); 10] = [
     ("http://www.example.com/archive0/view.php?pageid=10", "c1"),
     ("http://www.example.com/archive3/view.php?pageid=10", "c1"),
@@ -116,8 +117,8 @@ fn figure_4_tree_has_two_siblings_and_their_parent() {
     assert_eq!([1, 2].map(|n| state.tree().nodes[n].parent), [0, 0]);
 }
 
-/// Figure 4 (c): the rule from A to B ignores `path_0` (a fake replace), replaces `path_1` by `pageid`, keeps
-/// `display`, ignores `sid`.
+/// Figure 4 (c): the rule from A to B ignores `path_0` (a fake replace), replaces `path_1` by `pageid`,
+/// keeps `display`, ignores `sid`.
 #[test]
 fn figure_4_rule_keeps_replaces_and_ignores() {
     let state = state(&FIGURE_4);
@@ -147,8 +148,8 @@ fn figure_4_rule_keeps_replaces_and_ignores() {
     assert_eq!((rule.counts.support_pairs, rule.fpr), (3, 0.0));
 }
 
-/// The rule of Figure 4 (c) applied, with only clusters that A and B share taken as pairs (no nested pairs, and a rule
-/// of A to itself out of reach), so that A to B is what is left.
+/// The rule of Figure 4 (c) applied, with only clusters that A and B share taken as pairs (no nested
+/// pairs, and a rule of A to itself out of reach), so that A to B is what is left.
 #[test]
 fn figure_4_rule_rewrites_urls_of_a() {
     let switches = Switches { nested: false, overlap_min: 0.6, ..Switches::default() };
@@ -180,9 +181,10 @@ fn figure_4_rule_rewrites_urls_of_a() {
     }
 }
 
-/// By hand, eq. 6 on Figure 4: of A (6 URLs) and B (4) all URLs are in common clusters, 10 / (6 + 4) = 1; of A and its
-/// parent C (10) the union is C, 10 / (6 + 10) = 0.625; of B and C 10 / (4 + 10) = 0.714. The duplicate rate of A is
-/// 1 - 3/6 = 0.5, of B 1 - 3/4 = 0.25 (below 0.5), of C 1 - 3/10 = 0.7.
+/// By hand, eq. 6 on Figure 4: of A (6 URLs) and B (4) all URLs are in common clusters, 10 / (6 + 4) =
+/// 1; of A and its parent C (10) the union is C, 10 / (6 + 10) = 0.625; of B and C 10 / (4 + 10) =
+/// 0.714. The duplicate rate of A is 1 - 3/6 = 0.5, of B 1 - 3/4 = 0.25 (below 0.5), of C 1 - 3/10 =
+/// 0.7.
 #[test]
 fn figure_4_overlaps_are_equation_six() {
     let switches = Switches::default();
@@ -205,8 +207,8 @@ fn figure_4_overlaps_are_equation_six() {
     assert_eq!(found, expected.map(|(s, t, o)| (s, t, o.to_owned())));
 }
 
-/// A tree for the selection figures: a root with three folders a (9 URLs), b (7), c (5), and in folder a, split by
-/// page, x (5) and the rest (4). Nodes: 0 root, 1 a, 2 b, 3 c, 4 a/x, 5 a/*.
+/// A tree for the selection figures: a root with three folders a (9 URLs), b (7), c (5), and in folder
+/// a, split by page, x (5) and the rest (4). Nodes: 0 root, 1 a, 2 b, 3 c, 4 a/x, 5 a/*.
 fn selection_tree() -> (Columns, Tree) {
     let mut urls = Vec::new();
     for (folder, count) in [("a", 9), ("b", 7), ("c", 5)] {
@@ -251,24 +253,25 @@ fn figure_7a_two_rules_of_one_source() {
     assert_eq!(kept(&[rule(A, B, 0.01), rule(A, C, 0.03)], &tree), [(A, B)]);
 }
 
-/// Figure 7 (b): s1 is the ancestor of s2; the rule on s1 is kept, even where that on s2 has the smaller rate.
+/// Figure 7 (b): s1 is the ancestor of s2; the rule on s1 is kept, even where that on s2 has the
+/// smaller rate.
 #[test]
 fn figure_7b_one_rule_covers_another() {
     let (_, tree) = selection_tree();
     assert_eq!(kept(&[rule(A, B, 0.03), rule(A_X, C, 0.0)], &tree), [(A, B)]);
 }
 
-/// Figure 7 (c): a to b to c to a. The support of a rule is the number of URLs it can normalize: 9, 7 and 5, so the
-/// rule from c goes.
+/// Figure 7 (c): a to b to c to a. The support of a rule is the number of URLs it can normalize: 9, 7
+/// and 5, so the rule from c goes.
 #[test]
 fn figure_7c_a_circle_is_broken_at_the_least_support() {
     let (_, tree) = selection_tree();
     assert_eq!(kept(&[rule(A, B, 0.0), rule(B, C, 0.0), rule(C, A, 0.0)], &tree), [(A, B), (B, C)]);
 }
 
-/// Figure 8 (b), eq. 7 by hand. Rules a/x to b (fpr 0.2) and b to c (0). Vertices a/x, b, c and, with a rule from a to
-/// c (0.5), a: the edges are the rules with 1 - fpr and the link a/x to a with 1. The row of a/x is 0.8 to b and 1 to
-/// a, normalized 0.8/1.8 and 1/1.8.
+/// Figure 8 (b), eq. 7 by hand. Rules a/x to b (fpr 0.2) and b to c (0). Vertices a/x, b, c and, with a
+/// rule from a to c (0.5), a: the edges are the rules with 1 - fpr and the link a/x to a with 1. The
+/// row of a/x is 0.8 to b and 1 to a, normalized 0.8/1.8 and 1/1.8.
 #[test]
 fn figure_8b_graph_has_rules_and_links_to_ancestors() {
     let (_, tree) = selection_tree();
@@ -290,9 +293,10 @@ fn figure_8b_graph_has_rules_and_links_to_ancestors() {
     }
 }
 
-/// Figure 8 (c) to (e). Assumed: candidate rules 1: a/x to a, 2: a to b, 3: b to c, and back rules from c to b and
-/// from b to a with higher fpr. All energy can end in c by 1, 2, 3, of the back rules nothing stays: c is the
-/// destination, rules from it are removed, and 1+2+3 becomes one direct rule 4 from a/x to c.
+/// Figure 8 (c) to (e). Assumed: candidate rules 1: a/x to a, 2: a to b, 3: b to c, and back rules from
+/// c to b and from b to a with higher fpr. All energy can end in c by 1, 2, 3, of the back rules
+/// nothing stays: c is the destination, rules from it are removed, and 1+2+3 becomes one direct rule 4
+/// from a/x to c.
 #[test]
 fn figure_8_chains_become_one_direct_rule() {
     let (columns, tree) = selection_tree();
@@ -313,7 +317,8 @@ fn figure_8_chains_become_one_direct_rule() {
         rule(C, B, 0.05),
         rule(B, A, 0.05),
     ];
-    // The destination is the vertex of most energy; here it is given, so that the figure does not hang on the walk.
+    // The destination is the vertex of most energy; here it is given, so that the figure does not hang on
+    // the walk.
     let (_, nodes) = select::graph(&rules, &tree, &Switches::default());
     let next = select::by_energy(&rules, &tree, &nodes, &[1.0, 2.0, 9.0, 0.0], &Switches::default());
     let chosen: Vec<(u32, u32)> = next.iter().map(|(&s, r)| (s, r.target)).collect();

@@ -21,7 +21,7 @@ fn written(header: &Header, sites: &[SiteRules]) -> Vec<u8> {
     out
 }
 
-/// The same bytes opened as a file, for applying.
+/// Rule set of these bytes, opened as a file for applying.
 fn opened(bytes: &[u8]) -> Result<RuleSet, OpenError> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), bytes).expect("room");

@@ -161,8 +161,8 @@ fn another_layout_is_refused_with_a_way_out() {
     assert!(error.contains("layout 77.") && error.contains("undust rules compile"), "{error}");
 }
 
-/// Who changes what a compiled site is, or how values are hashed, sees this fail: the layout then needs a new number, since
-/// a file that was written before would be read as something else.
+/// Who changes what a compiled site is, or how values are hashed, sees this fail: the layout then needs
+/// a new number, since a file that was written before would be read as something else.
 #[test]
 fn the_layout_changes_only_with_its_number() {
     let (_, sites) = file::read(&mut FIXTURE.as_bytes()).expect("the fixture");

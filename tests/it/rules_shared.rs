@@ -93,7 +93,8 @@ fn no_url_leaves_the_domains_of_its_site() {
     assert_eq!(RuleSet::new(sites).canonicalize(url).url, "http://mirror2.example/x");
 }
 
-/// At most two bytes a URL, and at most one in a hundred of those not seen is taken for seen; none seen is missed.
+/// At most two bytes a URL, and at most one in a hundred of those not seen is taken for seen; none seen
+/// is missed.
 #[test]
 fn the_set_of_seen_urls_is_small() {
     let url = |i: u32| format!("https://www.shop.example/item/{i}/details?page={}", i % 7);

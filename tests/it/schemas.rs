@@ -75,7 +75,8 @@ fn results_are_as_the_schemas_say() {
         "small",
         &["--train-max", "300", "--no-held-out", "--extend-to-domain", "--site-by", "domain"],
     );
-    // Rules of a few URLs, of which the proof withdraws or narrows some; lines without labels, and none that is cross-fitted.
+    // Rules of a few URLs, of which the proof withdraws or narrows some; lines without labels, and none
+    // that is cross-fitted.
     let synth = ["synth", "--out", "traps", "--sites", "12", "--total-urls", "9000", "--types", "traps", "--seed", "3"];
     let mut command = undust(&synth);
     command.current_dir(folder.path(""));
@@ -134,7 +135,8 @@ fn planted_mistakes_are_found() {
     assert!(checked.fault(&values[1].0, rules.1).is_some() && checked.fault(&rules.0, profiles.1).is_some());
 }
 
-/// Every field that a line may have, set. A new field does not compile here, so that the schema is not forgotten.
+/// Every field that a line may have, set. A new field does not compile here, so that the schema is not
+/// forgotten.
 #[test]
 fn every_field_is_in_the_schema() {
     let word = || "w".to_owned();

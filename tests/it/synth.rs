@@ -1,5 +1,5 @@
-//! `undust synth` as a user runs it: the same bytes for any workers, the same records for any shards, nothing
-//! half-written taken for a corpus.
+//! `undust synth` as a user runs it: the same bytes for any workers, the same records for any shards,
+//! nothing half-written taken for a corpus.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;

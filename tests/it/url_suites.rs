@@ -1,8 +1,9 @@
-//! Inputs of the test suites of other URL libraries, with one oracle: the parser of the `url` crate (WHATWG).
+//! Inputs of the test suites of other URL libraries, with one oracle: the parser of the `url` crate
+//! (WHATWG).
 //!
-//! Each line of `tests/cases/url/suites.txt` is an input; the README beside it names the suites. An input that undust
-//! accepts must be a URL for the oracle too, and the oracle must read the same URL from input and output once escapes
-//! of unreserved characters are decoded.
+//! Each line of `tests/cases/url/suites.txt` is an input; the README beside it names the suites. An
+//! input that undust accepts must be a URL for the oracle too, and the oracle must read the same URL
+//! from input and output once escapes of unreserved characters are decoded.
 use crate::url_safe::laws::laws;
 use undust::url::normalize;
 

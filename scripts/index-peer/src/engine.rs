@@ -15,7 +15,7 @@ use tantivy::{DocSet, Index, Searcher, SegmentReader, TERMINATED, TantivyDocumen
 /// Memory of the writer: enough that all is one segment.
 const BUDGET: usize = 3 << 30;
 
-/// What BM25 needs of a collection.
+/// Statistics of a collection for BM25.
 pub struct Statistics {
     pub tokens: u64,
     pub docs: u64,

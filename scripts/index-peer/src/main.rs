@@ -1,10 +1,11 @@
 //! The real engine of `scripts/accept-index`: tantivy.
 //!
-//! `index-peer export PAGES.tsv OUT.ciff`: indexes the pages (`url<TAB>text`, a line a page) and exports the index.
-//! `index-peer compare PAGES.tsv MERGED.ciff MAP.tsv QUERIES SEED`: indexes the pages again and the merged index anew
-//! from its CIFF, asks both the same random queries, and compares: the answers of the first without the documents that
-//! the map says are gone must be the answers of the second, with the same scores. Scores are BM25 with the statistics of
-//! the merged index on both sides, since idf and mean length are what merging changes.
+//! `index-peer export PAGES.tsv OUT.ciff`: indexes the pages (`url<TAB>text`, a line a page) and
+//! exports the index. `index-peer compare PAGES.tsv MERGED.ciff MAP.tsv QUERIES SEED`: indexes the
+//! pages again and the merged index anew from its CIFF, asks both the same random queries, and
+//! compares: the answers of the first without the documents that the map says are gone must be the
+//! answers of the second, with the same scores. Scores are BM25 with the statistics of the merged index
+//! on both sides, since idf and mean length are what merging changes.
 //!
 //! Prints JSON. Leaves with 1 when an answer differs.
 
@@ -58,7 +59,7 @@ fn export(pages_path: &str, out: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the map says of a document: its survivor and its new id.
+/// Entries of the map, one a document: its survivor and its new id.
 fn fates(path: &str) -> Result<Vec<(u32, u32)>> {
     let mut fates = Vec::new();
     for line in BufReader::new(File::open(path)?).lines().skip(1) {
@@ -93,7 +94,8 @@ fn ranked(mut answer: Answer) -> Answer {
     answer
 }
 
-/// The same documents, each with the same score but for the order in which floats were added.
+/// True if both answers have equal documents with equal scores, up to the order in which floats were
+/// added.
 fn same(one: &Answer, other: &Answer) -> bool {
     let sorted = |answer: &Answer| {
         let mut answer = answer.clone();

@@ -1,11 +1,12 @@
-//! The sequence-to-sequence network of SIGIR 2017 (Xu, Liu, Callan: De-duping URLs with Sequence-to-Sequence Neural
-//! Networks), which `docs/method.md` compares with undust.
+//! The sequence-to-sequence network of SIGIR 2017 (Xu, Liu, Callan: De-duping URLs with
+//! Sequence-to-Sequence Neural Networks), which `docs/method.md` compares with undust.
 //!
-//! `seq2seq train TRAIN.jsonl --model DIR` learns from what `undust compare --protocol sigir2017 --split` writes;
-//! `seq2seq predict --model DIR TEST.jsonl --out FILE` writes what `undust compare --predictions` reads. Both print a
-//! JSON object of figures. Defaults are the numbers of the paper and, where it names none, those of the translation
-//! example of TensorFlow, which its implementation is based on. With `RAYON_NUM_THREADS=1` the same input and seed give
-//! the same bytes on the same machine.
+//! `seq2seq train TRAIN.jsonl --model DIR` learns from what `undust compare --protocol sigir2017
+//! --split` writes; `seq2seq predict --model DIR TEST.jsonl --out FILE` writes what `undust compare
+//! --predictions` reads. Both print a JSON object of figures. Defaults are the numbers of the paper
+//! and, where it names none, those of the translation example of TensorFlow, which its implementation
+//! is based on. With `RAYON_NUM_THREADS=1` the same input and seed give the same bytes on the same
+//! machine.
 
 mod model;
 mod network;

@@ -1,8 +1,9 @@
-//! The network: a GRU that reads a source, a GRU that writes a target, token embeddings that both share (section 2.4).
+//! The network: a GRU that reads a source, a GRU that writes a target, token embeddings that both share
+//! (section 2.4).
 //!
-//! One layer each, no attention. The cell is that of Chung et al. (2014), which the paper cites: the reset gate acts
-//! before the recurrent product. The last state of the encoder is the first one of the decoder; the outputs have weights
-//! of their own, not those of the embeddings.
+//! One layer each, no attention. The cell is that of Chung et al. (2014), which the paper cites: the
+//! reset gate acts before the recurrent product. The last state of the encoder is the first one of the
+//! decoder; the outputs have weights of their own, not those of the embeddings.
 
 mod gru;
 
@@ -67,8 +68,9 @@ fn shapes(sizes: Sizes) -> BTreeMap<String, (usize, usize)> {
 }
 
 impl Network {
-    /// A network with random parameters: embeddings uniform with variance one, matrices uniform by Glorot and Bengio
-    /// (2010), biases zero but for those of the gates, which are one. These are the defaults of TensorFlow 1.
+    /// A network with random parameters: embeddings uniform with variance one, matrices uniform by Glorot
+    /// and Bengio (2010), biases zero but for those of the gates, which are one. These are the defaults of
+    /// TensorFlow 1.
     pub fn random(sizes: Sizes, dtype: DType, random: &mut ChaCha8Rng) -> Result<Self> {
         let mut parameters = Parameters::new();
         for (name, (rows, columns)) in shapes(sizes) {
@@ -112,7 +114,8 @@ impl Network {
 
     /// Sum over the rows of weight times mean cross-entropy of the tokens of the target, its end included.
     ///
-    /// Decoder inputs are the tokens of the target (teacher forcing). Shorter targets are padded with ends of weight zero.
+    /// Decoder inputs are the tokens of the target (teacher forcing). Shorter targets are padded with ends
+    /// of weight zero.
     pub fn loss(&self, rows: &[Row]) -> Result<Tensor> {
         let sources: Vec<&[u32]> = rows.iter().map(|row| row.source).collect();
         let mut state = self.encode(&self.encoder.cell(&self.embedding)?, &sources)?;
@@ -142,8 +145,8 @@ impl Network {
         Ok(log.gather(&expected, 1)?.mul(&weights)?.sum_all()?.neg()?)
     }
 
-    /// Greedy translations of sources of one length: the most probable token of each step, up to the end, which is not
-    /// part of the result. `None` where there is no end within `longest` tokens.
+    /// Greedy translations of sources of one length: the most probable token of each step, up to the end,
+    /// which is not part of the result. `None` where there is no end within `longest` tokens.
     pub fn translate(&self, sources: &[&[u32]], longest: usize) -> Result<Vec<Option<Vec<u32>>>> {
         if sources.is_empty() {
             return Ok(Vec::new());

@@ -6,7 +6,7 @@ use crate::vocabulary::{Frequencies, Numbering, Source, Vocabulary};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What a network is trained on.
+/// Training data of a network.
 pub struct TrainingSet {
     /// Numbers of all tokens.
     pub vocabulary: Vocabulary,
@@ -60,9 +60,10 @@ impl TrainingSet {
         Self { vocabulary, pairs, duplicated }
     }
 
-    /// Different pairs, and the least mean loss of a translator that knows them all.
+    /// Number of distinct pairs, and the least mean loss of a translator that has learned them all.
     ///
-    /// The loss is over 0 where equal sources have different targets: the entropy of the targets of a source, a token.
+    /// The loss is over 0 where equal sources have different targets: the entropy of the targets of a
+    /// source, a token.
     pub fn distinct_and_least_loss(&self) -> (usize, f64) {
         let (mut pairs, mut sources) = (BTreeMap::new(), BTreeMap::new());
         for pair in &self.pairs {

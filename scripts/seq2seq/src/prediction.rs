@@ -29,7 +29,8 @@ pub struct Outcomes {
 
 /// The canonical URL of each of `urls`, in their order.
 ///
-/// A URL whose translation cannot be restored or does not end keeps its tokens; one without tokens is kept as it is.
+/// A URL whose translation cannot be restored or does not end keeps its tokens; one without tokens is
+/// kept as it is.
 pub fn predict(
     network: &Network,
     vocabulary: &Vocabulary,

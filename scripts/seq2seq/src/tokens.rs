@@ -7,7 +7,8 @@ fn is_delimiter(token: &str) -> bool {
 
 /// Tokens of a URL: split at `/`, which is dropped, and around `?`, `=` and `&`, which are tokens.
 ///
-/// Empty pieces give no token, so URLs that differ in repeated or trailing slashes alone have the same tokens.
+/// Empty pieces give no token, so URLs that differ in repeated or trailing slashes alone have the same
+/// tokens.
 pub fn tokenize(url: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for piece in url.split('/') {
@@ -22,7 +23,8 @@ pub fn tokenize(url: &str) -> Vec<&str> {
     tokens
 }
 
-/// Text of a sequence of tokens: `/` between two tokens that are no delimiters, `//` after a leading scheme.
+/// Text of a sequence of tokens: `/` between two tokens that are no delimiters, `//` after a leading
+/// scheme.
 ///
 /// [`tokenize`] gives the tokens back, so two sequences have the same text only if they are equal.
 pub fn join<T: AsRef<str>>(tokens: &[T]) -> String {

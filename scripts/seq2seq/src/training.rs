@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What moves the parameters.
+/// Update rule of the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -23,7 +23,7 @@ pub enum Method {
 /// How a network is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// What moves the parameters.
+    /// Update rule of the parameters.
     pub method: Method,
     /// Passes over all pairs.
     pub epochs: usize,
@@ -65,8 +65,8 @@ impl<'a> Batches<'a> {
 
     /// Batches of one epoch, pairs and batches in random order.
     ///
-    /// Equal pairs of a batch are one row of their summed weight: the gradient is the same and costs less. A pair weighs
-    /// `1 / size` in short batches, too, so that all pairs count the same.
+    /// Equal pairs of a batch are one row of their summed weight: the gradient is the same and costs less.
+    /// A pair weighs `1 / size` in short batches, too, so that all pairs count the same.
     fn epoch(&mut self, random: &mut ChaCha8Rng) -> Vec<Vec<Row<'a>>> {
         let mut batches = Vec::new();
         for pairs in &mut self.by_length {

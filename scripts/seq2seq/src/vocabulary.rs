@@ -1,10 +1,11 @@
 //! Function tokens, arguments and constants (section 2.1 of the paper).
 //!
-//! A token in at least 1 % of the training URLs is a *function*, every other one an *argument*. The nth argument of a
-//! URL from the left becomes the placeholder `arg_n`. A target is written in the arguments of its source, so that copying
-//! them back is right: a token of the target that is an argument of the source takes the placeholder of its first
-//! occurrence there. A token of the target that its source lacks is a *constant*, in the vocabulary as itself, if at least
-//! 1 % of the targets hold it (Table 3, case 4 of the paper translates to such a one), and `<unk>` otherwise.
+//! A token in at least 1 % of the training URLs is a *function*, every other one an *argument*. The nth
+//! argument of a URL from the left becomes the placeholder `arg_n`. A target is written in the
+//! arguments of its source, so that copying them back is right: a token of the target that is an
+//! argument of the source takes the placeholder of its first occurrence there. A token of the target
+//! that its source lacks is a *constant*, in the vocabulary as itself, if at least 1 % of the targets
+//! hold it (Table 3, case 4 of the paper translates to such a one), and `<unk>` otherwise.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -25,7 +25,7 @@ pub fn records(path: &Path) -> RecordBatch {
     batch
 }
 
-/// What became of one input.
+/// Result for one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
     /// No URL; left as it is.
@@ -36,8 +36,8 @@ pub enum Became {
     Changed,
 }
 
-/// What is no URL comes out as it came in. A URL stays a URL of its site, stage-1 normal and so without a byte below
-/// 0x21, and it is its own canonical URL.
+/// What is no URL comes out as it came in. A URL stays a URL of its site, stage-1 normal and so without
+/// a byte below 0x21, and it is its own canonical URL.
 pub fn laws(rules: &RuleSet, input: &[u8], scratch: &mut Scratch) -> Result<Became, String> {
     let applied = rules.apply(input, None, scratch);
     let (site, invalid, acted) = (applied.site, applied.invalid, applied.looked_up || !applied.fired.is_empty());

@@ -1,4 +1,4 @@
-//! What must hold for any bytes taken for an index.
+//! Invariants for any bytes that are read as an index.
 
 use undust::index::remap::{Buffers, remap_block};
 use undust::index::{DocRecord, Posting, postings, wire};
@@ -39,8 +39,8 @@ fn read(bytes: &[u8]) -> Result<(Index, Vec<u8>), IndexError> {
     Ok((index, out))
 }
 
-/// Reading never panics; an error names a byte that is there, or the end; what is read and written again reads the same.
-/// Gives the number of lists and records of a good index.
+/// Reading never panics; an error names a byte that is there, or the end; what is read and written
+/// again reads the same. Gives the number of lists and records of a good index.
 pub fn laws(bytes: &[u8]) -> Result<usize, String> {
     let (index, again) = match read(bytes) {
         Ok(read) => read,

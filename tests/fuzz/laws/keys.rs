@@ -1,7 +1,9 @@
-//! The laws of keys and values on one input, for the property tests, the fuzz target and the replay of its corpus.
+//! The laws of keys and values on one input, for the property tests, the fuzz target and the replay of
+//! its corpus.
 use undust::url::{Cells, Cut, Key, compose, normalize, set_order};
 
-/// Ways of cutting that every input is tried with: as most sites, with each delimiter, with all of them.
+/// Ways of cutting that every input is tried with: as most sites, with each delimiter, with all of
+/// them.
 const DELIMITERS: [u8; 6] = [0, 1, 2, 4, 8, 15];
 
 /// Checks every law; what is not a URL has no keys.
@@ -11,7 +13,8 @@ pub fn laws(url: &[u8]) -> Result<(), String> {
         return Ok(());
     }
     for delimiters in DELIMITERS {
-        // The rank of a query key may be anything: none, one hidden in its hash, one that puts half of them first.
+        // The rank of a query key may be anything: none, one hidden in its hash, one that puts half of them
+        // first.
         for rank in [|_: u64| u32::MAX, |seed: u64| seed as u32, |seed: u64| (seed & 1) as u32] {
             one(&safe, Cut { delimiters, fragments: true, ..Cut::default() }, rank)?;
         }

@@ -41,7 +41,8 @@ pub fn laws(data: &[u8], parse: Parse) -> Result<usize, String> {
     Ok(batch.len())
 }
 
-/// An accepted record: UTF-8 throughout, no empty label, an absolute http or https URL without control characters.
+/// An accepted record: UTF-8 throughout, no empty label, an absolute http or https URL without control
+/// characters.
 fn check(record: Record<'_>) -> Result<(), &'static str> {
     let url = std::str::from_utf8(record.url).map_err(|_| "the URL is UTF-8")?;
     if url.bytes().any(|b| b.is_ascii_control()) {

@@ -1,7 +1,8 @@
 //! The laws of the rule file on any bytes, for the fuzz target and the replay of its corpus.
 use undust::rules::file::{FORMAT, Header, RuleFileError, read, rule_id, write};
 
-/// Any bytes are refused with an error that names a line, or they are rules that are written and read again unchanged.
+/// Any bytes are refused with an error that names a line, or they are rules that are written and read
+/// again unchanged.
 pub fn laws(bytes: &[u8]) -> Result<(), String> {
     let (header, sites) = match read(&mut &bytes[..]) {
         Ok(read) => read,

@@ -1,4 +1,5 @@
-//! The laws of the readers of files on one input, for the fuzz target and for mutations of the fixtures.
+//! The laws of the readers of files on one input, for the fuzz target and for mutations of the
+//! fixtures.
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -16,8 +17,8 @@ pub fn laws(path: &Path, format: Format, data: &[u8]) -> Result<(u64, u64), Stri
     let options = Options { format: Some(format), log_base: Some("http://h.example".to_owned()), ..Options::default() };
     let shards = match find(&[path], &options) {
         Ok(shards) => shards,
-        // The one format whose end must be whole for anything to be read; a header without its column; what is refused by
-        // its first bytes.
+        // The one format whose end must be whole for anything to be read; a header without its column; what is
+        // refused by its first bytes.
         Err(IoError::Parquet { .. } | IoError::NoUrlColumn { .. }) => return Ok((0, 1)),
         Err(IoError::UnreadCompression { .. } | IoError::UnreadArchive { .. }) => return Ok((0, 1)),
         Err(error) => return Err(format!("a file is read or its parts are rejected: {error}")),

@@ -1,4 +1,5 @@
-//! The laws of stage 1 on one input, for the property tests, the fuzz target and the replay of its corpus.
+//! The laws of stage 1 on one input, for the property tests, the fuzz target and the replay of its
+//! corpus.
 use undust::url::{Split, normalize};
 
 /// Checks every law; what is not a URL has only to be refused.

@@ -1,7 +1,8 @@
-//! Rust source as the house checks need it: words and marks without comments and test code, and the paths named in it.
+//! Rust source as the house checks need it: words and marks without comments and test code, and the
+//! paths named in it.
 //!
-//! A lexer of one page instead of a parser crate: the checks ask only which names a file uses. What it does not see: names
-//! made by macros, and imports renamed twice.
+//! A lexer of one page instead of a parser crate: the checks ask only which names a file uses. What it
+//! does not see: names made by macros, and imports renamed twice.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 pub(super) struct Token {
     /// Line, from 1.
     pub(super) line: usize,
-    /// A word (identifier, keyword, number), a mark (`::` or one character) or a string literal with its quotes.
+    /// A word (identifier, keyword, number), a mark (`::` or one character) or a string literal with its
+    /// quotes.
     pub(super) text: String,
 }
 
@@ -121,8 +123,8 @@ fn raw_string_hashes(c: &[char], i: usize) -> Option<(usize, usize)> {
     (c.get(r + 1 + hashes) == Some(&'"')).then_some((r + 1 + hashes, hashes))
 }
 
-/// Takes items under `#[cfg(test)]` out of `tokens`; also returns the names (or `path` attributes) of test modules that
-/// are files of their own.
+/// Takes items under `#[cfg(test)]` out of `tokens`; also returns the names (or `path` attributes) of
+/// test modules that are files of their own.
 pub(super) fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>) {
     let text = |i: usize| tokens.get(i).map_or("", |t| t.text.as_str());
     let (mut kept, mut files, mut i) = (Vec::new(), Vec::new(), 0);
@@ -198,9 +200,9 @@ fn item_end(tokens: &[Token], start: usize) -> usize {
     i
 }
 
-/// Every path of two or more segments, every import and every macro call in `tokens`. `module` is where the file
-/// stands: `["site", "tree"]` for `src/site/tree.rs`; `crate`, `self` and `super` are resolved against it into paths
-/// that start with `crate`.
+/// Every path of two or more segments, every import and every macro call in `tokens`. `module` is where
+/// the file stands: `["site", "tree"]` for `src/site/tree.rs`; `crate`, `self` and `super` are resolved
+/// against it into paths that start with `crate`.
 pub(super) fn named(tokens: &[Token], module: &[String]) -> Vec<Named> {
     let text = |i: usize| tokens.get(i).map_or("", |t| t.text.as_str());
     let (mut out, mut imports, mut i) = (Vec::new(), BTreeMap::new(), 0);
@@ -247,7 +249,8 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Reads one import tree from `i` on into `(name in this file, full path)` pairs; returns the index after it.
+/// Reads one import tree from `i` on into `(name in this file, full path)` pairs; returns the index
+/// after it.
 fn import(tokens: &[Token], mut i: usize, before: &[String], out: &mut Vec<(String, Named)>) -> usize {
     let text = |i: usize| tokens.get(i).map_or("", |t| t.text.as_str());
     let mut path = before.to_vec();

@@ -7,6 +7,7 @@ SPIDER_MODULES = ["example.spiders"]
 NEWSPIDER_MODULE = "example.spiders"
 ROBOTSTXT_OBEY = True
 
-# The folder that `undust learn` wrote. Requests whose URLs have one canonical URL are one; the first is fetched, as it is.
+# The folder that `undust learn` wrote. Requests whose URLs have one canonical URL are one; the first
+# is fetched, as it is.
 UNDUST_RULES = os.environ.get("UNDUST_RULES", "rules")
 DUPEFILTER_CLASS = "undust.scrapy.DupeFilter"

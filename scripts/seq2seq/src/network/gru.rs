@@ -20,8 +20,8 @@ pub struct Gru {
     candidate_bias: Tensor,
 }
 
-/// A layer over one table of embeddings: the products of all embeddings and input weights are computed once, since a
-/// vocabulary has few tokens and they return at every step.
+/// A layer over one table of embeddings: the products of all embeddings and input weights are computed
+/// once, since a vocabulary has few tokens and they return at every step.
 pub struct Cell {
     gate_inputs: Tensor,
     gate_state: Tensor,
