@@ -9,6 +9,8 @@
 mod applier;
 #[path = "house/docs.rs"]
 mod docs;
+#[path = "house/language.rs"]
+mod language;
 #[path = "house/source.rs"]
 mod source;
 
