@@ -40,8 +40,8 @@ use predictions::Named;
 /// of workers and processes. On several processes process 0 writes; with --local-shards the crawl order
 /// of a site is that of the processes, then that of their shards.
 ///
-/// Methods outside of this program stand beside: --split writes what they may learn from and must
-/// predict, --predictions takes what they predicted (docs/method.md).
+/// Methods outside of this program take part by files: --split writes the records that they may learn
+/// from and must predict, --predictions reads their predictions (docs/method.md).
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     /// Folder for the results; must be empty or absent.

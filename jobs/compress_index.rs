@@ -35,10 +35,10 @@ use crate::watched::Watched;
 /// Merges the documents of an inverted index whose URLs have one canonical URL.
 ///
 /// Reads and writes the Common Index File Format (CIFF) as Anserini, PISA, JASS and Terrier do: plain,
-/// gzip or zstd, told by the first bytes when read, by the extension when written (.gz, .zst). Of each
-/// group of duplicates one document stays, with its own postings and length; ids, gaps, df, cf and the
-/// counts of the header are made anew, and lists of which nothing is left are dropped. Documents
-/// without a URL stay as they are and are counted.
+/// gzip or zstd, by the first bytes when read, by the extension when written (.gz, .zst). Of each group
+/// of duplicates one document survives, with its own postings and length; ids, gaps, df, cf and the
+/// counts of the header are made anew, and empty lists are dropped. Documents without a URL are kept
+/// and counted.
 ///
 /// The index is read twice. The same input gives the same bytes for any number of workers and any
 /// memory. Memory: 8 bytes a document (12 with --order url), --memory, and at most 4 blocks a worker of
@@ -58,13 +58,13 @@ pub struct CompressIndexArgs {
     /// document records are the URLs.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
-    /// What stands before the tab: the document's name in the collection, or its id in the index.
+    /// Text before the tab: the document's name in the collection, or its id in the index.
     #[arg(long, value_enum, default_value_t, requires = "urls")]
     urls_by: By,
     /// The new index; it has this name only once it is whole, and proved with --verify.
     #[arg(long, value_name = "OUT.ciff")]
     out: PathBuf,
-    /// Writes what became of each document: old id, new id, survivor (an old id), canonical URL; one line a
+    /// Writes the fate of each document: old id, new id, survivor (an old id), canonical URL; one line a
     /// document (.gz and .zst are compressed), or Parquet where the name ends in .parquet.
     #[arg(long, value_name = "MAP.tsv|MAP.parquet")]
     docmap: Option<PathBuf>,
@@ -109,10 +109,10 @@ enum By {
 /// Order of the new ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Order {
-    /// That of the old ids.
+    /// Order of the old ids.
     #[default]
     Keep,
-    /// That of the canonical URLs, documents without one last.
+    /// Order of the canonical URLs, documents without one last.
     Url,
 }
 

@@ -28,9 +28,9 @@ use crate::watched::{Watched, next_batch};
 /// order, canonicalizes each URL and prints a row a site, the mean over the sites (MACRO) and the
 /// figures of all counts together (MICRO). A URL that is repeated in a site counts once, its first
 /// record wins; records without a cluster are left out, and an input of nothing else is an error.
-/// Memory: 48 bytes a labelled record. The last line tells whether these are the data the rules were
-/// learned from, by the number of records and a sum of their hashes; of other data it is unknown
-/// whether they overlap.
+/// Memory: 48 bytes a labelled record. The last line shows whether the rules were learned from these
+/// data, by the number of records and a sum of their hashes; of other data it is unknown whether they
+/// overlap.
 #[derive(Args, Debug)]
 #[command(after_long_help = format!("{FIGURES}\n\n{EXIT_CODES}"))]
 pub struct EvaluateArgs {

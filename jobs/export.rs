@@ -20,8 +20,8 @@ use crate::rules_dir::RulesDir;
 /// are not exported. What was left out can be written as an overrides file: with it, `undust normalize
 /// --overrides FILE` does what the export says.
 ///
-/// The file and standard error say what the export keeps: of the fetches that undust saves, and of its
-/// canonical URLs. With --urls that is counted on a list, else the evidence of the rules tells.
+/// The file and standard error show the share that the export keeps of the fetches that undust saves,
+/// and of its canonical URLs: counted on a list with --urls, else by the evidence of the rules.
 ///
 /// The targets act on URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See
 /// docs/crawlers.md for what each can express and where its file goes.

@@ -14,9 +14,9 @@ use crate::failure::Failure;
 /// Server of DustBuster, and its limits.
 #[derive(Args, Debug)]
 pub struct FetchArgs {
-    /// Server of the site that DustBuster asks for pages to validate its rules, instead of the clusters of
-    /// the input: one request at a time, robots.txt obeyed, the host of each URL in the Host header.
-    /// Nothing is asked without it.
+    /// Server of the site from which DustBuster fetches pages to validate its rules, instead of the
+    /// clusters of the input: one request at a time, robots.txt obeyed, the host of each URL in the Host
+    /// header. Without it no request is sent.
     #[arg(long, value_name = "http://HOST:PORT")]
     pub fetch: Option<String>,
     /// Pause between two requests, in milliseconds.

@@ -22,14 +22,14 @@ use undust::temporary::{TemporaryFile, TemporaryFolder};
 /// Format of the records, and the evidence for equal pages.
 #[derive(Args, Debug, Clone)]
 pub struct RecordArgs {
-    /// Format of the input, where neither name nor content tells.
+    /// Format of the input, where neither name nor content shows it.
     #[arg(long, value_parser = any_format())]
     pub format: Option<edge::Format>,
     /// Scheme and host of the site that access logs are of, where their lines do not name it.
     #[arg(long, value_name = "URL", value_parser = parse_base)]
     pub log_base: Option<String>,
-    /// What tells which pages are alike: labels of the input, equal digests, near-equal main texts,
-    /// declared canonical URLs, redirects, or the best of these that the input holds.
+    /// Evidence for equal pages: labels of the input, equal digests, near-equal main texts, declared
+    /// canonical URLs, redirects, or the best of these that the input holds.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ClusterBy::Auto)]
     pub cluster_by: ClusterBy,
 }

@@ -101,7 +101,7 @@ pub struct LearnArgs {
     #[arg(long, value_name = "DATE", value_parser = data_date)]
     data_date: Option<DataDate>,
     /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides
-    /// which of several origins, values, forms or pages that are proven equal stands for the others, never
+    /// which of several origins, values, forms or pages that are proven equal represents the others, never
     /// whether a rule holds. Redirects and declared canonical URLs decide before it. Held in memory; with
     /// it, too, the same input gives the same bytes.
     #[arg(long, value_name = "DIR")]

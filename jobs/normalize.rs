@@ -25,7 +25,7 @@ use crate::watched::Watched;
 /// Writes the canonical URL of every URL.
 ///
 /// Reads one URL a line and writes one line for each, in the same order for any number of workers.
-/// Input may be plain, gzip or zstd, told by its first bytes; output to a FILE is compressed by its
+/// Input may be plain, gzip or zstd, by its first bytes; output to a FILE is compressed by its
 /// extension (.gz, .zst).
 ///
 /// Lines end with LF; a CR before it is dropped, and the last line of the output has its LF also where
@@ -43,7 +43,7 @@ pub struct NormalizeArgs {
     /// input.
     #[arg(value_name = "INPUT", default_value = "-")]
     inputs: Vec<PathBuf>,
-    /// What is written for a URL.
+    /// Output format for a URL.
     #[arg(long, value_enum, default_value_t)]
     output: Output,
     /// Invents no URL: where the rules compose one that seen.bin beside the rules does not hold (`undust

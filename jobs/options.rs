@@ -52,7 +52,7 @@ pub struct LabelledInputs {
     /// Files, folders (their shards, by extension) or globs.
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Format of the inputs, where the extension does not tell.
+    /// Format of the inputs, where the extension does not show it.
     #[arg(long, value_enum)]
     format: Option<LabelledFormat>,
 }

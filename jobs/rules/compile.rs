@@ -11,10 +11,10 @@ use crate::rules_dir::RulesDir;
 /// Writes rules as a file that opens at once, for applying many rules.
 ///
 /// `normalize`, `evaluate`, `compress-index`, `rules seen` and the Python package take FILE wherever
-/// they take the folder of `learn`: opening it neither parses nor compiles. What is disabled stays out
-/// of it; disabling others later calls for compiling again, and an overrides.jsonl beside FILE that
-/// says otherwise is refused. It holds no evidence (`list`, `show`, `explain` and `export` want the
-/// folder) and is read by the version of undust that wrote it.
+/// they take the folder of `learn`: opening it neither parses nor compiles. Disabled rules are left
+/// out; disabling others later requires compiling again, and an overrides.jsonl beside FILE with other
+/// rules is refused. It holds no evidence (`list`, `show`, `explain` and `export` need the folder) and
+/// is read by the version of undust that wrote it.
 #[derive(Args, Debug)]
 pub struct CompileArgs {
     #[command(flatten)]

@@ -43,7 +43,7 @@ struct Named {
     /// --site, `*` for all that was learned of it.
     #[arg(value_name = "ID")]
     rule: String,
-    /// The site, where the id alone does not tell.
+    /// The site, where the id alone is ambiguous.
     #[arg(long)]
     site: Option<String>,
 }
