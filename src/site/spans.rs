@@ -317,23 +317,23 @@ fn believe(groups: &[&[Point]]) -> Option<Belief> {
     (belief.values.is_some() || belief.between.is_some()).then_some(belief)
 }
 
-/// Each value predicted from the others, where these are at least `least` and of one cluster.
+/// Each value predicted from the others, where at least `least` of these are of one cluster. In a group
+/// of several clusters the values outside of the most frequent one are predicted wrongly: a sample of
+/// the group may hold none of them.
 fn all_alike(group: &[Point], least: usize, trials: &mut Trials, absent: &mut Trials) {
     if group.len() <= least {
         return;
     }
-    let first = group[0].label;
-    let same = group.iter().filter(|p| p.label == first).count();
+    let of = |label: Option<u32>| group.iter().filter(|p| label.is_some() && p.label == label).count();
+    let most = group.iter().map(|p| of(p.label)).max().unwrap_or(0);
     let weight = ONE * (group.len() as u64).min(MAX_TRIALS) / group.len() as u64;
-    let has_absent = group[0].value == Value::Absent;
-    if same == group.len() && first.is_some() {
+    let (first, has_absent) = (group[0].label, group[0].value == Value::Absent);
+    if most == group.len() {
         trials.add(first, weight * group.len() as u64, 0);
         absent.add(first, if has_absent { ONE } else { 0 }, 0);
-    } else if same == 1 && group[1..].iter().all(|p| p.label.is_some() && p.label == group[1].label) {
-        trials.add(None, 0, weight);
-        absent.add(None, 0, if has_absent { ONE } else { 0 });
-    } else if same + 1 == group.len() && first.is_some() {
-        trials.add(None, 0, weight);
+    } else if most >= least {
+        trials.add(None, 0, weight * (group.len() - most) as u64);
+        absent.add(None, 0, if has_absent && of(first) < most { ONE } else { 0 });
     }
 }
 
@@ -413,7 +413,13 @@ fn spans(group: &[Point], belief: &Belief, mut out: impl FnMut(u32, Option<[u64;
         && label.is_some()
         && group.iter().all(|p| p.label == label)
     {
-        return out(like.identity, None, like.identity);
+        // Numbers say nothing of words, nor of numbers far from them: those of pages that are not yet written.
+        let range = |numbers: &[(u64, Option<u32>, u32)]| {
+            let ([first, ..], [.., last]) = (numbers, numbers) else { return None };
+            let reach = belief.between.unwrap_or(0);
+            Some([first.0.saturating_sub(reach), last.0.saturating_add(reach)])
+        };
+        return out(like.identity, range(&numbers(group)), like.identity);
     }
     let Some(reach) = belief.between else { return };
     let numbers = numbers(group);
