@@ -1,10 +1,11 @@
-//! The one rule type (design, section 5).
+//! The one rule type of learned, published and hand-made rules.
 //!
-//! A rule is a source pattern (a conjunction of constraints on keys), one operation a touched key, and, for rules
-//! between forms, a target pattern whose other keys do not exist. Tree nodes, pooled conditions, value classes and
-//! forms are only sources of patterns: whatever stage of the learner made a rule, the applier, the rule file and
-//! `explain` know this type alone. WWW10 section 3 names the operations keep, replace and ignore; the departures from
-//! them (classes and string functions on the dictionary of a key) are rows of the normalization catalogue.
+//! A rule is a source pattern (a conjunction of constraints on keys), one operation a touched key, and,
+//! for rules between forms, a target pattern whose other keys do not exist. Tree nodes, pooled
+//! conditions, value classes and forms are only sources of patterns: whatever stage of the learner made
+//! a rule, the applier, the rule file and `explain` know this type alone. WWW10 section 3 names the
+//! operations keep, replace and ignore; the departures from them (classes and string functions on the
+//! dictionary of a key) are rows of the normalization catalogue.
 
 use super::platforms::Recognised;
 use super::spans::Local;
@@ -21,7 +22,8 @@ pub enum Test {
     Equals(String),
     /// The key has one of these values (sorted).
     OneOf(Vec<String>),
-    /// The key is present and has none of these values (sorted): the branch of the trivial values of a tree node.
+    /// The key is present and has none of these values (sorted): the branch of the trivial values of a tree
+    /// node.
     NoneOf(Vec<String>),
     /// The key is there, whatever its value.
     Present,
@@ -58,7 +60,8 @@ pub enum Function {
     DropWww,
     /// Escaped sub-delimiters that are harmless in this place (`( ) ! * ' , : @ $`) are decoded.
     DecodeSubDelimiters,
-    /// `%2F` and `%3F` in a query value become `/` and `?`, which have no meaning of their own there (RFC 3986, 3.4).
+    /// `%2F` and `%3F` in a query value become `/` and `?`, which have no meaning of their own there (RFC
+    /// 3986, 3.4).
     DecodeSlash,
     /// `+` in a query value becomes `%20`.
     PlusIsSpace,
@@ -66,8 +69,8 @@ pub enum Function {
     DropEmpty,
     /// ASCII upper case becomes lower case, escapes untouched.
     LowerCase,
-    /// Zeros before a number go: `msg0365` is `msg365`, `2015-05-04` is `2015-5-4`. Numbers behind a dot, in escapes and before
-    /// letters stay, and so do the values of a query key that comes more than once.
+    /// Zeros before a number go: `msg0365` is `msg365`, `2015-05-04` is `2015-5-4`. Numbers behind a dot,
+    /// in escapes and before letters stay, and so do the values of a query key that comes more than once.
     DropLeadingZeros,
     /// Of the values of a query key that comes more than once only the first counts (`a=1&a=2` is `a=1`).
     FirstRepeat,
@@ -108,7 +111,8 @@ pub enum Operation {
     Replace(String),
     /// The value does not matter.
     Ignore(Representative),
-    /// Values that mean the same are mapped to one of them; `None` is the absent key. Sorted by the first of a pair.
+    /// Values that mean the same are mapped to one of them; `None` is the absent key. Sorted by the first
+    /// of a pair.
     Classes(Vec<(Option<String>, Option<String>)>),
     /// A string function on the value, where the key is present.
     Apply(Function),
@@ -117,7 +121,8 @@ pub enum Operation {
 /// Pseudo-key of conditions: the [section](crate::url::section) of the URL as it came.
 pub const SECTION: &str = "section";
 
-/// Pseudo-key of mirror rules: scheme, host and leading path segments of the URL that the other rules compose.
+/// Pseudo-key of mirror rules: scheme, host and leading path segments of the URL that the other rules
+/// compose.
 pub const PREFIX: &str = "prefix";
 
 /// What kind of evidence made a rule; decides nothing when it is applied.
@@ -138,7 +143,7 @@ pub enum Kind {
     Mirror,
 }
 
-/// The evidence that let a rule pass (design, section 4.3), over the records it was proven on.
+/// The evidence that let a rule pass, counted over the records it was proven on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Sum over groups of size of the largest cluster - 1.
@@ -171,8 +176,8 @@ pub struct Rule {
     pub scope: Vec<Constraint>,
     /// One operation a touched key, sorted by key.
     pub operations: Vec<(String, Operation)>,
-    /// True for a rule between forms: keys without an operation do not exist in the target, and the source has exactly
-    /// the keys that the scope names. False: keys without an operation are kept.
+    /// True for a rule between forms: keys without an operation do not exist in the target, and the source
+    /// has exactly the keys that the scope names. False: keys without an operation are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     /// It also acts on hosts of the site's registrable domain that no record has: see
@@ -193,7 +198,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule of kind [`Kind::Ignore`], not between forms, without evidence: the fields that most rules have in common.
+    /// A rule of kind [`Kind::Ignore`], not between forms, without evidence: the fields that most rules
+    /// have in common.
     pub fn of(id: &str, scope: Vec<Constraint>, operations: Vec<(String, Operation)>) -> Rule {
         let (evidence, departures) = Default::default();
         let (closed, extended, provisional) = (false, false, false);
@@ -201,7 +207,8 @@ impl Rule {
         Rule { id, kind, scope, operations, closed, extended, provisional, line, evidence, departures }
     }
 
-    /// Calls `change` with the key of each value that the rule names, in the order of the rule, and the value.
+    /// Calls `change` with the key of each value that the rule names, in the order of the rule, and the
+    /// value.
     pub(super) fn for_each_value(&mut self, mut change: impl FnMut(&str, &mut String)) {
         for Constraint { key, test } in &mut self.scope {
             match test {
@@ -238,24 +245,27 @@ pub struct Tokens {
     /// Of the URLs that use one separator alone, more use `;`: it is the usual one here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined_by_semicolons: bool,
-    /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is cut as the path is.
+    /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is cut as
+    /// the path is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub query_path: bool,
-    /// A last path segment that is a name and a number, as in `/category/3/start-30`, is a path parameter (`/start-`).
+    /// A last path segment that is a name and a number, as in `/category/3/start-30`, is a path parameter
+    /// (`/start-`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered_end: bool,
-    /// Names of query keys that differ in their digits alone are one key, and names without `=` that hold a digit are
-    /// another: [`family`](crate::url::keys::family).
+    /// Names of query keys that differ in their digits alone are one key, and names without `=` that hold a
+    /// digit are another: [`family`](crate::url::keys::family).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_families: bool,
     /// The site's usual order of query keys: what "sorted" means here. Keys not listed follow by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub query_order: Vec<String>,
-    /// First directories of paths that are [sections](crate::url::section) by themselves, and with a slash those whose
-    /// members are; sorted.
+    /// First directories of paths that are [sections](crate::url::section) by themselves, and with a slash
+    /// those whose members are; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<String>,
-    /// What fragments are on this site; not written where the records had none, nor in files before format 1.2.
+    /// What fragments are on this site; not written where the records had none, nor in files before format
+    /// 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragments: Option<Fragments>,
     /// Keys and rules of this site are those of `--method published`: see [`crate::rules::published`].
@@ -263,8 +273,8 @@ pub struct Tokens {
     pub published: bool,
 }
 
-/// What fragments (`#...`) are on a site. Those that begin with `!` or `/` are routes of a program in the page: keys on
-/// every site.
+/// What fragments (`#...`) are on a site. Those that begin with `!` or `/` are routes of a program in
+/// the page: keys on every site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fragments {
@@ -369,8 +379,9 @@ impl<S: Into<Box<str>>> From<Vec<S>> for Urls {
 pub struct SiteRules {
     /// The site's label or registrable domain.
     pub site: String,
-    /// Origins on which the rules act, sorted: scheme, host and port as in URLs in normal form (`http://a.example`,
-    /// `https://a.example:8443`). Format 1 has `hosts` in their place, each of which is two origins.
+    /// Origins on which the rules act, sorted: scheme, host and port as in URLs in normal form
+    /// (`http://a.example`, `https://a.example:8443`). Format 1 has `hosts` in their place, each of which
+    /// is two origins.
     #[serde(alias = "hosts", deserialize_with = "super::origins::read")]
     pub origins: Vec<String>,
     /// How its URLs are cut.
@@ -379,18 +390,19 @@ pub struct SiteRules {
     /// Programs that it runs, by its URLs; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<Recognised>,
-    /// Share of labels that contradict even the best-supported operation, in thousandths: what the proof takes as the
-    /// noise of the labels.
+    /// Share of labels that contradict even the best-supported operation, in thousandths: what the proof
+    /// takes as the noise of the labels.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub label_noise_permille: u32,
     /// Rules in the order in which they fire, each at most once.
     pub rules: Vec<Rule>,
-    /// Pages for which a rule does not hold: a URL that the rules reduce to the page (first) and the id of the rule that
-    /// is passed over for all URLs that they reduce to it, or `*` for all rules (second); sorted.
+    /// Pages for which a rule does not hold: a URL that the rules reduce to the page (first) and the id of
+    /// the rule that is passed over for all URLs that they reduce to it, or `*` for all rules (second);
+    /// sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exceptions: Vec<[String; 2]>,
-    /// Learned look-ups: a URL that the rules reduce (first) to what is the same page as another URL, which is its own
-    /// canonical URL (second); sorted.
+    /// Learned look-ups: a URL that the rules reduce (first) to what is the same page as another URL, which
+    /// is its own canonical URL (second); sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<[String; 2]>,
     /// Keys whose values are known page by page, best proven first.
@@ -429,8 +441,8 @@ impl SiteRules {
         Some(SiteRules { site: self.site.clone(), tokens, rules, ..SiteRules::default() })
     }
 
-    /// How its URLs are cut into keys. In rules without [`Tokens::fragments`] (older ones, or made by hand) fragments are
-    /// keys where a rule does more with a fragment than to leave it out everywhere.
+    /// How its URLs are cut into keys. In rules without [`Tokens::fragments`] (older ones, or made by hand)
+    /// fragments are keys where a rule does more with a fragment than to leave it out everywhere.
     pub fn cut(&self) -> Cut {
         const KEY: &str = "fragment";
         let left_out = Operation::Ignore(Representative::LeftOut);

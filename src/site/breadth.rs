@@ -44,12 +44,13 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
     frequent.all(|code| values.are_proven(code)) && (values.links >= LINKS || values.are_alike(&seen))
 }
 
-/// Names of a family that must have merge evidence of their own before the family is ignored, names that were never met
-/// included: two names are a coincidence (`p1=`, `p2=`), three are a pattern.
+/// Names of a family that must have merge evidence of their own before the family is ignored, names
+/// that were never met included: two names are a coincidence (`p1=`, `p2=`), three are a pattern.
 const NAMES: usize = 3;
 
-/// True where what is known of the values of a family of names holds for its names: [`NAMES`] of them have merge evidence,
-/// and so has each that is in one of twenty rows with the family. Repeats of a family count for their first name.
+/// True where what is known of the values of a family of names holds for its names: [`NAMES`] of them
+/// have merge evidence, and so has each that is in one of twenty rows with the family. Repeats of a
+/// family count for their first name.
 fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]) -> bool {
     let mut names: BTreeMap<&[u8], (u64, u64)> = BTreeMap::new();
     for code in (1..seen.len()).filter(|&code| seen[code] > 0) {

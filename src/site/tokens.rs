@@ -1,11 +1,12 @@
-//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, a number at the end
-//! of a path, and names of query keys into families: decided by hold-out.
+//! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, a
+//! number at the end of a path, and names of query keys into families: decided by hold-out.
 //!
-//! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make more keys, and more
-//! keys a larger space of rules: in the prototype cuts chosen on the records that the rules were learned from merged 72 %
-//! of the wrong pairs on a site of another kind (design, section 6.2). So the choice is made apart: rules are learned on
-//! half of the clusters with and without a cut, and the cut is taken only if on the other half, of which no rule has seen
-//! a record, it joins clearly more and nothing that is wrong.
+//! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make
+//! more keys, and more keys a larger space of rules: in the prototype cuts chosen on the records that
+//! the rules were learned from merged 72 % of the wrong pairs on a site of another kind. So the choice
+//! is made apart: rules are learned on half of the clusters with and without a cut, and the cut is
+//! taken only if on the other half, of which no rule has seen a record, it joins clearly more and
+//! nothing that is wrong.
 
 use super::{Outcome, Training, Without, learn_cut};
 use crate::model::{hash64, hash64_seeded};
@@ -18,18 +19,21 @@ use std::collections::HashMap;
 
 /// Rows of the clusters that the choice is made on, about.
 const SAMPLE: usize = 5_000;
-/// URLs of the sample that have the character where it would cut: this many, and this share in thousandths.
+/// URLs of the sample that have the character where it would cut: this many, and this share in
+/// thousandths.
 const MIN_URLS: usize = 20;
 const MIN_PERMILLE: usize = 20;
-/// The same for semicolons in queries, which are rarer and surer.
+/// Fewest URLs, and share in thousandths, with a semicolon in the query: rarer than other delimiters,
+/// and surer.
 const MIN_SEMICOLONS: usize = 8;
 const MIN_SEMICOLONS_PERMILLE: usize = 2;
-/// Parts of the clusters, each judged by what was learned on the others. With two, what is learned from is half the size
-/// of the real thing, and keys that a cut adds look too poor: of four samples of 1,500 URLs of a wiki the cut at `:` was
-/// taken for none, with four parts for two (mean saved share 0.913 -> 0.926), with eight for all (0.936), at twice the
-/// cost again.
+/// Parts of the clusters, each judged by what was learned on the others. With two, what is learned from
+/// is half the size of the real thing, and keys that a cut adds look too poor: of four samples of 1,500
+/// URLs of a wiki the cut at `:` was taken for none, with four parts for two (mean saved share 0.913 ->
+/// 0.926), with eight for all (0.936), at twice the cost again.
 const FOLDS: u64 = 4;
-/// More good that a cut must bring on the rows that were held out, and its share of them, in thousandths.
+/// More good that a cut must bring on the rows that were held out, and its share of them, in
+/// thousandths.
 const MIN_GAIN: u64 = 9;
 const MIN_GAIN_PERMILLE: u64 = 2;
 /// What one more bad costs in good; one bad less is worth one good.
@@ -132,7 +136,8 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candid
 /// Names of a family below which it is none: one key is learned as well by itself.
 const FAMILY_NAMES: usize = 3;
 
-/// Families of query names, with the names of each (at most [`FAMILY_NAMES`]) and the URLs that have one.
+/// Families of query names, with the names of each (at most [`FAMILY_NAMES`]) and the URLs that have
+/// one.
 #[derive(Debug, Default)]
 struct Families(HashMap<Vec<u8>, (Vec<u64>, usize), FixedState>);
 
@@ -160,9 +165,9 @@ impl Families {
     }
 }
 
-/// Good and bad of what the rules make of the records of `sample` that `is_held_out` names, which they were not learned
-/// from, in their groups among all of the sample: a page and the page that it is merged with wrongly are mostly held out
-/// at different times.
+/// Good and bad of what the rules make of the records of `sample` that `is_held_out` names, which they
+/// were not learned from, in their groups among all of the sample: a page and the page that it is
+/// merged with wrongly are mostly held out at different times.
 fn judge(outcome: &Outcome, sample: &Training, is_held_out: impl Fn(u32) -> bool) -> (u64, u64) {
     let set = RuleSet::new(vec![outcome.rules.clone()]);
     let mut scratch = Scratch::default();

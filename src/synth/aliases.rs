@@ -1,5 +1,5 @@
-//! Page types whose pages have several entry points in the path (DustBuster, WWW 2007, section 1: aliases and
-//! "two ways to name a story"; SIGIR 2017, section 1: multiple URL entries).
+//! Page types whose pages have several entry points in the path (DustBuster, WWW 2007, section 1:
+//! aliases and "two ways to name a story"; SIGIR 2017, section 1: multiple URL entries).
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;
@@ -7,7 +7,8 @@ use super::rng::Rng;
 use super::view::View;
 use super::words;
 
-/// `/story_123`, `/story?id=123` and, on some sites, `/s/123` (DustBuster, section 1: a token to be split).
+/// `/story_123`, `/story?id=123` and, on some sites, `/s/123` (DustBuster, section 1: a token to be
+/// split).
 struct Story {
     word: &'static str,
     key: &'static str,

@@ -1,5 +1,5 @@
-//! Constant pages: one page behind URLs without end, the clusters of up to 314,465 URLs in table 1 of WWW10 (log in
-//! first; page not found, served with status 200).
+//! Constant pages: one page behind URLs without end, the clusters of up to 314,465 URLs in table 1 of
+//! WWW10 (log in first; page not found, served with status 200).
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;

@@ -6,12 +6,12 @@ use super::rng::Rng;
 pub const NAMES: [&str; 9] =
     ["mirrors", "https", "session", "utm", "case", "dslash", "empty-query", "port", "fragment"];
 
-/// Decorations of one site. Mirrors and scheme set URLs of a page apart by themselves; session and click ids do when
-/// a page has more URLs than that; the others ride along on some URLs.
+/// Decorations of one site. Mirrors and scheme set URLs of a page apart by themselves; session and
+/// click ids do when a page has more URLs than that; the others ride along on some URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decor {
-    /// Sub-domains that serve the same pages (WWW10, 1: `us.php.net` and `de.php.net`); the first is the main one,
-    /// the empty label is the bare domain. Always at least one.
+    /// Sub-domains that serve the same pages (WWW10, 1: `us.php.net` and `de.php.net`); the first is the
+    /// main one, the empty label is the bare domain. Always at least one.
     pub mirrors: Vec<&'static str>,
     /// `http` and `https` serve the same pages.
     pub https: bool,

@@ -1,4 +1,5 @@
-//! What a page type is: a space of pages, the URLs each page has, and the way back from a URL to its page.
+//! What a page type is: a space of pages, the URLs each page has, and the way back from a URL to its
+//! page.
 
 use super::parts::Parts;
 use super::rng::Rng;
@@ -10,12 +11,13 @@ use super::{aliases, constant, decor, lists, mapping, negatives, syntax, views};
 pub struct Page {
     /// The page, a number that the type turns into names and ids.
     pub entity: u64,
-    /// Which of the type's URLs for it: below [`PageType::forms`] + [`PageType::own_host_forms`], or any number for a
-    /// constant page.
+    /// Which of the type's URLs for it: below [`PageType::forms`] + [`PageType::own_host_forms`], or any
+    /// number for a constant page.
     pub form: u64,
     /// Differs between all URLs of the page: what free values (session ids) are made of.
     pub serial: u64,
-    /// The form alone does not set this URL apart from another of the page: the type must write its free value.
+    /// The form alone does not set this URL apart from another of the page: the type must write its free
+    /// value.
     pub free: bool,
 }
 
@@ -30,14 +32,15 @@ pub enum Urls {
 
 /// A page type: one way in which a web server gives pages several URLs (or refuses to).
 ///
-/// Two laws make distinct URLs and true clusters by construction rather than by a table of what was written:
-/// `(entity, form)` can be told from the path, query and own sub-domain that [`write`](Self::write) produces, whatever
-/// the coin says, and [`key`](Self::key) finds the entity from the URL alone.
+/// Two laws make distinct URLs and true clusters by construction rather than by a table of what was
+/// written: `(entity, form)` can be told from the path, query and own sub-domain that
+/// [`write`](Self::write) produces, whatever the coin says, and [`key`](Self::key) finds the entity
+/// from the URL alone.
 pub trait PageType: Send + Sync {
     /// Name on the command line.
     fn name(&self) -> &'static str;
-    /// Distinct URLs of each page that any mirror of the site serves, before decorations. `u64::MAX` marks a constant
-    /// page: one entity with URLs without end.
+    /// Distinct URLs of each page that any mirror of the site serves, before decorations. `u64::MAX` marks
+    /// a constant page: one entity with URLs without end.
     fn forms(&self) -> u64;
     /// Further URLs of each page that have a sub-domain of their own.
     fn own_host_forms(&self) -> u64 {
@@ -71,11 +74,11 @@ pub trait PageType: Send + Sync {
     fn sparse_ids(&self) -> bool {
         true
     }
-    /// Writes path, query and own sub-domain of `page`; `coin` decides what neither tells pages apart nor counts as a
-    /// form of its own (order of parameters, explicit default values).
+    /// Writes path, query and own sub-domain of `page`; `coin` decides what neither tells pages apart nor
+    /// counts as a form of its own (order of parameters, explicit default values).
     fn write(&self, page: Page, url: &mut Parts, coin: &mut Rng);
-    /// The entity of a URL freed of the site's decorations; None when it is not of this type. Written from the truth
-    /// in [`rules`](Self::rules), not from what `write` happens to do: the oracle of the tests.
+    /// The entity of a URL freed of the site's decorations; None when it is not of this type. Written from
+    /// the truth in [`rules`](Self::rules), not from what `write` happens to do: the oracle of the tests.
     fn key(&self, url: &View) -> Option<u64>;
     /// What is to be learned, in words.
     fn rules(&self) -> Vec<String>;

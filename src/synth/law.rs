@@ -1,5 +1,5 @@
-//! The law of cluster sizes: how many clusters of which size each page type has, so that singletons, mean and tail
-//! come out as asked, without a table of clusters.
+//! The law of cluster sizes: how many clusters of which size each page type has, so that singletons,
+//! mean and tail come out as asked, without a table of clusters.
 
 /// What one page type takes part with.
 #[derive(Clone, Copy, Debug)]
@@ -10,8 +10,8 @@ pub struct Share {
     pub cap: u64,
 }
 
-/// A heavy tail: P(size = k) proportional to k^-exponent for k from 2 to a largest size, in classes of one size up to
-/// 32 and classes about 8 % apart above.
+/// A heavy tail: P(size = k) proportional to k^-exponent for k from 2 to a largest size, in classes of
+/// one size up to 32 and classes about 8 % apart above.
 #[derive(Clone, Debug)]
 pub struct Law {
     /// Sizes, rising.
@@ -41,9 +41,9 @@ impl Law {
         self.sizes.iter().zip(&self.weights).map(|(&k, w)| k.min(cap) as f64 * w).sum()
     }
 
-    /// `(size, clusters of that size)` for `clusters` clusters of at most `cap` URLs. Expected numbers are rounded so
-    /// that they add up: the rounding error of one class is carried to the next, which also lets the tail, less than
-    /// one cluster a class, appear where its probabilities add up to one.
+    /// `(size, clusters of that size)` for `clusters` clusters of at most `cap` URLs. Expected numbers are
+    /// rounded so that they add up: the rounding error of one class is carried to the next, which also lets
+    /// the tail, less than one cluster a class, appear where its probabilities add up to one.
     fn counts(&self, clusters: u64, cap: u64) -> Vec<(u64, u64)> {
         let mut counts: Vec<(u64, u64)> = Vec::new();
         let (mut upto, mut given) = (0.0, 0);
@@ -64,9 +64,10 @@ impl Law {
 
 /// Sizes and numbers of clusters of each of `shares`, which together hold exactly `rows` URLs.
 ///
-/// `single` is the share of clusters with one URL, `mean` the mean size of the others. Types whose pages have one URL
-/// count as singletons and leave fewer of them to the others. The exponent is found by bisection over all types with
-/// their caps; where the caps are too low for the mean, the law is as flat as it gets.
+/// `single` is the share of clusters with one URL, `mean` the mean size of the others. Types whose
+/// pages have one URL count as singletons and leave fewer of them to the others. The exponent is found
+/// by bisection over all types with their caps; where the caps are too low for the mean, the law is as
+/// flat as it gets.
 pub fn clusters(shares: &[Share], rows: u64, single: f64, mean: f64) -> Vec<Vec<(u64, u64)>> {
     let whole: f64 = shares.iter().map(|s| s.weight).sum();
     let able: f64 = shares.iter().filter(|s| s.cap > 1).map(|s| s.weight).sum::<f64>() / whole;

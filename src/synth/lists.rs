@@ -1,5 +1,5 @@
-//! Page types of lists and forms: parameters that are superfluous, have a default, or come in any order (SIGIR 2017,
-//! section 1; catalogue: sorting the variables, default and empty-valued variables).
+//! Page types of lists and forms: parameters that are superfluous, have a default, or come in any order
+//! (SIGIR 2017, section 1; catalogue: sorting the variables, default and empty-valued variables).
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;
@@ -7,7 +7,8 @@ use super::rng::Rng;
 use super::view::View;
 use super::words;
 
-/// `/category/amber?page=2&sort=date&view=grid`: the page matters and 1 may be left out, sort and view do not.
+/// `/category/amber?page=2&sort=date&view=grid`: the page matters and 1 may be left out, sort and view
+/// do not.
 struct List {
     word: &'static str,
     page: &'static str,
@@ -75,8 +76,8 @@ impl PageType for List {
     }
 }
 
-/// `/search?q=amber+anchor&lang=de&ref=nav`: the language matters and `en` may be left out, `ref` does not, `+` is
-/// `%20`, any order.
+/// `/search?q=amber+anchor&lang=de&ref=nav`: the language matters and `en` may be left out, `ref` does
+/// not, `+` is `%20`, any order.
 struct Search {
     word: &'static str,
     lang: &'static str,
@@ -176,8 +177,8 @@ impl PageType for Order {
     }
 }
 
-/// `/calendar.php?day=17&scale=month&filter=`: a default value and an empty one that may be left out; `scale=week` is
-/// another page.
+/// `/calendar.php?day=17&scale=month&filter=`: a default value and an empty one that may be left out;
+/// `scale=week` is another page.
 struct Defaults {
     script: &'static str,
     scale: &'static str,

@@ -1,5 +1,5 @@
-//! Page types that carry one id in several places: path, query, sub-domain (WWW10, section 5.2 and Fig. 4; DustBuster,
-//! section 1), and one whose second id no URL tells (SIGIR 2017, table 3, case 5).
+//! Page types that carry one id in several places: path, query, sub-domain (WWW10, section 5.2 and Fig.
+//! 4; DustBuster, section 1), and one whose second id no URL tells (SIGIR 2017, table 3, case 5).
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;
@@ -7,7 +7,8 @@ use super::rng::{Rng, mix, scramble24};
 use super::view::View;
 use super::words;
 
-/// `/product/two-words/123`, `/product.php?pid=123[&cat=amber]`, and any other slug (WWW10, 5.2.1 and 5.2.2).
+/// `/product/two-words/123`, `/product.php?pid=123[&cat=amber]`, and any other slug (WWW10, 5.2.1 and
+/// 5.2.2).
 struct Product {
     word: &'static str,
     key: &'static str,
@@ -53,8 +54,8 @@ impl PageType for Product {
     }
 }
 
-/// Fig. 4 of WWW10: `/archive0/10/display?sid=9f01c2` and `/archive3/display.php?pageid=10&sid=e03b11`. The archive is
-/// a mirror, `sid` a session, `pageid` the page.
+/// Fig. 4 of WWW10: `/archive0/10/display?sid=9f01c2` and `/archive3/display.php?pageid=10&sid=e03b11`.
+/// The archive is a mirror, `sid` a session, `pageid` the page.
 struct Archive {
     word: &'static str,
     view: &'static str,
@@ -102,8 +103,8 @@ impl PageType for Archive {
     }
 }
 
-/// `/srv2/node/2` and `/node.php?srv=2&n=2`: the same small numbers name a server, which means nothing, and a page
-/// (WWW10, 5.2.2: the mapping that must not become a replace).
+/// `/srv2/node/2` and `/node.php?srv=2&n=2`: the same small numbers name a server, which means nothing,
+/// and a page (WWW10, 5.2.2: the mapping that must not become a replace).
 struct Versions {
     server: &'static str,
     word: &'static str,
@@ -149,7 +150,8 @@ impl PageType for Versions {
 }
 
 /// `/money/2007/123` and `http://money.HOST/2007/123` (DustBuster, section 1: `google.com/news` and
-/// `news.google.com`). Sections share ids, so one section is no duplicate of another (DustBuster, section 4).
+/// `news.google.com`). Sections share ids, so one section is no duplicate of another (DustBuster,
+/// section 4).
 struct Sub {
     sections: [&'static str; 3],
 }
@@ -200,8 +202,8 @@ impl PageType for Sub {
     }
 }
 
-/// `/t/10135.aspx` and `/t/prev/10150`: which page comes before another stands in a database (SIGIR 2017, section 3.4).
-/// Nothing about it can be learned but to leave it alone.
+/// `/t/10135.aspx` and `/t/prev/10150`: which page comes before another stands in a database (SIGIR
+/// 2017, section 3.4). Nothing about it can be learned but to leave it alone.
 struct DbMap;
 
 /// Draws a [`DbMap`].

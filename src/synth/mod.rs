@@ -2,10 +2,10 @@
 //! name, at the scale of WWW10, table 1, with label noise on request; and, where they are asked
 //! for, sites that mislead a learner of rules ([`kind::TRAPS`]).
 //!
-//! A corpus is a function of its [`Options`]. A [`SitePlan`] gives any record of a site by its position in the crawl,
-//! in constant memory, so workers and shards change nothing; URLs are written into buffers of the caller. No URL comes
-//! twice in a site: a page's members differ in form, mirror or scheme, and beyond these in a session or click id.
-//! Writing files is the job's business.
+//! A corpus is a function of its [`Options`]. A [`SitePlan`] gives any record of a site by its position
+//! in the crawl, in constant memory, so workers and shards change nothing; URLs are written into
+//! buffers of the caller. No URL comes twice in a site: a page's members differ in form, mirror or
+//! scheme, and beyond these in a session or click id. Writing files is the job's business.
 
 mod aliases;
 mod constant;

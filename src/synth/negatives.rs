@@ -1,5 +1,5 @@
-//! Page types without duplicates of their own whose URLs look like duplicates: the evidence against rules
-//! (DustBuster, sections 2 and 4).
+//! Page types without duplicates of their own whose URLs look like duplicates: the evidence against
+//! rules (DustBuster, sections 2 and 4).
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;

@@ -3,8 +3,8 @@
 use super::kind::{decoration_names, type_names};
 use super::rng::{mix2, unit};
 
-/// Parameters of a synthetic corpus. Equal parameters give equal bytes; a site depends on nothing but these and its
-/// index.
+/// Parameters of a synthetic corpus. Equal parameters give equal bytes; a site depends on nothing but
+/// these and its index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Seed of everything.
@@ -17,8 +17,8 @@ pub struct Options {
     pub urls_max: u64,
     /// Mean URLs a site (WWW10, table 1: 352,106); None draws sizes evenly on a log scale.
     pub urls_mean: Option<u64>,
-    /// URLs of the whole corpus, before rows are dropped: sites are scaled to reach it, beyond the limits above if
-    /// need be.
+    /// URLs of the whole corpus, before rows are dropped: sites are scaled to reach it, beyond the limits
+    /// above if need be.
     pub total_urls: Option<u64>,
     /// Share of the clusters that hold one URL.
     pub single: f64,
@@ -136,8 +136,8 @@ impl Options {
 
     /// URLs of each site, in order of site, before rows are dropped.
     ///
-    /// Sizes follow a Pareto law cut off at both limits; its exponent is found so that the law has the mean asked
-    /// for (0, even on a log scale, without one).
+    /// Sizes follow a Pareto law cut off at both limits; its exponent is found so that the law has the mean
+    /// asked for (0, even on a log scale, without one).
     pub fn sizes(&self) -> Vec<u64> {
         let (min, max) = (self.urls_min as f64, self.urls_max as f64);
         let exponent = self.urls_mean.map_or(0.0, |mean| exponent(min, max, mean as f64));
@@ -160,7 +160,8 @@ impl Options {
 
 const SALT_SIZE: u64 = 0x512e;
 
-/// Exponent `a` of the density x^-(1+a) on `[min, max]` whose mean is `mean`, by bisection: the mean falls in `a`.
+/// Exponent `a` of the density x^-(1+a) on `[min, max]` whose mean is `mean`, by bisection: the mean
+/// falls in `a`.
 fn exponent(min: f64, max: f64, mean: f64) -> f64 {
     let mean_of = |a: f64| {
         // Near 0 and 1 the closed form divides by 0; the mean is continuous there.
@@ -176,7 +177,8 @@ fn exponent(min: f64, max: f64, mean: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// Scales `sizes` so that they add up to `total`, none below 1; `total` is at least the number of sizes.
+/// Scales `sizes` so that they add up to `total`, none below 1; `total` is at least the number of
+/// sizes.
 fn scale(sizes: &mut [u64], total: u64) {
     let sum: u128 = sizes.iter().map(|&n| u128::from(n)).sum();
     let spare = u128::from(total - sizes.len() as u64);

@@ -1,8 +1,8 @@
 //! One site: its host, page types, decorations and clusters, and each of its records by position.
 //!
-//! Nothing is kept of the records. A position in the crawl goes through a permutation to a row, a row through a list of
-//! runs of equally large clusters to `(cluster, member)`, and these two to a URL. A plan takes 30 KiB at most,
-//! whatever the number of URLs, and any worker makes any range of records.
+//! Nothing is kept of the records. A position in the crawl goes through a permutation to a row, a row
+//! through a list of runs of equally large clusters to `(cluster, member)`, and these two to a URL. A
+//! plan takes 30 KiB at most, whatever the number of URLs, and any worker makes any range of records.
 
 use super::decor::Decor;
 use super::kind::{self, Page, PageType, TYPES};
@@ -17,8 +17,8 @@ use super::words;
 /// Largest cluster of WWW10, table 1: no constant page grows beyond it.
 pub const LARGEST_CLUSTER: u64 = 314_465;
 
-/// Suffixes of invented domains, and whether `www` is unusual below them. Some have several labels; `github.io` is a
-/// suffix of the private section of the public suffix list.
+/// Suffixes of invented domains, and whether `www` is unusual below them. Some have several labels;
+/// `github.io` is a suffix of the private section of the public suffix list.
 const SUFFIXES: [(&str, bool); 8] = [
     (".com", false),
     (".com", false),
@@ -135,7 +135,8 @@ impl SitePlan {
             left = 0;
         }
 
-        // The mean is that of all clusters of two or more: what constant pages take is missing from the others.
+        // The mean is that of all clusters of two or more: what constant pages take is missing from the
+        // others.
         let part = constant as f64 / rows as f64;
         let singles_each = options.single / (1.0 - options.single).max(0.01);
         let mean = (options.mean_cluster - part * (options.mean_cluster + singles_each)).max(2.1);
@@ -236,8 +237,8 @@ impl SitePlan {
         self.kinds.iter().map(facts).collect()
     }
 
-    /// Adds the URL of the record at `position` of the crawl (below [`rows`](Self::rows)) to `out` and tells what it
-    /// belongs to. `scratch` is reused memory.
+    /// Adds the URL of the record at `position` of the crawl (below [`rows`](Self::rows)) to `out` and
+    /// tells what it belongs to. `scratch` is reused memory.
     pub fn record(&self, position: u64, scratch: &mut Parts, out: &mut Vec<u8>) -> Row {
         let row = self.order.at(position);
         let run = &self.runs[self.runs.partition_point(|run| run.row <= row) - 1];
@@ -335,8 +336,8 @@ impl SitePlan {
         }
     }
 
-    /// The true cluster of a URL of this site, told from the URL and the truth of its page types alone: the oracle.
-    /// None for a URL that the site does not serve, or that more than one of its page types claims.
+    /// The true cluster of a URL of this site, told from the URL and the truth of its page types alone: the
+    /// oracle. None for a URL that the site does not serve, or that more than one of its page types claims.
     pub fn truth(&self, url: &str) -> Option<(&'static str, u64)> {
         let view = View::read(url, &self.domain, &self.decor)?;
         let mut claims = self.kinds.iter().filter_map(|kind| {

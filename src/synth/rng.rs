@@ -1,6 +1,6 @@
-//! Random numbers that are functions of their place: a stream for the draws of one record, a mixer for one-off
-//! decisions, and permutations of a range that need no table. None of them depends on what was drawn elsewhere, so a
-//! record can be made by any worker in any order.
+//! Random numbers that are functions of their place: a stream for the draws of one record, a mixer for
+//! one-off decisions, and permutations of a range that need no table. None of them depends on what was
+//! drawn elsewhere, so a record can be made by any worker in any order.
 
 /// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection of 64-bit numbers.
 pub fn mix(mut x: u64) -> u64 {
@@ -63,8 +63,9 @@ impl Rng {
     }
 }
 
-/// A pseudo-random permutation of `0..n` in constant memory: rounds of odd multiplication and xor-shift, each a
-/// bijection of k-bit numbers, walked along their cycle until the value is below `n` (under 2 steps in the mean).
+/// A pseudo-random permutation of `0..n` in constant memory: rounds of odd multiplication and
+/// xor-shift, each a bijection of k-bit numbers, walked along their cycle until the value is below `n`
+/// (under 2 steps in the mean).
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     n: u64,

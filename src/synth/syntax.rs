@@ -1,5 +1,5 @@
-//! Page types that try the limits of syntax: percent escapes (catalogue: capitalizing and decoding escapes) and codes
-//! whose case matters.
+//! Page types that try the limits of syntax: percent escapes (catalogue: capitalizing and decoding
+//! escapes) and codes whose case matters.
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;
@@ -7,7 +7,8 @@ use super::rng::Rng;
 use super::view::View;
 use super::words;
 
-/// `/places/M%C3%A1laga(amber)17` with escapes in lower case, with escaped parentheses, with escaped digits.
+/// `/places/M%C3%A1laga(amber)17` with escapes in lower case, with escaped parentheses, with escaped
+/// digits.
 struct Enc {
     word: &'static str,
 }
@@ -79,7 +80,8 @@ impl PageType for Enc {
     }
 }
 
-/// `/v/aB3x9` and `/watch?v=aB3x9`: base-62 codes whose case matters, so that folding case merges strangers.
+/// `/v/aB3x9` and `/watch?v=aB3x9`: base-62 codes whose case matters, so that folding case merges
+/// strangers.
 struct Code {
     word: &'static str,
     key: &'static str,

@@ -1,5 +1,5 @@
-//! The laws of the generator, each against something that does not share its code: the oracle that reads URLs back,
-//! sets of what was written, the public suffix list.
+//! The laws of the generator, each against something that does not share its code: the oracle that
+//! reads URLs back, sets of what was written, the public suffix list.
 
 use super::kind::{TRAPS, TYPES};
 use super::*;

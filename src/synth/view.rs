@@ -1,15 +1,17 @@
-//! A URL read back for the oracle: the site's decorations undone, the rest split for the page types' keys.
+//! A URL read back for the oracle: the site's decorations undone, the rest split for the page types'
+//! keys.
 
 use super::decor::Decor;
 
-/// What is left of a URL without scheme, mirror, port, fragment, double slashes, session ids and tracking parameters.
+/// What is left of a URL without scheme, mirror, port, fragment, double slashes, session ids and
+/// tracking parameters.
 #[derive(Debug, PartialEq, Eq)]
 pub struct View {
     /// Sub-domain that is not a mirror of the site.
     pub host: Option<String>,
     /// Path segments as written; a trailing slash gives an empty last one.
     pub segs: Vec<String>,
-    /// The same in lower case.
+    /// Path segments in lower case.
     pub lower: Vec<String>,
     /// Parameters in their order.
     pub pairs: Vec<(String, String)>,

@@ -1,12 +1,13 @@
-//! Page types with views of a page that show the same content, beside parameters that do not (SIGIR 2017, section 1:
-//! superfluous parameters; WWW10, section 1).
+//! Page types with views of a page that show the same content, beside parameters that do not (SIGIR
+//! 2017, section 1: superfluous parameters; WWW10, section 1).
 
 use super::kind::{Page, PageType};
 use super::parts::Parts;
 use super::rng::Rng;
 use super::view::View;
 
-/// `/article/123.html`, its print view (`?print=1` or `/article/123/print`), and where the reader came from.
+/// `/article/123.html`, its print view (`?print=1` or `/article/123/print`), and where the reader came
+/// from.
 struct Print {
     word: &'static str,
     in_path: bool,
@@ -49,7 +50,8 @@ impl PageType for Print {
     }
 }
 
-/// `/info.php?id=7&lang=de&mode=full`: three languages are three pages, `en` and `full` may be left out.
+/// `/info.php?id=7&lang=de&mode=full`: three languages are three pages, `en` and `full` may be left
+/// out.
 struct Lang {
     script: &'static str,
 }
@@ -93,8 +95,8 @@ impl PageType for Lang {
     }
 }
 
-/// `/viewtopic.php?f=3&t=41&start=2&vote=5`: four small unrelated integers, of which `vote` means nothing and the
-/// others all matter; `start=0` may be left out.
+/// `/viewtopic.php?f=3&t=41&start=2&vote=5`: four small unrelated integers, of which `vote` means
+/// nothing and the others all matter; `start=0` may be left out.
 struct SmallInt {
     script: &'static str,
     start: &'static str,

@@ -1,4 +1,5 @@
-//! The vocabulary of invented sites: words for slugs, names and hosts, and names that need percent escapes.
+//! The vocabulary of invented sites: words for slugs, names and hosts, and names that need percent
+//! escapes.
 
 use super::rng::mix;
 
@@ -15,7 +16,8 @@ pub const WORDS: [&str; 64] = [
 /// Number of [`WORDS`].
 pub const COUNT: u64 = WORDS.len() as u64;
 
-/// Names of places that cannot be written in a URL without percent escapes; each holds a letter beyond ASCII.
+/// Names of places that cannot be written in a URL without percent escapes; each holds a letter beyond
+/// ASCII.
 pub const PLACES: [&str; 8] = ["Málaga", "Tromsø", "Gdańsk", "Besançon", "São_Tomé", "Türkheim", "Plzeň", "Šibenik"];
 
 /// The word of a number, taken modulo [`COUNT`].

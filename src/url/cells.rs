@@ -1,7 +1,9 @@
-//! A URL cut into its key-value pairs (WWW10 section 2, Figure 2); what the keys are: [`keys`](super::keys).
+//! A URL cut into its key-value pairs (WWW10 section 2, Figure 2); what the keys are:
+//! [`keys`](super::keys).
 //!
-//! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once the buffers
-//! have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was cut gives the same bytes.
+//! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once
+//! the buffers have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was
+//! cut gives the same bytes.
 
 use super::keys::{
     Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
@@ -69,7 +71,8 @@ pub struct Cells {
     pub names: Vec<(u32, u32)>,
     /// The `?` may be part of a path segment, as [`Cut::query_path`] cuts it.
     pub query_path: bool,
-    /// Parameters are joined by `;` unless the key for separators says otherwise: [`Cut::joined_by_semicolons`].
+    /// Parameters are joined by `;` unless the key for separators says otherwise:
+    /// [`Cut::joined_by_semicolons`].
     pub joined_by_semicolons: bool,
 }
 
@@ -144,9 +147,9 @@ impl Cells {
     }
 
     /// The path and the query as they are cut. With [`Cut::query_path`], `/index.php?/category/3` and
-    /// `/index.php?threads/3` are paths: of segments `index.php?`, `category`, `3`, and of `index.php?threads` and `3`;
-    /// what follows the first `&` is the query. A first parameter with a `=`, or without a segment behind a slash, is
-    /// none of the path.
+    /// `/index.php?threads/3` are paths: of segments `index.php?`, `category`, `3`, and of
+    /// `index.php?threads` and `3`; what follows the first `&` is the query. A first parameter with a `=`,
+    /// or without a segment behind a slash, is none of the path.
     pub(crate) fn path_of(&self, split: &Split, cut: Cut) -> (Range, Option<Range>) {
         let plain = (split.path, split.query);
         let Some((start, end)) = split.query.filter(|_| cut.query_path) else { return plain };
@@ -350,7 +353,8 @@ impl Cells {
 #[derive(Default)]
 struct Doubled {
     count: usize,
-    /// The first of them; a boundary is below [`MAX_SEGMENTS`], and ever more slashes at the last one are counted.
+    /// The first of them; a boundary is below [`MAX_SEGMENTS`], and ever more slashes at the last one are
+    /// counted.
     runs: [usize; MAX_SEGMENTS],
 }
 

@@ -192,9 +192,10 @@ impl Key {
     }
 }
 
-/// Appends the family of a query name, a range of `text`, where it is of one: a name with `=` and digits, each run of
-/// which becomes `#` (`w17_page=`, `w23_page=`: `w#_page=`), escapes apart; a name without `=` that holds a digit
-/// (`?1719847`) is of the family `#`. Else false, and nothing is appended. No name of a URL holds a `#`.
+/// Appends the family of a query name, a range of `text`, where it is of one: a name with `=` and
+/// digits, each run of which becomes `#` (`w17_page=`, `w23_page=`: `w#_page=`), escapes apart; a name
+/// without `=` that holds a digit (`?1719847`) is of the family `#`. Else false, and nothing is
+/// appended. No name of a URL holds a `#`.
 ///
 /// The value of a family is the whole parameter, so that what is composed is what was cut.
 pub fn family(text: &mut Vec<u8>, name: std::ops::Range<usize>) -> bool {

@@ -49,7 +49,8 @@ impl Cells {
         cells.iter().enumerate().any(|(i, cell)| cells[..i].iter().any(|other| name(other) == name(cell)))
     }
 
-    /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all of them.
+    /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all
+    /// of them.
     pub(super) fn cut_separators(&mut self, start: u32, end: u32) {
         let (usual, unusual) = if self.joined_by_semicolons { (b';', b'&') } else { (b'&', b';') };
         let query = start as usize..end as usize;
@@ -114,8 +115,8 @@ impl Cells {
         }
     }
 
-    /// Gives the parameters whose names are of a family the key of the family, with the whole parameter as value; true
-    /// where there are some. Each parameter still has a cell of its own.
+    /// Gives the parameters whose names are of a family the key of the family, with the whole parameter as
+    /// value; true where there are some. Each parameter still has a cell of its own.
     fn name_families(&mut self, from: usize) -> bool {
         let mut some = false;
         for at in from..self.list.len() {

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 /// [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
 pub const CUT_PATHS: &str = "paths of this site go on in queries or end in numbered keys";
 
-/// Why rules are left out that depend on names with digits where [`Tokens::name_families`](crate::rules::Tokens::name_families).
+/// Why rules are left out that depend on names with digits where
+/// [`Tokens::name_families`](crate::rules::Tokens::name_families).
 pub const FAMILIES: &str = "parameters of this site are known by families of names";
 
 /// Number of sites with each origin, or each host in SURT form: undust leaves an origin of two sites

@@ -96,8 +96,8 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// Links of the document at `path` (from the root) that lead nowhere. `read` returns the text of a file,
-/// an empty one for a folder, `None` for a missing one.
+/// Links of the document at `path` (from the root) that lead nowhere. `read` returns the text of a
+/// file, an empty one for a folder, `None` for a missing one.
 fn broken(path: &str, text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let mut found = Vec::new();
