@@ -111,7 +111,7 @@ const FUNCTIONS = {
   "plus-is-space": (value) => value.replaceAll("+", "%20"),
   "drop-empty": (value) => value || null,
   "lower-case": (value) => value.replace(/%[0-9A-F]{2}|[A-Z]/gi, (c) => (c.length > 1 ? c : c.toLowerCase())),
-  "drop-leading-zeros": (value) => (/&/.test(value) ? value : value.replace(/(?<![0-9.%]|%.)0+(?=[0-9]+(?![0-9A-Za-z]))/g, "")),
+  "drop-leading-zeros": (value) => (/^[0-9]+$/.test(value) ? value.replace(/^0+(?=[0-9])/, "") : value),
   "first-repeat": (value) => repeats(value)[0], "last-repeat": (value) => repeats(value).at(-1),
   "sort-repeats": (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]),
 };

@@ -69,8 +69,8 @@ pub enum Function {
     DropEmpty,
     /// ASCII upper case becomes lower case, escapes untouched.
     LowerCase,
-    /// Zeros before a number go: `msg0365` is `msg365`, `2015-05-04` is `2015-5-4`. Numbers behind a dot,
-    /// in escapes and before letters stay, and so do the values of a query key that comes more than once.
+    /// A value that is a number alone loses the zeros before it: `0365` is `365`, also as the number of a
+    /// path segment (`msg0365`). Other values stay, and those of a query key that comes more than once.
     DropLeadingZeros,
     /// Of the values of a query key that comes more than once only the first counts (`a=1&a=2` is `a=1`).
     FirstRepeat,
