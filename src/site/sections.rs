@@ -198,5 +198,9 @@ pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendo
     // Documentation of vendors applies to a site that shows the parameter outside its tenants.
     let shown = || evidence.iter().any(|(&section, of)| of.good > 0 && !sections.tenant[section as usize]);
     let everywhere = enough || vendors && shown();
+    // A rule of the whole site is not widened to a section that shows nothing but wrong merges, were it only one.
+    let is_refuted = |of: &Evidence| is_against(of) || !vendors && of.good == 0 && of.bad > 0;
+    let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|(&section, _)| section).collect();
+    let against = if everywhere && refuted.len() <= LISTED { refuted } else { against };
     (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)
 }
