@@ -112,7 +112,7 @@ pub struct LearnArgs {
     overrides: Option<PathBuf>,
     #[command(flatten)]
     room: Room,
-    /// Replaces an earlier result in DIR.
+    /// Replaces an earlier result in DIR, when the new one is whole.
     #[arg(long)]
     overwrite: bool,
     /// More rejected lines than this end the run with code 4: outputs are written, _SUCCESS is not.
@@ -333,9 +333,13 @@ fn learn(
         }
     }
     let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
-    if let Some(out) = out.filter(|_| refused.is_none()) {
-        out.finish()?;
-        interrupt::leaves(format!("the result in {} is complete", args.out.display()));
+    match out {
+        Some(out) if refused.is_none() => {
+            out.finish()?;
+            interrupt::leaves(format!("the result in {} is complete", args.out.display()));
+        }
+        Some(out) => out.leave_unmarked()?,
+        None => {}
     }
     if let Some(mesh) = mesh {
         // The result is present, and complete or not for all alike.

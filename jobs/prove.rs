@@ -61,7 +61,7 @@ pub struct ProveArgs {
     sites: SiteChoice,
     #[command(flatten)]
     room: Room,
-    /// Replaces an earlier result in --out.
+    /// Replaces an earlier result in --out, when the new one is whole.
     #[arg(long)]
     overwrite: bool,
     /// More rejected lines than this end the run with code 4: outputs are written, _SUCCESS is not.
@@ -193,9 +193,7 @@ fn prove(
                 args.rules.display()
             ));
         }
-        if refused.is_none() {
-            out.finish()?;
-        }
+        if refused.is_none() { out.finish()? } else { out.leave_unmarked()? }
     }
     match refused {
         Some((rejected, lines)) => Err(LearnError::Rejects { rejected, lines, out: args.out.clone() }),

@@ -107,6 +107,21 @@ fn of_two_runs_into_one_folder_one_is_refused() {
 }
 
 #[test]
+fn a_run_that_fails_leaves_the_result_it_was_to_replace() {
+    let folder = two_results();
+    let files = || RESULT.map(|name| read(&folder, &format!("one/{name}")));
+    let before = files();
+    for (name, records) in
+        [("empty.tsv", ""), ("bare.jsonl", "{\"url\":\"http://a.example/\"}\n"), ("bad.jsonl", "x\n")]
+    {
+        folder.write(name, records.as_bytes());
+        run(job(&folder, &["learn", name, "--overwrite", "--out", "one"])).failed(1);
+        assert!(files() == before, "{name}");
+        normalize(&folder, "one", &[]).done();
+    }
+}
+
+#[test]
 fn a_folder_that_is_locked_is_changed_by_no_job() {
     let folder = two_results();
     let compare = ["compare", "crawl.tsv", "--methods", "undust", "--fpr-max", "0.01", "--train-share", "0.5", "--out"];

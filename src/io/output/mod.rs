@@ -4,8 +4,10 @@
 //! folder flushed: a reader sees the old file or the new one ([`pending`]). A result folder carries
 //! `_SUCCESS` ([`mark`]), which is written last and holds the stamps of its files; a folder without it
 //! is refused by [`ResultFolder`], and so is a file that was changed since. One process at a time
-//! changes a folder ([`lock`]), and removes the mark first. A run that is killed leaves temporary
-//! names, a lock file without a holder, and no mark.
+//! changes a folder ([`lock`]). The files of a new result get their names when all of them are on the
+//! disk, between the removal of the old mark and the new one: until then an older result stays and can
+//! be read. A run that is killed leaves temporary names, a lock file without a holder, and the older
+//! result or none.
 
 mod lock;
 mod mark;
@@ -37,7 +39,8 @@ pub enum Existing {
     /// The folder must be empty or absent.
     #[default]
     Refuse,
-    /// An earlier result is removed (`--overwrite`); a folder that holds anything else is refused.
+    /// An earlier result is replaced when the new one is whole (`--overwrite`); a folder that holds
+    /// anything else is refused.
     Overwrite,
     /// The work of a run that did not end is kept, its files are removed (`--resume`); else as `Refuse`.
     /// Whether the work belongs to the same input and parameters is for its reader to check.
@@ -48,16 +51,16 @@ pub enum Existing {
 #[derive(Debug)]
 pub struct OutputDir {
     lock: FolderLock,
-    /// Mark of the files written so far.
-    mark: Mark,
+    /// The files written so far, by name.
+    files: Vec<(String, CompleteFile)>,
     /// The folder was created by this run.
     made: bool,
 }
 
 impl OutputDir {
-    /// Prepares the folder, parents included, and locks it. `_SUCCESS` of an earlier result is removed
-    /// first, so that at no moment a mixture of two results looks complete. Only files named in [`FILES`],
-    /// [`SUCCESS`], [`WORK`] and their temporary names are ever removed; those named in [`KEPT`] stay.
+    /// Prepares the folder, parents included, and locks it. A complete earlier result stays until the new
+    /// one replaces it. Only files named in [`FILES`], [`SUCCESS`], [`WORK`] and their temporary names are
+    /// ever removed; those named in [`KEPT`] stay.
     ///
     /// # Errors
     /// [`IoError::NotAFolder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`],
@@ -77,7 +80,7 @@ impl OutputDir {
         }
         let lock = FolderLock::take(path)?;
         clear(path, existing)?;
-        Ok(Self { lock, mark: Mark::default(), made })
+        Ok(Self { lock, files: Vec::new(), made })
     }
 
     /// The folder.
@@ -95,16 +98,14 @@ impl OutputDir {
         Ok(path)
     }
 
-    /// Writes one file of the result.
+    /// Writes one file of the result. It gets its name with the others.
     ///
     /// # Errors
     /// [`IoError::Write`].
     pub fn write(&mut self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), IoError> {
         let file = written(&self.path().join(name), fill)?;
         self.lock.check()?;
-        // There is none, unless the folder is on a file system without locks and another run ended meanwhile.
-        remove(&self.path().join(SUCCESS))?;
-        self.mark.put(name, file.commit()?);
+        self.files.push((name.to_owned(), file));
         Ok(())
     }
 
@@ -119,14 +120,43 @@ impl OutputDir {
         }
     }
 
-    /// Removes the resumable work and marks the result as complete.
+    /// Gives the files their names, in place of an earlier result, removes the resumable work and marks the
+    /// result as complete. An interrupt is deferred until then.
     ///
     /// # Errors
     /// [`IoError::Write`]; the result is then not marked.
-    pub fn finish(self) -> Result<(), IoError> {
+    pub fn finish(mut self) -> Result<(), IoError> {
+        temporary::uninterrupted(|| {
+            let mark = self.name_files()?;
+            remove(&self.path().join(WORK))?;
+            seal(&self.lock, &mark)
+        })
+    }
+
+    /// Gives the files their names, in place of an earlier result, and no mark: for results that are
+    /// whole but not to be trusted. Resumable work stays.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn leave_unmarked(mut self) -> Result<(), IoError> {
+        temporary::uninterrupted(|| self.name_files().map(drop))
+    }
+
+    /// Removes the mark and the files of an earlier result and gives those of this one their names.
+    fn name_files(&mut self) -> Result<Mark, IoError> {
         self.lock.check()?;
-        remove(&self.path().join(WORK))?;
-        seal(&self.lock, &self.mark)
+        let folder = self.path().to_owned();
+        remove(&folder.join(SUCCESS))?;
+        sync_folder(&folder).map_err(IoError::write(&folder))?;
+        let is_new = |name: &String| self.files.iter().any(|(new, _)| new == name);
+        for old in files_in(&folder)?.iter().filter(|name| !is_new(name)) {
+            remove(&folder.join(old))?;
+        }
+        let mut mark = Mark::default();
+        for (name, file) in std::mem::take(&mut self.files) {
+            mark.put(&name, file.commit()?);
+        }
+        Ok(mark)
     }
 }
 
@@ -229,15 +259,16 @@ fn clear(path: &Path, existing: Existing) -> Result<(), IoError> {
         let (path, entry) = not_empty(foreign);
         return Err(IoError::Foreign { path, entry });
     }
-    let marked = entries.iter().any(|name| name == SUCCESS);
-    if marked && existing == Existing::Resume {
+    let [marked, has_work] = [SUCCESS, WORK].map(|of| entries.iter().any(|name| name == of));
+    // Work beside a complete result is that of a run that was to replace it.
+    if marked && existing == Existing::Resume && !has_work {
         return Err(IoError::Complete { path: path.to_owned() });
     }
-    if marked {
-        remove(&path.join(SUCCESS))?;
-        sync_folder(path).map_err(IoError::write(path))?;
-    }
-    for name in entries.iter().filter(|&name| name != SUCCESS && (existing == Existing::Overwrite || name != WORK)) {
+    let stays = |name: &std::ffi::OsString| {
+        let is_result = name.to_str().is_some_and(|name| name == SUCCESS || FILES.contains(&name) || is_page(name));
+        marked && is_result || existing == Existing::Resume && name == WORK
+    };
+    for name in entries.iter().filter(|name| !stays(name)) {
         remove(&path.join(name))?;
     }
     sync_folder(path).map_err(IoError::write(path))
@@ -333,7 +364,7 @@ mod tests {
         ResultFolder::open(&folder, true).unwrap();
         fs::write(out.work().unwrap().join("journal"), "x").unwrap();
         out.write("rules.jsonl", |w| w.write_all(b"rules")).unwrap();
-        assert_eq!(names(&folder), [LOCK, WORK, "rules.jsonl"]);
+        assert_eq!(names(&folder).len(), 3, "a temporary name");
         out.finish().unwrap();
         assert_eq!(names(&folder), [SUCCESS, "rules.jsonl"]);
         let read = ResultFolder::open(&folder, false).unwrap().file("rules.jsonl").unwrap().unwrap();
@@ -350,7 +381,11 @@ mod tests {
         assert!(
             matches!(create(Existing::Refuse), Err(IoError::NotEmpty { entry, .. }) if entry == ".summary.json.partial")
         );
+        fs::remove_dir_all(folder.join(WORK)).unwrap();
         assert!(matches!(create(Existing::Resume), Err(IoError::Complete { .. })));
+        assert_eq!(create(Existing::Overwrite).unwrap(), [SUCCESS, "rules.jsonl"], "until there is another result");
+        fs::remove_file(folder.join(SUCCESS)).unwrap();
+        fill(&folder, &[]);
         assert_eq!(create(Existing::Overwrite).unwrap(), [""; 0]);
         let killed =
             ["rules.jsonl", "._SUCCESS.partial", ".summary.json.a1B2c3.partial", ".overrides.jsonl.partial", LOCK];
@@ -368,6 +403,29 @@ mod tests {
         let file = folder.join("rules.jsonl");
         assert!(matches!(OutputDir::create(&file, Existing::Overwrite), Err(IoError::NotAFolder { .. })));
         assert!(matches!(ResultFolder::open(&scratch.path().join("no"), true), Err(IoError::NotFound { .. })));
+    }
+
+    #[test]
+    fn a_result_stays_until_the_next_one_is_whole() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("out");
+        let write = |rules: &[u8], existing| {
+            let mut out = OutputDir::create(&folder, existing)?;
+            out.write("rules.jsonl", |w| w.write_all(rules))?;
+            Ok::<_, IoError>(out)
+        };
+        let read = || ResultFolder::open(&folder, false)?.file("rules.jsonl")?.expect("rules").read_all();
+        let mut first = write(b"old", Existing::Refuse).unwrap();
+        first.write("seen.bin", |w| w.write_all(b"seen")).unwrap();
+        first.finish().unwrap();
+        let second = write(b"new", Existing::Overwrite).unwrap();
+        assert_eq!(read().unwrap(), b"old");
+        drop(second);
+        assert_eq!(names(&folder), [SUCCESS, "rules.jsonl", "seen.bin"]);
+        // A run that was killed has left its work; it is taken up beside the old result.
+        fill(&folder, &[]);
+        write(b"new", Existing::Resume).unwrap().finish().unwrap();
+        assert_eq!((names(&folder), read().unwrap()), (vec![SUCCESS.into(), "rules.jsonl".into()], b"new".to_vec()));
     }
 
     #[test]
@@ -403,7 +461,10 @@ mod tests {
         // As by another run that ignores the lock.
         fs::write(scratch.path().join(SUCCESS), "").unwrap();
         out.write("rules.jsonl", |w| w.write_all(b"rules")).unwrap();
-        assert_eq!(names(scratch.path()), [LOCK, "rules.jsonl"]);
+        out.leave_unmarked().unwrap();
+        assert_eq!(names(scratch.path()), ["rules.jsonl"]);
+        let mut out = OutputDir::create(scratch.path(), Existing::Overwrite).unwrap();
+        out.write("rules.jsonl", |w| w.write_all(b"rules")).unwrap();
         out.finish().unwrap();
         let mut amendment = Amendment::begin(scratch.path()).unwrap();
         assert!(matches!(Amendment::begin(scratch.path()), Err(IoError::Locked { .. })));

@@ -107,6 +107,7 @@ impl Write for PendingFile {
 }
 
 /// A file that is complete on the disk but for its name; dropped, it is removed.
+#[derive(Debug)]
 pub struct CompleteFile {
     path: PathBuf,
     /// `None` for a device.
