@@ -41,7 +41,9 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
         return false;
     }
     let mut frequent = (1..seen.len()).filter(|&code| u64::from(seen[code]) * 20 >= u64::from(total));
-    frequent.all(|code| values.are_proven(code)) && (values.links >= LINKS || values.are_alike(&seen))
+    frequent.all(|code| values.are_proven(code))
+        && values.none_is_alone(&seen)
+        && (values.links >= LINKS || values.are_alike(&seen))
 }
 
 /// Names of a family that must have merge evidence of their own before the family is ignored, names
@@ -63,6 +65,10 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
     names.values().filter(|counts| counts.1 > 0).count() >= NAMES
         && names.values().all(|counts| counts.1 > 0 || counts.0 * 20 < total)
 }
+
+/// Rows of a value that are expected to meet their cluster before it counts that none does: with five,
+/// one value in 150 has none by chance.
+const ALONE: f64 = 5.0;
 
 /// Most values that a rule lists.
 const LISTED: usize = 64;
@@ -208,6 +214,13 @@ impl Values {
             out.links += joined.filter(|pair| sets.join(pair[0].1, pair[1].1)).count();
         }
         out
+    }
+
+    /// False where a value has no evidence although more than [`ALONE`] of its rows would, were they as the others.
+    fn none_is_alone(&self, seen: &[u32]) -> bool {
+        let present = || (1..seen.len()).map(|code| (u64::from(seen[code]), u64::from(self.agree[code])));
+        let (rows, agree) = present().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        present().all(|(own, evidence)| evidence > 0 || (own * agree) as f64 <= ALONE * rows as f64)
     }
 
     /// True for a frequent value with evidence of its own and hardly any against it.
