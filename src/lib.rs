@@ -43,6 +43,10 @@
 //! oracle of the dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- platforms
 //! <- site <- evaluate` is the direction of dependency; these know nothing of the rest.
 //!
+//! With `default-features = false` the crate is these and `model`: rules and their applier, the catalogue
+//! of platforms, learning of one site, evaluation. Everything else is behind the feature `program`
+//! (`scripts/light` checks it).
+//!
 //! # Invariants
 //! Most are absences, which no one can see by reading code. `tests/it/house.rs` checks those marked
 //! with a star and names file and line where one is broken; the compiler and clippy check the others.
@@ -70,19 +74,29 @@
 //! - ★ No reference to a document outside the repository, no doc comment that begins with "The same", no
 //!   comment line over 120 characters.
 
+#[cfg(feature = "program")]
 pub mod baselines;
+#[cfg(feature = "program")]
 pub mod content;
+#[cfg(feature = "program")]
 pub mod dataflow;
 pub mod evaluate;
+#[cfg(feature = "program")]
 pub mod index;
+#[cfg(feature = "program")]
 pub mod io;
 pub mod model;
 pub mod platforms;
+#[cfg(feature = "program")]
 pub mod report;
 pub mod rules;
+#[cfg(feature = "program")]
 pub mod runtime;
 pub mod site;
+#[cfg(feature = "program")]
 pub mod spill;
+#[cfg(feature = "program")]
 pub mod synth;
+#[cfg(feature = "program")]
 pub mod temporary;
 pub mod url;

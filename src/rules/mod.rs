@@ -11,16 +11,19 @@ pub mod batch;
 mod canonical;
 mod compiled;
 pub mod diff;
-#[cfg(test)]
+#[cfg(all(test, feature = "program"))]
 mod equality_tests;
 pub mod explain;
+#[cfg(feature = "program")]
 pub mod export;
 pub mod file;
+#[cfg(feature = "program")]
 pub mod filter;
 mod fired;
 pub mod functions;
 pub mod interpreter;
 mod lane;
+#[cfg(feature = "program")]
 pub mod lines;
 mod names;
 mod origin_cache;
