@@ -29,7 +29,7 @@ use crate::messages::{say, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice, Workers};
 use crate::report::REPORT;
 use crate::source::{Counted, Shards};
-use plan::{Departure, How, NamedRow, method, plan, row, stage};
+use plan::{Departure, How, NamedRow, method, plan, row, stage, without_help};
 use predictions::Named;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
@@ -88,10 +88,7 @@ pub struct CompareArgs {
     /// Departures from WWW10 that the published methods take, by comma.
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     published: Vec<Departure>,
-    /// Stages of undust that are left out, by comma, to measure what they are for: tokens, functions,
-    /// joint, conditions, classes, defaults, sinks, noise, forms, energy-walk, mirrors, exceptions,
-    /// look-ups, spans, proof.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = stage)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = stage, help = without_help())]
     without: Vec<Stage>,
     /// DustBuster learns from the sizes of answers instead of from clusters, and from records without a
     /// cluster, too: access logs, lists of URLs and sizes. Name it with --methods; without clusters it is

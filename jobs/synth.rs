@@ -178,14 +178,15 @@ fn options(args: &SynthArgs) -> Options {
 
 /// Help of `--types`: each with its meaning and its source.
 fn types_help() -> String {
-    use synth::kind::{ALL_TRAPS, Make, TRAPS, TYPES};
+    use synth::kind::{ALL_SHAPES, ALL_TRAPS, Make, SHAPES, TRAPS, TYPES};
     let line = |t: &(&str, &str, Make)| format!("\n  {:<9} {}", t.0, t.1);
     let types: String = TYPES.iter().map(line).collect();
     let line = |t: &(&str, &str, Make)| format!("\n  {:<16} {}", t.0, t.1);
-    let traps: String = TRAPS.iter().map(line).collect();
+    let [traps, shapes] = [&TRAPS[..], &SHAPES[..]].map(|types| types.iter().map(line).collect::<String>());
     format!(
         "Page types of every site, by comma; without it 3 to 7 are drawn for each site:{types}\n\
-         Types that mislead a learner of rules, never drawn; {ALL_TRAPS} stands for all of them:{traps}"
+         Types that mislead a learner of rules, never drawn; {ALL_TRAPS} stands for all of them:{traps}\n\
+         Types that need or tempt single kinds of rules, never drawn; {ALL_SHAPES} stands for all of them:{shapes}"
     )
 }
 

@@ -57,8 +57,17 @@ pub fn method(text: &str) -> Result<Name, String> {
 
 /// The stage of undust of a name.
 pub fn stage(text: &str) -> Result<Stage, String> {
-    let known = || Stage::ALL.map(Stage::text).join(", ");
-    Stage::parse(text).ok_or_else(|| format!("no such stage; there are {}", known()))
+    Stage::parse(text).ok_or_else(|| format!("no such stage; there are {}", stages()))
+}
+
+/// Help text of `--without`.
+pub fn without_help() -> String {
+    format!("Stages of undust that are left out, by comma, to measure what they are for: {}", stages())
+}
+
+/// Names of all stages.
+fn stages() -> String {
+    Stage::ALL.map(Stage::text).join(", ")
 }
 
 /// The row of the catalogue of a name.

@@ -1,4 +1,4 @@
-//! The rewrites that cannot change what a URL means (RFC 3986, sections 6.2.2 and 6.2.3): stage 1 of
+//! The rewrites that cannot change what a URL means (RFC 3986, sections 6.2.2 and 6.2.3): safe syntax of
 //! undust alone.
 //!
 //! No departure; [`crate::url::safe`] says what is not done, and why.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
-//!      -> learn (stages 2 to 6) -> energy walk -> select (stages 7, 8) -> rule sets, at one worker of each process
+//!      -> learn (site::prepare) -> energy walk -> select (site::finish) -> rule sets, at one worker of each process
 //! ```
 //! Candidates of all sites are sent to all workers after the samples: they determine the sites that
 //! [`held_out`](super::held_out) cross-fits, before these are learned.
@@ -228,7 +228,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
     }
 }
 
-/// A site between stages 6 and 7.
+/// A site before the energy walk.
 struct Site {
     prepared: Prepared,
     cut: Option<Cut>,
@@ -244,7 +244,7 @@ impl HasGraph for Site {
     }
 }
 
-/// Stages 2 to 6 as an operator.
+/// Learning up to the energy walk ([`site::prepare`]) as an operator.
 trait LearnSite<'scope> {
     /// Candidate rules of each site, and their graph; sites of the `choice` are cross-fitted before.
     fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Walking<Site>>>;
@@ -265,7 +265,7 @@ impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
     }
 }
 
-/// Stages 7 and 8 as an operator.
+/// Learning after the energy walk ([`site::finish`]) as an operator.
 trait SelectRules<'scope> {
     /// The rules that hold, by the energies after the walk.
     fn select_rules(self) -> Flow<'scope, LearnedSite>;

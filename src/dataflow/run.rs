@@ -48,7 +48,7 @@ pub struct ProvenSite {
     pub drift: u64,
     /// The proof withdrew the look-ups and value ranges.
     pub without_lookups: bool,
-    /// The site fell back to stage 1.
+    /// The site fell back to safe syntax.
     pub fell_back: bool,
 }
 

@@ -14,7 +14,7 @@ use timely::dataflow::operators::vec::Branch;
 use timely::dataflow::operators::{Concat, ConnectLoop, Operator};
 use timely::order::Product;
 
-/// Something with a graph to walk on: a site between stages 6 and 7.
+/// Something with a graph to walk on: a site before the energy walk.
 pub trait HasGraph: 'static {
     /// The graph.
     fn graph(&self) -> &Graph;

@@ -119,10 +119,10 @@ impl From<crate::url::Invalid> for Reason {
     }
 }
 
-/// Refuses the URLs that stage 1 ([`crate::url::normalize`]) refuses: anything but an absolute `http`
+/// Refuses the URLs that safe syntax ([`crate::url::normalize`]) refuses: anything but an absolute `http`
 /// or `https` URL with a valid host and port, no ASCII control character, and no backslash before the
 /// query. One pass without allocation where the authority is a plain host name, with or without a port;
-/// other authorities go through stage 1 itself.
+/// other authorities go through safe syntax itself.
 ///
 /// # Errors
 /// The reason to reject the line.
@@ -153,7 +153,7 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
 }
 
 /// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to
-/// four digits, that are neither Punycode nor a number at the end: stage 1 refuses none of them.
+/// four digits, that are neither Punycode nor a number at the end: safe syntax refuses none of them.
 fn is_plain(authority: &[u8]) -> bool {
     let colon = memchr::memchr(b':', authority).unwrap_or(authority.len());
     let (name, port) = (&authority[..colon], &authority[colon..]);

@@ -46,7 +46,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All stages, in the order of learning.
+    /// All stages, about in the order of learning: noise is measured in the first pass of the covering loop, and
+    /// constant pages and small samples count in several of its levels.
     pub const ALL: [Stage; 18] = [
         Stage::Tokens,
         Stage::Functions,

@@ -185,7 +185,7 @@ impl Training {
     }
 }
 
-/// A site between stages 6 and 7: candidates are found, the energy walk has not run.
+/// A site whose candidates are found and whose energy walk has not run.
 #[derive(Debug)]
 pub struct Prepared {
     graph: energy::Graph,
@@ -199,7 +199,7 @@ enum State {
     Published(Box<published::State>),
 }
 
-/// The state of the undust method after stage 6.
+/// The state of the undust method before the energy walk.
 #[derive(Debug)]
 struct Candidates {
     training: Training,
@@ -241,7 +241,7 @@ pub struct Outcome {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Runs stages 1 to 6: everything before the energy walk.
+/// Runs everything before the energy walk.
 pub fn prepare(training: Training, params: &Params) -> Prepared {
     if params.method != Method::Undust {
         let (graph, state) = published::prepare(&training, params, &published::Switches::default());
@@ -262,7 +262,7 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
     prepare_cut(training, tokens, without, platforms, params.extend_to_domain)
 }
 
-/// Runs stages 1 to 6 of the undust method with the given cuts and lines of the catalogue of platforms.
+/// Runs the undust method up to the energy walk with the given cuts and lines of the catalogue of platforms.
 fn prepare_cut(
     training: Training,
     tokens: Tokens,
@@ -313,7 +313,7 @@ fn prepare_cut(
     Prepared { graph, stage: State::Undust(Box::new(state)) }
 }
 
-/// Runs stages 7 and 8, from the energies after the walk (one a vertex of the graph).
+/// Runs everything after the energy walk, from its energies (one a vertex of the graph).
 pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let state = match prepared.stage {
         State::Undust(state) => state,

@@ -2,7 +2,7 @@
 //! pattern tree.
 //!
 //! A profile decides nothing: rules are the same with and without. It is made once a site, from the
-//! state after stages 2 to 6, and never while [`held_out`](super::held_out) learns without a fold.
+//! state before the energy walk, and never while [`held_out`](super::held_out) learns without a fold.
 //! Cost: one evidence table for each key that still varies, over the rows that the rules have left.
 
 pub mod file;

@@ -2,7 +2,7 @@
 //!
 //! A node is split on the key with the least entropy (eq. 4) that has a salient value; one child a
 //! salient value, one for all trivial ones. Departures, each measured (docs/method.md, "Departures from
-//! WWW10"): rows are clusters' rows after the operations of stage 4, and salience counts clusters, not
+//! WWW10"): rows are clusters' rows after the operations of the covering loop, and salience counts clusters, not
 //! URLs: a value is salient when it is in at least max(8, 1 %) of the clusters of the node and is not a
 //! bare number (eq. 5 makes a node of every popular id). The absent key is a value. Query keys and path
 //! parameters do not split: their presence is part of the form of a URL. A node under 40 rows is a

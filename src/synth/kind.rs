@@ -118,19 +118,27 @@ pub const TYPES: [(&str, &str, Make); 23] = [
 /// for them, by name or by [`ALL_TRAPS`].
 pub use super::traps::TRAPS;
 
+/// Page types that need, or tempt, the kinds of rules that came after the papers. A site has them only
+/// where it is asked for them, by name or by [`ALL_SHAPES`].
+pub use super::shapes::SHAPES;
+
 /// Name that stands for all of [`TRAPS`] among names of page types.
 pub const ALL_TRAPS: &str = "traps";
 
-/// Names of all page types and [`ALL_TRAPS`], for messages.
+/// Name that stands for all of [`SHAPES`].
+pub const ALL_SHAPES: &str = "shapes";
+
+/// Names of all page types, [`ALL_TRAPS`] and [`ALL_SHAPES`], for messages.
 pub fn type_names() -> Vec<&'static str> {
-    TYPES.iter().chain(&TRAPS).map(|t| t.0).chain([ALL_TRAPS]).collect()
+    TYPES.iter().chain(&TRAPS).chain(&SHAPES).map(|t| t.0).chain([ALL_TRAPS, ALL_SHAPES]).collect()
 }
 
-/// Page types that `names` asks for, in the order of [`TYPES`] and [`TRAPS`].
+/// Page types that `names` asks for, in the order of [`TYPES`], [`TRAPS`] and [`SHAPES`].
 pub fn named(names: &[String]) -> Vec<Make> {
     let asked = |name: &str| names.iter().any(|n| n == name);
     let traps = TRAPS.iter().filter(|t| asked(t.0) || asked(ALL_TRAPS));
-    TYPES.iter().filter(|t| asked(t.0)).chain(traps).map(|t| t.2).collect()
+    let shapes = SHAPES.iter().filter(|t| asked(t.0) || asked(ALL_SHAPES));
+    TYPES.iter().filter(|t| asked(t.0)).chain(traps).chain(shapes).map(|t| t.2).collect()
 }
 
 /// Names of all decorations, for messages.

@@ -21,6 +21,7 @@ mod place;
 pub mod plan;
 pub mod record;
 pub mod rng;
+mod shapes;
 mod syntax;
 mod traps;
 pub mod view;

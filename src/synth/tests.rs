@@ -1,7 +1,7 @@
 //! The laws of the generator, each against something that does not share its code: the oracle that
 //! reads URLs back, sets of what was written, the public suffix list.
 
-use super::kind::{TRAPS, TYPES};
+use super::kind::{SHAPES, TRAPS, TYPES};
 use super::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -52,7 +52,7 @@ fn assert_laws(site: &SitePlan) -> HashMap<u64, u64> {
 
 #[test]
 fn every_type_keeps_the_laws_plain_and_with_every_decoration() {
-    for (name, ..) in TYPES.into_iter().chain(TRAPS) {
+    for (name, ..) in TYPES.into_iter().chain(TRAPS).chain(SHAPES) {
         for seed in 0..4 {
             for decorations in [None, Some(&[][..]), Some(&decor::NAMES[..])] {
                 for site in plan(&options(&[name], decorations, 3000, seed)).expect("fits") {
@@ -66,10 +66,10 @@ fn every_type_keeps_the_laws_plain_and_with_every_decoration() {
 
 #[test]
 fn types_of_one_site_do_not_claim_each_others_urls() {
-    let all: Vec<&str> = TYPES.iter().map(|t| t.0).chain([kind::ALL_TRAPS]).collect();
+    let all: Vec<&str> = TYPES.iter().map(|t| t.0).chain([kind::ALL_TRAPS, kind::ALL_SHAPES]).collect();
     for seed in 0..6 {
         for site in plan(&options(&all, Some(&decor::NAMES), 20_000, seed)).expect("fits") {
-            assert_eq!(site.facts().len(), TYPES.len() + TRAPS.len());
+            assert_eq!(site.facts().len(), TYPES.len() + TRAPS.len() + SHAPES.len());
             assert_laws(&site);
         }
     }

@@ -1,4 +1,4 @@
-//! URLs as bytes: safe syntax (stage 1), keys and values, and back; the site of a host.
+//! URLs as bytes: safe syntax, keys and values, and back; the site of a host.
 mod authority;
 pub mod cells;
 mod characters;

@@ -204,7 +204,7 @@ fn a_reader_that_goes_away_ends_the_job_quietly() {
     }
 }
 
-/// Counted over the library: a rule fires on a fifth of the lines, stage 1 changes another, and one is
+/// Counted over the library: a rule fires on a fifth of the lines, safe syntax changes another, and one is
 /// no URL.
 #[test]
 fn nothing_is_allocated_a_url() {

@@ -1,4 +1,4 @@
-//! Fuzzes stage 1 of the URL: whatever the bytes, its laws hold.
+//! Fuzzes safe syntax of the URL: whatever the bytes, its laws hold.
 #![no_main]
 
 #[path = "../laws/url_safe.rs"]

@@ -29,7 +29,7 @@ pub fn laws(url: &[u8]) -> Result<(), String> {
 
 fn one(safe: &[u8], cut: Cut, rank: fn(u64) -> u32) -> Result<(), String> {
     let mut cells = Cells::default();
-    let split = normalize(safe, &mut cells.text).map_err(|e| format!("stage 1 refuses what it made: {e:?}"))?;
+    let split = normalize(safe, &mut cells.text).map_err(|e| format!("safe syntax refuses what it made: {e:?}"))?;
     cells.cut(&split, cut);
     set_order(&mut cells, |cells, at| rank(cells.seed(cells.list[at].key)));
     let told =

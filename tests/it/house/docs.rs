@@ -179,3 +179,14 @@ fn broken_links_and_missing_pages_are_found() {
     let found = unlisted(&pages, "- [A](a.md)\n- [A](a.md)\n- [B](b.md)\n- [D](d.md)");
     assert_eq!(found.len(), 3, "a.md twice, no c.md, a foreign d.md: {found:?}");
 }
+
+#[test]
+fn every_stage_is_in_the_lists_of_stages() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("a file");
+    let (page, script) = (read("docs/architecture.md"), read("scripts/ablations.py"));
+    for stage in undust::rules::Stage::ALL.map(undust::rules::Stage::text) {
+        assert!(page.contains(&format!("\n- `{stage}` (`")), "docs/architecture.md has no stage {stage}");
+        assert!(script.contains(&format!("'{stage}'")), "scripts/ablations.py has no stage {stage}");
+    }
+}

@@ -1,0 +1,297 @@
+//! Page types for the kinds of rules that came after the papers: one that needs the kind, and one with
+//! URLs of the same look whose pages differ, which tempts it.
+
+use super::kind::{Make, Page, PageType};
+use super::parts::Parts;
+use super::rng::Rng;
+use super::view::View;
+use super::words;
+
+/// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
+/// that the first one needs.
+pub const SHAPES: [(&str, &str, Make); 12] = [
+    ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
+    ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
+    ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
+    ("separators-matter", "a query that is joined by ; is another page", |_| make(SEPARATORS_MATTER)),
+    ("repeats", "of a parameter that comes twice the last one counts", |_| make(REPEATS)),
+    ("repeats-matter", "both values of a parameter that comes twice count, and their order", |_| make(REPEATS_MATTER)),
+    ("messages", "message N lies on a page of its topic: talk/3.msg17.html", |_| make(MESSAGES)),
+    ("messages-matter", "each message of a topic is a page: note/3.msg17.html", |_| make(MESSAGES_MATTER)),
+    ("zeros", "numbers with leading zeros and without", |_| make(ZEROS)),
+    ("zeros-matter", "a leading zero names another page", |_| make(ZEROS_MATTER)),
+    ("tails", "the front of the path names the page, any word may follow", |_| make(TAILS)),
+    ("tails-matter", "the word behind a number names the page", |_| make(TAILS_MATTER)),
+];
+
+/// A page type of two plain functions, without names drawn for the site.
+#[derive(Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    forms: u64,
+    write: fn(Page, &mut Parts),
+    key: fn(&View) -> Option<u64>,
+    rule: &'static str,
+}
+
+fn make(shape: Shape) -> Box<dyn PageType> {
+    Box::new(shape)
+}
+
+impl PageType for Shape {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn forms(&self) -> u64 {
+        self.forms
+    }
+    fn sparse_ids(&self) -> bool {
+        false
+    }
+    fn write(&self, page: Page, url: &mut Parts, _: &mut Rng) {
+        (self.write)(page, url);
+    }
+    fn key(&self, url: &View) -> Option<u64> {
+        (self.key)(url)
+    }
+    fn rules(&self) -> Vec<String> {
+        vec![self.rule.to_owned()]
+    }
+}
+
+/// The number of a path of one directory and a number.
+fn numbered(url: &View, directory: &str) -> Option<u64> {
+    match url.path()[..] {
+        [first, number] if first == directory => number.parse().ok(),
+        _ => None,
+    }
+}
+
+/// True for a path of this one segment.
+fn is_at(url: &View, script: &str) -> bool {
+    url.path() == [script]
+}
+
+const FAMILIES: Shape = Shape {
+    name: "families",
+    forms: 6,
+    write: |page, url| {
+        url.seg("gadgets").seg_n(page.entity);
+        if page.form > 0 {
+            let widget = 10 + (page.entity * 7 + page.form) % 40;
+            url.pair_n(&format!("w{widget}_page"), page.form);
+        }
+    },
+    key: |url| {
+        let is_widget = |name: &str| name.starts_with('w') && name.ends_with("_page");
+        numbered(url, "gadgets").filter(|_| url.pairs.iter().all(|pair| is_widget(&pair.0)))
+    },
+    rule: "parameters w<number>_page do not matter",
+};
+
+const FAMILIES_MATTER: Shape = Shape {
+    name: "families-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("polls").seg_n(page.entity / 5).pair_n(&format!("q{}", 1 + page.entity % 5), 1);
+        if page.form > 0 {
+            url.pair("embed", "1");
+        }
+    },
+    key: |url| {
+        let question = url.pairs.iter().find_map(|pair| pair.0.strip_prefix('q')?.parse::<u64>().ok())?;
+        Some(numbered(url, "polls")? * 5 + question.checked_sub(1)?)
+    },
+    rule: "the number in q<number> names the page, embed does not matter",
+};
+
+const SEPARATORS: Shape = Shape {
+    name: "separators",
+    forms: 2,
+    write: |page, url| {
+        url.seg("topics.php");
+        if page.form == 0 {
+            url.pair_n("t", page.entity).pair("s", "0");
+        } else {
+            url.pair_with("t", |out| {
+                words::number(page.entity, out);
+                out.extend_from_slice(b";s=0");
+            });
+        }
+    },
+    key: |url| url.get("t")?.split(';').next()?.parse().ok().filter(|_| is_at(url, "topics.php")),
+    rule: "; and & separate parameters alike",
+};
+
+const SEPARATORS_MATTER: Shape = Shape {
+    name: "separators-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("mixed.php");
+        if page.form > 0 {
+            url.pair("view", "1");
+        }
+        if page.entity % 2 == 0 {
+            url.pair_n("a", page.entity / 2).pair("b", "1");
+        } else {
+            url.pair_with("a", |out| {
+                words::number(page.entity / 2, out);
+                out.extend_from_slice(b";b=1");
+            });
+        }
+    },
+    key: |url| {
+        let value = url.get("a").filter(|_| is_at(url, "mixed.php"))?;
+        let number: u64 = value.split(';').next()?.parse().ok()?;
+        Some(number * 2 + u64::from(value.contains(';')))
+    },
+    rule: "; is part of a value, view does not matter",
+};
+
+const REPEATS: Shape = Shape {
+    name: "repeats",
+    forms: 4,
+    write: |page, url| {
+        url.seg("entry.php");
+        if page.form > 0 {
+            url.pair_n("id", page.entity + page.form);
+        }
+        url.pair_n("id", page.entity);
+    },
+    key: |url| {
+        let last = url.pairs.iter().rfind(|pair| pair.0 == "id")?;
+        last.1.parse().ok().filter(|_| is_at(url, "entry.php"))
+    },
+    rule: "the last id counts",
+};
+
+const REPEATS_MATTER: Shape = Shape {
+    name: "repeats-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("pick.php");
+        if page.form > 0 {
+            url.pair("view", "1");
+        }
+        url.pair_n("f", page.entity / 30).pair_n("f", page.entity % 30);
+    },
+    key: |url| {
+        let mut values = url.pairs.iter().filter(|pair| pair.0 == "f").map(|pair| pair.1.parse::<u64>().ok());
+        let (first, second) = (values.next()??, values.next()??);
+        is_at(url, "pick.php").then_some(first * 30 + second)
+    },
+    rule: "both f count, in their order; view does not matter",
+};
+
+/// Messages a page, and pages a topic.
+const ON_PAGE: u64 = 7;
+const PAGES: u64 = 3;
+
+const MESSAGES: Shape = Shape {
+    name: "messages",
+    forms: 1 + ON_PAGE,
+    write: |page, url| {
+        let topic = page.entity / PAGES;
+        url.seg("talk").seg_n(topic);
+        match page.form.checked_sub(1) {
+            None => url.add(".").add_n(page.entity % PAGES * ON_PAGE),
+            Some(nth) => url.add(".msg").add_n(page.entity * ON_PAGE + nth),
+        };
+        url.add(".html");
+    },
+    key: |url| {
+        let [directory, file] = url.path()[..] else { return None };
+        let (topic, place) = file.strip_suffix(".html").filter(|_| directory == "talk")?.split_once('.')?;
+        match place.strip_prefix("msg") {
+            Some(message) => message.parse::<u64>().ok().map(|message| message / ON_PAGE),
+            None => Some(topic.parse::<u64>().ok()? * PAGES + place.parse::<u64>().ok()? / ON_PAGE),
+        }
+    },
+    rule: "messages of a page lie between two numbers",
+};
+
+const MESSAGES_MATTER: Shape = Shape {
+    name: "messages-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("note").seg_n(page.entity / 6).add(".msg").add_n(page.entity).add(".html");
+        if page.form > 0 {
+            url.pair("read", "1");
+        }
+    },
+    key: |url| {
+        let [directory, file] = url.path()[..] else { return None };
+        let (_, message) = file.strip_suffix(".html").filter(|_| directory == "note")?.split_once(".msg")?;
+        message.parse().ok()
+    },
+    rule: "each message is a page, read does not matter",
+};
+
+const ZEROS: Shape = Shape {
+    name: "zeros",
+    forms: 3,
+    write: |page, url| {
+        url.seg("parts.php").pair_with("id", |out| {
+            out.extend_from_slice(&b"00"[..page.form as usize]);
+            words::number(page.entity + 1, out);
+        });
+    },
+    key: |url| url.get("id")?.parse::<u64>().ok()?.checked_sub(1).filter(|_| is_at(url, "parts.php")),
+    rule: "zeros before id do not matter",
+};
+
+const ZEROS_MATTER: Shape = Shape {
+    name: "zeros-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("codes.php").pair_with("id", |out| {
+            out.extend_from_slice(&b"0"[..(page.entity % 2) as usize]);
+            words::number(page.entity / 2 + 1, out);
+        });
+        if page.form > 0 {
+            url.pair("view", "1");
+        }
+    },
+    key: |url| {
+        let id = url.get("id").filter(|_| is_at(url, "codes.php"))?;
+        Some((id.parse::<u64>().ok()?.checked_sub(1)?) * 2 + u64::from(id.starts_with('0')))
+    },
+    rule: "a zero before id names another page, view does not matter",
+};
+
+/// Words behind the number of a picture, and of an album.
+const WORDS: [&str; 4] = ["sizes", "exif", "comments", "large"];
+
+const TAILS: Shape = Shape {
+    name: "tails",
+    forms: 1 + WORDS.len() as u64,
+    write: |page, url| {
+        url.seg("pictures").seg_n(page.entity);
+        if let Some(word) = page.form.checked_sub(1) {
+            url.seg(WORDS[word as usize]);
+        }
+    },
+    key: |url| match url.path()[..] {
+        ["pictures", number] | ["pictures", number, _] => number.parse().ok(),
+        _ => None,
+    },
+    rule: "what follows the number does not matter",
+};
+
+const TAILS_MATTER: Shape = Shape {
+    name: "tails-matter",
+    forms: 2,
+    write: |page, url| {
+        let word = WORDS[(page.entity % WORDS.len() as u64) as usize];
+        url.seg("albums").seg_n(page.entity / WORDS.len() as u64).seg(word);
+        if page.form > 0 {
+            url.pair("view", "1");
+        }
+    },
+    key: |url| {
+        let ["albums", number, word] = url.path()[..] else { return None };
+        let word = WORDS.iter().position(|of| *of == word)? as u64;
+        Some(number.parse::<u64>().ok()? * WORDS.len() as u64 + word)
+    },
+    rule: "the word behind the number names the page, view does not matter",
+};
