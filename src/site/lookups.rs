@@ -67,7 +67,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
         let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
         // A page has no parameter that rules leave out.
-        let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.contains(name));
+        let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.binary_search(name).is_ok());
         let page = tails.filter(keeps).min_by_key(|&tail| (tail != composed, tail.len(), tail));
         identity.listed = page.is_some();
         identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
