@@ -50,20 +50,23 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
 /// that were never met included: two names are a coincidence (`p1=`, `p2=`), three are a pattern.
 const NAMES: usize = 3;
 
-/// True where what is known of the values of a family of names holds for its names: [`NAMES`] of them
-/// have merge evidence, and so has each that is in one of twenty rows with the family. Repeats of a
-/// family count for their first name.
+/// True where the evidence for the values of a family of names covers its names: [`NAMES`] of them have
+/// merge evidence, and so has each that is in one of twenty rows with the family, or that meets other
+/// pages. Repeats of a family count for their first name.
 fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]) -> bool {
-    let mut names: BTreeMap<&[u8], (u64, u64)> = BTreeMap::new();
+    // Rows, those with evidence, and whether some meet rows of other values.
+    let mut names: BTreeMap<&[u8], (u64, u64, bool)> = BTreeMap::new();
     for code in (1..seen.len()).filter(|&code| seen[code] > 0) {
         let parameter = columns.value(key, code as u32);
         let end = memchr::memchr2(b'=', b'&', parameter).unwrap_or(parameter.len());
         let counts = names.entry(&parameter[..end]).or_default();
-        *counts = (counts.0 + u64::from(seen[code]), counts.1 + u64::from(values.agree[code]));
+        counts.0 += u64::from(seen[code]);
+        counts.1 += u64::from(values.agree[code]);
+        counts.2 |= values.met[code] > 0.0;
     }
     let total: u64 = names.values().map(|counts| counts.0).sum();
     names.values().filter(|counts| counts.1 > 0).count() >= NAMES
-        && names.values().all(|counts| counts.1 > 0 || counts.0 * 20 < total)
+        && names.values().all(|counts| counts.1 > 0 || counts.0 * 20 < total && !counts.2)
 }
 
 /// Rows of a value that are expected to meet their cluster before it counts that none does: with five,

@@ -108,7 +108,10 @@ impl Forms {
 
     fn find(&mut self, columns: &Columns, rows: &[u32], tree: &Tree) {
         let mut by_tag: HashMap<u64, usize, FixedState> = HashMap::default();
-        for (at, &row) in rows.iter().enumerate().filter(|(_, r)| !columns.odd[**r as usize]) {
+        // That a family of names is there says nothing of each name: forms without it alone.
+        let families: Vec<usize> = (0..columns.keys.len()).filter(|&k| columns.keys[k].is_family()).collect();
+        let is_of_form = |row: u32| !columns.odd[row as usize] && families.iter().all(|&k| columns.code(k, row) == 0);
+        for (at, &row) in rows.iter().enumerate().filter(|(_, row)| is_of_form(**row)) {
             let leaf = tree.leaf_of[at];
             let tag = columns.codes.iter().enumerate().fold(u64::from(leaf), |tag, (k, codes)| {
                 if codes[row as usize] == 0 { tag } else { crate::model::hash64_seeded(&(k as u64).to_le_bytes(), tag) }

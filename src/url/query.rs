@@ -1,4 +1,7 @@
 //! The query of a URL as key-value pairs: parameters, repeats, separators, and names in families.
+//!
+//! Each parameter is a pair; repeats of a name are joined to one value, and where the site cuts names into
+//! families ([`family`](super::keys::family)) the value is the whole parameter.
 
 use super::cells::{Cell, Cells, Cut};
 use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS};
