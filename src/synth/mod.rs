@@ -1,6 +1,7 @@
 //! Synthetic sites with known truth, for trials and benchmarks: every kind of DUST that the papers
 //! name, at the scale of WWW10, table 1, with label noise on request; and, where they are asked
-//! for, sites that mislead a learner of rules ([`kind::TRAPS`]).
+//! for, sites that mislead a learner of rules ([`kind::TRAPS`]), and sites that need or tempt single
+//! kinds of rules ([`kind::SHAPES`]).
 //!
 //! A corpus is a function of its [`Options`]. A [`SitePlan`] gives any record of a site by its position
 //! in the crawl, in constant memory, so workers and shards change nothing; URLs are written into

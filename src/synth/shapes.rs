@@ -59,6 +59,21 @@ impl PageType for Shape {
     }
 }
 
+/// The second URL of a page of two, by a parameter that does not matter.
+fn view(page: Page, url: &mut Parts) {
+    if page.form > 0 {
+        url.pair("view", "1");
+    }
+}
+
+/// A number with more behind it, as the value of one parameter.
+fn joined(url: &mut Parts, key: &str, number: u64, more: &[u8]) {
+    url.pair_with(key, |out| {
+        words::number(number, out);
+        out.extend_from_slice(more);
+    });
+}
+
 /// The number of a path of one directory and a number.
 fn numbered(url: &View, directory: &str) -> Option<u64> {
     match url.path()[..] {
@@ -94,15 +109,13 @@ const FAMILIES_MATTER: Shape = Shape {
     forms: 2,
     write: |page, url| {
         url.seg("polls").seg_n(page.entity / 5).pair_n(&format!("q{}", 1 + page.entity % 5), 1);
-        if page.form > 0 {
-            url.pair("embed", "1");
-        }
+        view(page, url);
     },
     key: |url| {
         let question = url.pairs.iter().find_map(|pair| pair.0.strip_prefix('q')?.parse::<u64>().ok())?;
         Some(numbered(url, "polls")? * 5 + question.checked_sub(1)?)
     },
-    rule: "the number in q<number> names the page, embed does not matter",
+    rule: "the number in q<number> names the page, view does not matter",
 };
 
 const SEPARATORS: Shape = Shape {
@@ -113,10 +126,7 @@ const SEPARATORS: Shape = Shape {
         if page.form == 0 {
             url.pair_n("t", page.entity).pair("s", "0");
         } else {
-            url.pair_with("t", |out| {
-                words::number(page.entity, out);
-                out.extend_from_slice(b";s=0");
-            });
+            joined(url, "t", page.entity, b";s=0");
         }
     },
     key: |url| url.get("t")?.split(';').next()?.parse().ok().filter(|_| is_at(url, "topics.php")),
@@ -128,16 +138,11 @@ const SEPARATORS_MATTER: Shape = Shape {
     forms: 2,
     write: |page, url| {
         url.seg("mixed.php");
-        if page.form > 0 {
-            url.pair("view", "1");
-        }
+        view(page, url);
         if page.entity % 2 == 0 {
             url.pair_n("a", page.entity / 2).pair("b", "1");
         } else {
-            url.pair_with("a", |out| {
-                words::number(page.entity / 2, out);
-                out.extend_from_slice(b";b=1");
-            });
+            joined(url, "a", page.entity / 2, b";b=1");
         }
     },
     key: |url| {
@@ -170,9 +175,7 @@ const REPEATS_MATTER: Shape = Shape {
     forms: 2,
     write: |page, url| {
         url.seg("pick.php");
-        if page.form > 0 {
-            url.pair("view", "1");
-        }
+        view(page, url);
         url.pair_n("f", page.entity / 30).pair_n("f", page.entity % 30);
     },
     key: |url| {
@@ -215,16 +218,14 @@ const MESSAGES_MATTER: Shape = Shape {
     forms: 2,
     write: |page, url| {
         url.seg("note").seg_n(page.entity / 6).add(".msg").add_n(page.entity).add(".html");
-        if page.form > 0 {
-            url.pair("read", "1");
-        }
+        view(page, url);
     },
     key: |url| {
         let [directory, file] = url.path()[..] else { return None };
         let (_, message) = file.strip_suffix(".html").filter(|_| directory == "note")?.split_once(".msg")?;
         message.parse().ok()
     },
-    rule: "each message is a page, read does not matter",
+    rule: "each message is a page, view does not matter",
 };
 
 const ZEROS: Shape = Shape {
@@ -248,9 +249,7 @@ const ZEROS_MATTER: Shape = Shape {
             out.extend_from_slice(&b"0"[..(page.entity % 2) as usize]);
             words::number(page.entity / 2 + 1, out);
         });
-        if page.form > 0 {
-            url.pair("view", "1");
-        }
+        view(page, url);
     },
     key: |url| {
         let id = url.get("id").filter(|_| is_at(url, "codes.php"))?;
@@ -284,9 +283,7 @@ const TAILS_MATTER: Shape = Shape {
     write: |page, url| {
         let word = WORDS[(page.entity % WORDS.len() as u64) as usize];
         url.seg("albums").seg_n(page.entity / WORDS.len() as u64).seg(word);
-        if page.form > 0 {
-            url.pair("view", "1");
-        }
+        view(page, url);
     },
     key: |url| {
         let ["albums", number, word] = url.path()[..] else { return None };
