@@ -44,8 +44,8 @@
 //! <- site <- evaluate` is the direction of dependency; these know nothing of the rest.
 //!
 //! With `default-features = false` the crate is these and `model`: rules and their applier, the catalogue
-//! of platforms, learning of one site, evaluation. Everything else is behind the feature `program`
-//! (`scripts/light` checks it).
+//! of platforms, learning of one site, evaluation. Everything else is behind the feature `program`, and
+//! so are `rules::export`, `rules::lines` and `rules::filter` (`scripts/light` checks it).
 //!
 //! # Invariants
 //! Most are absences, which no one can see by reading code. `tests/it/house.rs` checks those marked

@@ -196,7 +196,7 @@ pub struct Figures {
     pub drift: u64,
     /// Sites that fell back to safe syntax.
     pub fell_back: u64,
-    /// Sites whose look-ups and seen members the proof withdrew.
+    /// Sites whose look-ups the proof withdrew.
     pub without_lookups: u64,
     /// Labelled URLs on the page of their cluster, less one a page.
     pub good: u64,

@@ -7,7 +7,7 @@ use crate::url::{normalize, push_escape};
 
 impl SiteRules {
     /// These rules with hosts, keys and values as URLs in normal form have them. Ids are kept, so that
-    /// disabled rules stay disabled; seen members and look-ups are kept, and those that are no normal URLs
+    /// disabled rules stay disabled; look-ups are kept, and those that are no normal URLs
     /// are not compiled.
     pub(super) fn into_ascii(mut self) -> SiteRules {
         self.origins.iter_mut().for_each(origin);

@@ -20,8 +20,8 @@ pub enum LineFormat {
     Url,
     /// URL, tab, canonical URL.
     Tsv,
-    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired; none for a
-    /// seen member that is its own page), `changed`, `invalid`, `seen` (false for a URL that rules composed
+    /// An object with `url`, `canonical`, `site` (or null), `rules` (ids of those that fired; none
+    /// where none did), `changed`, `invalid`, `seen` (false for a URL that rules composed
     /// and that is not known to have been met), and `provisional` where it changed and a provisional rule
     /// fired.
     /// Invalid UTF-8 shows as U+FFFD.

@@ -48,7 +48,7 @@ pub struct Span {
     /// Smallest and largest number, both included; `None` for any value, of inner numbers any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[u64; 2]>,
-    /// The seen member that is the page.
+    /// URL of the page.
     pub page: String,
 }
 

@@ -14,7 +14,7 @@ pub struct Buffers {
     pub state: State,
     /// Rules that fired, ascending.
     pub fired: Fired,
-    /// The canonical URL, where no seen member is.
+    /// The canonical URL, unless a look-up names a page.
     pub out: Vec<u8>,
     /// Bytes of the normal form.
     pub length: usize,
