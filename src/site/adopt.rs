@@ -22,7 +22,7 @@ impl Covering {
     }
 
     /// Tests a proposal in the present state; if it holds, rewrites the rows.
-    fn adopt(&mut self, proposal: Proposal) {
+    pub(super) fn adopt(&mut self, proposal: Proposal) {
         let defaults = proposal.action == Action::Classes && proposal.keys.len() > 1;
         let mut rows = match defaults {
             true => defaults::rows(&self.columns, &self.alive, &proposal.scope),

@@ -26,7 +26,7 @@ const MIN_NEAR: u64 = 9;
 /// Classes of the key that `table` ignores, over all rows; `counts` as for [`conditions::conditions`].
 pub fn everywhere(columns: &Columns, counts: &[Vec<u32>], table: &Table, noise: u64) -> Option<Proposal> {
     let key = table.keys[0];
-    find(columns, (&frequent(columns, key, counts), &counts[key]), table, |_| true, Vec::new(), noise)
+    find(columns, &frequent(columns, key, counts), table, |_| true, Vec::new(), noise)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
@@ -50,13 +50,13 @@ pub fn conditional(
     if near.is_empty() {
         return Vec::new();
     }
-    let top = (&frequent(columns, table.keys[0], counts)[..], &counts[table.keys[0]][..]);
+    let top = frequent(columns, table.keys[0], counts);
     let mut out: Vec<Proposal> = near
         .into_iter()
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(columns, top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
+            find(columns, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -87,11 +87,10 @@ fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
 }
 
 /// Classes from the pairs of frequent values that meet in groups, of one cluster or of two; values are
-/// united best supported pairs first. `top` are the values as [`frequent`] gives them, `counts` the
-/// frequency of each code.
+/// united best supported pairs first. `top` are the values as [`frequent`] gives them.
 fn find(
     columns: &Columns,
-    (top, counts): (&[u32], &[u32]),
+    top: &[u32],
     table: &Table,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
@@ -164,7 +163,7 @@ fn find(
                 return 0;
             }
             let named = named.filter(|&code| live[code as usize] || !any_live);
-            operations::representative(columns, key, named, counts, None)
+            operations::representative(columns, key, named)
         });
         all.iter().for_each(|&c| table_of[c as usize] = to);
     }

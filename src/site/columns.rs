@@ -13,6 +13,7 @@
 
 use super::Training;
 use super::hints::Preferred;
+use super::operations::frequencies;
 use super::sections::Sections;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
@@ -55,6 +56,9 @@ pub struct Columns {
     pub origin: Vec<u32>,
     /// A URL that was reduced to the row neither redirects nor declares another canonical URL.
     pub fetchable: Vec<bool>,
+    /// How often each code of each key comes in the rows as they were at the start; codes made later are
+    /// not in it. Of rows that can be fetched, where some can.
+    pub met: Vec<Vec<u32>>,
     /// Some row was not fetchable at the start.
     pub redirects: bool,
     /// Section of each row.
@@ -135,6 +139,9 @@ impl Columns {
         builder.into_columns(&mut out);
         out.fetchable = out.origin.iter().map(|&row| !training.elsewhere[row as usize]).collect();
         out.redirects = out.fetchable.contains(&false);
+        let is_met = |row: &u32| out.fetchable[*row as usize];
+        let rows: Vec<u32> = (0..out.len() as u32).filter(is_met).collect();
+        out.met = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
         let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
         out.sections = Sections::new(out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label)));
         out.tokens.sections.clone_from(&out.sections.words);
@@ -232,6 +239,11 @@ impl Columns {
         dictionary.ranges.push((start, self.pool.len() as u32));
         self.codes_of.insert(hash, code);
         code
+    }
+
+    /// How often a value came in the rows as they were at the start, or the key was absent.
+    pub fn times_met(&self, key: usize, code: u32) -> u32 {
+        self.met[key].get(code as usize).copied().unwrap_or(0)
     }
 
     /// Number of codes of a key, the absent one included.

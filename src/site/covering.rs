@@ -25,7 +25,7 @@ use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
 use super::{Stage, Without, small_samples};
 use crate::platforms::Placed;
-use crate::rules::Function;
+use crate::rules::{Function, Rule};
 use crate::url::Fixed;
 
 /// Weight of bad rows in the ranking of candidates.
@@ -134,6 +134,8 @@ pub struct Covering {
     pub(super) sinks: Sinks,
     /// Levels that are left out, to measure their worth.
     pub without: Without,
+    /// Rules of an earlier result that were not proposed yet.
+    pub earlier: Vec<Rule>,
     /// Lines of the programs of the site that are not adopted yet.
     pub lines: Vec<Placed>,
     /// Lines act before any evidence.
@@ -166,6 +168,7 @@ impl Covering {
             seen: Vec::new(),
             sinks,
             without: Without::default(),
+            earlier: Vec::new(),
             lines: Vec::new(),
             provisional: false,
             adopted_lines: 0,
@@ -213,7 +216,7 @@ impl Covering {
                 found = self.try_all(singles, &clusters, &mut tables);
             }
         }
-        if self.adopt_all(found) || self.adopt_lines(false) {
+        if self.adopt_earlier() || self.adopt_all(found) || self.adopt_lines(false) {
             return true;
         }
         let joint = if self.without.has(Stage::Joint) { Vec::new() } else { self.joint(&clusters) };
@@ -384,11 +387,11 @@ impl Covering {
                 .iter()
                 .map(|&k| {
                     if whole {
-                        let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k], &self.counts[k]);
+                        let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k]);
                         return (k, self.ignores[k].get_or_insert_with(ignore).clone());
                     }
                     let counts = operations::frequencies(&self.columns, k, rows.iter().copied());
-                    (k, operations::ignore(&self.columns, k, rows, &counts, &self.counts[k]))
+                    (k, operations::ignore(&self.columns, k, rows, &counts))
                 })
                 .collect(),
             Action::Function(family) => keys

@@ -146,8 +146,8 @@ impl Preferred {
         Some(self.before.get(key)?[row as usize])
     }
 
-    /// The code, among those that `may` names, that the earlier rules gave to most of the `rows` whose
-    /// value they changed; ties by bytes. `None` where they changed none to such a code.
+    /// The code, among those that `may` names, that most of the `rows` had under the earlier rules, where
+    /// these changed a row to such a code; ties by bytes.
     pub fn moved(
         &self,
         columns: &Columns,
@@ -157,14 +157,17 @@ impl Preferred {
     ) -> Option<u32> {
         let before = self.before.get(key)?;
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut is_changed = false;
         for row in rows {
             let to = before[row as usize];
-            if to != columns.code(key, row) && may(to) {
+            if may(to) {
+                is_changed |= to != columns.code(key, row);
                 *counts.entry(to).or_default() += 1;
             }
         }
         let value = |code: u32| columns.value(key, code);
-        counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| value(b.0).cmp(value(a.0)))).map(|(code, _)| code)
+        let most = counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| value(b.0).cmp(value(a.0))));
+        most.filter(|_| is_changed).map(|(code, _)| code)
     }
 
     /// True where the earlier rules kept most of `rows` unchanged in all of `keys`; `None` without earlier

@@ -10,6 +10,7 @@ pub mod columns;
 pub mod conditions;
 pub mod covering;
 mod defaults;
+mod earlier;
 pub mod energy;
 pub mod evidence;
 mod extend;
@@ -277,6 +278,7 @@ fn prepare_cut(
     covering.without = without;
     let met = profile::keys::met(&covering);
     (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
+    covering.earlier = training.hints.previous.iter().flat_map(|earlier| earlier.rules.iter().cloned()).collect();
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
     let mut rules = SiteRules {

@@ -1,0 +1,148 @@
+//! Rules of an earlier result (`learn --previous`) as the first proposals of the ordered loop.
+//!
+//! Two samples of a crawl show the same pages to be equal, but the loop may write that down as other
+//! rules, since which proposal comes first depends on counts; a page then moves to another canonical
+//! URL although nothing was learned about it. So the rules of an earlier result are proposed before all
+//! others, in their order. Each must pass, on the records of this run, the tests that any proposal of
+//! its kind must pass; sections, values and what they become are those of this run. Rules between
+//! forms and mirrors are found later, where the earlier result decides their direction
+//! ([`hints`](super::hints)).
+
+use super::conditions::{Condition, Scope};
+use super::covering::{Action, Covering, Proposal};
+use super::operations::{self, FAMILIES, Family, HOST_PRIOR};
+use super::prefixes;
+use crate::platforms::Placed;
+use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, Test};
+use crate::url::{Fixed, Key};
+
+impl Covering {
+    /// Adopts the rules of the earlier result that hold; true where one did.
+    ///
+    /// O(rules x rows).
+    pub(super) fn adopt_earlier(&mut self) -> bool {
+        let before = self.rules.len();
+        for rule in std::mem::take(&mut self.earlier) {
+            if rule.line.is_some() {
+                self.adopt_line_again(&rule);
+                continue;
+            }
+            for proposal in self.proposals_of(&rule) {
+                let adopted = self.rules.len();
+                self.adopt(proposal);
+                if self.rules.len() > adopted {
+                    break;
+                }
+            }
+        }
+        self.rules.len() > before
+    }
+
+    /// The line of the catalogue that a rule of the earlier result is an instance of, if it is one of this
+    /// run; in the direction that it had.
+    fn adopt_line_again(&mut self, rule: &Rule) {
+        let is_same = |placed: &Placed| Some(&placed.line) == rule.line.as_ref() && placed.scope == rule.scope;
+        let Some(at) = self.lines.iter().position(is_same) else { return };
+        let line = self.lines.remove(at);
+        let placed = Placed { operations: rule.operations.clone(), ..line.clone() };
+        if !self.adopt_line(&placed, false, None) {
+            self.lines.insert(at, line);
+        }
+    }
+
+    /// The proposals that would make a rule: several where a function is tried on more than one family of
+    /// keys. None for rules that are no operations of the loop, and for those that ask for a value that no
+    /// record of this run has.
+    fn proposals_of(&self, rule: &Rule) -> Vec<Proposal> {
+        let keys: Vec<usize> = rule.operations.iter().filter_map(|(key, _)| self.column_of(key)).collect();
+        let cut = rule.operations.iter().find_map(cut_of);
+        let scope = match self.scope_of(rule, cut.is_some()) {
+            Some(scope) if !rule.closed && !keys.is_empty() => scope,
+            _ => return Vec::new(),
+        };
+        let proposal = |action, keys: Vec<usize>, classes, prior| Proposal {
+            scope: scope.clone(),
+            action,
+            keys,
+            classes,
+            prior,
+            score: 0,
+        };
+        match (rule.kind, cut) {
+            (Kind::Ignore, Some(kept)) => {
+                vec![proposal(Action::Prefix(kept), prefixes::keys(&self.columns, kept), None, 0)]
+            }
+            (Kind::Ignore, None) => {
+                let prior = operations::ignore_prior(&self.columns, &keys);
+                vec![proposal(Action::Ignore, keys, None, prior)]
+            }
+            (Kind::Classes, _) => {
+                let prior = if keys.iter().any(|&key| self.columns.keys[key].is(Fixed::HOST)) { HOST_PRIOR } else { 0 };
+                let tables = rule.operations.iter().map(|(key, operation)| self.table_of(key, operation));
+                let tables: Option<Vec<Vec<u32>>> = tables.collect();
+                tables.into_iter().map(|tables| proposal(Action::Classes, keys.clone(), Some(tables), prior)).collect()
+            }
+            (Kind::Function, _) => {
+                let is_of = |family: &Family| {
+                    let function = rule.operations.iter().all(|of| of.1 == Operation::Apply(family.function));
+                    function && keys.iter().all(|&key| family.contains(&self.columns.keys[key]))
+                };
+                let all = |family: &Family| -> Vec<usize> {
+                    (0..self.columns.keys.len()).filter(|&key| family.contains(&self.columns.keys[key])).collect()
+                };
+                let families = FAMILIES.into_iter().filter(is_of);
+                families.map(|family| proposal(Action::Function(family), all(&family), None, family.prior())).collect()
+            }
+            (Kind::Form | Kind::ConstantPage | Kind::Mirror, _) => Vec::new(),
+        }
+    }
+
+    fn column_of(&self, key: &str) -> Option<usize> {
+        Key::parse(key).and_then(|key| self.columns.column(&key))
+    }
+
+    /// The conditions of a rule on keys other than its sections, which are those of this run; the depths of
+    /// a rule that cuts the path follow from where it cuts. `None` where a value is unknown.
+    fn scope_of(&self, rule: &Rule, is_cut: bool) -> Option<Scope> {
+        let depth = Key::Fixed(Fixed::DEPTH).to_string();
+        let own = rule.scope.iter().filter(|of| of.key != SECTION && !(is_cut && of.key == depth));
+        own.map(|Constraint { key, test }| {
+            let column = self.column_of(key)?;
+            let code = |value: &String| self.columns.find(column, value.as_bytes());
+            let condition = match test {
+                Test::Equals(value) => Condition::Is(code(value)?),
+                Test::Present => Condition::Present,
+                Test::Absent => Condition::Absent,
+                Test::NoneOf(values) => {
+                    let mut codes: Vec<u32> = values.iter().filter_map(code).collect();
+                    codes.sort_unstable();
+                    Condition::None(codes)
+                }
+                Test::OneOf(_) => return None,
+            };
+            Some((column, condition))
+        })
+        .collect()
+    }
+
+    /// The map of the values of a key that mean the same, as far as they are values of this run.
+    fn table_of(&self, key: &str, operation: &Operation) -> Option<Vec<u32>> {
+        let (column, Operation::Classes(pairs)) = (self.column_of(key)?, operation) else { return None };
+        let code = |value: &Option<String>| match value {
+            Some(value) => self.columns.find(column, value.as_bytes()),
+            None => Some(0),
+        };
+        let mut table: Vec<u32> = (0..self.columns.codes_len(column) as u32).collect();
+        for (from, to) in pairs.iter().filter_map(|(from, to)| Some((code(from)?, code(to)?))) {
+            table[from as usize] = to;
+        }
+        Some(table)
+    }
+}
+
+/// The segments that a rule keeps of the path, where the operation shortens it.
+fn cut_of((key, operation): &(String, Operation)) -> Option<u8> {
+    let Operation::Classes(pairs) = operation else { return None };
+    let (_, to) = pairs.first().filter(|_| *key == Key::Fixed(Fixed::DEPTH).to_string())?;
+    to.as_ref()?.parse().ok()
+}
