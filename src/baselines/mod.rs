@@ -8,6 +8,7 @@
 //! | [`catalogue`] | fixed normalizations, a switch each | the normalization catalogue (2012) |
 //! | [`drop_query`] | no query | folklore |
 //! | [`tracking`] | known superfluous parameters | their vendors' documentation |
+//! | `dataflow::compare::Platforms` | catalogue lines of recognised programs | `docs/platforms.md` |
 //! | [`fan_out`] | rule lattice generalized by fan-out | Dasgupta et al., KDD 2008, as WWW10 uses it |
 //! | [`dustbuster`] | substring substitutions | Bar-Yossef et al., WWW 2007 |
 //! | [`decision_tree`] | pairwise rules generalized by decision trees | Koppula et al., WSDM 2010 |

@@ -55,6 +55,8 @@ pub enum Name {
     DropQuery,
     /// [`tracking`](super::tracking)
     Tracking,
+    /// Lines of the catalogue of platforms for the programs that the site runs, without evidence
+    Platforms,
     /// [`fan_out`](super::fan_out) of 5
     FanOut5,
     /// [`fan_out`](super::fan_out) of 10
@@ -77,12 +79,13 @@ pub enum Name {
 
 impl Name {
     /// All methods of this program.
-    pub const ALL: [Name; 13] = [
+    pub const ALL: [Name; 14] = [
         Name::KeepAll,
         Name::Rfc3986,
         Name::Catalogue,
         Name::DropQuery,
         Name::Tracking,
+        Name::Platforms,
         Name::FanOut5,
         Name::FanOut10,
         Name::Dustbuster,
@@ -101,6 +104,7 @@ impl Name {
             Name::Catalogue => "catalogue",
             Name::DropQuery => "drop-query",
             Name::Tracking => "tracking",
+            Name::Platforms => "platforms",
             Name::FanOut5 => "fan-out-5",
             Name::FanOut10 => "fan-out-10",
             Name::Dustbuster => "dustbuster",
@@ -124,7 +128,8 @@ impl Name {
         self != Name::UndustWhole
     }
 
-    /// The method, ready to learn; `None` for undust itself, which needs more than this module has.
+    /// The method, ready to learn; `None` for undust itself and for `platforms`, which need more than this
+    /// module has.
     pub fn method(self, setup: &Setup) -> Option<Box<dyn Method>> {
         Some(match self {
             Name::KeepAll => Box::new(super::keep_all::KeepAll),
@@ -145,7 +150,7 @@ impl Name {
             Name::PublishedNaive => Box::new(super::published::Published { naive: true, switches: setup.published }),
             Name::PublishedGraph => Box::new(super::published::Published { naive: false, switches: setup.published }),
             Name::Outside(label) => Box::new(setup.outside.get(&label).cloned().unwrap_or_default()),
-            Name::Undust | Name::UndustWhole => return None,
+            Name::Platforms | Name::Undust | Name::UndustWhole => return None,
         })
     }
 }

@@ -23,10 +23,12 @@ use sites::each_site;
 use std::sync::Arc;
 
 mod pieces;
+mod platforms_method;
 mod sites;
 pub mod split;
 mod undust_method;
 
+pub use platforms_method::Platforms;
 pub use undust_method::Undust;
 
 /// Seconds since any moment; `dataflow` has no clock of its own.
@@ -127,7 +129,10 @@ pub fn run(job: &Job, records: Arc<dyn Source>, mesh: Option<&Arc<Mesh>>) -> Res
 
 /// A method by its name.
 fn method(name: Name, setup: &Setup) -> Box<dyn Method> {
-    name.method(setup).unwrap_or_else(|| Box::new(Undust { whole: name == Name::UndustWhole, without: setup.without }))
+    name.method(setup).unwrap_or_else(|| match name {
+        Name::Platforms => Box::new(Platforms),
+        _ => Box::new(Undust { whole: name == Name::UndustWhole, without: setup.without }),
+    })
 }
 
 /// Predictions of a plan, by method and seed.
