@@ -3,6 +3,7 @@
 mod plan;
 mod predictions;
 mod split;
+mod times;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use std::time::Instant;
 
 use clap::Args;
 use undust::baselines::Name;
-use undust::baselines::results::Coverage;
+use undust::baselines::results::{Coverage, Time};
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::Existing;
 use undust::io::{IoError, OutputDir, Rejects};
 use undust::model::shown::Page;
-use undust::report::{page, tables};
+use undust::report::{costs, page, tables};
 use undust::runtime::memory::parse_size;
 use undust::runtime::mesh::Mesh;
 use undust::site::Stage;
@@ -49,13 +50,17 @@ pub struct CompareArgs {
     out: Option<PathBuf>,
     /// Compares nothing, but writes the training and test records of the protocol to a folder, which must
     /// be empty or absent: train-SEED.jsonl for each seed, test.jsonl, split.json, rejects.jsonl.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "methods", "predictions", "sizes", "fetch"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "methods", "predictions", "times", "sizes", "fetch"])]
     split: Option<PathBuf>,
     /// Canonical URLs that another program predicted: lines of URL, tab, canonical URL; plain, gzip or
     /// zstd; `-` is standard input. A URL without a line is kept as it is. NAME@SEED=FILE: for one of
     /// --seeds. Once for each file.
     #[arg(long, value_name = "NAME=FILE", value_parser = predictions::parse)]
     predictions: Vec<Named>,
+    /// What the methods of --predictions took, in the format of times.json: for each site and seed (counted
+    /// from 0) the seconds to learn and to predict. Shown beside the times of the other methods.
+    #[arg(long, value_name = "FILE", requires = "predictions")]
+    times: Vec<PathBuf>,
     /// Methods, by comma, in the order of the tables (default: all).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method)]
     methods: Vec<Name>,
@@ -133,6 +138,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     if predictions::from_stdin(&args.predictions) && (args.records.reads_stdin() || cluster.is_some()) {
         return Err(Failure::usage("--predictions NAME=-: standard input is read once, at one process; name a file"));
     }
+    let outside = times::read(&args.times, &args.predictions, plan.samples().len())?;
     let shards = args.records.find_with(args.log_base.as_deref())?;
     let folder = args.split.as_deref().or(args.out.as_deref()).unwrap_or(Path::new(""));
     let out = if args.cluster.process() == 0 { Some(prepare(folder)?) } else { None };
@@ -149,7 +155,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         local: cluster.is_some() && args.place.local_shards,
         workers: args.workers.count(cluster.as_ref()),
         memory,
-        clock: Arc::new(move || began.elapsed().as_secs_f64()),
+        clock: times::clock(),
     };
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), job.workers, &parameters, &agreed);
@@ -163,7 +169,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         workers: job.workers,
         facts: args.sizes,
     });
-    let run = Run { args: &args, job: &job, source, out, mesh: mesh.as_ref(), rejects };
+    let run = Run { args: &args, job: &job, source, out, mesh: mesh.as_ref(), rejects, outside, began };
     together(mesh.as_deref(), || if split { run.split() } else { run.compare() })?;
     if let Some(server) = server.filter(|_| !args.reading.quiet.is_set()) {
         say(server.asked());
@@ -181,14 +187,18 @@ struct Run<'a> {
     mesh: Option<&'a Arc<Mesh>>,
     /// Lines of predictions that are invalid.
     rejects: Rejects,
+    /// Times of outside methods.
+    outside: Vec<Time>,
+    began: Instant,
 }
 
 impl Run<'_> {
     fn compare(mut self) -> Result<(), Failure> {
-        let compared = compare::run(self.job, self.source.clone(), self.mesh).map_err(failed)?;
+        let mut compared = compare::run(self.job, self.source.clone(), self.mesh).map_err(failed)?;
         let rejects = self.rejected()?;
         let Some(out) = self.out.take() else { return self.leave() };
         compared.comparison.predictions.iter().try_for_each(known)?;
+        times::join(&mut compared.times, std::mem::take(&mut self.outside), &compared.comparison)?;
         let text = write(out, &compared, &rejects)?;
         self.leave()?;
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
@@ -239,7 +249,7 @@ impl Run<'_> {
             return;
         }
         rejected_lines(&self.rejects).iter().for_each(say);
-        let (rejected, seconds) = (rejects.total(), (self.job.clock)());
+        let (rejected, seconds) = (rejects.total(), self.began.elapsed().as_secs_f64());
         say(format!(
             "{sites} sites, {unlabelled} records without a cluster, {invalid} no URLs, {rejected} lines rejected, {seconds:.1} s"
         ));
@@ -294,8 +304,13 @@ fn write(mut out: OutputDir, compared: &Compared, rejects: &Rejects) -> Result<P
         let _ = writeln!(text);
     }
     file("tables.txt", text.as_str())?;
-    text.append(&tables::times(times, &comparison.methods).text());
-    file(REPORT, &page::html(comparison, Some(times)))?;
+    for (at, table) in costs::all(comparison, times).iter().enumerate() {
+        if at > 0 {
+            let _ = writeln!(text);
+        }
+        text.append(&table.text());
+    }
+    file(REPORT, &page::html(&[page::Part { comparison, times: Some(times) }]))?;
     out.finish()?;
     Ok(text)
 }

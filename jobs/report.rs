@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use undust::baselines::results::{Comparison, Times, VERSION};
 use undust::dataflow::summary::{FORMAT, Summary};
-use undust::io::output::{Amendment, ResultFolder};
+use undust::io::output::{Amendment, ResultFolder, atomic_write};
 use undust::io::rules::{RULES_FILE, RuleFile};
 use undust::report::{page, run};
 
@@ -22,13 +22,17 @@ use crate::profiles;
 /// than 1,000 sites report.html lists them, and report-1.html and so on hold them.
 ///
 /// In a folder that `undust compare` wrote: tables and figures, from comparison.json and, where it is
-/// there, times.json.
+/// there, times.json. With --page several comparisons become one page, which begins with a table of all
+/// methods under all of them.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]
 pub struct ReportArgs {
-    /// Folder that `undust learn` or `undust compare` wrote.
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    /// Folder that `undust learn` or `undust compare` wrote; with --page one or more of `undust compare`.
+    #[arg(value_name = "DIR", required = true)]
+    dirs: Vec<PathBuf>,
+    /// File for the page of all comparisons; nothing is written to their folders.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
     #[arg(long)]
     allow_partial: bool,
@@ -41,24 +45,48 @@ pub const REPORT: &str = "report.html";
 
 /// Runs the job.
 pub fn run(args: ReportArgs) -> Result<(), Failure> {
-    let holds = |name: &str| args.dir.join(name).exists();
+    if let Some(page) = &args.page {
+        joined(&args, page)?;
+        args.quiet.say(format_args!("wrote {}", page.display()));
+        return Ok(());
+    }
+    let [dir] = args.dirs.as_slice() else {
+        return Err(Failure::usage("one DIR at a time; --page FILE makes one page of several comparisons"));
+    };
+    let holds = |name: &str| dir.join(name).exists();
     match (holds("comparison.json"), holds(RULES_FILE)) {
-        (true, _) => comparison(&args)?,
-        (_, true) => learned(&args)?,
+        (true, _) => comparison(&args, dir)?,
+        (_, true) => learned(&args, dir)?,
         _ => {
             return Err(Failure::usage(format!(
                 "{} holds neither {RULES_FILE} nor comparison.json: name a folder that `undust learn` or `undust compare` wrote",
-                args.dir.display()
+                dir.display()
             )));
         }
     }
-    args.quiet.say(format_args!("wrote {}", args.dir.join(REPORT).display()));
+    args.quiet.say(format_args!("wrote {}", dir.join(REPORT).display()));
     Ok(())
 }
 
-fn comparison(args: &ReportArgs) -> Result<(), Failure> {
-    let dir = &args.dir;
+fn comparison(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
     let mut amendment = Amendment::begin(dir)?;
+    let (comparison, times) = compared(args, dir)?;
+    let page = page::html(&[page::Part { comparison: &comparison, times: times.as_ref() }]);
+    amendment.write(REPORT, |file| file.write_all(page.as_bytes()))?;
+    Ok(())
+}
+
+/// Writes the page of several comparisons.
+fn joined(args: &ReportArgs, page: &Path) -> Result<(), Failure> {
+    let all = args.dirs.iter().map(|dir| compared(args, dir)).collect::<Result<Vec<_>, _>>()?;
+    let parts: Vec<page::Part<'_>> =
+        all.iter().map(|(comparison, times)| page::Part { comparison, times: times.as_ref() }).collect();
+    atomic_write(page, |file| file.write_all(page::html(&parts).as_bytes()))?;
+    Ok(())
+}
+
+/// The comparison of a folder, and its times where they are there.
+fn compared(args: &ReportArgs, dir: &Path) -> Result<(Comparison, Option<Times>), Failure> {
     let folder = ResultFolder::open(dir, args.allow_partial)?;
     let comparison: Comparison = read(&folder, "comparison.json")?.ok_or_else(|| missing(dir, "comparison.json"))?;
     if comparison.version != VERSION {
@@ -68,13 +96,11 @@ fn comparison(args: &ReportArgs) -> Result<(), Failure> {
             comparison.version
         )));
     }
-    let times: Option<Times> = read(&folder, "times.json")?;
-    amendment.write(REPORT, |file| file.write_all(page::html(&comparison, times.as_ref()).as_bytes()))?;
-    Ok(())
+    let times = read(&folder, "times.json")?;
+    Ok((comparison, times))
 }
 
-fn learned(args: &ReportArgs) -> Result<(), Failure> {
-    let dir = &args.dir;
+fn learned(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
     let mut amendment = Amendment::begin(dir)?;
     let folder = ResultFolder::open(dir, args.allow_partial)?;
     let summary: Summary = read(&folder, "summary.json")?.ok_or_else(|| missing(dir, "summary.json"))?;

@@ -9,6 +9,8 @@ mod apply_laws;
 mod apply_rules;
 #[path = "it/baselines_compare.rs"]
 mod baselines_compare;
+#[path = "it/baselines_costs.rs"]
+mod baselines_costs;
 #[path = "it/baselines_figures.rs"]
 mod baselines_figures;
 #[path = "it/baselines_live.rs"]

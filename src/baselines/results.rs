@@ -225,7 +225,7 @@ pub struct Mixed {
     pub urls: Vec<String>,
 }
 
-/// Seconds a step took.
+/// Seconds that the steps of a method took on one site.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Time {
     /// The site.
@@ -234,14 +234,19 @@ pub struct Time {
     pub method: Name,
     /// Index of the seed.
     pub seed: usize,
-    /// Training URLs.
+    /// Training URLs; 0 where not known.
+    #[serde(default)]
     pub trained: u64,
     /// Making candidates (WWW10 Figure 9).
     pub learn: f64,
     /// Selecting, at the headline rate.
+    #[serde(default)]
     pub select: f64,
     /// Canonicalizing the test URLs, at the headline rate.
     pub apply: f64,
+    /// URLs that `apply` is for, repeated ones included; 0 where not known: the test URLs of the site.
+    #[serde(default)]
+    pub urls: u64,
 }
 
 /// Times of a run, by site, method and seed.

@@ -1,41 +1,79 @@
-//! A comparison as one HTML page: no network, no script, a policy that allows neither; every word that
-//! comes from records is escaped ([`super::escape`]). Trees, rules and misses open and close by
-//! `<details>`.
+//! One comparison or several as one HTML page: no network, no script, a policy that allows neither;
+//! every word that comes from records is escaped ([`super::escape`]). Trees, rules and misses open and
+//! close by `<details>`.
 
 use super::charts::{Series, lines, style};
 use super::escape::html as escaped;
 use super::figures::{RECALL, micro, summaries};
 use super::frame::{self, pairs};
-use super::{precision, tables};
+use super::{costs, joined, precision, tables};
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Protocol, Shown, Site, Times, TreeNode};
 use crate::evaluate::{Rates, Summary};
 use std::fmt::Write as _;
 
+/// Heading of the page.
+pub(super) const TITLE: &str = "Learned URL normalization: methods compared";
+
 /// Sites that are shown one by one, those with most URLs.
 const SHOWN_SITES: usize = 40;
 
-/// The page; the part with times only where there are any.
-pub fn html(comparison: &Comparison, times: Option<&Times>) -> String {
+/// A comparison of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Its counts.
+    pub comparison: &'a Comparison,
+    /// Its times, where they are known.
+    pub times: Option<&'a Times>,
+}
+
+/// The page; tables of times only where there are any. Several parts begin with a table of all.
+pub fn html(parts: &[Part<'_>]) -> String {
     let mut out = frame::begin("undust: comparison of methods");
-    head(&mut out, comparison);
-    out.push_str("<main>");
-    overview(&mut out, comparison);
-    if comparison.protocol == Protocol::Www10 {
-        charts(&mut out, comparison);
+    match parts {
+        [part] => {
+            head(&mut out, part.comparison);
+            out.push_str("<main>");
+            body(&mut out, *part, "");
+        }
+        parts => {
+            joined::head(&mut out, parts);
+            out.push_str("<main>");
+            out.push_str(&joined::table(parts).html());
+            for (at, part) in parts.iter().enumerate() {
+                let prefix = format!("{}-", at + 1);
+                let _ = write!(
+                    out,
+                    "<h2 class=part id={prefix}part>{}</h2><p class=lead>{}</p>",
+                    joined::name(parts, at),
+                    lead(part.comparison)
+                );
+                body(&mut out, *part, &prefix);
+            }
+        }
     }
-    precision(&mut out, comparison);
-    out.push_str("<h2 id=tables>Tables</h2>");
-    tables::all(comparison).iter().for_each(|table| out.push_str(&table.html()));
-    if let Some(times) = times {
-        out.push_str(&tables::times(times, &comparison.methods).html());
-    }
-    sites(&mut out, comparison);
     frame::end(&mut out, "undust report");
     out
 }
 
-fn head(out: &mut String, comparison: &Comparison) {
+/// All of a part; anchors begin with `prefix`.
+fn body(out: &mut String, Part { comparison, times }: Part<'_>, prefix: &str) {
+    overview(out, comparison, prefix);
+    if comparison.protocol == Protocol::Www10 {
+        charts(out, comparison, prefix);
+    }
+    precision(out, comparison, prefix);
+    let _ = write!(out, "<h2 id={prefix}tables>Tables</h2>");
+    let costs = times.map(|times| costs::all(comparison, times)).unwrap_or_default();
+    for mut table in tables::all(comparison).into_iter().chain(costs) {
+        table.id.insert_str(0, prefix);
+        out.push_str(&table.html());
+    }
+    sites(out, comparison, prefix);
+}
+
+/// Sites, protocol and rate in words.
+fn lead(comparison: &Comparison) -> String {
     let urls: u64 = comparison.sites.iter().map(|s| s.urls).sum();
     let clusters: u64 = comparison.sites.iter().map(|s| s.clusters).sum();
     let how = match comparison.protocol {
@@ -49,22 +87,32 @@ fn head(out: &mut String, comparison: &Comparison) {
         }
     };
     let headline = comparison.fpr_max.get(comparison.headline).copied().unwrap_or(f64::NAN);
-    let _ = write!(
-        out,
-        "<header><h1>Learned URL normalization: methods compared</h1><p class=lead>{} sites, {urls} URLs of {clusters} pages. {} \
-         Where one figure stands for a method, the highest false-positive rate is {headline}.</p>\
-         <nav><a href=\"#overview\">Overview</a>{}{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
+    format!(
+        "{} sites, {urls} URLs of {clusters} pages. {} \
+         Where one figure stands for a method, the highest false-positive rate is {headline}.",
         comparison.sites.len(),
         escaped(&(how + &tables::without(comparison))),
+    )
+}
+
+fn head(out: &mut String, comparison: &Comparison) {
+    let _ = write!(
+        out,
+        "<header><h1>{TITLE}</h1><p class=lead>{}</p>\
+         <nav><a href=\"#overview\">Overview</a>{}{}<a href=\"#tables\">Tables</a><a href=\"#sites-detail\">Sites</a></nav></header>",
+        lead(comparison),
         if comparison.protocol == Protocol::Www10 { "<a href=\"#figures\">Figures</a>" } else { "" },
         if precision::curves(comparison).is_empty() { "" } else { "<a href=\"#precision\">DustBuster</a>" },
     );
 }
 
 /// Bars of the saved share.
-fn overview(out: &mut String, comparison: &Comparison) {
-    out.push_str("<h2 id=overview>Fetches rightly saved</h2><p>Share of the duplicate fetches that a crawler is spared, less the pages it loses. \
-        A dashed bar: more than 0.5 % of the pages are lost, so the method is not ranked.</p><div class=bars>");
+fn overview(out: &mut String, comparison: &Comparison, prefix: &str) {
+    let _ = write!(
+        out,
+        "<h2 id={prefix}overview>Fetches rightly saved</h2><p>Share of the duplicate fetches that a crawler is spared, less the pages it loses. \
+        A dashed bar: more than 0.5 % of the pages are lost, so the method is not ranked.</p><div class=bars>"
+    );
     for &method in &comparison.methods {
         let all = summaries(comparison, method, comparison.headline);
         let (saved, recall) = (micro(&all, |r| r.saved_share).mean, micro(&all, |r| r.rec).mean);
@@ -84,8 +132,8 @@ fn overview(out: &mut String, comparison: &Comparison) {
     out.push_str("</div>");
 }
 
-fn charts(out: &mut String, comparison: &Comparison) {
-    out.push_str("<h2 id=figures>Figures of WWW 2010</h2><div class=charts>");
+fn charts(out: &mut String, comparison: &Comparison, prefix: &str) {
+    let _ = write!(out, "<h2 id={prefix}figures>Figures of WWW 2010</h2><div class=charts>");
     let style = |method: Name| style(&comparison.methods, method);
     let mut chart = |title: &str, y: &str, up_to: f64, figure: &dyn Fn(Name, usize) -> f64| {
         let series: Vec<Series> = (comparison.methods.iter())
@@ -116,7 +164,7 @@ fn charts(out: &mut String, comparison: &Comparison) {
 }
 
 /// DustBuster's Figure 5.
-fn precision(out: &mut String, comparison: &Comparison) {
+fn precision(out: &mut String, comparison: &Comparison, prefix: &str) {
     // Two lines that are distinct in light and dark: its own, and that of the method without rules.
     let styles = [Name::Dustbuster, Name::KeepAll].map(|method| style(&comparison.methods, method));
     let series: Vec<Series> = (precision::curves(comparison).into_iter().zip(styles))
@@ -125,18 +173,24 @@ fn precision(out: &mut String, comparison: &Comparison) {
     if series.is_empty() {
         return;
     }
-    out.push_str("<h2 id=precision>DustBuster: likely rules before validation (WWW 2007)</h2><div class=charts>");
+    let _ = write!(
+        out,
+        "<h2 id={prefix}precision>DustBuster: likely rules before validation (WWW 2007)</h2><div class=charts>"
+    );
     let title = "Figure 5: precision at k";
     let svg = lines(title, "first k likely rules", "share that is valid", &series);
     let _ = write!(out, "<figure><figcaption>{title}</figcaption>{svg}</figure></div>");
 }
 
-fn sites(out: &mut String, comparison: &Comparison) {
+fn sites(out: &mut String, comparison: &Comparison, prefix: &str) {
     let mut order: Vec<&Site> = comparison.sites.iter().collect();
     order.sort_by_key(|site| (std::cmp::Reverse(site.urls), &site.site));
     let more = order.len().saturating_sub(SHOWN_SITES);
     order.truncate(SHOWN_SITES);
-    out.push_str("<h2 id=sites-detail>Sites</h2><p>For each site its pattern tree, and for each method its rules and what it misses.");
+    let _ = write!(
+        out,
+        "<h2 id={prefix}sites-detail>Sites</h2><p>For each site its pattern tree, and for each method its rules and what it misses."
+    );
     if more > 0 {
         let _ = write!(out, " The {} sites with most URLs; {more} more are in the tables only.", order.len());
     }

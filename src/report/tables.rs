@@ -3,7 +3,7 @@
 use super::figures::{Mean, first, macro_mean, micro, seeds, summaries, total};
 use super::table::{Table, share};
 use crate::baselines::Name;
-use crate::baselines::results::{Comparison, Protocol, Times};
+use crate::baselines::results::{Comparison, Protocol};
 use crate::evaluate::{Rates, Summary};
 use crate::site::Stage;
 
@@ -25,16 +25,11 @@ const COLUMNS: [Column; 9] = [
 
 /// Everything but times: tables whose bytes follow from the records.
 pub fn all(comparison: &Comparison) -> Vec<Table> {
-    let mut tables = vec![methods(comparison, true), methods(comparison, false)];
+    let mut tables =
+        vec![methods(comparison, true), methods(comparison, false), winners(comparison), winners_by_site(comparison)];
     match comparison.protocol {
         Protocol::Www10 => {
-            tables.extend([
-                winners(comparison),
-                winners_by_site(comparison),
-                table_2(comparison),
-                table_3(comparison),
-                table_4(comparison),
-            ]);
+            tables.extend([table_2(comparison), table_3(comparison), table_4(comparison)]);
             tables.push(curve(comparison, "figure-10", "WWW10 Figure 10: qualified rate over fpr_max", qualified));
             let micro_macro: [(&str, &str, bool, Figure); 4] = [
                 ("figure-11a", "WWW10 Figure 11 (a): compression rate over fpr_max, micro", true, |r| r.comp),
@@ -62,7 +57,7 @@ pub fn rate(summaries: &[Summary], joined: bool, figure: fn(&Rates) -> f64) -> f
     if joined { micro(summaries, figure).mean } else { macro_mean(summaries, figure).mean }
 }
 
-fn with_spread(mean: Mean, seeds: usize) -> String {
+pub(super) fn with_spread(mean: Mean, seeds: usize) -> String {
     if seeds < 2 || mean.mean.is_nan() { share(mean.mean) } else { format!("{:.4}±{:.4}", mean.mean, mean.spread) }
 }
 
@@ -155,7 +150,7 @@ fn range(values: Vec<u64>) -> [String; 3] {
     [text(min), text(max), format!("{average:.1}")]
 }
 
-/// WWW10 Table 2, without its running time: see [`times`].
+/// WWW10 Table 2, without its running time: see [`super::costs`].
 fn table_2(comparison: &Comparison) -> Table {
     let title = "WWW10 Table 2: the constructed pattern trees";
     let mut table = Table::new("table-2", title, "Of the first training sample.", &["", "min", "max", "average"]);
@@ -246,12 +241,13 @@ fn sites(comparison: &Comparison) -> Table {
     let mut head = vec!["site", "URLs", "clusters"];
     head.extend(comparison.methods.iter().map(Name::text));
     let title = format!("Saved share by site at fpr_max {}", headline(comparison));
-    let note = "First training sample. A star: recall under 0.995.";
+    let note = "First training sample. A star: recall under 0.995. '-': took no part, so all URLs are kept.";
     let mut table = Table::new("sites", &title, note, &head);
     for site in &comparison.sites {
         let cell = |&method: &Name| {
             let run = site.runs.iter().find(|run| run.method == method && run.seed == 0);
-            run.map_or("-".to_owned(), |run| {
+            // Predictions of no URL of the site: the method did not take part there.
+            run.filter(|run| run.missing != Some(site.urls)).map_or("-".to_owned(), |run| {
                 let rates = Rates::of(&run.fits[comparison.headline].counts);
                 let low = rates.rec < super::figures::RECALL;
                 format!("{}{}", share(rates.saved_share), if low { "*" } else { "" })
@@ -260,27 +256,6 @@ fn sites(comparison: &Comparison) -> Table {
         let name = if site.site.is_empty() { "(no site)".to_owned() } else { site.site.clone() };
         let numbers = [name, site.urls.to_string(), site.clusters.to_string()];
         table.row(numbers.into_iter().chain(comparison.methods.iter().map(cell)));
-    }
-    table
-}
-
-/// WWW10 Figure 9: seconds a site, by method; of one run on one machine.
-pub fn times(times: &Times, methods: &[Name]) -> Table {
-    let title = "WWW10 Figure 9: seconds a site";
-    let note = "Mean over sites and seeds of this run on this machine; the slowest site in the last column. \
-                Candidates: learning before any selection, tree included. Outside methods are not timed.";
-    let mut table =
-        Table::new("figure-9", title, note, &["method", "candidates", "selection", "applying", "all", "slowest"]);
-    for &method in methods {
-        let of: Vec<_> = times.times.iter().filter(|t| t.method == method).collect();
-        let mean = |step: fn(&crate::baselines::results::Time) -> f64| Mean::of(of.iter().map(|t| step(t))).mean;
-        let most = of.iter().map(|t| t.learn + t.select + t.apply).fold(f64::NAN, f64::max);
-        let cells =
-            [mean(|t| t.learn), mean(|t| t.select), mean(|t| t.apply), mean(|t| t.learn + t.select + t.apply), most];
-        table.row(
-            std::iter::once(method.to_string())
-                .chain(cells.map(|s| if s.is_nan() { "-".to_owned() } else { format!("{s:.4}") })),
-        );
     }
     table
 }

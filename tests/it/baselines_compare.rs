@@ -35,7 +35,7 @@ fn results_do_not_depend_on_workers_and_the_page_shows_text_only() {
     let mut first: Option<Vec<Vec<u8>>> = None;
     for workers in ["1", "2", "3"] {
         let out = path(&format!("out-{workers}"));
-        let methods = "keep-all,rfc3986,catalogue,drop-query,tracking,fan-out-5,dustbuster,decision-tree,published-graph,undust,undust-whole";
+        let methods = "keep-all,rfc3986,catalogue,drop-query,tracking,platforms,fan-out-5,dustbuster,decision-tree,published-graph,undust,undust-whole";
         let done = undust(&[
             "compare",
             &input,
@@ -63,6 +63,7 @@ fn results_do_not_depend_on_workers_and_the_page_shows_text_only() {
         assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "no network");
         assert!(page.contains("<details open><summary>") && page.matches("<figure>").count() == 8);
         assert!(page.contains("Figure 5: precision at k") && page.contains("id=\"precision-by-site\""));
+        assert!(["cost", "cost-learning", "cost-applying"].iter().all(|id| page.contains(&format!("id=\"{id}\""))));
         // The page again, from the folder alone.
         assert!(undust(&["report", &out]).status.success());
         assert_eq!(read("report.html"), page.into_bytes());

@@ -1,0 +1,131 @@
+//! What methods cost: `compare --times`, and the page of several comparisons.
+
+use super::jobs_run::{Folder, Ran, run, undust};
+use serde_json::{Value, json};
+
+/// Two sites of pairs, predictions for one of them, and what the predictor took there.
+fn crawl() -> Folder {
+    let folder = Folder::with_rules();
+    let (mut records, mut predictions) = (String::new(), String::new());
+    for site in ["a.example.com", "b.example.org"] {
+        for id in 0..40 {
+            for more in ["", "&sid=7"] {
+                let url = format!("http://{site}/p?id={id}{more}");
+                records.push_str(&format!("{url}\t{site} {id}\n"));
+                if site.starts_with('a') {
+                    predictions.push_str(&format!("{url}\thttp://{site}/p?id={id}\n"));
+                }
+            }
+        }
+    }
+    folder.write("in.tsv", records.as_bytes());
+    folder.write("p.tsv", predictions.as_bytes());
+    folder.write("t.json", times(&[time("peer", "example.com", 0)]).as_bytes());
+    folder
+}
+
+fn time(method: &str, site: &str, seed: u64) -> Value {
+    json!({"method": method, "site": site, "seed": seed, "learn": 12.5, "apply": 0.000_4})
+}
+
+fn times(of: &[Value]) -> String {
+    json!({ "times": of }).to_string()
+}
+
+fn job(folder: &Folder, line: &str) -> Ran {
+    let mut command = undust(&line.split(' ').collect::<Vec<_>>());
+    command.current_dir(folder.path(""));
+    run(command)
+}
+
+fn text(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Cells of the row of a method in a table of the page.
+fn cells(page: &str, table: &str, first: &str) -> Vec<String> {
+    let (_, table) = page.split_once(&format!("id=\"{table}\"")).unwrap_or_else(|| panic!("{table} is not there"));
+    let table = table.split("</table>").next().unwrap_or_default();
+    let row = table.split("<tr>").find(|row| row.starts_with(&format!("<th scope=row>{first}</th>")));
+    let row = row.unwrap_or_else(|| panic!("{first}: {table}"));
+    row.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap_or_default().to_owned()).collect()
+}
+
+const COMPARE: &str = "compare in.tsv --methods keep-all,undust --fpr-max 0.01 -q --predictions peer=p.tsv";
+
+#[test]
+fn costs_of_outside_methods_are_beside_the_others_and_change_no_other_file() {
+    let folder = crawl();
+    job(&folder, &format!("{COMPARE} --times t.json --out with")).done();
+    job(&folder, &format!("{COMPARE} --out without")).done();
+    for name in ["comparison.json", "methods.csv", "sites.csv", "predictions.csv", "tables.txt"] {
+        assert_eq!(text(&folder, &format!("with/{name}")), text(&folder, &format!("without/{name}")), "{name}");
+    }
+    let page = text(&folder, "with/report.html");
+    // 0.4 ms for the 80 URLs of the site, whose number the file does not give.
+    assert_eq!(cells(&page, "cost", "peer"), ["1", "12.5", "12.5", "5.00"]);
+    assert_eq!(cells(&page, "cost-learning", "example.com")[3], "12.5");
+    assert_eq!(cells(&page, "cost-applying", "example.com")[3], "5.00");
+    assert_eq!(cells(&page, "cost-learning", "example.org")[3], "-");
+    // A site without a prediction is no result of the method.
+    assert_eq!(cells(&page, "sites", "example.com")[4], "1.0000");
+    assert_eq!(cells(&page, "sites", "example.org")[4], "-");
+    let own = &cells(&page, "cost", "undust")[3];
+    assert!(own.parse::<f64>().is_ok_and(|micros| micros > 0.0), "{own}");
+    assert_eq!(cells(&text(&folder, "without/report.html"), "cost", "peer"), ["0", "-", "-", "-"]);
+    // Given times go through times.json: the page again, from the folder alone.
+    job(&folder, "report with -q").done();
+    assert_eq!(text(&folder, "with/report.html"), page);
+}
+
+#[test]
+fn times_that_are_none_are_refused() {
+    let folder = crawl();
+    let negative = json!({"method": "peer", "site": "example.com", "seed": 0, "learn": -1, "apply": 0});
+    let one = time("peer", "example.com", 0);
+    let cases = [
+        (times(&[time("keep-all", "example.com", 0)]), 2, "no --predictions are of this method"),
+        (times(&[time("other", "example.com", 0)]), 2, "no --predictions are of this method"),
+        (times(&[time("peer", "example.com", 1)]), 2, "seeds are counted from 0, and there are 1"),
+        (times(&[negative]), 2, "seconds are 0 or more"),
+        (times(&[one.clone(), one]), 2, "there are two times"),
+        ("{\"times\":[{\"site\":\"example.com\"}]}".to_owned(), 2, "not in the format of times.json"),
+        (times(&[time("peer", "elsewhere.example", 0)]), 1, "which no labelled record is of"),
+    ];
+    for (at, (given, code, words)) in cases.into_iter().enumerate() {
+        folder.write("wrong.json", given.as_bytes());
+        let said = job(&folder, &format!("{COMPARE} --times wrong.json --out out-{at}")).failed(code);
+        assert!(said.contains(words), "{given}: {said}");
+        assert!(!folder.path(&format!("out-{at}/_SUCCESS")).exists());
+    }
+    let said = job(&folder, &format!("{COMPARE} --times none.json --out none")).failed(2);
+    assert!(said.contains("none.json"), "{said}");
+    job(&folder, "compare in.tsv --times t.json --out no").failed(2);
+}
+
+#[test]
+fn several_comparisons_are_one_page() {
+    let folder = crawl();
+    job(&folder, &format!("{COMPARE} --times t.json --out first")).done();
+    let second = "compare in.tsv --protocol sigir2017 --methods keep-all,platforms --fpr-max 0.01 -q --out second";
+    job(&folder, second).done();
+    let before = text(&folder, "first/report.html");
+    job(&folder, "report first second --page all.html -q").done();
+    let page = text(&folder, "all.html");
+    let row = cells(&page, "all", "peer");
+    assert_eq!(row[2..].join(" "), "12.5 5.00 - - - -");
+    let row = cells(&page, "all", "platforms");
+    assert_eq!((row[..4].join(" "), row[5].as_str()), ("- - - -".to_owned(), "1.0000"));
+    for id in ["id=1-part", "id=2-part", "id=1-overview", "id=2-sites-detail", "id=\"2-sigir-table-2\""] {
+        assert_eq!(page.matches(id).count(), 1, "{id}");
+    }
+    assert!(!page.contains("<script") && page.contains("default-src 'none'"));
+    job(&folder, "report first second --page again.html -q").done();
+    assert_eq!(text(&folder, "again.html"), page);
+    assert_eq!(text(&folder, "first/report.html"), before, "folders stay as they are");
+    assert!(job(&folder, "report first second").failed(2).contains("--page"));
+    std::fs::create_dir(folder.path("damaged")).unwrap();
+    folder.write("damaged/comparison.json", b"{}");
+    job(&folder, "report first damaged --page no.html").failed(1);
+    assert!(!folder.path("no.html").exists());
+}
