@@ -6,8 +6,9 @@
 
 Called by scripts/accept-compare. Exit codes: 0 undust first everywhere, 1 not, 2 cannot run."""
 import argparse, csv, pathlib, subprocess, sys, tempfile, time
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from accept_peers import CORPORA
 
-CORPORA = ('phpbb-forum', 'university', 'government-redirects', 'crawl-blog', 'crawl-docs', 'crawl-forum', 'crawl-kb')
 RATES = ','.join(f'{i / 100:g}' for i in range(11))
 
 def main():

@@ -9,7 +9,7 @@ environment of its own; one that cannot be is in the table without figures, and 
   recall   share of the pages that it still fetches; a star at saved: under 0.995
   URL fpr  share of the merged URLs that are not of the largest cluster of their canonical URL
   us/URL   processor time for one URL of the test; undust: the program on one thread, less its start; keep-all, rfc3986,
-           tracking and catalogue, which are part of `undust compare`: time by the clock, the best of five, counting included
+           tracking and catalogue, which are part of `undust compare`: of each site the best of five
   learn s  seconds of processor time to learn the training half, for programs that learn
 
 Checks: a program that keeps every URL scores as keep-all, the canonical URLs of undust as `undust evaluate` counts them, and
@@ -129,7 +129,8 @@ def rows(args, corpus, peers, folder, failures):
                 failures.append('%s: %s: %s' % (folder.name, name, error))
             continue
         files[name] = out
-        cost[name] = done['seconds'] / n * 1e6, done['learn'] if name in LEARN else None
+        spent = {step: sum(site[step] for site in done['sites']) for step in ('learn', 'apply')}
+        cost[name] = spent['apply'] / n * 1e6, spent['learn'] if name in LEARN else None
     command = [args.binary, 'compare', folder / 'test.jsonl', '--out', folder / 'compared', '-q', '--fpr-max', '0.01', '--methods', ','.join(BUILT_IN)]
     for name, file in files.items():
         command += ['--predictions', '%s=%s' % (name, file)]

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Predictions of one peer, the way its users call it. Run by scripts/accept-peers in a virtual environment of the peer.
 
-  peers.py NAME TRAIN TEST OUT      TRAIN, TEST: JSON lines of url, cluster; OUT: lines of URL, tab, canonical URL
+  peers.py NAME TRAIN TEST OUT [LIMIT]   TRAIN, TEST: JSON lines of site, url, cluster; OUT: lines of URL, tab, canonical URL
 
-Standard output: {"learn": seconds, "seconds": seconds for all URLs of TEST, "failed": URLs that the peer raises at}, in
-processor time, which other programs on the machine lengthen less; imports are part of "learn". URLs that failed, or for
-which the peer gives nothing, have no line, and are then kept as they are."""
-import contextlib, json, os, random, resource, subprocess, sys
+Each site is learned and predicted by itself; records without a site are one. Standard output: {"sites": [{"site", "urls":
+number of URLs of TEST, "learn": seconds, "apply": seconds for all of these URLs}], "late": [sites that took more than LIMIT
+seconds], "failed": number of URLs that the peer raises at}, in processor time, which other programs on the machine lengthen
+less; imports are not counted. URLs that failed, or for which the peer gives nothing, and those of late sites have no line,
+and are then kept as they are."""
+import contextlib, json, os, random, resource, signal, subprocess, sys
 
 # Package of the registry, and what is called.
 PEERS = {
@@ -141,19 +143,43 @@ def records(path):
         return [json.loads(line) for line in file]
 
 
+class Late(BaseException):
+    """A site took more processor time than is allowed; peers and this file catch exceptions of other kinds."""
+
+
+def late(*_):
+    raise Late
+
+
 def main():
-    name, train, test, out = sys.argv[1:]
-    train, test = records(train), records(test)
-    began = seconds()
-    predict = globals()[name.replace('-', '_')](train, test)
-    learned = seconds()
-    predictions, failed = predict(test)
-    ended = seconds()
+    name, train, test, out, *limit = sys.argv[1:]
+    method, sites = globals()[name.replace('-', '_')], {}
+    for at, path in enumerate((train, test)):
+        for record in records(path):
+            sites.setdefault(record.get('site'), ([], []))[at].append(record)
+    # Imports the package.
+    method([], [])
+    signal.signal(signal.SIGPROF, late)
+    costs, over, failures = [], [], 0
     with open(out, 'w', encoding='utf-8', newline='\n') as file:
-        for url, canonical in predictions:
-            if canonical and not any(c in canonical for c in '\t\r\n'):
-                file.write('%s\t%s\n' % (url, canonical))
-    print(json.dumps({'learn': learned - began, 'seconds': ended - learned, 'failed': failed}))
+        for site, (train, test) in sites.items():
+            try:
+                signal.setitimer(signal.ITIMER_PROF, float(limit[0]) if limit else 0)
+                began = seconds()
+                predict = method(train, test)
+                learned = seconds()
+                predictions, failed = predict(test)
+                ended = seconds()
+                signal.setitimer(signal.ITIMER_PROF, 0)
+            except Late:
+                over.append(site)
+                continue
+            failures += failed
+            costs.append({'site': site, 'urls': len(test), 'learn': learned - began, 'apply': ended - learned})
+            for url, canonical in predictions:
+                if canonical and not any(c in canonical for c in '\t\r\n'):
+                    file.write('%s\t%s\n' % (url, canonical))
+    print(json.dumps({'sites': costs, 'late': over, 'failed': failures}))
 
 
 if __name__ == '__main__':
