@@ -140,9 +140,11 @@ impl Training {
         out
     }
 
-    /// The rows that `keeps` names, with their clusters numbered anew.
+    /// The rows that `keeps` names, with their clusters numbered anew, to be judged on the other rows. So
+    /// without the earlier result: its rules, which come first, may have been learned from these.
     fn subset(&self, keeps: impl Fn(usize) -> bool) -> Training {
-        let (origins, hints) = (self.origins.clone(), self.hints.clone());
+        let hints = hints::Hints { targets: self.hints.targets.clone(), previous: None };
+        let origins = self.origins.clone();
         let mut out = Training { site: self.site.clone(), origins, hints, ..Training::default() };
         let mut dense: std::collections::HashMap<u32, u32, FixedState> = Default::default();
         for row in (0..self.len()).filter(|&row| keeps(row)) {

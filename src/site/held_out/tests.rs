@@ -134,6 +134,18 @@ fn who_learns_by_heart_saves_nothing() {
     assert_eq!(sums.saved(&sizes(&site, 61)).ppm(), Some(1_000_000));
 }
 
+/// It may have been learned from the rows that are left out.
+#[test]
+fn an_earlier_result_takes_no_part() {
+    let sessions = sessions();
+    let mut training = training(borrowed(&sessions));
+    training.hints.previous = Some(std::sync::Arc::new(look_ups(&[])));
+    cross_fit(&training, Extent { rows: 1_000, folds: 3 }, |part| {
+        assert!(part.hints.previous.is_none());
+        look_ups(&[])
+    });
+}
+
 #[test]
 fn what_holds_for_new_clusters_is_saved() {
     let records = sessions();
