@@ -10,7 +10,7 @@ use undust::io::rules::{RULES_FILE, RuleFile};
 use undust::report::{page, run};
 
 use crate::failure::Failure;
-use crate::options::Quiet;
+use crate::options::{Quiet, refuse_to_replace};
 use crate::profiles;
 
 /// Writes the page of a result: report.html, which needs no network and runs no script.
@@ -33,6 +33,9 @@ pub struct ReportArgs {
     /// File for the page of all comparisons; nothing is written to their folders.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// Replaces the file of --page where it exists.
+    #[arg(long, requires = "page")]
+    overwrite: bool,
     /// Takes the folder of a run that failed or is still going (it holds no _SUCCESS).
     #[arg(long)]
     allow_partial: bool,
@@ -46,6 +49,9 @@ pub const REPORT: &str = "report.html";
 /// Runs the job.
 pub fn run(args: ReportArgs) -> Result<(), Failure> {
     if let Some(page) = &args.page {
+        if !args.overwrite {
+            refuse_to_replace(page)?;
+        }
         joined(&args, page)?;
         args.quiet.say(format_args!("wrote {}", page.display()));
         return Ok(());

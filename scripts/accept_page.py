@@ -226,7 +226,7 @@ def main():
         check(compared, comparison, failures)
         folders.append(compared)
     page = out / 'report.html'
-    run([args.binary, 'report', *folders, '--page', page, '-q'])
+    run([args.binary, 'report', *folders, '--page', page, '--overwrite', '-q'])
     text = page.read_text()
     for at, folder in enumerate(folders, 1):
         section = text.partition('<h2 class=part id=%d-part>' % at)[2].partition('<h2 class=part')[0]

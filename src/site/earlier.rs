@@ -16,13 +16,17 @@ use crate::platforms::Placed;
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, Test};
 use crate::url::{Fixed, Key};
 
+/// Rules of an earlier result that are proposed, the first ones: a bound of work. No site of the public
+/// corpora has a tenth of it.
+const MOST: usize = 1_000;
+
 impl Covering {
     /// Adopts the rules of the earlier result that hold; true where one did.
     ///
     /// O(rules x rows).
     pub(super) fn adopt_earlier(&mut self) -> bool {
         let before = self.rules.len();
-        for rule in std::mem::take(&mut self.earlier) {
+        for rule in std::mem::take(&mut self.earlier).into_iter().take(MOST) {
             if rule.line.is_some() {
                 self.adopt_line_again(&rule);
                 continue;
@@ -39,14 +43,17 @@ impl Covering {
     }
 
     /// The line of the catalogue that a rule of the earlier result is an instance of, if it is one of this
-    /// run; in the direction that it had.
+    /// run, with the operations that it has now.
     fn adopt_line_again(&mut self, rule: &Rule) {
-        let is_same = |placed: &Placed| Some(&placed.line) == rule.line.as_ref() && placed.scope == rule.scope;
+        let is_same = |placed: &Placed| {
+            Some(&placed.line) == rule.line.as_ref()
+                && placed.scope == rule.scope
+                && placed.operations == rule.operations
+        };
         let Some(at) = self.lines.iter().position(is_same) else { return };
-        let line = self.lines.remove(at);
-        let placed = Placed { operations: rule.operations.clone(), ..line.clone() };
+        let placed = self.lines.remove(at);
         if !self.adopt_line(&placed, false, None) {
-            self.lines.insert(at, line);
+            self.lines.insert(at, placed);
         }
     }
 
@@ -102,10 +109,13 @@ impl Covering {
     }
 
     /// The conditions of a rule on keys other than its sections, which are those of this run; the depths of
-    /// a rule that cuts the path follow from where it cuts. `None` where a value is unknown.
+    /// a rule that cuts the path follow from where it cuts. Values that it excepts are left to this run,
+    /// too: with enough of them named, any rule would hold on the others. `None` where a value is unknown.
     fn scope_of(&self, rule: &Rule, is_cut: bool) -> Option<Scope> {
         let depth = Key::Fixed(Fixed::DEPTH).to_string();
-        let own = rule.scope.iter().filter(|of| of.key != SECTION && !(is_cut && of.key == depth));
+        let is_own =
+            |of: &&Constraint| of.key != SECTION && !(is_cut && of.key == depth) && !matches!(of.test, Test::NoneOf(_));
+        let own = rule.scope.iter().filter(is_own);
         own.map(|Constraint { key, test }| {
             let column = self.column_of(key)?;
             let code = |value: &String| self.columns.find(column, value.as_bytes());
@@ -113,12 +123,7 @@ impl Covering {
                 Test::Equals(value) => Condition::Is(code(value)?),
                 Test::Present => Condition::Present,
                 Test::Absent => Condition::Absent,
-                Test::NoneOf(values) => {
-                    let mut codes: Vec<u32> = values.iter().filter_map(code).collect();
-                    codes.sort_unstable();
-                    Condition::None(codes)
-                }
-                Test::OneOf(_) => return None,
+                Test::OneOf(_) | Test::NoneOf(_) => return None,
             };
             Some((column, condition))
         })

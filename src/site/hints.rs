@@ -181,9 +181,12 @@ impl Preferred {
     }
 }
 
-/// Codes of the canonical URL of each row under `rules`; new values get codes.
+/// Codes of the URL that `rules` make of each row; new values get codes. Without look-ups, which say
+/// nothing of other pages: with them, canonical URLs alternated when a site was learned again from the
+/// same records.
 fn before(rules: &Arc<SiteRules>, training: &Training, columns: &mut Columns) -> Vec<Vec<u32>> {
-    let set = RuleSet::new(vec![SiteRules::clone(rules)]);
+    let rules = SiteRules { aliases: Vec::new(), local: Vec::new(), ..SiteRules::clone(rules) };
+    let set = RuleSet::new(vec![rules]);
     let (cut, ranks) = (columns.tokens.cut(), Ranks::new(&columns.tokens));
     let (mut scratch, mut cells) = (Scratch::default(), Cells::default());
     let mut out = vec![vec![0; columns.len()]; columns.keys.len()];

@@ -122,6 +122,11 @@ fn several_comparisons_are_one_page() {
     assert!(!page.contains("<script") && page.contains("default-src 'none'"));
     job(&folder, "report first second --page again.html -q").done();
     assert_eq!(text(&folder, "again.html"), page);
+    folder.write("again.html", b"of another run");
+    assert!(job(&folder, "report first second --page again.html").failed(2).contains("--overwrite"));
+    assert_eq!(text(&folder, "again.html"), "of another run");
+    job(&folder, "report first second --page again.html --overwrite -q").done();
+    assert_eq!(text(&folder, "again.html"), page);
     assert_eq!(text(&folder, "first/report.html"), before, "folders stay as they are");
     assert!(job(&folder, "report first second").failed(2).contains("--page"));
     std::fs::create_dir(folder.path("damaged")).unwrap();

@@ -3,7 +3,7 @@
 
 use super::learner_site::{Row, training};
 use std::sync::Arc;
-use undust::rules::{RuleSet, SiteRules};
+use undust::rules::{Constraint, Operation, Representative, Rule, RuleSet, SiteRules, Test};
 use undust::site::hints::Votes;
 use undust::site::{Params, learn};
 
@@ -132,6 +132,28 @@ fn rules_of_an_earlier_result_come_first_where_they_hold() {
     assert_ne!(ids(&old), ids(&alone), "the data alone say otherwise");
     assert_eq!(ids(&old)[0], ids(&kept)[0]);
     assert_eq!(canonical(&kept, "http://e.com/a/777?v=1"), "http://e.com/a/777");
+}
+
+/// Where `x` matters for most pages, an earlier rule that excepts just these does not make it hold for
+/// pages never met.
+#[test]
+fn values_that_an_earlier_rule_excepts_do_not_make_it_hold() {
+    let page = |i: u32, x: &str| Row {
+        url: format!("http://e.com/item?id=i{i}k&x={x}"),
+        cluster: Some(if i % 10 < 3 { format!("p{i}") } else { format!("p{i}-{x}") }),
+        elsewhere: false,
+    };
+    let all: Vec<Row> = (0..300).flat_map(|i| ["red", "blue", "green"].map(|x| page(i, x))).collect();
+    let alone = with(&all, &[], None);
+    assert!(alone.rules.is_empty());
+    let excepted = (0..300).filter(|i| i % 10 >= 3).map(|i| format!("i{i}k"));
+    let mut values: Vec<String> = excepted.collect();
+    values.sort();
+    let scope = vec![Constraint { key: "query id=".to_owned(), test: Test::NoneOf(values) }];
+    let left_out = vec![("query x=".to_owned(), Operation::Ignore(Representative::LeftOut))];
+    let old = SiteRules { rules: vec![Rule::of("0000000000000001", scope, left_out)], ..alone.clone() };
+    assert_eq!(canonical(&old, "http://e.com/item?id=i999k&x=red"), "http://e.com/item?id=i999k");
+    assert_eq!(with(&all, &[], Some(&old)).rules, []);
 }
 
 #[test]
