@@ -226,11 +226,12 @@ impl Prepared {
     /// Profile of the training URLs, beside the rules; empty for the published method.
     pub fn profile(&self) -> profile::Profile {
         let State::Undust(state) = &self.stage else { return profile::Profile::default() };
-        let Candidates { covering, met, tree, .. } = &**state;
+        let Candidates { training, covering, met, tree, .. } = &**state;
         profile::Profile {
             keys: profile::keys::profile(covering, met),
             tree: profile::tree::profile(&covering.columns, tree),
             tree_nodes: tree.nodes.len() as u64,
+            traps: profile::traps::find(training),
         }
     }
 }

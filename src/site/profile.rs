@@ -1,5 +1,5 @@
 //! Profile of a site for people, beside its rules: keys with their effect on the training URLs, the
-//! pattern tree.
+//! pattern tree, crawler traps.
 //!
 //! A profile decides nothing: rules are the same with and without. It is made once a site, from the
 //! state before the energy walk, and never while [`held_out`](super::held_out) learns without a fold.
@@ -8,15 +8,17 @@
 pub mod file;
 pub mod keys;
 mod names;
+pub mod traps;
 pub mod tree;
 
 use serde::{Deserialize, Serialize};
 
 pub use keys::{Effect, KeyProfile};
+pub use traps::{Trap, TrapKind};
 pub use tree::Node;
 
 /// The profile of one site. Bounded: a site has at most [`MAX_COLUMNS`](super::columns::MAX_COLUMNS)
-/// keys, and of its tree [`tree::MAX_NODES`] nodes are kept.
+/// keys, of its tree [`tree::MAX_NODES`] nodes are kept, and of its traps [`traps::MAX_TRAPS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// Query keys and path parameters that two training URLs or more have, those of most URLs first.
@@ -25,4 +27,8 @@ pub struct Profile {
     pub tree: Vec<Node>,
     /// Nodes that the tree has, those that are not kept included.
     pub tree_nodes: u64,
+    /// Families of URLs that bring few new pages, those of most wasted fetches first. Files of earlier
+    /// releases have none.
+    #[serde(default)]
+    pub traps: Vec<Trap>,
 }

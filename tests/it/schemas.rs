@@ -101,7 +101,7 @@ fn planted_mistakes_are_found() {
     assert!(rules.0["rules"].as_array().is_some_and(|rules| rules.len() > 3));
     let good = [summary, rules, profiles, &values[1]];
     assert!(good.iter().all(|(value, schema)| checked.fault(value, *schema).is_none()));
-    let planted: [(&(Value, SchemaIndex), &str, Value); 14] = [
+    let planted: [(&(Value, SchemaIndex), &str, Value); 15] = [
         (summary, "/format", json!(2)),
         (summary, "/total/urls", json!(-1)),
         (summary, "/total/urls", json!(1.5)),
@@ -116,6 +116,7 @@ fn planted_mistakes_are_found() {
         (rules, "/check", json!("xyz")),
         (profiles, "/keys/0/does", json!("nothing")),
         (profiles, "/tree/0/parent", json!("0")),
+        (profiles, "/traps/0/kind", json!("loop")),
     ];
     for ((value, schema), pointer, mistake) in planted {
         let (place, name) = pointer.rsplit_once('/').expect("a pointer");
