@@ -11,6 +11,7 @@ mod keys;
 mod rejected;
 mod rules;
 mod site;
+mod traps;
 mod words;
 
 use super::frame;

@@ -122,3 +122,42 @@ fn rules_without_profiles_have_a_page_and_other_folders_none() {
     let newer = job(&folder, &["report", "out", "-q", "--allow-partial"]).failed(2);
     assert!(newer.contains("summary.json has format 3"), "{newer}");
 }
+
+#[test]
+fn traps_are_on_the_page_of_any_workers_and_of_the_folder_alone() {
+    let folder = Folder::with_rules();
+    let mut text = String::new();
+    for month in 0..60 {
+        let (year, number) = (2020 + month / 12, 1 + month % 12);
+        text.push_str(&format!("http://a.example/events/{year}/{number:02}/?<b>=\"'\t{}\n", month.min(3)));
+        text.push_str(&format!("http://a.example/shelf/{month}\tb{month}\n"));
+    }
+    folder.write("crawl.tsv", text.as_bytes());
+    learn(&folder, "out", &["--no-held-out"]);
+    let (first, profiles) = (page(&folder, "out/report.html"), page(&folder, "out/profiles.jsonl"));
+    assert!(profiles.contains(r#""traps":[{"kind":"calendar","family":"/events/<date>/?"#), "{profiles}");
+    assert!(profiles.contains(r#""urls":60,"new":4}]"#), "{profiles}");
+    assert!(first.contains("<td>calendar</td><td>/&lt;date&gt;</td><td>60</td><td>4</td><td>6.7 %</td>"), "{first}");
+    assert!(!first.contains("<b>=") && !first.contains("<date>"), "URLs and families are text");
+    for workers in ["2", "3"] {
+        learn(&folder, workers, &["--no-held-out", "-w", workers, "--no-report"]);
+        assert!(page(&folder, &format!("{workers}/profiles.jsonl")) == profiles, "{workers} workers");
+        job(&folder, &["report", workers, "-q"]).done();
+        assert!(page(&folder, &format!("{workers}/report.html")) == first, "{workers} workers");
+    }
+    // In another order of the records, too.
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.reverse();
+    folder.write("crawl.tsv", (lines.join("\n") + "\n").as_bytes());
+    learn(&folder, "reversed", &["--no-held-out"]);
+    assert!(page(&folder, "reversed/profiles.jsonl") == profiles);
+    // A folder of an earlier release has none, and opens.
+    let start = profiles.find(",\"traps\":[{").expect("traps");
+    let end = start + profiles[start..].find("}]").expect("their end") + 2;
+    let earlier = format!("{}{}", &profiles[..start], &profiles[end..]);
+    folder.write("out/profiles.jsonl", earlier.as_bytes());
+    job(&folder, &["rules", "seal", "out"]).done();
+    job(&folder, &["report", "out", "-q"]).done();
+    let text = page(&folder, "out/report.html");
+    assert!(text.contains("Pattern tree") && !text.contains("trapped"), "{text}");
+}

@@ -1,7 +1,7 @@
 //! One site: its figures, and what opens below them.
 
 use super::words::{brief, count, many, percent};
-use super::{OneSite, Run, head, keys, rejected, rules};
+use super::{OneSite, Run, head, keys, rejected, rules, traps};
 use crate::report::escape::html as escaped;
 use crate::report::tree::nested;
 use crate::rules::explain::platform_text;
@@ -18,13 +18,14 @@ pub(super) fn title(name: &str) -> String {
 pub(super) struct Shown {
     rules: usize,
     keys: usize,
+    traps: usize,
 }
 
 impl Shown {
     /// On a page of few sites.
-    pub(super) const FEW: Shown = Shown { rules: 40, keys: 40 };
+    pub(super) const FEW: Shown = Shown { rules: 40, keys: 40, traps: 20 };
     /// On a page of many: a thousand sites take some megabytes, which a phone still opens.
-    pub(super) const MANY: Shown = Shown { rules: 10, keys: 15 };
+    pub(super) const MANY: Shown = Shown { rules: 10, keys: 15, traps: 5 };
 
     /// For a page of so many sites.
     pub(super) fn of(sites: usize) -> Shown {
@@ -51,6 +52,7 @@ pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: us
     memory(out, run, site);
     rules::list(out, run, site, shown.rules);
     keys::table(out, site, at, shown.keys);
+    traps::table(out, site, at, shown.traps);
     tree(out, site);
     rejected::list(out, run.summary, site);
     out.push_str("</details>");

@@ -7,7 +7,7 @@ use crate::dataflow::verdict::Reason;
 use crate::rules::file::InputCounts;
 use crate::rules::{Constraint, Evidence, Operation, Representative, Rule, Test};
 use crate::site::Params;
-use crate::site::profile::{Effect, KeyProfile, Node};
+use crate::site::profile::{Effect, KeyProfile, Node, Trap, TrapKind};
 use html5gum::{Token, Tokenizer};
 
 /// Text that would be markup, a line of its own, or written from right to left, if it did not stay
@@ -17,6 +17,10 @@ const HOSTILE: &str = "\"><script>alert(1)</script>'<b x=\"&amp;\u{202e}\u{7}\n<
 fn key(name: &str, does: Effect, same: u64, other: u64) -> KeyProfile {
     let (key, same_together, other_together) = (name.to_owned(), 0, 0);
     KeyProfile { key, does, urls: 50, values: 5, same, other, same_together, other_together }
+}
+
+fn trap(kind: TrapKind, varies: &str, urls: u64, new: u64) -> Trap {
+    Trap { kind, family: HOSTILE.to_owned(), varies: varies.to_owned(), example: HOSTILE.to_owned(), urls, new }
 }
 
 fn rule(id: &str, good: u64) -> Rule {
@@ -120,6 +124,7 @@ fn hostile_names_stay_text_and_the_page_is_well_formed() {
         keys: vec![key(HOSTILE, Effect::Unknown, 1, 1), key("query sid=", Effect::Session, 44, 1)],
         tree: vec![node(0, "all pages"), node(0, HOSTILE), node(1, "x"), node(9, "damaged")],
         tree_nodes: 9,
+        traps: vec![trap(TrapKind::Endless, HOSTILE, 200, 3), trap(TrapKind::OnePage, "", 40, 0)],
     };
     let mut overrides = Overrides::default();
     overrides.disable(HOSTILE, "0123456789abcdef", HOSTILE);
@@ -133,6 +138,9 @@ fn hostile_names_stay_text_and_the_page_is_well_formed() {
     // Site, rejected line, value of a condition twice a rule, id, reason, withdrawn rule, branch, key
     // twice, ...
     assert!(text.matches(shown).count() >= 9, "{} times:\n{text}", text.matches(shown).count());
+    // Family, what varies and example of the first trap, family and example of the second.
+    let traps = text.split("Where a crawler is trapped").nth(1).expect("traps").split("Pattern tree").next();
+    assert_eq!(traps.expect("before the tree").matches(shown).count(), 5);
     for words in [
         "the parameter “sid” goes.",
         "200 URLs merged rightly, 0 wrongly, on 7 pages; at most 1.2 % wrong.",
@@ -142,6 +150,9 @@ fn hostile_names_stay_text_and_the_page_is_well_formed() {
         "10 fetches still go to pages",
         "1 of 2 changes left the page the same. Fetch some of these URLs",
         "9 nodes, the 4 largest shown",
+        "Where a crawler is trapped",
+        "values without end",
+        "one page (an empty listing, a log-in)-4000.00 %",
         "--site SITE",
     ] {
         assert!(text.contains(words), "{words} is missing in\n{text}");
@@ -181,6 +192,23 @@ fn beyond_a_thousand_sites_there_is_a_list_and_a_page_a_thousand() {
     }
     let one = made(&summary(&sites[..1_000]), &[], &[], &Overrides::default());
     assert_eq!((one.len(), one[0].1.matches("<details class=site").count()), (1, 1_000));
+}
+
+#[test]
+fn traps_are_a_table_with_the_share_of_new_pages() {
+    let summary = summary(&[("a.example", 9)]);
+    let of = |traps: Vec<Trap>| {
+        let profile = Profile { traps, ..Profile::default() };
+        made(&summary, &[], &[("a.example", profile)], &Overrides::default()).remove(0).1
+    };
+    let page = of(vec![trap(TrapKind::Calendar, "/<date>", 1_200, 36), trap(TrapKind::RepeatedSegments, "", 9, 1)]);
+    text_of(&page);
+    assert!(page.contains("<td>calendar</td><td>/&lt;date&gt;</td><td>1,200</td><td>36</td><td>3.0 %</td>"), "{page}");
+    assert!(page.contains("<td>the path repeats a segment</td><td>-</td><td>9</td><td>1</td><td>11.1 %</td>"));
+    assert!(page.contains("do not follow the links"), "what can be done");
+    assert!(!of(Vec::new()).contains("trapped"), "nothing is said of no trap");
+    let many = of(vec![trap(TrapKind::OnePage, "", 9, 1); 22]);
+    assert!(many.contains(" 2 more in profiles.jsonl."));
 }
 
 #[test]
