@@ -25,7 +25,7 @@ use super::sections::{self, Reach};
 use super::sinks::{self, Sinks};
 use super::{Stage, Without, small_samples};
 use crate::platforms::Placed;
-use crate::rules::{Function, Rule};
+use crate::rules::Function;
 use crate::url::Fixed;
 
 /// Weight of bad rows in the ranking of candidates.
@@ -134,8 +134,6 @@ pub struct Covering {
     pub(super) sinks: Sinks,
     /// Levels that are left out, to measure their worth.
     pub without: Without,
-    /// Rules of an earlier result that were not proposed yet.
-    pub earlier: Vec<Rule>,
     /// Lines of the programs of the site that are not adopted yet.
     pub lines: Vec<Placed>,
     /// Lines act before any evidence.
@@ -168,7 +166,6 @@ impl Covering {
             seen: Vec::new(),
             sinks,
             without: Without::default(),
-            earlier: Vec::new(),
             lines: Vec::new(),
             provisional: false,
             adopted_lines: 0,

@@ -26,7 +26,7 @@ impl Covering {
     /// O(rules x rows).
     pub(super) fn adopt_earlier(&mut self) -> bool {
         let before = self.rules.len();
-        for rule in std::mem::take(&mut self.earlier).into_iter().take(MOST) {
+        for rule in std::mem::take(&mut self.columns.preferred.earlier).into_iter().take(MOST) {
             if rule.line.is_some() {
                 self.adopt_line_again(&rule);
                 continue;

@@ -10,7 +10,7 @@ use super::Training;
 use super::columns::{Columns, Ranks};
 use crate::model::hash64;
 use crate::rules::origins::of as origin;
-use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
 use crate::url::{Cells, Fixed, normalize, set_order};
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,8 @@ fn scheme(origin: &[u8]) -> &[u8] {
 /// The hints in terms of the columns of a site.
 #[derive(Clone, Debug, Default)]
 pub struct Preferred {
+    /// Rules of the earlier result that were not proposed yet.
+    pub earlier: Vec<Rule>,
     /// Codes of the canonical URL of each row under the earlier rules, `[key][row]`; empty without them.
     before: Vec<Vec<u32>>,
     /// Schemes and hosts of the rows, by code.
@@ -99,6 +101,7 @@ impl Preferred {
         }
         if let Some(rules) = &training.hints.previous {
             out.before = before(rules, training, columns);
+            out.earlier.clone_from(&rules.rules);
         }
         out
     }

@@ -281,7 +281,6 @@ fn prepare_cut(
     covering.without = without;
     let met = profile::keys::met(&covering);
     (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
-    covering.earlier = training.hints.previous.iter().flat_map(|earlier| earlier.rules.iter().cloned()).collect();
     covering.run();
     counts.insert("evidence tables".to_owned(), covering.tests);
     let mut rules = SiteRules {
