@@ -17,6 +17,7 @@ import argparse, gzip, json, os, pathlib, resource, shutil, sys, tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from accept_peers import CORPORA, LEARN, RECALL, SAMPLE, installed, run, table
 from accept_seq2seq import ENVIRONMENT, NETWORK, run as logged
+from ending import ended, leave
 from peers import PEERS
 
 PROTOCOLS = {'www10': ['--fpr-max', ','.join('%g' % (i / 100) for i in range(11))],
@@ -235,16 +236,8 @@ def main():
     print('%s: %d bytes' % (page, len(text)))
     for name in peers:
         print('%s: %s' % (name, ', '.join(PEERS[name])))
-    for failure in failures:
-        print('FAIL ' + failure)
-    if not args.keep:
-        shutil.rmtree(out)
-    return 1 if failures else 0
+    return ended(failures, out, args.keep)
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    except (RuntimeError, OSError) as error:
-        print('accept-page: %s' % error, file=sys.stderr)
-        sys.exit(2)
+    leave('accept-page', main)

@@ -14,8 +14,9 @@ environment of its own; one that cannot be is in the table without figures, and 
 
 Checks: a program that keeps every URL scores as keep-all, the canonical URLs of undust as `undust evaluate` counts them, and
 every peer that is installed gives predictions. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, csv, gzip, hashlib, json, os, pathlib, resource, shutil, signal, subprocess, sys, tempfile, venv
+import argparse, csv, gzip, hashlib, json, os, pathlib, resource, signal, subprocess, sys, tempfile, venv
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from ending import ended
 from peers import PEERS
 
 CORPORA = ('phpbb-forum', 'university', 'government-redirects', 'crawl-blog', 'crawl-bugs', 'crawl-docs', 'crawl-forum',
@@ -205,11 +206,7 @@ def main():
     for name, found in peers.items():
         print('%s: %s%s' % (name, ', '.join(PEERS[name]), '; NOT INSTALLED: %s' % found if isinstance(found, Exception) else ''))
     print('undust is first in saved share among programs of recall %g and more%s' % (RECALL, ' everywhere' if not not_first else ', but for: ' + '; '.join(not_first)))
-    for failure in failures:
-        print('FAIL ' + failure)
-    if not args.keep:
-        shutil.rmtree(out)
-    return 1 if failures else 0
+    return ended(failures, out, args.keep)
 
 
 if __name__ == '__main__':

@@ -16,6 +16,8 @@ With --keep a site whose network was trained there with the same options is not 
 Checks: every URL of the test has a prediction, the loss falls, and precision and recall, counted here from the predictions,
 are those of `undust compare`. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
 import argparse, collections, csv, json, os, pathlib, resource, shutil, subprocess, sys, tempfile
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from ending import ended, leave
 
 PUBLIC = ('phpbb-forum', 'crawl-kb', 'crawl-docs', 'crawl-blog')
 SYNTHETIC = ('synth-1', 'synth-2', 'synth-3')
@@ -199,16 +201,8 @@ def main():
     for name in names:
         sites[name] = measure(args, name, out / name, failures)
     tables(sites, args.examples)
-    for failure in failures:
-        print('FAIL ' + failure)
-    if not args.keep:
-        shutil.rmtree(out)
-    return 1 if failures else 0
+    return ended(failures, out, args.keep)
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    except (RuntimeError, OSError) as error:
-        print('accept-seq2seq: %s' % error, file=sys.stderr)
-        sys.exit(2)
+    leave('accept-seq2seq', main)

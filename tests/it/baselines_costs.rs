@@ -1,6 +1,6 @@
 //! What methods cost: `compare --times`, and the page of several comparisons.
 
-use super::jobs_run::{Folder, Ran, run, undust};
+use super::jobs_run::Folder;
 use serde_json::{Value, json};
 
 /// Two sites of pairs, predictions for one of them, and what the predictor took there.
@@ -32,16 +32,6 @@ fn times(of: &[Value]) -> String {
     json!({ "times": of }).to_string()
 }
 
-fn job(folder: &Folder, line: &str) -> Ran {
-    let mut command = undust(&line.split(' ').collect::<Vec<_>>());
-    command.current_dir(folder.path(""));
-    run(command)
-}
-
-fn text(folder: &Folder, name: &str) -> String {
-    std::fs::read_to_string(folder.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
 /// Cells of the row of a method in a table of the page.
 fn cells(page: &str, table: &str, first: &str) -> Vec<String> {
     let (_, table) = page.split_once(&format!("id=\"{table}\"")).unwrap_or_else(|| panic!("{table} is not there"));
@@ -56,12 +46,12 @@ const COMPARE: &str = "compare in.tsv --methods keep-all,undust --fpr-max 0.01 -
 #[test]
 fn costs_of_outside_methods_are_beside_the_others_and_change_no_other_file() {
     let folder = crawl();
-    job(&folder, &format!("{COMPARE} --times t.json --out with")).done();
-    job(&folder, &format!("{COMPARE} --out without")).done();
+    folder.said(&format!("{COMPARE} --times t.json --out with")).done();
+    folder.said(&format!("{COMPARE} --out without")).done();
     for name in ["comparison.json", "methods.csv", "sites.csv", "predictions.csv", "tables.txt"] {
-        assert_eq!(text(&folder, &format!("with/{name}")), text(&folder, &format!("without/{name}")), "{name}");
+        assert_eq!(folder.text(&format!("with/{name}")), folder.text(&format!("without/{name}")), "{name}");
     }
-    let page = text(&folder, "with/report.html");
+    let page = folder.text("with/report.html");
     // 0.4 ms for the 80 URLs of the site, whose number the file does not give.
     assert_eq!(cells(&page, "cost", "peer"), ["1", "12.5", "12.5", "5.00"]);
     assert_eq!(cells(&page, "cost-learning", "example.com")[3], "12.5");
@@ -72,10 +62,10 @@ fn costs_of_outside_methods_are_beside_the_others_and_change_no_other_file() {
     assert_eq!(cells(&page, "sites", "example.org")[4], "-");
     let own = &cells(&page, "cost", "undust")[3];
     assert!(own.parse::<f64>().is_ok_and(|micros| micros > 0.0), "{own}");
-    assert_eq!(cells(&text(&folder, "without/report.html"), "cost", "peer"), ["0", "-", "-", "-"]);
+    assert_eq!(cells(&folder.text("without/report.html"), "cost", "peer"), ["0", "-", "-", "-"]);
     // Given times go through times.json: the page again, from the folder alone.
-    job(&folder, "report with -q").done();
-    assert_eq!(text(&folder, "with/report.html"), page);
+    folder.said("report with -q").done();
+    assert_eq!(folder.text("with/report.html"), page);
 }
 
 #[test]
@@ -94,24 +84,24 @@ fn times_that_are_none_are_refused() {
     ];
     for (at, (given, code, words)) in cases.into_iter().enumerate() {
         folder.write("wrong.json", given.as_bytes());
-        let said = job(&folder, &format!("{COMPARE} --times wrong.json --out out-{at}")).failed(code);
+        let said = folder.said(&format!("{COMPARE} --times wrong.json --out out-{at}")).failed(code);
         assert!(said.contains(words), "{given}: {said}");
         assert!(!folder.path(&format!("out-{at}/_SUCCESS")).exists());
     }
-    let said = job(&folder, &format!("{COMPARE} --times none.json --out none")).failed(2);
+    let said = folder.said(&format!("{COMPARE} --times none.json --out none")).failed(2);
     assert!(said.contains("none.json"), "{said}");
-    job(&folder, "compare in.tsv --times t.json --out no").failed(2);
+    folder.said("compare in.tsv --times t.json --out no").failed(2);
 }
 
 #[test]
 fn several_comparisons_are_one_page() {
     let folder = crawl();
-    job(&folder, &format!("{COMPARE} --times t.json --out first")).done();
+    folder.said(&format!("{COMPARE} --times t.json --out first")).done();
     let second = "compare in.tsv --protocol sigir2017 --methods keep-all,platforms --fpr-max 0.01 -q --out second";
-    job(&folder, second).done();
-    let before = text(&folder, "first/report.html");
-    job(&folder, "report first second --page all.html -q").done();
-    let page = text(&folder, "all.html");
+    folder.said(second).done();
+    let before = folder.text("first/report.html");
+    folder.said("report first second --page all.html -q").done();
+    let page = folder.text("all.html");
     let row = cells(&page, "all", "peer");
     assert_eq!(row[2..].join(" "), "12.5 5.00 - - - -");
     let row = cells(&page, "all", "platforms");
@@ -120,17 +110,17 @@ fn several_comparisons_are_one_page() {
         assert_eq!(page.matches(id).count(), 1, "{id}");
     }
     assert!(!page.contains("<script") && page.contains("default-src 'none'"));
-    job(&folder, "report first second --page again.html -q").done();
-    assert_eq!(text(&folder, "again.html"), page);
+    folder.said("report first second --page again.html -q").done();
+    assert_eq!(folder.text("again.html"), page);
     folder.write("again.html", b"of another run");
-    assert!(job(&folder, "report first second --page again.html").failed(2).contains("--overwrite"));
-    assert_eq!(text(&folder, "again.html"), "of another run");
-    job(&folder, "report first second --page again.html --overwrite -q").done();
-    assert_eq!(text(&folder, "again.html"), page);
-    assert_eq!(text(&folder, "first/report.html"), before, "folders stay as they are");
-    assert!(job(&folder, "report first second").failed(2).contains("--page"));
+    assert!(folder.said("report first second --page again.html").failed(2).contains("--overwrite"));
+    assert_eq!(folder.text("again.html"), "of another run");
+    folder.said("report first second --page again.html --overwrite -q").done();
+    assert_eq!(folder.text("again.html"), page);
+    assert_eq!(folder.text("first/report.html"), before, "folders stay as they are");
+    assert!(folder.said("report first second").failed(2).contains("--page"));
     std::fs::create_dir(folder.path("damaged")).unwrap();
     folder.write("damaged/comparison.json", b"{}");
-    job(&folder, "report first damaged --page no.html").failed(1);
+    folder.said("report first damaged --page no.html").failed(1);
     assert!(!folder.path("no.html").exists());
 }

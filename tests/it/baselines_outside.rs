@@ -1,6 +1,6 @@
 //! Methods outside of this program: `compare --predictions` and `compare --split`.
 
-use super::jobs_run::{Folder, Ran, run, run_with, undust};
+use super::jobs_run::{Folder, run_with, undust};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,25 +21,15 @@ fn crawl(folder: &Folder) {
     }
 }
 
-fn job(folder: &Folder, line: &str) -> Ran {
-    let mut command = undust(&line.split(' ').collect::<Vec<_>>());
-    command.current_dir(folder.path(""));
-    run(command)
-}
-
-fn text(folder: &Folder, name: &str) -> String {
-    std::fs::read_to_string(folder.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
 /// URLs of a file of a split.
 fn urls(folder: &Folder, name: &str) -> Vec<String> {
     let url = |line: &str| serde_json::from_str::<Value>(line).unwrap()["url"].as_str().unwrap().to_owned();
-    text(folder, name).lines().map(url).collect()
+    folder.text(name).lines().map(url).collect()
 }
 
 /// Counts of a method at one rate, by site and seed.
 fn counts(folder: &Folder, out: &str, method: &str, rate: usize) -> BTreeMap<(String, u64), Value> {
-    let comparison: Value = serde_json::from_str(&text(folder, &format!("{out}/comparison.json"))).unwrap();
+    let comparison: Value = serde_json::from_str(&folder.text(&format!("{out}/comparison.json"))).unwrap();
     let mut found = BTreeMap::new();
     for site in comparison["sites"].as_array().unwrap() {
         for run in site["runs"].as_array().unwrap().iter().filter(|run| run["method"] == method) {
@@ -54,7 +44,7 @@ fn counts(folder: &Folder, out: &str, method: &str, rate: usize) -> BTreeMap<(St
 /// The row of a table, by its first cells.
 #[track_caller]
 fn row(folder: &Folder, file: &str, starts: &str) -> String {
-    let table = text(folder, file);
+    let table = folder.text(file);
     table.lines().find(|line| line.starts_with(starts)).unwrap_or_else(|| panic!("{starts}: {table}")).to_owned()
 }
 
@@ -66,7 +56,7 @@ fn wrong(path: &Path) -> Vec<String> {
     let folder = Folder::with_rules();
     folder.write("in.tsv", parts["records"].as_bytes());
     folder.write("p.tsv", (parts["predictions"].to_owned() + "\n").as_bytes());
-    let ran = job(&folder, "compare in.tsv --methods keep-all --fpr-max 0.01 --predictions peer=p.tsv --out out");
+    let ran = folder.said("compare in.tsv --methods keep-all --fpr-max 0.01 --predictions peer=p.tsv --out out");
     let mut found = Vec::new();
     if let Some(words) = parts.get("fails") {
         if ran.code != 1 || !ran.err.contains(words.trim_end()) || folder.path("out/_SUCCESS").exists() {
@@ -113,7 +103,7 @@ fn predictions_are_scored_alike_on_any_number_of_workers() {
     let mut first: Option<Vec<(String, String)>> = None;
     for workers in 1..=4 {
         let line = "compare in --methods keep-all,undust --train-share 0.5 --seeds 1,2 --fpr-max 0,0.01 --predictions peer=p.tsv";
-        let said = job(&folder, &format!("{line} -w {workers} --out out-{workers}")).done();
+        let said = folder.said(&format!("{line} -w {workers} --out out-{workers}")).done();
         assert!(said.contains("Predictions of outside methods"), "{said}");
         assert_eq!(row(&folder, &format!("out-{workers}/predictions.csv"), "peer"), "peer,all,181,1,0,1,183");
         // Two of the 123 URLs of a site are of pages of their own; of the pairs of all others one URL is
@@ -121,22 +111,22 @@ fn predictions_are_scored_alike_on_any_number_of_workers() {
         assert!(row(&folder, &format!("out-{workers}/methods.csv"), "peer").contains(",1.0000"));
         let names = ["comparison.json", "methods.csv", "predictions.csv", "sites.csv", "tables.txt", "rejects.jsonl"];
         let files: Vec<(String, String)> =
-            names.map(|n| (n.to_owned(), text(&folder, &format!("out-{workers}/{n}")))).into();
+            names.map(|n| (n.to_owned(), folder.text(&format!("out-{workers}/{n}")))).into();
         assert_eq!(*first.get_or_insert_with(|| files.clone()), files, "{workers} workers");
-        let page = text(&folder, &format!("out-{workers}/report.html"));
+        let page = folder.text(&format!("out-{workers}/report.html"));
         assert!(page.contains("id=\"predictions\"") && page.contains("61 URLs without a prediction"));
-        let times = text(&folder, &format!("out-{workers}/times.json"));
+        let times = folder.text(&format!("out-{workers}/times.json"));
         assert!(times.contains("keep-all") && !times.contains("peer"), "look-ups are not timed");
     }
-    let rejected = text(&folder, "out-1/rejects.jsonl");
+    let rejected = folder.text("out-1/rejects.jsonl");
     assert!(
         rejected.contains("\"reason\":\"not-http\",\"file\":\"p.tsv\"") && rejected.contains("\"line\":182"),
         "{rejected}"
     );
     // The page again, from the folder alone.
-    let page = text(&folder, "out-1/report.html");
-    job(&folder, "report out-1").done();
-    assert_eq!(text(&folder, "out-1/report.html"), page);
+    let page = folder.text("out-1/report.html");
+    folder.said("report out-1").done();
+    assert_eq!(folder.text("out-1/report.html"), page);
 }
 
 /// Predictions may come compressed, or by standard input.
@@ -156,13 +146,13 @@ fn predictions_come_as_gzip_zstd_and_standard_input() {
         let mut command = undust(&line.split(' ').collect::<Vec<_>>());
         command.current_dir(folder.path(""));
         run_with(command, lines).done();
-        assert_eq!(text(&folder, &format!("out-{at}/comparison.json")), text(&folder, "out-0/comparison.json"));
+        assert_eq!(folder.text(&format!("out-{at}/comparison.json")), folder.text("out-0/comparison.json"));
     }
     assert!(row(&folder, "out-0/predictions.csv", "peer").ends_with(",1,0,0,0,2"));
-    let twice = job(&folder, &format!("{rules} --predictions a=- --predictions b=- --out no")).failed(2);
+    let twice = folder.said(&format!("{rules} --predictions a=- --predictions b=- --out no")).failed(2);
     assert!(twice.contains("standard input is read once"), "{twice}");
     let both = "compare - --format tsv --methods keep-all --predictions a=- --out no";
-    assert!(job(&folder, both).failed(2).contains("standard input is read once"));
+    assert!(folder.said(both).failed(2).contains("standard input is read once"));
 }
 
 #[test]
@@ -172,9 +162,9 @@ fn more_predictions_than_fit_into_memory_are_an_error() {
     let lines: String = (0..5_000).map(|id| format!("http://a.example.com/p?id={id}\tx\n")).collect();
     folder.write("p.tsv", lines.as_bytes());
     let line = "compare in --methods keep-all --fpr-max 0.01 --predictions peer=p.tsv --out out --memory";
-    let said = job(&folder, &format!("{line} 100KiB")).failed(1);
+    let said = folder.said(&format!("{line} 100KiB")).failed(1);
     assert!(said.contains("p.tsv") && said.contains("--memory"), "{said}");
-    job(&folder, &format!("{line} 10MiB")).done();
+    folder.said(&format!("{line} 10MiB")).done();
 }
 
 /// An identity scores as keep-all, undust from the files of the split as undust, seed by seed, under
@@ -185,8 +175,8 @@ fn round_trips() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kb-sample.jsonl.gz");
     for (protocol, seeds) in [("www10", &[3, 5][..]), ("sigir2017", &[3])] {
         let plan = format!("compare {sample} --protocol {protocol} --seeds 3,5");
-        job(&folder, &format!("{plan} --split {protocol} -w 2")).done();
-        let summary: Value = serde_json::from_str(&text(&folder, &format!("{protocol}/split.json"))).unwrap();
+        folder.said(&format!("{plan} --split {protocol} -w 2")).done();
+        let summary: Value = serde_json::from_str(&folder.text(&format!("{protocol}/split.json"))).unwrap();
         assert_eq!(summary["seeds"], serde_json::json!(seeds));
         let test = urls(&folder, &format!("{protocol}/test.jsonl"));
         assert_eq!(summary["sites"][0]["test"], test.len());
@@ -198,13 +188,14 @@ fn round_trips() {
             let train = urls(&folder, &format!("{protocol}/train-{seed}.jsonl"));
             assert_eq!(summary["sites"][0]["train"][at], train.len());
             let rules = format!("{protocol}-rules-{seed}");
-            job(&folder, &format!("learn {protocol}/train-{seed}.jsonl --fpr-max 0.01 -q --no-held-out --out {rules}"))
+            folder
+                .said(&format!("learn {protocol}/train-{seed}.jsonl --fpr-max 0.01 -q --no-held-out --out {rules}"))
                 .done();
-            job(&folder, &format!("normalize --rules {rules} --output tsv -q -o {rules}.tsv test.txt")).done();
+            folder.said(&format!("normalize --rules {rules} --output tsv -q -o {rules}.tsv test.txt")).done();
             more += &format!(" --predictions again@{seed}={rules}.tsv");
         }
         let methods = "--methods keep-all,undust --fpr-max 0,0.01 -q --predictions identity=identity.tsv";
-        job(&folder, &format!("{plan} {methods}{more} --out out-{protocol}")).done();
+        folder.said(&format!("{plan} {methods}{more} --out out-{protocol}")).done();
         let out = format!("out-{protocol}");
         for rate in [0, 1] {
             assert_eq!(counts(&folder, &out, "identity", rate), counts(&folder, &out, "keep-all", rate));
@@ -230,34 +221,33 @@ fn a_split_is_whole_and_the_same_on_any_number_of_workers() {
     let names = ["split.json", "test.jsonl", "train-1.jsonl", "train-2.jsonl", "rejects.jsonl", "_SUCCESS"];
     let mut first: Option<Vec<String>> = None;
     for workers in 1..=4 {
-        job(&folder, &format!("compare in --seeds 1,2 --train-share 0.5 --split out-{workers} -w {workers} -q")).done();
-        let files: Vec<String> = names.map(|name| text(&folder, &format!("out-{workers}/{name}"))).into();
+        folder.said(&format!("compare in --seeds 1,2 --train-share 0.5 --split out-{workers} -w {workers} -q")).done();
+        let files: Vec<String> = names.map(|name| folder.text(&format!("out-{workers}/{name}"))).into();
         assert_eq!(*first.get_or_insert_with(|| files.clone()), files, "{workers} workers");
     }
-    let test = text(&folder, "out-1/test.jsonl");
+    let test = folder.text("out-1/test.jsonl");
     assert!(
         test.contains("{\"cluster\":\"\\\"1\",\"url\":\"http://d.example/1\",\"site\":\"d.example\",\"status\":302}\n")
     );
     assert_eq!(test.lines().count(), 3 * 121 + 1);
     assert!(!test.contains("/unlabelled"));
-    let summary: Value = serde_json::from_str(&text(&folder, "out-1/split.json")).unwrap();
+    let summary: Value = serde_json::from_str(&folder.text("out-1/split.json")).unwrap();
     assert_eq!(
         (&summary["unlabelled"], &summary["rejected"], &summary["protocol"]),
         (&3.into(), &1.into(), &"www10".into())
     );
-    let lines = |seed: usize| {
-        text(&folder, &format!("out-1/train-{seed}.jsonl")).lines().map(str::to_owned).collect::<Vec<_>>()
-    };
+    let lines =
+        |seed: usize| folder.text(&format!("out-1/train-{seed}.jsonl")).lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(lines(1).len() > 120 && lines(1).len() < 250 && lines(1) != lines(2));
     assert!(lines(1).iter().all(|line| test.contains(&format!("{line}\n"))));
     // What is there stays; nothing else goes with it.
-    let again = job(&folder, "compare in --split out-1").failed(2);
+    let again = folder.said("compare in --split out-1").failed(2);
     assert!(again.contains("out-1 is not empty"), "{again}");
     for more in ["--out o", "--methods undust", "--predictions a=b"] {
-        job(&folder, &format!("compare in --split out-9 {more}")).failed(2);
+        folder.said(&format!("compare in --split out-9 {more}")).failed(2);
     }
-    job(&folder, "compare in").failed(2);
+    folder.said("compare in").failed(2);
     folder.write("none.tsv", b"http://a.example/\n");
-    assert!(job(&folder, "compare none.tsv --split none").failed(1).contains("none of 1 records has a label"));
+    assert!(folder.said("compare none.tsv --split none").failed(1).contains("none of 1 records has a label"));
     assert!(!folder.path("none/_SUCCESS").exists());
 }

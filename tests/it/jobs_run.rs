@@ -46,6 +46,18 @@ impl Folder {
         names
     }
 
+    /// A file as text.
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What the binary says in this folder to arguments that are separated by spaces.
+    pub fn said(&self, line: &str) -> Ran {
+        let mut command = undust(&line.split(' ').collect::<Vec<_>>());
+        command.current_dir(self.path(""));
+        run(command)
+    }
+
     /// The binary, in this folder, with `--rules rules` after the job's name.
     pub fn job(&self, job: &str, arguments: &[&str]) -> Command {
         let mut command = undust(&[job, "--rules", "rules"]);
