@@ -56,9 +56,8 @@ pub struct Columns {
     pub origin: Vec<u32>,
     /// A URL that was reduced to the row neither redirects nor declares another canonical URL.
     pub fetchable: Vec<bool>,
-    /// How often each code of each key comes in the rows as they were at the start; codes made later are
-    /// not in it. Of rows that can be fetched, where some can.
-    pub met: Vec<Vec<u32>>,
+    /// [`Columns::times_met`], by key and code.
+    met: Vec<Vec<u32>>,
     /// Some row was not fetchable at the start.
     pub redirects: bool,
     /// Section of each row.
@@ -241,7 +240,8 @@ impl Columns {
         code
     }
 
-    /// How often a value came in the rows as they were at the start, or the key was absent.
+    /// Rows that can be fetched, as they were at the start, with this value, or without the key; 0 for
+    /// values that were made later.
     pub fn times_met(&self, key: usize, code: u32) -> u32 {
         self.met[key].get(code as usize).copied().unwrap_or(0)
     }
