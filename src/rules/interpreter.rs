@@ -10,8 +10,8 @@
 //!    was cut. A rule does nothing where the result would have an origin that is not of the site. If
 //!    the result is the page of an exception, the rules act anew on the original pairs, without the
 //!    rule of the exception. Exceptions do not hold for mirror rules.
-//! 3. If the result lies in a mirrored directory, it moves to the twin, where that has an origin of the
-//!    site, and step 2 repeats there, once.
+//! 3. If the result lies below the front of a mirror rule ([`twins`](super::twins)), it moves to the
+//!    twin, where that has an origin of the site, and step 2 repeats there, once.
 //! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is
 //!    canonical, else the URL that the pairs compose, and where no rule fired the normal form. Look-ups
 //!    and ranges count only if their page has an origin of the site and is its own canonical URL.
@@ -28,6 +28,7 @@
 use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
 use super::spans::{Span, inner_number, number};
+use super::twins::below;
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
@@ -184,12 +185,12 @@ impl<'r> Interpreter<'r> {
         Reduced { pairs, fired }
     }
 
-    /// The twin of a URL in the longest mirrored directory that holds it, and the rule that names the two.
+    /// The twin of a URL below the longest front of a mirror rule that it has, and the rule.
     fn twin(&self, url: &[u8]) -> Option<(usize, NormalUrl)> {
         let below = |(index, rule): (usize, &'r Rule)| {
-            let (source, target) = rule.mirror()?;
-            let rest = url.strip_prefix(source.as_bytes())?;
-            (rest.is_empty() || rest.starts_with(b"/")).then(|| (index, source, [target.as_bytes(), rest].concat()))
+            let ((source, target), mut twin) = (rule.mirror()?, Vec::new());
+            below(url, source.as_bytes())?.write(target.as_bytes(), &mut twin);
+            Some((index, source, twin))
         };
         let mirrors = self.rules.rules.iter().enumerate().filter(|_| !self.extended).filter_map(below);
         let (index, _, twin) = mirrors.min_by_key(|(_, source, _)| Reverse(source.len()))?;
@@ -289,7 +290,7 @@ impl<'r> Interpreter<'r> {
 }
 
 impl Rule {
-    /// The directories of a mirror rule; it acts on composed URLs, behind all other rules.
+    /// The front of a mirror rule and its directory; it acts on composed URLs, behind all other rules.
     pub(crate) fn mirror(&self) -> Option<(&str, &str)> {
         match (&self.scope[..], &self.operations[..]) {
             ([Constraint { key: of, test: Test::Equals(source) }], [(key, Operation::Keep(target))])

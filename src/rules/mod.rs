@@ -41,6 +41,7 @@ pub mod shared;
 pub mod spans;
 mod stages;
 pub mod stops;
+pub mod twins;
 pub mod types;
 pub use applied::Applied;
 pub use apply::Scratch;

@@ -33,6 +33,8 @@ pub enum Stage {
     EnergyWalk,
     /// Mirrored directories (`mirrors`).
     Mirrors,
+    /// Of those, directories that can be left out and parameters that hold the rest of a path.
+    Fronts,
     /// More evidence where the sample is small (`small_samples`).
     SmallSamples,
     /// Exceptions of rules, page by page (`lookups`).
@@ -48,7 +50,7 @@ pub enum Stage {
 impl Stage {
     /// All stages, about in the order of learning: noise is measured in the first pass of the covering loop, and
     /// constant pages and small samples count in several of its levels.
-    pub const ALL: [Stage; 18] = [
+    pub const ALL: [Stage; 19] = [
         Stage::Tokens,
         Stage::Functions,
         Stage::Platforms,
@@ -62,6 +64,7 @@ impl Stage {
         Stage::Forms,
         Stage::EnergyWalk,
         Stage::Mirrors,
+        Stage::Fronts,
         Stage::SmallSamples,
         Stage::Exceptions,
         Stage::LookUps,
@@ -85,6 +88,7 @@ impl Stage {
             Stage::Forms => "forms",
             Stage::EnergyWalk => "energy-walk",
             Stage::Mirrors => "mirrors",
+            Stage::Fronts => "fronts",
             Stage::SmallSamples => "small-samples",
             Stage::Exceptions => "exceptions",
             Stage::LookUps => "look-ups",

@@ -1,16 +1,24 @@
-//! Mirrored directories (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`).
+//! Mirrored directories (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`), directories
+//! that can be left out (`/index.php/x` and `/x`), and parameters that hold the rest of a path
+//! (`/wiki.php?title=x/y` and `/wiki/x/y`).
 //!
-//! Forms map keys of one depth to keys of one depth; a mirrored directory moves everything below it,
+//! Forms map keys of one depth to keys of one depth; a mirror rule moves everything below a front,
 //! whatever its depth. This is DustBuster's substitution at the front of a URL (Bar-Yossef et al., WWW
 //! 2007, section 4), with the support counted in clusters: two reduced URLs of one cluster that end in
 //! the same path segments vote for the pair of their fronts. A pair is tested on every reduced URL
-//! below one directory whose twin below the other was seen.
+//! below one front whose twin below the other was seen.
+//!
+//! Of two directories beside each other the one with more URLs stays. Otherwise the direction is given:
+//! a parameter becomes a path, since only the URLs of one script have it, and of two directories the
+//! inner one goes.
 
 use super::evidence::{Bound, upper_bound_ppm};
 use crate::model::hash64;
+use crate::rules::twins::{below, is_parameter};
 use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, SiteRules, Test};
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Reduced URLs of one cluster that are compared with each other, at most.
@@ -29,10 +37,27 @@ pub struct Reduced {
     pub cluster: u32,
 }
 
-/// One pair of directories that passed.
+/// Names of files and directories below a front that have twins before a front moves in a given
+/// direction, at least. It moves all below it, and with one name the rule is about that name.
+const MIN_NAMES: usize = 2;
+/// So many names with twins speak for all others; with fewer, the names with twins must be those of half
+/// of the URLs below the front. As for the values of a key ([`breadth`](super::breadth)).
+const NAMES: usize = 9;
+
+/// Two fronts that clusters vote for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fronts<'u> {
+    pub(super) a: Cow<'u, str>,
+    pub(super) b: Cow<'u, str>,
+    /// `a` moves to `b`, never the other way.
+    pub(super) is_directed: bool,
+}
+
+/// One pair of fronts that passed.
 struct Pair {
     a: String,
     b: String,
+    is_directed: bool,
     good: u64,
     bad: u64,
     clusters: u64,
@@ -41,13 +66,14 @@ struct Pair {
 
 /// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise
 /// of the site in thousandths. A pair of directories in the `previous` rules moves as before, others to
-/// the one with more URLs.
-pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>) -> Vec<Rule> {
+/// the one with more URLs. `without_fronts`: directories beside each other alone.
+pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>, without_fronts: bool) -> Vec<Rule> {
     reduced.sort_unstable();
     // A tenant's copies of other pages do not move those.
-    let pairs = votes(&reduced).into_iter().filter(|(a, b)| tenant(a) == tenant(b));
-    let pairs: Vec<Pair> = pairs.filter_map(|(a, b)| test(&reduced, &a, &b, noise)).collect();
-    let volume = |prefix: &str| below(&reduced, prefix).len();
+    let voted = votes(&reduced).into_iter().filter(|fronts| !(without_fronts && fronts.is_directed));
+    let voted = voted.filter(|fronts| tenant(&fronts.a) == tenant(&fronts.b));
+    let pairs: Vec<Pair> = voted.filter_map(|fronts| test(&reduced, &fronts, noise)).collect();
+    let volume = |prefix: &str| urls_below(&reduced, prefix).len();
     let mut moves: Vec<(&Pair, &str, &str)> = pairs
         .iter()
         .map(|pair| {
@@ -57,15 +83,22 @@ pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>
             };
             let other = |p: &str| if p == pair.a { pair.b.clone() } else { pair.a.clone() };
             let rank = |p: &str| (!known(&other(p), p), std::cmp::Reverse(volume(p)), p.len(), p.to_owned());
-            if rank(&pair.a) <= rank(&pair.b) { (pair, &*pair.b, &*pair.a) } else { (pair, &*pair.a, &*pair.b) }
+            if !pair.is_directed && rank(&pair.a) <= rank(&pair.b) {
+                (pair, &*pair.b, &*pair.a)
+            } else {
+                (pair, &*pair.a, &*pair.b)
+            }
         })
         .collect();
-    // Best supported first; a directory moves once, and never to one that has moved or lies below one that
-    // has.
+    // Best supported first; a front moves once, and never to a directory that has moved or lies below one
+    // that has. A parameter moves nothing below a directory.
     moves.sort_by(|x, y| y.0.good.cmp(&x.0.good).then_with(|| (x.1, x.2).cmp(&(y.1, y.2))));
     let mut chosen: Vec<(&Pair, &str, &str)> = Vec::new();
     for (pair, source, target) in moves {
-        let touches = |a: &str, b: &str| is_below(a, b) || is_below(b, a);
+        let touches = |a: &str, b: &str| match is_parameter(a.as_bytes()) || is_parameter(b.as_bytes()) {
+            true => a == b,
+            false => is_below(a, b) || is_below(b, a),
+        };
         let clash = chosen.iter().any(|(_, s, t)| touches(s, source) || touches(s, target) || touches(t, source));
         if !clash {
             chosen.push((pair, source, target));
@@ -74,34 +107,39 @@ pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>
     chosen.into_iter().map(|(pair, source, target)| rule(pair, source, target)).collect()
 }
 
-/// Pairs of directories by falling number of clusters that vote for them.
-fn votes(reduced: &[Reduced]) -> Vec<(String, String)> {
+/// Pairs of fronts by falling number of clusters that vote for them.
+fn votes(reduced: &[Reduced]) -> Vec<Fronts<'_>> {
     let mut by_cluster: Vec<(u32, &str)> = reduced.iter().map(|r| (r.cluster, r.url.as_str())).collect();
     by_cluster.sort_unstable();
     let mut seen: HashSet<(u64, u64, u32), FixedState> = HashSet::default();
-    let mut count: HashMap<(u64, u64), (usize, &str, &str), FixedState> = HashMap::default();
+    let mut count: HashMap<(u64, u64), (usize, Fronts<'_>), FixedState> = HashMap::default();
     for cluster in by_cluster.chunk_by(|x, y| x.0 == y.0).filter(|c| c.len() > 1) {
         let urls = &cluster[..cluster.len().min(MAX_PER_CLUSTER)];
         for (i, (_, x)) in urls.iter().enumerate() {
             for (_, y) in &urls[i + 1..] {
-                let Some((a, b)) = fronts(x, y) else { continue };
-                let (a, b) = if a <= b { (a, b) } else { (b, a) };
-                let id = (hash64(a.as_bytes()), hash64(b.as_bytes()));
-                if !is_below(a, b) && !is_below(b, a) && seen.insert((id.0, id.1, cluster[0].0)) {
-                    count.entry(id).or_insert((0, a, b)).0 += 1;
+                for fronts in fronts_of(x, y) {
+                    let id = (hash64(fronts.a.as_bytes()), hash64(fronts.b.as_bytes()));
+                    if seen.insert((id.0, id.1, cluster[0].0)) {
+                        count.entry(id).or_insert((0, fronts)).0 += 1;
+                    }
                 }
             }
         }
     }
-    let mut pairs: Vec<(usize, &str, &str)> = count.into_values().filter(|c| c.0 >= MIN_VOTES).collect();
-    pairs.sort_unstable_by(|x, y| y.0.cmp(&x.0).then_with(|| (x.1, x.2).cmp(&(y.1, y.2))));
+    let mut pairs: Vec<(usize, Fronts<'_>)> = count.into_values().filter(|c| c.0 >= MIN_VOTES).collect();
+    pairs.sort_unstable_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     pairs.truncate(MAX_PAIRS);
-    pairs.into_iter().map(|(_, a, b)| (a.to_owned(), b.to_owned())).collect()
+    pairs.into_iter().map(|pair| pair.1).collect()
+}
+
+/// The pairs of fronts of two URLs.
+pub(super) fn fronts_of<'u>(x: &'u str, y: &'u str) -> impl Iterator<Item = Fronts<'u>> {
+    fronts(x, y).into_iter().chain(parameter_fronts(x, y)).chain(parameter_fronts(y, x))
 }
 
 /// Fronts of two URLs before their longest common run of path segments at the end; `None` without a
 /// common one.
-fn fronts<'a>(x: &'a str, y: &'a str) -> Option<(&'a str, &'a str)> {
+fn fronts<'a>(x: &'a str, y: &'a str) -> Option<Fronts<'a>> {
     let common = x.bytes().rev().zip(y.bytes().rev()).take_while(|(p, q)| p == q).count();
     let tail = &x[x.len() - common..];
     // Only whole segments, and only those of the path; a slash alone says nothing.
@@ -110,7 +148,26 @@ fn fronts<'a>(x: &'a str, y: &'a str) -> Option<(&'a str, &'a str)> {
     let kept = common - slash;
     let (a, b) = (&x[..x.len() - kept], &y[..y.len() - kept]);
     let whole = |url: &str| url.find("://").is_some_and(|at| url.len() > at + 3 && !url.contains(['?', '#']));
-    (kept > 1 && whole(a) && whole(b)).then_some((a, b))
+    let (a, b) = if is_below(a, b) || !is_below(b, a) && a <= b { (a, b) } else { (b, a) };
+    (kept > 1 && whole(a) && whole(b)).then(|| Fronts { a: a.into(), b: b.into(), is_directed: is_below(a, b) })
+}
+
+/// Fronts of two URLs of which the second is the twin of the first, once the value of a parameter is the
+/// rest of the path.
+fn parameter_fronts<'a>(x: &'a str, y: &'a str) -> impl Iterator<Item = Fronts<'a>> {
+    let (script, query) = x.split_once('?').unwrap_or((x, ""));
+    let path = &y[..y.find(['?', '#']).unwrap_or(y.len())];
+    let query = query.split('#').next().unwrap_or_default();
+    query.split('&').filter_map(move |parameter| {
+        let value = parameter.find('=').map_or(0, |at| at + 1);
+        let value = value + usize::from(parameter[value..].starts_with('/'));
+        let rest = parameter.get(value..).filter(|rest| !rest.is_empty())?;
+        let directory = path.strip_suffix(rest)?.strip_suffix('/')?;
+        let (front, mut twin) = (format!("{script}?{}", &parameter[..value]), Vec::new());
+        below(x.as_bytes(), front.as_bytes())?.write(directory.as_bytes(), &mut twin);
+        let is_twin = twin == y.as_bytes() && directory.find("://").is_some_and(|at| directory.len() > at + 3);
+        is_twin.then_some(Fronts { a: front.into(), b: directory.into(), is_directed: true })
+    })
 }
 
 /// Tenant that holds a URL or a directory, if any.
@@ -126,31 +183,42 @@ pub fn is_below(url: &str, directory: &str) -> bool {
     url.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The reduced URLs below a directory.
-fn below<'a>(reduced: &'a [Reduced], directory: &str) -> &'a [Reduced] {
-    let first = format!("{directory}/");
+/// The reduced URLs below a directory, or with the script of a parameter.
+fn urls_below<'a>(reduced: &'a [Reduced], front: &str) -> &'a [Reduced] {
+    let first = front.find('?').map_or_else(|| format!("{front}/"), |at| front[..=at].to_owned());
     let start = reduced.partition_point(|r| r.url.as_str() < first.as_str());
     let length = reduced[start..].partition_point(|r| r.url.starts_with(&first));
     &reduced[start..start + length]
 }
 
-fn test(reduced: &[Reduced], a: &str, b: &str, noise: u64) -> Option<Pair> {
-    let mut pair = Pair { a: a.to_owned(), b: b.to_owned(), good: 0, bad: 0, clusters: 0, examples: Vec::new() };
-    let mut clusters = Vec::new();
-    let mut twin = String::new();
-    for one in below(reduced, a) {
-        twin.clear();
-        twin.push_str(b);
-        twin.push_str(&one.url[a.len()..]);
-        let Ok(at) = reduced.binary_search_by(|r| r.url.as_str().cmp(&twin)) else { continue };
+fn test(reduced: &[Reduced], Fronts { a, b, is_directed }: &Fronts<'_>, noise: u64) -> Option<Pair> {
+    let mut pair = Pair {
+        a: a.to_string(),
+        b: b.to_string(),
+        is_directed: *is_directed,
+        good: 0,
+        bad: 0,
+        clusters: 0,
+        examples: Vec::new(),
+    };
+    let (mut clusters, mut twin) = (Vec::new(), Vec::new());
+    // URLs by the first name below the front, and whether one has its twin.
+    let mut names: HashMap<&[u8], (u64, bool), FixedState> = HashMap::default();
+    for one in urls_below(reduced, a) {
+        let Some(below) = below(one.url.as_bytes(), a.as_bytes()) else { continue };
+        let name = names.entry(below.name()).or_default();
+        name.0 += 1;
+        below.write(b.as_bytes(), &mut twin);
+        let Ok(at) = reduced.binary_search_by(|r| r.url.as_bytes().cmp(&twin)) else { continue };
         if reduced[at].cluster == one.cluster {
-            if tenant(a).is_none() && (tenant(&one.url).is_some() || tenant(&twin).is_some()) {
+            if tenant(a).is_none() && (tenant(&one.url).is_some() || tenant(&reduced[at].url).is_some()) {
                 continue;
             }
+            name.1 = true;
             pair.good += 1;
             clusters.push(one.cluster);
             if pair.examples.len() < 3 {
-                pair.examples.push([one.url.clone(), twin.clone()]);
+                pair.examples.push([one.url.clone(), reduced[at].url.clone()]);
             }
         } else {
             pair.bad += 1;
@@ -159,7 +227,13 @@ fn test(reduced: &[Reduced], a: &str, b: &str, noise: u64) -> Option<Pair> {
     clusters.sort_unstable();
     clusters.dedup();
     pair.clusters = clusters.len() as u64;
-    (clusters.len() >= MIN_VOTES && Bound::FORM.allowing(noise).holds(pair.good, pair.bad, 0)).then_some(pair)
+    let with_twins = || names.values().filter(|name| name.1);
+    let (count, urls) = with_twins().fold((0, 0), |sum, name| (sum.0 + 1, sum.1 + name.0));
+    let all: u64 = names.values().map(|name| name.0).sum();
+    let are_shown = count >= NAMES || count >= MIN_NAMES && urls * 2 >= all;
+    let is_shown = !is_directed || are_shown && pair.bad == 0;
+    (clusters.len() >= MIN_VOTES && is_shown && Bound::FORM.allowing(noise).holds(pair.good, pair.bad, 0))
+        .then_some(pair)
 }
 
 fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
@@ -191,13 +265,35 @@ mod tests {
     fn fronts_are_what_stands_before_the_common_segments() {
         let cases = [
             ("http://a.com/x/y", "http://b.com/q/x/y", Some(("http://a.com", "http://b.com/q"))),
-            ("http://a.com/x/?p=1", "http://a.com/z/x/?p=1", Some(("http://a.com", "http://a.com/z"))),
+            // Of two directories the inner one comes first: it goes.
+            ("http://a.com/x/?p=1", "http://a.com/z/x/?p=1", Some(("http://a.com/z", "http://a.com"))),
+            ("http://a.com/z/x", "http://a.com/x", Some(("http://a.com/z", "http://a.com"))),
             ("http://a.com/x", "http://a.com/yx", None),
             ("http://a.com/x/", "http://a.com/y/", None),
             ("http://a.com/?u=/x", "http://b.com/?v=/x", None),
         ];
         for (x, y, expected) in cases {
-            assert_eq!(fronts(x, y), expected, "{x} {y}");
+            let found = fronts(x, y);
+            assert_eq!(found.as_ref().map(|of| (&*of.a, &*of.b)), expected, "{x} {y}");
+        }
+    }
+
+    #[test]
+    fn fronts_with_a_parameter_are_those_of_twins() {
+        let cases: [(&str, &str, &[(&str, &str)]); 9] = [
+            ("http://a/i.php?t=x/y", "http://a/w/x/y", &[("http://a/i.php?t=", "http://a/w")]),
+            ("http://a/i.php?t=x/y", "http://a/x/y", &[("http://a/i.php?t=", "http://a")]),
+            ("http://a/?q=/x/y&p=1", "http://a/x/y?p=1", &[("http://a/?q=/", "http://a")]),
+            ("http://a/i.php?p=1&t=x/y", "http://a/w/x/y?p=1", &[("http://a/i.php?t=", "http://a/w")]),
+            ("http://a/i.php?/x/y", "http://a/x/y", &[("http://a/i.php?/", "http://a")]),
+            ("http://a/i.php?s=x&t=x", "http://a/w/x?s=x", &[("http://a/i.php?t=", "http://a/w")]),
+            ("http://a/i.php?p=1&t=x/y", "http://a/w/x/y", &[]),
+            ("http://a/i.php?t=x/y", "http://a/wx/y", &[]),
+            ("http://a/i.php?t=", "http://a/w/", &[]),
+        ];
+        for (x, y, expected) in cases {
+            let found: Vec<Fronts<'_>> = parameter_fronts(x, y).collect();
+            assert_eq!(found.iter().map(|of| (&*of.a, &*of.b)).collect::<Vec<_>>(), expected, "{x} {y}");
         }
     }
 
@@ -212,7 +308,7 @@ mod tests {
             reduced
                 .push(Reduced { url: format!("http://other.e.edu/p{i}/x"), cluster: if i < 4 { i } else { 100 + i } });
         }
-        let rules = learn(reduced, 0, None);
+        let rules = learn(reduced, 0, None, false);
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0].scope[0].test, Test::Equals("http://seal.e.edu".to_owned()));
         assert_eq!(rules[0].operations[0].1, Operation::Keep("http://www.e.edu/seal".to_owned()));
@@ -225,7 +321,7 @@ mod tests {
             let rows = (0..12u32).flat_map(|i| {
                 directories.map(|directory| Reduced { url: format!("http://{directory}/p{i}/x"), cluster: i })
             });
-            learn(rows.collect(), 0, None).len()
+            learn(rows.collect(), 0, None, false).len()
         };
         assert_eq!(learned(["a.e.edu/shop", "a.e.edu/~bob"]), 0);
         assert_eq!(learned(["a.e.edu/users/ann", "a.e.edu/users/bob"]), 0);

@@ -16,6 +16,7 @@ pub mod evidence;
 mod extend;
 pub mod forms;
 mod fragments;
+mod fronts;
 pub mod held_out;
 pub mod hints;
 mod joint;
@@ -335,10 +336,16 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         }
     };
     set_ids(&mut rules);
+    let without_fronts = without.has(Stage::Fronts) || without.has(Stage::Mirrors);
+    if !without_fronts && let Some(fewer) = fronts::in_place_of_forms(&rules, &training, covering.noise) {
+        rules = fewer;
+    }
     // Applying all rules to all URLs is the costliest step here, so it is repeated only after a change of
     // the rules.
     let mut found = lookups::identities(&rules, &training);
-    let mut mirrors = mirrors::learn(lookups::reduced(&found), covering.noise, training.hints.previous.as_deref());
+    let previous = training.hints.previous.as_deref();
+    let reduced = lookups::reduced(&found);
+    let mut mirrors = mirrors::learn(reduced, covering.noise, previous, without_fronts);
     if without.has(Stage::Mirrors) {
         mirrors.clear();
     }

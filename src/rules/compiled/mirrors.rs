@@ -1,16 +1,17 @@
-//! Mirror rules: a URL that the other rules compose moves from a directory to its twin.
+//! Mirror rules: a URL that the other rules compose moves to its twin in another directory.
 //!
-//! They act after all other rules, since a directory is given as those compose it. The same rules act
-//! at the twin.
+//! They act after all other rules, since fronts are given as those compose them. The other rules act at
+//! the twin, too.
 
 use super::reduce::compose;
 use super::{Buffers, CompiledSite, NO_RULE, touch};
+use crate::rules::twins::below;
 use crate::rules::types::SiteRules;
 use crate::url::{self, Split};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
-/// A directory and its twin.
+/// A front and the directory that takes its place.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Mirror {
     rule: u16,
@@ -19,7 +20,7 @@ pub(super) struct Mirror {
 }
 
 impl CompiledSite {
-    /// Compiles the mirror rules of a site, longest directory first.
+    /// Compiles the mirror rules of a site, longest front first.
     pub fn compile_mirrors(&mut self, site: &SiteRules) {
         let rules = site.rules.iter().take(usize::from(NO_RULE)).zip(0u16..);
         let mirror =
@@ -31,13 +32,13 @@ impl CompiledSite {
         }
     }
 
-    /// Mirrored directories, longest first.
+    /// Mirror rules, longest front first.
     pub(super) fn mirrors(&self) -> &[Mirror] {
         self.own.pages.as_deref().map_or(&[], |pages| &pages.mirrors)
     }
 
-    /// Reduces the twin of the reduced URL in `buffers`, where it lies in a mirrored directory. `split` is
-    /// that of the URL.
+    /// Reduces the twin of the reduced URL in `buffers`, where it lies below the front of a mirror rule.
+    /// `split` is that of the URL.
     pub(super) fn move_to_twin(&self, split: &Split, buffers: &mut Buffers) {
         let url = if buffers.fired.is_empty() {
             // Nothing was changed: the pairs compose the URL.
@@ -46,15 +47,11 @@ impl CompiledSite {
             compose(buffers);
             &buffers.out
         };
-        let Some(Mirror { rule, source, target }) = self.mirrors().iter().find(|mirror| mirror.holds(url)) else {
-            return;
-        };
-        if buffers.fired.is_empty() {
-            compose(buffers);
-        }
-        let mut twin = std::mem::take(&mut buffers.state.twin);
-        buffers.out.splice(..source.len(), target.iter().copied()).for_each(drop);
-        let split = url::normalize(&buffers.out, &mut twin).ok();
+        let found = self.mirrors().iter().find_map(|mirror| Some((mirror, below(url, &mirror.source)?)));
+        let Some((Mirror { rule, target, .. }, below)) = found else { return };
+        let [mut moved, mut twin] = std::mem::take(&mut buffers.state.twin);
+        below.write(target, &mut moved);
+        let split = url::normalize(&moved, &mut twin).ok();
         if let Some(split) = split.filter(|split| self.has_origin(&twin[..split.path.0 as usize])) {
             let start = buffers.cells.text.len() as u32;
             buffers.cells.text.extend_from_slice(&twin);
@@ -63,14 +60,8 @@ impl CompiledSite {
             buffers.state.touched |= touch::SHAPE;
             buffers.fired.add(usize::from(rule / 64), 1 << (rule % 64));
             buffers.fired.add_all(&before);
+            compose(buffers);
         }
-        compose(buffers);
-        buffers.state.twin = twin;
-    }
-}
-
-impl Mirror {
-    fn holds(&self, url: &[u8]) -> bool {
-        url.strip_prefix(&self.source[..]).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        buffers.state.twin = [moved, twin];
     }
 }

@@ -61,8 +61,8 @@ pub struct State {
     pub(super) target: (Vec<Cell>, Vec<PairState>, Vec<SlotState>),
     /// The value that a function wrote.
     pub(super) value: Vec<u8>,
-    /// The twin of the URL in a mirrored directory.
-    pub(super) twin: Vec<u8>,
+    /// The URL that a mirror rule makes, and its normal form.
+    pub(super) twin: [Vec<u8>; 2],
 }
 
 impl State {

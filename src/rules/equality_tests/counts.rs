@@ -12,6 +12,7 @@ use super::settings::others;
 use crate::rules::explain::{Change, RuleOutcome, Step};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::spans::number;
+use crate::rules::twins::below;
 use crate::rules::{Function, Operation, Representative, Rule, SECTION, Test};
 use crate::url::keys::{HOST_SUB, Key};
 use crate::url::{NormalUrl, Pairs, is_route};
@@ -82,6 +83,7 @@ const KINDS: &[(&str, u64)] = &[
     ("look-up: hits", 500),
     ("look-up: to itself", 500),
     ("mirror: moves", 3_000),
+    ("mirror: a parameter", 80),
     ("mirror: nested directories", 300),
     ("mirror: twin below a mirrored directory", 1_000),
     ("operation: adds a key", 20_000),
@@ -246,7 +248,7 @@ impl Counts {
                     self.add_if("rule: one behind the first 64 fires", *index >= 64);
                     match &changes[..] {
                         [Change { key, before, after }] if key == "url" => {
-                            self.add_mirror(site, before.as_deref(), after.as_deref());
+                            self.add_mirror(site, rule, before.as_deref(), after.as_deref());
                         }
                         _ => self.add_fired(rule, changes),
                     }
@@ -295,12 +297,12 @@ impl Counts {
         self.add_if("exception: before and behind a mirror", exceptions > 1);
     }
 
-    fn add_mirror(&mut self, site: &SiteRules, before: Option<&str>, after: Option<&str>) {
-        let below = |url: Option<&str>, source: &str| {
-            url.and_then(|url| url.strip_prefix(source)).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+    fn add_mirror(&mut self, site: &SiteRules, rule: &Rule, before: Option<&str>, after: Option<&str>) {
+        let below =
+            |url: Option<&str>, source: &str| url.is_some_and(|url| below(url.as_bytes(), source.as_bytes()).is_some());
         let sources = |url| site.rules.iter().filter_map(mirror_source).filter(|source| below(url, source)).count();
         self.add("mirror: moves");
+        self.add_if("mirror: a parameter", mirror_source(rule).is_some_and(|source| source.contains('?')));
         self.add_if("mirror: nested directories", sources(before) > 1);
         self.add_if("mirror: twin below a mirrored directory", sources(after) > 0);
     }

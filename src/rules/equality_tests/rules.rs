@@ -294,7 +294,7 @@ impl Maker<'_> {
         Rule { closed: true, kind: Kind::Form, ..Rule::of("", scope, operations) }
     }
 
-    /// A directory of a URL and its twin.
+    /// A directory of a URL, or a parameter of its script, and the directory that takes its place.
     fn mirror(&mut self) -> Rule {
         let directory = |maker: &mut Self| {
             let url = maker.random.pick(&maker.drafts).text();
@@ -306,7 +306,18 @@ impl Maker<'_> {
                 false => url[..*maker.random.pick(&slashes)].to_owned(),
             }
         };
+        let parameter = |maker: &mut Self| {
+            let url = maker.random.pick(&maker.drafts).text();
+            let query = url.split('#').next().unwrap_or_default().split_once('?')?.1;
+            let parameters: Vec<&str> = query.split('&').collect();
+            let one = *maker.random.pick(&parameters);
+            let script = &url[..url.len() - url[url.find('?')?..].len()];
+            let name = one.find('=').map_or("", |at| &one[..=at]);
+            let slash = if one[name.len()..].starts_with('/') { "/" } else { "" };
+            Some(format!("{script}?{name}{slash}"))
+        };
         let (source, target) = (directory(self), directory(self));
+        let source = if self.random.chance(25) { parameter(self).unwrap_or(source) } else { source };
         let scope = vec![Constraint { key: PREFIX.to_owned(), test: Test::Equals(source) }];
         let operations = vec![(PREFIX.to_owned(), Operation::Keep(target))];
         Rule { kind: Kind::Mirror, ..Rule::of("", scope, operations) }
@@ -332,7 +343,7 @@ impl Maker<'_> {
     }
 }
 
-/// The directory of a mirror rule.
+/// The front of a mirror rule.
 pub(super) fn mirror_source(rule: &Rule) -> Option<&str> {
     match (&rule.scope[..], &rule.operations[..]) {
         ([scope], [(key, Operation::Keep(_))]) if scope.key == PREFIX && key == PREFIX => match &scope.test {

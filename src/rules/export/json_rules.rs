@@ -9,6 +9,7 @@ use super::context::{CUT_PATHS, FAMILIES};
 use super::dependencies::needs;
 use super::{Claims, Export, LeftOut, Selection, Space, command, head};
 use crate::model::shown::is_hidden;
+use crate::rules::twins;
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SiteRules, Test};
 use crate::url::keys::HOST_SUB;
 use crate::url::{Key, NormalUrl};
@@ -165,7 +166,8 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
     let excepted = |rule: &Rule| pages && site.exceptions.iter().any(|[_, id]| *id == rule.id || id == "*");
     // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may
     // show again.
-    let whole = !site.rules.iter().any(|rule| acts(rule) && labels(rule));
+    let is_parameter = |rule: &Rule| rule.mirror().is_some_and(|(source, _)| twins::is_parameter(source.as_bytes()));
+    let whole = !site.rules.iter().any(|rule| acts(rule) && (labels(rule) || is_parameter(rule)));
     let needs_all = |rule: &Rule| {
         let writes_depth = rule.operations.iter().any(|(key, _)| key == "depth");
         rule.mirror().is_some() || !rule.closed && writes_depth
@@ -188,6 +190,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
             () if shared => Form::Out("no origin belongs to this site alone"),
             () if !acts(rule) => Form::Idle,
             () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),
+            () if is_parameter(rule) => Form::Out("it makes a parameter the rest of a path"),
             () if !is_safe(rule) => Form::Out("its directory is not in safe syntax"),
             () if needs_all(rule) && !whole => Form::Out("it needs all rules of its site, of which one is left out"),
             () if excepted(rule) => Form::Out("it has exceptions, and a rule of the site is left out"),

@@ -1,0 +1,55 @@
+//! One rule in place of several forms: where rules between forms do at each depth what a mirror rule
+//! does at any (`/index.php/x` and `/x`, `/index.php/x/y` and `/x/y`), the mirror rule is learned
+//! instead. It acts at depths never met, and moves all URLs one way, while each form has its own.
+
+use super::mirrors::{self, Fronts};
+use super::{Training, lookups};
+use crate::rules::{Kind, Rule, RuleSet, SiteRules};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rules between forms that a mirror rule replaces, at least: one alone says nothing of other depths.
+const MIN_FORMS: usize = 2;
+
+/// The rules without those between forms that a mirror rule replaces; `None` where none does. `noise` is
+/// the label noise of the site in thousandths.
+///
+/// A form is replaced where all its examples are URLs and twins of one pair of fronts with a direction,
+/// [`MIN_FORMS`] forms have that pair, and it passes as a rule on the URLs that those forms no longer
+/// join. Cost: two passes of the rules over all URLs where forms have such a pair.
+pub fn in_place_of_forms(rules: &SiteRules, training: &Training, noise: u64) -> Option<SiteRules> {
+    let mut forms: BTreeMap<(String, String), BTreeSet<usize>> = BTreeMap::new();
+    let plain = without(rules, |_, rule| rule.closed);
+    let set = RuleSet::new(vec![plain]);
+    for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.kind == Kind::Form) {
+        for fronts in of_all(&set, &rule.evidence.examples) {
+            forms.entry(fronts).or_default().insert(index);
+        }
+    }
+    forms.retain(|_, forms| forms.len() >= MIN_FORMS);
+    if forms.is_empty() {
+        return None;
+    }
+    let is_in = |index: usize| forms.values().any(|forms| forms.contains(&index));
+    let trial = without(rules, |index, _| is_in(index));
+    let learned = mirrors::learn(lookups::reduced(&lookups::identities(&trial, training)), noise, None, false);
+    let passed = |(a, b): &(String, String)| learned.iter().any(|rule| rule.mirror() == Some((a, b)));
+    forms.retain(|fronts, _| passed(fronts));
+    let is_replaced = |index: usize| forms.values().any(|forms| forms.contains(&index));
+    (!forms.is_empty()).then(|| without(rules, |index, _| is_replaced(index)))
+}
+
+/// The pairs of fronts with a direction that all these pairs of URLs have, once the rules of `set` acted.
+fn of_all(set: &RuleSet, examples: &[[String; 2]]) -> BTreeSet<(String, String)> {
+    let of_one = |[x, y]: &[String; 2]| -> BTreeSet<(String, String)> {
+        let [x, y] = [x, y].map(|url| set.canonicalize(url).url.into_owned());
+        let directed = mirrors::fronts_of(&x, &y).filter(|fronts| fronts.is_directed);
+        directed.map(|Fronts { a, b, .. }| (a.into_owned(), b.into_owned())).collect()
+    };
+    examples.iter().map(of_one).reduce(|all, one| all.intersection(&one).cloned().collect()).unwrap_or_default()
+}
+
+/// The rules but for some.
+fn without(rules: &SiteRules, is_out: impl Fn(usize, &Rule) -> bool) -> SiteRules {
+    let kept = rules.rules.iter().enumerate().filter(|(index, rule)| !is_out(*index, rule));
+    SiteRules { rules: kept.map(|(_, rule)| rule.clone()).collect(), ..rules.clone() }
+}
