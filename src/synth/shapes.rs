@@ -9,7 +9,7 @@ use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 12] = [
+pub const SHAPES: [(&str, &str, Make); 14] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -22,6 +22,8 @@ pub const SHAPES: [(&str, &str, Make); 12] = [
     ("zeros-matter", "a leading zero names another page", |_| make(ZEROS_MATTER)),
     ("tails", "the front of the path names the page, any word may follow", |_| make(TAILS)),
     ("tails-matter", "the word behind a number names the page", |_| make(TAILS_MATTER)),
+    ("subpages", "the rest of a path as a parameter: title=a/b and wiki/a/b", |_| make(SUBPAGES)),
+    ("subpages-matter", "a script says something else about the page at that path", |_| make(SUBPAGES_MATTER)),
 ];
 
 /// A page type of two plain functions, without names drawn for the site.
@@ -291,4 +293,57 @@ const TAILS_MATTER: Shape = Shape {
         Some(number.parse::<u64>().ok()? * WORDS.len() as u64 + word)
     },
     rule: "the word behind the number names the page, view does not matter",
+};
+
+/// The title of a page, with one to three subpages that name it again.
+fn title(number: u64, out: &mut Vec<u8>) {
+    for depth in 0..=number % 3 {
+        out.extend_from_slice([b"t".as_slice(), b"/notes", b"/v"][depth as usize]);
+        words::number(number, out);
+    }
+}
+
+/// The number of a title.
+fn titled(title: &str) -> Option<u64> {
+    title.split('/').next()?.strip_prefix('t')?.parse().ok()
+}
+
+const SUBPAGES: Shape = Shape {
+    name: "subpages",
+    forms: 2,
+    write: |page, url| {
+        if page.form == 0 {
+            url.seg("handbook").add("/");
+            title(page.entity, url.path());
+        } else {
+            url.seg("handbook.php").pair_with("title", |out| title(page.entity, out));
+        }
+    },
+    key: |url| match url.path()[..] {
+        ["handbook.php"] => titled(url.get("title")?),
+        ["handbook", title, ..] => titled(title),
+        _ => None,
+    },
+    rule: "handbook.php?title=... is handbook/...",
+};
+
+const SUBPAGES_MATTER: Shape = Shape {
+    name: "subpages-matter",
+    forms: 2,
+    write: |page, url| {
+        let number = page.entity / 2;
+        if page.entity % 2 == 0 {
+            url.seg("archives").add("/");
+            title(number, url.path());
+        } else {
+            url.seg("backlinks.php").pair_with("page", |out| title(number, out));
+        }
+        view(page, url);
+    },
+    key: |url| match url.path()[..] {
+        ["backlinks.php"] => Some(titled(url.get("page")?)? * 2 + 1),
+        ["archives", title, ..] => Some(titled(title)? * 2),
+        _ => None,
+    },
+    rule: "backlinks.php lists what leads to a page; view does not matter",
 };
