@@ -1,6 +1,6 @@
 //! The plan of a comparison, from its arguments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -103,6 +103,13 @@ pub fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
         true => Switches::default(),
         false => args.catalogue.iter().fold(Switches::NONE, |switches, row| switches.with(row.0)),
     };
+    // Two runs of one method, or of one sample, would be summed as if they were of two sites.
+    if let Some(twice) = repeated(&args.methods) {
+        return Err(Failure::usage(format!("--methods: {twice} is there twice; name it once")));
+    }
+    if let Some(twice) = repeated(&args.seeds) {
+        return Err(Failure::usage(format!("--seeds: {twice} is there twice; give each sample a seed of its own")));
+    }
     let mut methods = if args.methods.is_empty() { Name::ALL.to_vec() } else { args.methods.clone() };
     for outside in args.predictions.iter().map(Named::method) {
         if !methods.contains(&outside) {
@@ -132,6 +139,12 @@ pub fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
         train_max: args.train_max,
         crawl: (15_000, 5_000),
     })
+}
+
+/// The first value that an earlier one equals.
+fn repeated<T: Ord>(all: &[T]) -> Option<&T> {
+    let mut met = BTreeSet::new();
+    all.iter().find(|one| !met.insert(*one))
 }
 
 fn published(departures: &[Departure]) -> undust::site::published::Switches {

@@ -53,13 +53,22 @@ pub fn from_stdin(named: &[Named]) -> bool {
     named.iter().any(|of| of.path == Path::new("-"))
 }
 
-/// Refuses names with two files for one seed, or without one for a seed.
+/// Refuses names with two files for one seed, or without one for a seed, and names that differ in the
+/// case of letters alone.
 ///
 /// # Errors
 /// A usage error.
 pub fn check(named: &[Named], samples: &[u64]) -> Result<(), Failure> {
     let mut seeds: BTreeMap<Label, Vec<Option<u64>>> = BTreeMap::new();
     named.iter().for_each(|of| seeds.entry(of.label).or_default().push(of.seed));
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    for name in seeds.keys().map(Label::text) {
+        if let Some(other) = names.insert(name.to_ascii_lowercase(), name) {
+            let text =
+                format!("--predictions {other}, {name}: the names differ in case alone; give one of them another");
+            return Err(Failure::usage(text));
+        }
+    }
     for (label, mut given) in seeds {
         given.sort_unstable();
         let mut wanted: Vec<Option<u64>> = samples.iter().copied().map(Some).collect();
@@ -145,7 +154,14 @@ mod tests {
         for good in [&["a=f", "b=g"][..], &["a@2=f", "a@1=g", "b=h"], &[]] {
             assert!(check(&named(good), &[1, 2]).is_ok(), "{good:?}");
         }
-        for bad in [&["a=f", "a=g"][..], &["a@1=f"], &["a@1=f", "a@3=f"], &["a=f", "a@1=g", "a@2=h"], &["a=-", "b=-"]] {
+        for bad in [
+            &["a=f", "a=g"][..],
+            &["a@1=f"],
+            &["a@1=f", "a@3=f"],
+            &["a=f", "a@1=g", "a@2=h"],
+            &["a=-", "b=-"],
+            &["Net=f", "net=g"],
+        ] {
             assert!(check(&named(bad), &[1, 2]).is_err(), "{bad:?}");
         }
     }

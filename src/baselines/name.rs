@@ -1,14 +1,15 @@
 //! Names of methods: those of this program, and labels of outside ones.
 
 use super::{Method, Setup};
+use crate::model::shown::within;
 use serde::{Deserialize, Serialize};
 
 /// Longest name of an outside method in bytes.
 pub const LONGEST: usize = 32;
 
 /// Name of an outside method: 1 to [`LONGEST`] letters (ASCII), digits, `.`, `_` and `-`, the first a
-/// letter or digit, and not the name of a method of this program. Such a name needs no escape in a
-/// table, a page or a terminal.
+/// letter or digit, and not the name of a method of this program in letters of any case. Such a name
+/// needs no escape in a table, a page or a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// Filled up with zeros, so that labels are ordered as their texts.
@@ -20,7 +21,8 @@ impl Label {
     pub fn new(text: &str) -> Option<Label> {
         let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
-        if !first || text.len() > LONGEST || !text.bytes().all(fits) || Name::parse(text).is_some() {
+        let ours = || Name::ALL.iter().any(|name| name.text().eq_ignore_ascii_case(text));
+        if !first || text.len() > LONGEST || !text.bytes().all(fits) || ours() {
             return None;
         }
         let mut bytes = [0; LONGEST];
@@ -172,7 +174,7 @@ impl TryFrom<String> for Name {
 
     fn try_from(text: String) -> Result<Name, String> {
         let name = Name::parse(&text).or_else(|| Label::new(&text).map(Name::Outside));
-        name.ok_or_else(|| format!("{text:?} is not the name of a method"))
+        name.ok_or_else(|| format!("{:?} is not the name of a method", within(&text, 2 * LONGEST)))
     }
 }
 
@@ -188,7 +190,10 @@ mod tests {
             assert_eq!((label.text(), Name::Outside(label).text()), (text, text));
         }
         let long = "x".repeat(LONGEST + 1);
-        for text in ["", "undust", "keep-all", "-x", ".x", "a b", "a=b", "a@1", "<b>", "\u{1b}", "ü", &long] {
+        for text in [
+            "", "undust", "Undust", "KEEP-ALL", "keep-all", "-x", ".x", "a b", "a=b", "a@1", "<b>", "\u{1b}", "ü",
+            &long,
+        ] {
             assert_eq!(Label::new(text), None, "{text}");
         }
         assert!(Label::new("a") < Label::new("aa") && Label::new("aa") < Label::new("b"));
@@ -203,5 +208,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Name>(&json).expect("the same"), name);
         }
         assert!(serde_json::from_str::<Name>("\"<script>\"").is_err());
+        let long = serde_json::from_str::<Name>(&format!("\"{}\"", "x".repeat(10_000))).expect_err("too long");
+        assert!(long.to_string().len() < 200, "{long}");
     }
 }

@@ -155,6 +155,24 @@ fn predictions_come_as_gzip_zstd_and_standard_input() {
     assert!(folder.said(both).failed(2).contains("standard input is read once"));
 }
 
+/// Two runs of one method or sample would be summed as if they were two sites.
+#[test]
+fn methods_and_seeds_are_named_once() {
+    let folder = Folder::with_rules();
+    // Nothing is read: the input is not there.
+    for (options, words) in [
+        ("--methods undust,keep-all,undust", "--methods: undust is there twice"),
+        ("--seeds 1,2,1", "--seeds: 1 is there twice"),
+        ("--protocol sigir2017 --seeds 7,7", "--seeds: 7 is there twice"),
+        ("--predictions Undust=p.tsv", "that no method of undust has"),
+        ("--predictions Net=p.tsv --predictions net=p.tsv", "Net, net: the names differ in case alone"),
+    ] {
+        let said = folder.said(&format!("compare none.tsv {options} --out out")).failed(2);
+        assert!(said.contains(words), "{options}: {said}");
+    }
+    assert!(!folder.path("out").exists());
+}
+
 #[test]
 fn more_predictions_than_fit_into_memory_are_an_error() {
     let folder = Folder::with_rules();
