@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use clap::Args;
 use undust::baselines::Name;
-use undust::baselines::results::{Coverage, Time};
 use undust::dataflow::compare::{self, CompareError, Compared, Job};
 use undust::io::output::Existing;
 use undust::io::{IoError, OutputDir, Rejects};
@@ -146,7 +145,10 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let mut rejects = Rejects::default();
     plan.setup.outside = predictions::read(&args.predictions, args.reading.line_limit, memory, &mut rejects)?;
     let began = Instant::now();
-    let (how, split) = (format!("{plan:?} {:?} {}", args.sites, args.reading.line_limit), args.split.is_some());
+    // Not the paths: they may differ from process to process.
+    let timed: Vec<_> = outside.iter().map(|given| &given.time).collect();
+    let how = format!("{plan:?} {:?} {} {timed:?}", args.sites, args.reading.line_limit);
+    let split = args.split.is_some();
     let parameters = digest_of(&(if split { "compare --split" } else { "compare" }, how));
     let job = Job {
         plan,
@@ -156,6 +158,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         workers: args.workers.count(cluster.as_ref()),
         memory,
         clock: times::clock(),
+        timed: outside.iter().map(|given| given.time.site.clone()).collect(),
     };
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), job.workers, &parameters, &agreed);
@@ -188,17 +191,17 @@ struct Run<'a> {
     /// Lines of predictions that are invalid.
     rejects: Rejects,
     /// Times of outside methods.
-    outside: Vec<Time>,
+    outside: Vec<times::Given>,
     began: Instant,
 }
 
 impl Run<'_> {
     fn compare(mut self) -> Result<(), Failure> {
-        let mut compared = compare::run(self.job, self.source.clone(), self.mesh).map_err(failed)?;
+        let compared = compare::run(self.job, self.source.clone(), self.mesh);
+        let mut compared = compared.map_err(|error| self.failed(error))?;
         let rejects = self.rejected()?;
         let Some(out) = self.out.take() else { return self.leave() };
-        compared.comparison.predictions.iter().try_for_each(known)?;
-        times::join(&mut compared.times, std::mem::take(&mut self.outside), &compared.comparison)?;
+        times::join(&mut compared.times, std::mem::take(&mut self.outside));
         let text = write(out, &compared, &rejects)?;
         self.leave()?;
         let Compared { comparison, invalid, unlabelled, .. } = &compared;
@@ -207,7 +210,8 @@ impl Run<'_> {
     }
 
     fn split(mut self) -> Result<(), Failure> {
-        let split = compare::split::run(self.job, self.source.clone(), self.mesh).map_err(failed)?;
+        let split = compare::split::run(self.job, self.source.clone(), self.mesh);
+        let split = split.map_err(|error| self.failed(error))?;
         let rejects = self.rejected()?;
         let Some(out) = self.out.take() else { return self.leave() };
         split::write(out, &self.job.plan, &split, &rejects)?;
@@ -244,6 +248,27 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The failure of an error, with the name of the file that is at fault.
+    fn failed(&self, error: CompareError) -> Failure {
+        let text = match &error {
+            CompareError::Foreign { method, seed, .. } => {
+                let file = self.args.predictions.iter().find(|named| named.is_for(*method, *seed));
+                file.map(|file| format!("{}: {error}", file.path().display()))
+            }
+            CompareError::NoSite { site, .. } => {
+                let given = self.outside.iter().find(|given| given.time.site == *site);
+                given.map(|given| format!("--times {}: {} has {error}", given.file.display(), given.time.method))
+            }
+            _ => None,
+        };
+        match (text, error) {
+            (Some(text), _) => Failure::new(Exit::Failed, text),
+            (None, CompareError::Workers(error)) => lost(error),
+            (None, CompareError::Mesh(error)) => ClusterError::Mesh(error).into_failure(),
+            (None, error) => error.into(),
+        }
+    }
+
     fn say(&self, sites: usize, [invalid, unlabelled]: [u64; 2], rejects: &Rejects) {
         if self.args.reading.quiet.is_set() {
             return;
@@ -254,27 +279,6 @@ impl Run<'_> {
             "{sites} sites, {unlabelled} records without a cluster, {invalid} no URLs, {rejected} lines rejected, {seconds:.1} s"
         ));
     }
-}
-
-fn failed(error: CompareError) -> Failure {
-    match error {
-        CompareError::Workers(error) => lost(error),
-        CompareError::Mesh(error) => ClusterError::Mesh(error).into_failure(),
-        error => error.into(),
-    }
-}
-
-/// Refuses predictions of another corpus, which would score as a method that keeps all URLs.
-fn known(of: &Coverage) -> Result<(), Failure> {
-    let Coverage { method, lines, duplicated, unknown, .. } = of;
-    if lines - duplicated > *unknown {
-        return Ok(());
-    }
-    let text = format!(
-        "predictions of {method}: none of its {unknown} URLs is that of a labelled record; they must be those of the records, \
-         byte for byte (--split writes them)"
-    );
-    Err(Failure::new(Exit::Failed, text))
 }
 
 /// The folder, made where it is not there; refused where it holds anything.

@@ -27,6 +27,16 @@ impl Named {
     pub fn method(&self) -> Name {
         Name::Outside(self.label)
     }
+
+    /// True for the file of a method for a seed, or (`None`) for all.
+    pub fn is_for(&self, method: Name, seed: Option<u64>) -> bool {
+        self.method() == method && self.seed == seed
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// `NAME=FILE` or `NAME@SEED=FILE`.

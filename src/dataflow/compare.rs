@@ -17,11 +17,13 @@ use crate::baselines::protocol::{Plan, compare};
 use crate::baselines::results::{Comparison, Coverage, Site, Time, Times, VERSION};
 use crate::baselines::{Method, Name, Setup};
 use crate::model::SiteBy;
+use crate::model::shown::within;
 use crate::runtime::mesh::{Mesh, MeshError};
 use crate::runtime::workers::WorkersError;
 use sites::each_site;
 use std::sync::Arc;
 
+mod held;
 mod pieces;
 mod platforms_method;
 mod sites;
@@ -52,6 +54,8 @@ pub struct Job {
     pub memory: usize,
     /// For the times.
     pub clock: Clock,
+    /// Sites of which times are given: each must be among those of the records.
+    pub timed: Vec<String>,
 }
 
 /// Error of a comparison.
@@ -67,6 +71,29 @@ pub enum CompareError {
     Memory {
         /// Allowed bytes.
         limit: usize,
+    },
+    /// Predictions of other records, which would score as a method that keeps all URLs.
+    #[error(
+        "predictions of {method}: none of its {urls} URLs is that of a labelled record; they must be those of the records, \
+         byte for byte (--split writes them); the sites of the records: {sites}"
+    )]
+    Foreign {
+        /// The outside method.
+        method: Name,
+        /// The seed that its file is for; `None`: all.
+        seed: Option<u64>,
+        /// Its URLs.
+        urls: u64,
+        /// Some sites of the records.
+        sites: String,
+    },
+    /// A time of a site without records.
+    #[error("a time on site {:?}, which no labelled record is of; the sites of the records: {sites}", within(site, 60))]
+    NoSite {
+        /// The site of the time.
+        site: String,
+        /// Some sites of the records.
+        sites: String,
     },
     /// The workers could not be started, or one of them panicked.
     #[error(transparent)]
@@ -96,7 +123,8 @@ pub struct Compared {
 /// as `job` has. Process 0 has the whole result; the others have that of their own workers.
 ///
 /// # Errors
-/// [`CompareError`] when records cannot be read or held, or a worker or process is lost.
+/// [`CompareError`] when records cannot be read or held, predictions or times are of other records (before
+/// any method starts), or a worker or process is lost.
 pub fn run(job: &Job, records: Arc<dyn Source>, mesh: Option<&Arc<Mesh>>) -> Result<Compared, CompareError> {
     let (plan, clock) = (job.plan.clone(), job.clock.clone());
     let found = each_site(job, records, mesh, move |records| {

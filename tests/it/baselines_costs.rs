@@ -73,24 +73,51 @@ fn times_that_are_none_are_refused() {
     let folder = crawl();
     let negative = json!({"method": "peer", "site": "example.com", "seed": 0, "learn": -1, "apply": 0});
     let one = time("peer", "example.com", 0);
+    let changed = |key: &str, value: Value| {
+        let mut time = one.clone();
+        time[key] = value;
+        times(&[time])
+    };
     let cases = [
+        (changed("apply", json!(1e10)), 2, "seconds are 0 or more, at most 1000000000"),
+        (changed("select", json!(-1e-9)), 2, "seconds are 0 or more"),
+        (changed("urls", json!(u64::MAX)), 2, "numbers of URLs are at most 1000000000000"),
+        (changed("method", json!("x".repeat(5_000))), 2, "characters left out"),
+        (changed("site", json!("s".repeat(5_000))), 1, "characters left out"),
         (times(&[time("keep-all", "example.com", 0)]), 2, "no --predictions are of this method"),
         (times(&[time("other", "example.com", 0)]), 2, "no --predictions are of this method"),
         (times(&[time("peer", "example.com", 1)]), 2, "seeds are counted from 0, and there are 1"),
         (times(&[negative]), 2, "seconds are 0 or more"),
-        (times(&[one.clone(), one]), 2, "there are two times"),
+        (times(&[one.clone(), one.clone()]), 2, "there are two times"),
         ("{\"times\":[{\"site\":\"example.com\"}]}".to_owned(), 2, "not in the format of times.json"),
-        (times(&[time("peer", "elsewhere.example", 0)]), 1, "which no labelled record is of"),
+        (
+            times(&[time("peer", "elsewhere.example", 0)]),
+            1,
+            "--times wrong.json: peer has a time on site \"elsewhere.example\", which no labelled record is of",
+        ),
     ];
     for (at, (given, code, words)) in cases.into_iter().enumerate() {
         folder.write("wrong.json", given.as_bytes());
         let said = folder.said(&format!("{COMPARE} --times wrong.json --out out-{at}")).failed(code);
-        assert!(said.contains(words), "{given}: {said}");
+        assert!(said.contains(words) && said.len() < 1_000, "{given}: {said}");
         assert!(!folder.path(&format!("out-{at}/_SUCCESS")).exists());
     }
     let said = folder.said(&format!("{COMPARE} --times none.json --out none")).failed(2);
     assert!(said.contains("none.json"), "{said}");
     folder.said("compare in.tsv --times t.json --out no").failed(2);
+}
+
+/// As some editors and programs write it.
+#[test]
+fn a_byte_order_mark_and_a_negative_zero_in_times_are_harmless() {
+    let folder = crawl();
+    let given = "\u{feff}".to_owned()
+        + &times(&[json!({"method": "peer", "site": "example.com", "seed": 0, "learn": -0.0, "apply": 0})]);
+    assert!(given.contains("-0.0"), "{given}");
+    folder.write("bom.json", given.as_bytes());
+    folder.said(&format!("{COMPARE} --times bom.json --out out")).done();
+    assert!(!folder.text("out/times.json").contains("-0"), "{}", folder.text("out/times.json"));
+    assert_eq!(cells(&folder.text("out/report.html"), "cost", "peer")[..2], ["1", "0.000"]);
 }
 
 #[test]

@@ -1,9 +1,19 @@
 //! Methods outside of this program: `compare --predictions` and `compare --split`.
 
+use super::dataflow_support::{Memory, Owned};
 use super::jobs_run::{Folder, run_with, undust};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use undust::baselines::name::Label;
+use undust::baselines::outside::{Outside, Reading};
+use undust::baselines::protocol::Plan;
+use undust::baselines::results::Protocol;
+use undust::baselines::{Name, Setup};
+use undust::dataflow::compare::{self, Job};
+use undust::model::SiteBy;
 
 /// A site in each of three shards: a session id that makes no difference, and one page of its own a
 /// site.
@@ -268,4 +278,56 @@ fn a_split_is_whole_and_the_same_on_any_number_of_workers() {
     folder.write("none.tsv", b"http://a.example/\n");
     assert!(folder.said("compare none.tsv --split none").failed(1).contains("none of 1 records has a label"));
     assert!(!folder.path("none/_SUCCESS").exists());
+}
+
+/// Predictions and times of other records end a run before any method starts, on any number of workers.
+#[test]
+fn predictions_and_times_of_other_records_stop_a_run_before_its_methods() {
+    let records: Vec<Owned> = ('a'..='e').map(|site| Owned::new(format!("http://{site}.example/1"), "x")).collect();
+    let source = Arc::new(Memory { records: Arc::new(records), batch: 1 });
+    let run = |url: &str, timed: &str, workers: usize| {
+        let mut reading = Reading::default();
+        reading.add(url.as_bytes(), b"x", 1);
+        let predictions = Arc::new(reading.finish(0).expect("no conflict"));
+        let label = Label::new("net").expect("a label");
+        let setup = Setup { outside: [(label, Outside([(None, predictions)].into()))].into(), ..Setup::default() };
+        let called = Arc::new(AtomicBool::new(false));
+        let clock = called.clone();
+        let job = Job {
+            plan: Plan {
+                protocol: Protocol::Www10,
+                methods: vec![Name::KeepAll, Name::Outside(label)],
+                setup,
+                fpr_max: vec![0.01],
+                headline: 0,
+                seeds: vec![1],
+                train_share: 0.5,
+                train_max: 9,
+                crawl: (15_000, 5_000),
+            },
+            site_by: SiteBy::Domain,
+            shards: workers,
+            local: false,
+            workers,
+            memory: 1 << 20,
+            clock: Arc::new(move || {
+                clock.store(true, Ordering::Relaxed);
+                0.0
+            }),
+            timed: vec![timed.to_owned()],
+        };
+        let said =
+            compare::run(&job, source.clone(), None).map_or_else(|error| error.to_string(), |_| "done".to_owned());
+        (said, called.load(Ordering::Relaxed))
+    };
+    let sites = "the sites of the records: a.example, b.example, c.example and 2 more";
+    for workers in 1..=3 {
+        let (said, started) = run("http://z.example/1", "a.example", workers);
+        assert!(said.contains("none of its 1 URLs is that of a labelled record") && said.ends_with(sites), "{said}");
+        assert!(!started, "{workers} workers");
+        let (said, started) = run("http://e.example/1", "z.example", workers);
+        assert!(said.starts_with("a time on site \"z.example\", which no") && said.ends_with(sites), "{said}");
+        assert!(!started, "{workers} workers");
+        assert_eq!(run("http://e.example/1", "d.example", workers), ("done".to_owned(), true));
+    }
 }

@@ -188,6 +188,12 @@ fn predictions_are_scored_and_records_split_across_processes() {
     let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
     assert_eq!((row[3], row[5]), ("1", "1"), "{table}");
 
+    // Predictions of other records end all processes; the first one has the reason.
+    cluster.write("foreign.tsv", "http://nowhere.example/\tx\n");
+    let ended = together(&cluster, |_| words("compare in -q --predictions peer=foreign.tsv --out o"));
+    assert!(ended[0].code == Some(1) && ended[0].err.contains("none of its 1 URLs"), "{ended:?}");
+    assert!(ended.iter().all(|end| end.code != Some(0) && !end.err.contains("panicked")), "{ended:?}");
+
     // Processes that read other predictions do not meet.
     cluster.write("other.tsv", &lines);
     let job = |process: usize| {

@@ -32,6 +32,16 @@ pub(super) struct Piece {
     unlabelled: Vec<u32>,
 }
 
+impl Piece {
+    /// URLs of the rows with a label.
+    pub(super) fn labelled_urls(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|ends| ends.1));
+        let rows = (0..).zip(starts.zip(&self.ends));
+        let labelled = rows.filter(|(row, _)| self.unlabelled.binary_search(row).is_err());
+        labelled.map(|(_, (start, (end, _)))| &self.bytes[start as usize..*end as usize])
+    }
+}
+
 /// Bytes of a row beside its strings, in a [`Piece`] and in [`Records`].
 const ROW_BYTES: usize = 42;
 

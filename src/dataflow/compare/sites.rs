@@ -1,5 +1,6 @@
 //! Each site at its owner, whole: the common part of comparing and splitting.
 
+use super::held::{BySite, Checked, Held};
 use super::pieces::{Piece, Pieces, read, records};
 use super::{CompareError, Job, predictions};
 use crate::baselines::protocol::Records;
@@ -10,12 +11,11 @@ use crate::runtime::workers::{self, Crew};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use timely::container::CapacityContainerBuilder;
-use timely::dataflow::channels::pact::Exchange;
+use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::operators::Operator;
 use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
@@ -83,9 +83,12 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
         let end: Handle<Epoch> = Handle::new();
         let (totals, sites): (Rc<RefCell<Totals>>, Rc<RefCell<Vec<T>>>) = (Rc::default(), Rc::default());
         worker.dataflow_named("compare", |scope| {
+            let held = BySite::default();
             read(scope, source.clone(), &job_in, state_in.clone())
                 .pieces(&job_in, state_in.clone(), totals.clone())
-                .sites(work.clone(), state_in.clone(), sites.clone())
+                .gathered(&job_in, held.clone())
+                .checked(&job_in, state_in.clone())
+                .sites(held, work.clone(), state_in.clone(), sites.clone())
                 .probe_with(&end);
         });
         alarm.work_while(worker, || !end.done());
@@ -110,40 +113,62 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
     Ok(out)
 }
 
+trait Gathered<'scope> {
+    /// Gathers each site at its owner; when all is there, tells what it holds.
+    fn gathered(self, job: &Job, held: BySite) -> Flow<'scope, Held>;
+}
+
+impl<'scope> Gathered<'scope> for Flow<'scope, Piece> {
+    fn gathered(self, job: &Job, held: BySite) -> Flow<'scope, Held> {
+        let job = job.clone();
+        let owner = Exchange::new(|piece: &Piece| hash64(&piece.site));
+        self.unary_frontier(owner, "Gathered", move |capability, _| {
+            let mut capability = Some(capability);
+            move |(input, frontier), output| {
+                input.for_each_time(|_, pieces| {
+                    for piece in pieces.flat_map(|p: &mut Vec<Piece>| p.drain(..)) {
+                        held.borrow_mut().entry(piece.site.clone()).or_default().push(piece);
+                    }
+                });
+                if let Some(capability) = capability.take_if(|_| frontier.is_empty()) {
+                    output.session(&capability).give(Held::of(&held.borrow(), &job));
+                }
+            }
+        })
+    }
+}
+
 trait Sites<'scope> {
-    /// Gathers each site at its owner and, when all is there, works on the sites by name.
+    /// Works on the sites that are held, by name, after the end of the input.
     fn sites<T: 'static>(
         self,
+        held: BySite,
         work: impl Fn(Records) -> T + 'static,
         state: Arc<State>,
         found: Rc<RefCell<Vec<T>>>,
     ) -> Flow<'scope, ()>;
 }
 
-impl<'scope> Sites<'scope> for Flow<'scope, Piece> {
+impl<'scope> Sites<'scope> for Flow<'scope, ()> {
     fn sites<T: 'static>(
         self,
+        held: BySite,
         work: impl Fn(Records) -> T + 'static,
         state: Arc<State>,
         found: Rc<RefCell<Vec<T>>>,
     ) -> Flow<'scope, ()> {
         let scope = self.scope();
-        let mut sites: BTreeMap<Vec<u8>, Vec<Piece>> = BTreeMap::new();
-        let owner = Exchange::new(|piece: &Piece| hash64(&piece.site));
-        self.unary_frontier(owner, "Sites", move |capability, info| {
+        self.unary_frontier(Pipeline, "Sites", move |capability, info| {
             let activator = scope.activator_for(info.address);
             let mut capability = Some(capability);
             move |(input, frontier), _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<()>>>| {
-                input.for_each_time(|_, pieces| {
-                    for piece in pieces.flat_map(|p: &mut Vec<Piece>| p.drain(..)) {
-                        sites.entry(piece.site.clone()).or_default().push(piece);
-                    }
-                });
+                input.for_each_time(|_, _| ());
                 if !frontier.is_empty() || capability.is_none() {
                     return;
                 }
                 // One site a turn, so that the worker notices a failure elsewhere between two.
-                let Some((name, pieces)) = sites.pop_first().filter(|_| !state.has_failed()) else {
+                let next = held.borrow_mut().pop_first();
+                let Some((name, pieces)) = next.filter(|_| !state.has_failed()) else {
                     capability = None;
                     return;
                 };
