@@ -5,6 +5,7 @@ use super::figures::Mean;
 use super::table::Table;
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Time, Times};
+use std::collections::BTreeMap;
 
 /// Origin of the figures.
 const ORIGIN: &str = "Processor time of one thread of this run on this machine (time by the clock where the \
@@ -12,7 +13,7 @@ const ORIGIN: &str = "Processor time of one thread of this run on this machine (
 
 /// All tables of times, WWW10 Figure 9 last.
 pub fn all(comparison: &Comparison, times: &Times) -> Vec<Table> {
-    let costs = Costs { comparison, times };
+    let costs = Costs::new(comparison, times);
     vec![costs.methods(), costs.by_site(&LEARNING), costs.by_site(&APPLYING), figure_9(times, &comparison.methods)]
 }
 
@@ -42,32 +43,63 @@ const APPLYING: Cost = Cost {
     unit: (1e6, true),
 };
 
+/// Times of one method by site.
+type BySite<'a> = BTreeMap<&'a str, Vec<&'a Time>>;
+
 struct Costs<'a> {
     comparison: &'a Comparison,
-    times: &'a Times,
+    /// Test URLs by site.
+    urls: BTreeMap<&'a str, u64>,
+    /// Times of sites of the comparison.
+    times: BTreeMap<Name, BySite<'a>>,
 }
 
-impl Costs<'_> {
-    /// URLs that a time of applying is for.
-    fn urls(&self, time: &Time) -> u64 {
-        let site = || self.comparison.sites.iter().find(|site| site.site == time.site);
-        if time.urls > 0 { time.urls } else { site().map_or(0, |site| site.urls) }
+impl<'a> Costs<'a> {
+    fn new(comparison: &'a Comparison, times: &'a Times) -> Costs<'a> {
+        let urls: BTreeMap<&str, u64> = comparison.sites.iter().map(|site| (site.site.as_str(), site.urls)).collect();
+        let mut by: BTreeMap<Name, BySite<'a>> = BTreeMap::new();
+        for time in times.times.iter().filter(|time| urls.contains_key(time.site.as_str())) {
+            by.entry(time.method).or_default().entry(&time.site).or_default().push(time);
+        }
+        Costs { comparison, urls, times: by }
     }
 
-    /// A cost of a method on a site, or on all together; mean and spread of the seeds.
-    fn mean(&self, cost: &Cost, method: Name, site: Option<&str>) -> Mean {
-        let seeds = self.comparison.seeds.len();
-        let of = |seed: usize| {
-            let times = self.times.times.iter().filter(|time| time.method == method && time.seed == seed);
-            let times: Vec<&Time> = times.filter(|time| site.is_none_or(|site| time.site == site)).collect();
-            if times.is_empty() {
-                return f64::NAN;
+    /// URLs that a time of applying is for.
+    fn urls(&self, time: &Time) -> f64 {
+        (if time.urls > 0 { time.urls } else { self.urls[time.site.as_str()] }) as f64
+    }
+
+    /// Times of a method.
+    fn of(&self, method: Name) -> BySite<'a> {
+        self.times.get(&method).cloned().unwrap_or_default()
+    }
+
+    /// A cost on these sites together: the mean of the seeds is taken site by site, so that a site that is
+    /// timed for fewer seeds than others has its full weight. The spread is that of the seeds that have all
+    /// of the sites.
+    fn mean(&self, cost: &Cost, sites: &BySite<'a>) -> Mean {
+        let sum = |seed: Option<usize>| {
+            let (mut seconds, mut urls) = (0.0, 0.0);
+            for times in sites.values() {
+                // NaN where a site has no time of the seed.
+                let times = || times.iter().filter(|time| seed.is_none_or(|seed| time.seed == seed));
+                let count = times().count() as f64;
+                seconds += times().map(|time| (cost.seconds)(time)).sum::<f64>() / count;
+                urls += times().map(|time| self.urls(time)).sum::<f64>() / count;
             }
-            let seconds: f64 = times.iter().map(|time| (cost.seconds)(time)).sum();
-            let urls: u64 = times.iter().map(|time| self.urls(time)).sum();
-            seconds * cost.unit.0 / if cost.unit.1 { urls as f64 } else { 1.0 }
+            seconds * cost.unit.0 / if cost.unit.1 { urls } else { 1.0 }
         };
-        Mean::of((0..seeds).map(of))
+        if sites.is_empty() {
+            return Mean::of([]);
+        }
+        let spread = Mean::of((0..self.comparison.seeds.len()).map(|seed| sum(Some(seed)))).spread;
+        Mean { mean: sum(None), spread }
+    }
+
+    /// A cost on one site; NaN where not known.
+    fn on_site(&self, cost: &Cost, method: Name, site: &str) -> f64 {
+        let times = self.times.get(&method).and_then(|sites| sites.get_key_value(site));
+        self.mean(cost, &times.map(|(site, times)| (*site, times.clone())).into_iter().collect()).mean
     }
 
     /// A row a method: all sites together.
@@ -75,20 +107,19 @@ impl Costs<'_> {
         let title = "Cost of each method, all sites together";
         let head = ["method", "sites", "seconds to learn", "slowest site", "µs a URL"];
         let note = ORIGIN.to_owned()
-            + " Seconds: sum over the sites, mean ± standard deviation of the training samples; sites: those with a known time.";
+            + " Seconds: sum over the sites of the mean of each, ± standard deviation of the training samples; sites: those \
+               with a known time.";
         let mut table = Table::new("cost", title, &note, &head);
         for &method in &self.comparison.methods {
-            let known = |site: &&str| self.times.times.iter().any(|t| t.method == method && t.site == **site);
-            let sites = self.comparison.sites.iter().map(|site| site.site.as_str());
-            let sites: Vec<&str> = sites.filter(|site| known(site)).collect();
-            let each = sites.iter().map(|site| self.mean(&LEARNING, method, Some(site)).mean);
+            let times = self.of(method);
+            let each = times.keys().map(|site| self.on_site(&LEARNING, method, site));
             let slowest = each.fold(f64::NAN, f64::max);
             table.row([
                 method.to_string(),
-                sites.len().to_string(),
-                with_spread(self.mean(&LEARNING, method, None)),
+                times.len().to_string(),
+                with_spread(self.mean(&LEARNING, &times)),
                 number(slowest),
-                with_spread(self.mean(&APPLYING, method, None)),
+                with_spread(self.mean(&APPLYING, &times)),
             ]);
         }
         table
@@ -100,7 +131,7 @@ impl Costs<'_> {
         head.extend(self.comparison.methods.iter().map(Name::text));
         let mut table = Table::new(cost.id, cost.title, cost.note, &head);
         for site in &self.comparison.sites {
-            let cell = |&method: &Name| number(self.mean(cost, method, Some(&site.site)).mean);
+            let cell = |&method: &Name| number(self.on_site(cost, method, &site.site));
             let name = if site.site.is_empty() { "(no site)".to_owned() } else { site.site.clone() };
             table.row([name, site.urls.to_string()].into_iter().chain(self.comparison.methods.iter().map(cell)));
         }
@@ -108,10 +139,16 @@ impl Costs<'_> {
     }
 }
 
-/// Seconds to learn and microseconds a URL of a method on all sites; `-` where not known.
+/// Seconds to learn and microseconds a URL of a method on all sites; `-` where not known. Times of some
+/// sites alone have their number behind them: `12.5 (1 of 3 sites)`.
 pub fn of_method(comparison: &Comparison, times: &Times, method: Name) -> [String; 2] {
-    let costs = Costs { comparison, times };
-    [&LEARNING, &APPLYING].map(|cost| with_spread(costs.mean(cost, method, None)))
+    let costs = Costs::new(comparison, times);
+    let (times, all) = (costs.of(method), comparison.sites.len());
+    let part = match times.len() {
+        known if known == 0 || known == all => String::new(),
+        known => format!(" ({known} of {all} sites)"),
+    };
+    [&LEARNING, &APPLYING].map(|cost| with_spread(costs.mean(cost, &times)) + &part)
 }
 
 fn with_spread(mean: Mean) -> String {
@@ -189,7 +226,16 @@ mod tests {
         assert_eq!(rows(1), ["a 1000 - 2.50 -", "b 500 - 0.500 120"]);
         assert_eq!(rows(2), ["a 1000 - 1.00 -", "b 500 - 4.00 1000"]);
         assert_eq!(rows(3)[1], "undust 1.1250 0.3750 0.0015 1.5015 3.5010");
-        assert_eq!(of_method(&comparison, &times, net), ["120", "1000"]);
+        assert_eq!(of_method(&comparison, &times, net), ["120 (1 of 2 sites)", "1000 (1 of 2 sites)"]);
+        assert_eq!(of_method(&comparison, &times, Name::Undust), ["3.00±1.41", "2.00"]);
+        // Half of the samples of the second site are timed: it counts as a whole site all the same.
+        let of =
+            |keep: &dyn Fn(&Time) -> bool| Times { times: times.times.iter().filter(|t| keep(t)).cloned().collect() };
+        let fewer = of(&|time| time.seed == 0 || time.site == "a");
+        assert_eq!(of_method(&comparison, &fewer, Name::Undust), ["3.00", "2.00"]);
+        // No sample has both sites.
+        let crossed = of(&|time| (time.seed == 0) == (time.site == "a"));
+        assert_eq!(of_method(&comparison, &crossed, Name::Undust), ["2.00", "2.00"]);
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub(super) fn table(parts: &[Part<'_>]) -> Table {
         (0..parts.len()).flat_map(|at| figures.map(|figure| format!("{}: {figure}", name(parts, at)))).collect();
     let head: Vec<&str> = std::iter::once("method").chain(head.iter().map(String::as_str)).collect();
     let note = "All sites of a comparison together, at its headline rate; mean ± standard deviation where there are several \
-                training samples. A star: recall under 0.995, so the method is not ranked. '-': took no part, or not known.";
+                training samples. A star: recall under 0.995, so the method is not ranked. '-': took no part, or not known. A \
+                number of sites: the costs are those of these sites alone.";
     let mut table = Table::new("all", "All methods under all protocols, and what they cost", note, &head);
     for method in methods {
         let cells = parts.iter().flat_map(|part| cells(part, method));

@@ -130,7 +130,7 @@ fn several_comparisons_are_one_page() {
     folder.said("report first second --page all.html -q").done();
     let page = folder.text("all.html");
     let row = cells(&page, "all", "peer");
-    assert_eq!(row[2..].join(" "), "12.5 5.00 - - - -");
+    assert_eq!(row[2..].join(" "), "12.5 (1 of 2 sites) 5.00 (1 of 2 sites) - - - -");
     let row = cells(&page, "all", "platforms");
     assert_eq!((row[..4].join(" "), row[5].as_str()), ("- - - -".to_owned(), "1.0000"));
     for id in ["id=1-part", "id=2-part", "id=1-overview", "id=2-sites-detail", "id=\"2-sigir-table-2\""] {
