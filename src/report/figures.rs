@@ -69,13 +69,14 @@ pub const RECALL: f64 = 0.995;
 
 /// The method of most saved share (micro, mean of the seeds) among those of recall at least [`RECALL`]
 /// whose rules know no label of the test ([`Name::is_blind`]). On ties undust, else the first of the
-/// list.
+/// list. `None` without such a method, and without duplicates, of which no share can be saved.
 pub fn first(comparison: &Comparison, at: usize) -> Option<(Name, f64)> {
     let mut best: Option<(Name, f64)> = None;
     for &method in comparison.methods.iter().filter(|method| method.is_blind()) {
         let all = summaries(comparison, method, at);
         let saved = micro(&all, |r| r.saved_share).mean;
-        if micro(&all, |r| r.rec).mean >= RECALL
+        if !saved.is_nan()
+            && micro(&all, |r| r.rec).mean >= RECALL
             && best.is_none_or(|(_, most)| saved > most || saved == most && method == Name::Undust)
         {
             best = Some((method, saved));

@@ -3,7 +3,7 @@
 use super::figures::{Mean, first, macro_mean, micro, seeds, summaries, total};
 use super::table::{Table, share};
 use crate::baselines::Name;
-use crate::baselines::results::{Comparison, Protocol};
+use crate::baselines::results::{Comparison, Protocol, Site};
 use crate::evaluate::{Rates, Summary};
 use crate::site::Stage;
 
@@ -121,7 +121,8 @@ fn winners(comparison: &Comparison) -> Table {
 /// The first of each site at the headline rate, and the rates up to 0.1 at which it is not undust.
 fn winners_by_site(comparison: &Comparison) -> Table {
     let title = "First in saved share among methods with recall of at least 0.995, site by site";
-    let note = "At the headline rate; the last column: rates up to 0.1 at which another method than undust is first.";
+    let note = "At the headline rate; the last column: rates up to 0.1 at which another method than undust is first. A site \
+                without duplicates has no first.";
     let head = ["site", "first", "saved", "undust", "recall of undust", "not undust at"];
     let mut table = Table::new("first-by-site", title, note, &head);
     for site in &comparison.sites {
@@ -129,7 +130,9 @@ fn winners_by_site(comparison: &Comparison) -> Table {
         let of = |at: usize| crate::report::figures::first(&one, at);
         let own = summaries(&one, Name::Undust, one.headline);
         let lost: Vec<String> = (one.fpr_max.iter().enumerate())
-            .filter(|&(at, rate)| *rate <= 0.1 && of(at).is_none_or(|(name, _)| name != Name::Undust))
+            .filter(|&(at, rate)| {
+                site.urls > site.clusters && *rate <= 0.1 && of(at).is_none_or(|(name, _)| name != Name::Undust)
+            })
             .map(|(at, rate)| format!("{rate} ({})", of(at).map_or("none".to_owned(), |(name, _)| name.to_string())))
             .collect();
         let (name, saved) = match of(one.headline) {
@@ -138,7 +141,7 @@ fn winners_by_site(comparison: &Comparison) -> Table {
         };
         let (own_saved, recall) = (share(micro(&own, |r| r.saved_share).mean), share(micro(&own, |r| r.rec).mean));
         let lost = if lost.is_empty() { "-".to_owned() } else { lost.join(", ") };
-        table.row([site.site.clone(), name, saved, own_saved, recall, lost]);
+        table.row([named(site).to_owned(), name, saved, own_saved, recall, lost]);
     }
     table
 }
@@ -217,8 +220,7 @@ fn sigir(comparison: &Comparison) -> Table {
     let title = "SIGIR 2017 Table 2: crawl simulation, a site a row of three";
     let mut head = vec!["site"];
     head.extend(comparison.methods.iter().map(Name::text));
-    let mut table =
-        Table::new("sigir-table-2", title, "Precision, recall and F1 of the crawl; avg: mean of the sites.", &head);
+    let mut table = Table::new("sigir-table-2", title, "Precision, recall and F1 of the crawl.", &head);
     let figures: [Column; 3] = [("Prec", |r| r.prec), ("Rec", |r| r.rec), ("F1", |r| r.f1)];
     for site in &comparison.sites {
         for (name, figure) in figures {
@@ -226,14 +228,20 @@ fn sigir(comparison: &Comparison) -> Table {
                 let run = site.runs.iter().find(|run| run.method == method);
                 run.map_or("-".to_owned(), |run| share(figure(&Rates::of(&run.fits[comparison.headline].counts))))
             };
-            table.row(std::iter::once(format!("{} {name}", site.site)).chain(comparison.methods.iter().map(cell)));
+            table.row(std::iter::once(format!("{} {name}", named(site))).chain(comparison.methods.iter().map(cell)));
         }
     }
     for (name, figure) in figures {
         let cell = |&method: &Name| share(macro_mean(&summaries(comparison, method, comparison.headline), figure).mean);
-        table.row(std::iter::once(format!("avg {name}")).chain(comparison.methods.iter().map(cell)));
+        // Rows of sites end with the figure: whatever a site is called, none is called so.
+        table.row(std::iter::once(format!("{name}, mean of the sites")).chain(comparison.methods.iter().map(cell)));
     }
     table
+}
+
+/// Name of a site in a table.
+fn named(site: &Site) -> &str {
+    if site.site.is_empty() { "(no site)" } else { &site.site }
 }
 
 /// Saved share of each method by site.
@@ -253,8 +261,7 @@ fn sites(comparison: &Comparison) -> Table {
                 format!("{}{}", share(rates.saved_share), if low { "*" } else { "" })
             })
         };
-        let name = if site.site.is_empty() { "(no site)".to_owned() } else { site.site.clone() };
-        let numbers = [name, site.urls.to_string(), site.clusters.to_string()];
+        let numbers = [named(site).to_owned(), site.urls.to_string(), site.clusters.to_string()];
         table.row(numbers.into_iter().chain(comparison.methods.iter().map(cell)));
     }
     table

@@ -118,3 +118,43 @@ fn stages_can_be_left_out() {
     assert_eq!(bad.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&bad.stderr).contains("energy-walk"));
 }
+
+/// Of a site without duplicates no share can be saved: no method is first, and undust has not lost.
+#[test]
+fn a_site_without_duplicates_is_lost_by_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let mut records = String::new();
+    for id in 0..60 {
+        records
+            .push_str(&format!("http://a.example.com/p?id={id}\t{id}\nhttp://a.example.com/p?id={id}&sid=7\t{id}\n"));
+        records.push_str(&format!("http://b.example.org/p?id={id}\t{id}\n"));
+    }
+    std::fs::write(path("in.tsv"), records).expect("written");
+    let more = ["--methods", "keep-all,undust", "--fpr-max", "0,0.01", "--train-share", "0.7"];
+    let done = undust(&[&["compare", &path("in.tsv"), "--out", &path("out")][..], &more].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let table = std::fs::read_to_string(path("out/first-by-site.csv")).expect("written");
+    let rows: Vec<&str> = table.lines().skip(1).collect();
+    assert_eq!(rows, ["example.com,undust,1.0000,1.0000,1.0000,-", "example.org,none,-,-,1.0000,-"]);
+}
+
+/// A site may have any name, that of the row of averages included.
+#[test]
+fn the_averages_of_the_crawl_are_no_site() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let sites = ["avg", "mean of the sites", "Prec, mean of the sites"];
+    let records: String = sites
+        .iter()
+        .flat_map(|site| (0..40).map(move |id| format!("http://a.example/{id}\t{}\t{site}\n", id / 2)))
+        .collect();
+    std::fs::write(path("in.tsv"), records).expect("written");
+    let more = ["--methods", "keep-all", "--protocol", "sigir2017"];
+    let done = undust(&[&["compare", &path("in.tsv"), "--out", &path("out")][..], &more].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let mut table = csv::Reader::from_path(path("out/sigir-table-2.csv")).expect("a table");
+    let names: Vec<String> = table.records().map(|row| row.expect("a row")[0].to_owned()).collect();
+    let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
+    assert_eq!((names.len(), distinct.len()), (12, 12), "{names:?}");
+}
