@@ -31,6 +31,7 @@ use crate::report::REPORT;
 use crate::source::{Counted, Shards};
 use plan::{Departure, How, NamedRow, method, plan, row, stage, without_help};
 use predictions::Named;
+pub use times::MOST_SECONDS;
 
 /// Compares methods that learn canonical URLs, undust among them, under the protocol of a paper.
 ///

@@ -1,5 +1,8 @@
 //! `undust report`: the page of a comparison or of a run of `learn`, from its folder.
 
+mod sound;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +13,7 @@ use undust::io::rules::{RULES_FILE, RuleFile};
 use undust::report::{page, run};
 
 use crate::failure::Failure;
+use crate::messages::data;
 use crate::options::{Quiet, refuse_to_replace};
 use crate::profiles;
 
@@ -30,7 +34,8 @@ pub struct ReportArgs {
     /// Folder that `undust learn` or `undust compare` wrote; with --page one or more of `undust compare`.
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// File for the page of all comparisons; nothing is written to their folders.
+    /// File for the page of all comparisons, outside of their folders, to which nothing is written; `-` is
+    /// standard output.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// Replaces the file of --page where it exists.
@@ -49,12 +54,7 @@ pub const REPORT: &str = "report.html";
 /// Runs the job.
 pub fn run(args: ReportArgs) -> Result<(), Failure> {
     if let Some(page) = &args.page {
-        if !args.overwrite {
-            refuse_to_replace(page)?;
-        }
-        joined(&args, page)?;
-        args.quiet.say(format_args!("wrote {}", page.display()));
-        return Ok(());
+        return joined(&args, page);
     }
     let [dir] = args.dirs.as_slice() else {
         return Err(Failure::usage("one DIR at a time; --page FILE makes one page of several comparisons"));
@@ -84,17 +84,55 @@ fn comparison(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
 
 /// Writes the page of several comparisons.
 fn joined(args: &ReportArgs, page: &Path) -> Result<(), Failure> {
+    let to_stdout = page == Path::new("-");
+    let mut folders = BTreeSet::new();
+    for dir in &args.dirs {
+        if !folders.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())) {
+            return Err(Failure::usage(format!("{} is there twice; name each folder once", dir.display())));
+        }
+    }
+    if !to_stdout {
+        check_place(page, &folders)?;
+        if !args.overwrite {
+            refuse_to_replace(page)?;
+        }
+    }
     let all = args.dirs.iter().map(|dir| compared(args, dir)).collect::<Result<Vec<_>, _>>()?;
     let parts: Vec<page::Part<'_>> =
         all.iter().map(|(comparison, times)| page::Part { comparison, times: times.as_ref() }).collect();
-    atomic_write(page, |file| file.write_all(page::html(&parts).as_bytes()))?;
+    let html = page::html(&parts);
+    if to_stdout {
+        return data(html.as_bytes()).map_err(Failure::stdout);
+    }
+    atomic_write(page, |file| file.write_all(html.as_bytes()))?;
+    args.quiet.say(format_args!("wrote {}", page.display()));
     Ok(())
+}
+
+/// Refuses a page without a folder, or in one of those that are read: their marks would no longer hold.
+fn check_place(page: &Path, folders: &BTreeSet<PathBuf>) -> Result<(), Failure> {
+    let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = page
+        .canonicalize()
+        .or_else(|_| parent.canonicalize().map(|parent| parent.join(page.file_name().unwrap_or_default())));
+    let Ok(place) = place else {
+        let (page, parent) = (page.display(), parent.display());
+        return Err(Failure::usage(format!("--page {page}: there is no folder {parent}; make it, or name another")));
+    };
+    match folders.iter().find(|folder| place.starts_with(folder)) {
+        None => Ok(()),
+        Some(folder) => Err(Failure::usage(format!(
+            "--page {}: it is in {}, which is read; name a file outside of it",
+            page.display(),
+            folder.display()
+        ))),
+    }
 }
 
 /// The comparison of a folder, and its times where they are there.
 fn compared(args: &ReportArgs, dir: &Path) -> Result<(Comparison, Option<Times>), Failure> {
     let folder = ResultFolder::open(dir, args.allow_partial)?;
-    let comparison: Comparison = read(&folder, "comparison.json")?.ok_or_else(|| missing(dir, "comparison.json"))?;
+    let comparison: Comparison = read(&folder, "comparison.json")?.ok_or_else(|| no_comparison(args, dir))?;
     if comparison.version != VERSION {
         return Err(Failure::usage(format!(
             "{}: comparison.json has version {}, this program reads version {VERSION}: compare again",
@@ -102,7 +140,11 @@ fn compared(args: &ReportArgs, dir: &Path) -> Result<(Comparison, Option<Times>)
             comparison.version
         )));
     }
-    let times = read(&folder, "times.json")?;
+    sound::check(&comparison).map_err(|fault| damaged(&dir.join("comparison.json"), &fault))?;
+    let times: Option<Times> = read(&folder, "times.json")?;
+    if let Some(times) = &times {
+        sound::check_times(times, &comparison).map_err(|fault| damaged(&dir.join("times.json"), &fault))?;
+    }
     Ok((comparison, times))
 }
 
@@ -130,6 +172,22 @@ fn learned(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+fn no_comparison(args: &ReportArgs, dir: &Path) -> Failure {
+    if args.page.is_none() || !dir.join(RULES_FILE).exists() {
+        return missing(dir, "comparison.json");
+    }
+    let dir = dir.display();
+    let text = format!(
+        "{dir} holds no comparison.json: --page takes folders of `undust compare`; `undust report {dir}` writes the page of \
+         a folder of `undust learn` into it"
+    );
+    Failure::usage(text)
+}
+
+fn damaged(path: &Path, fault: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format!("{} is damaged ({fault}): make it again", path.display()))
+}
+
 fn missing(dir: &Path, name: &str) -> Failure {
     Failure::usage(format!("{} holds no {name}", dir.display()))
 }
@@ -140,6 +198,6 @@ fn read<T: serde::de::DeserializeOwned>(folder: &ResultFolder, name: &str) -> Re
     let path = file.path().to_owned();
     match serde_json::from_slice(&file.read_all()?) {
         Ok(value) => Ok(Some(value)),
-        Err(error) => Err(Failure::usage(format!("{} is damaged ({error}): make it again", path.display()))),
+        Err(error) => Err(damaged(&path, &error)),
     }
 }

@@ -151,3 +151,105 @@ fn several_comparisons_are_one_page() {
     folder.said("report first damaged --page no.html").failed(1);
     assert!(!folder.path("no.html").exists());
 }
+
+/// The page of several comparisons goes where none of them is damaged by it.
+#[test]
+fn a_page_has_a_place_of_its_own() {
+    let folder = crawl();
+    folder.said(&format!("{COMPARE} --out first")).done();
+    folder.said("learn in.tsv --out learned -q --no-held-out").done();
+    std::fs::create_dir(folder.path("first/more")).unwrap();
+    let before = folder.text("first/comparison.json");
+    for (line, words) in [
+        ("first --page first/comparison.json --overwrite", "name a file outside of it"),
+        ("first --page ./first/more/new.html", "name a file outside of it"),
+        ("first --page nodir/x.html", "there is no folder nodir"),
+        ("first ./first --page x.html", "./first is there twice"),
+        ("learned --page x.html", "--page takes folders of `undust compare`"),
+        ("first learned --page -", "--page takes folders of `undust compare`"),
+    ] {
+        let ran = folder.said(&format!("report {line}"));
+        assert!(ran.out.is_empty(), "{line}");
+        let said = ran.failed(2);
+        assert!(said.contains(words), "{line}: {said}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("first/comparison.json", folder.path("link.html")).unwrap();
+        let said = folder.said("report first --page link.html --overwrite").failed(2);
+        assert!(said.contains("name a file outside of it"), "{said}");
+    }
+    assert_eq!(folder.text("first/comparison.json"), before);
+    assert!(!folder.path("x.html").exists());
+    folder.said("report first --page page.html -q").done();
+    let ran = folder.said("report first --page -");
+    assert_eq!(String::from_utf8(ran.out).unwrap(), folder.text("page.html"));
+    assert!(!folder.path("-").exists());
+}
+
+/// A comparison that can be read and does not add up is an error, not a panic.
+#[test]
+fn inconsistent_comparisons_are_damaged() {
+    let folder = crawl();
+    let line =
+        "compare in.tsv --methods keep-all,dustbuster --fpr-max 0.01,0.1 --headline 0.1 --seeds 1,2 -q --out out";
+    folder.said(line).done();
+    folder.said("report out --allow-partial -q").done();
+    let good: [Value; 2] =
+        ["comparison", "times"].map(|name| serde_json::from_str(&folder.text(&format!("out/{name}.json"))).unwrap());
+    let run = "/sites/0/runs/1";
+    let counts = format!("{run}/fits/0/counts");
+    let detection = format!("{run}/detection");
+    let many: Vec<u32> = (0..10_001).collect();
+    let site = good[0]["sites"][0].clone();
+    let first = good[0]["sites"][0]["runs"][0].clone();
+    let cases = [
+        ("/headline".to_owned(), json!(2), "headline 2 of 2 rates"),
+        ("/fpr_max".to_owned(), json!([]), "0 fpr_max"),
+        ("/fpr_max".to_owned(), json!([0.1, 0.01]), "no rising rates"),
+        ("/methods".to_owned(), json!([]), "0 methods"),
+        ("/methods".to_owned(), json!(["keep-all", "keep-all"]), "a method is there twice"),
+        ("/methods".to_owned(), json!(["keep-all"]), "the method is not compared"),
+        ("/seeds".to_owned(), json!(many), "10001 seeds"),
+        ("/seeds".to_owned(), json!([1]), "2 training samples"),
+        ("/sites/1".to_owned(), site, "a site is there twice"),
+        ("/sites/0/clusters".to_owned(), json!(81), "81 clusters of 80 URLs"),
+        ("/sites/0/runs".to_owned(), json!([]), "no runs"),
+        (run.to_owned(), first, "two runs of one method and seed"),
+        (format!("{run}/seed"), json!(2), "2 training samples"),
+        (format!("{run}/fits"), json!([]), "0 fits at 2 rates"),
+        (format!("{run}/missing"), json!(81), "more URLs are missing"),
+        (format!("{counts}/covered"), json!(81), "larger than those of the whole"),
+        (format!("{counts}/canonical"), json!(81), "larger than those of the whole"),
+        (format!("{counts}/false_positive_pairs"), json!(u64::MAX), "larger than those of the whole"),
+        (format!("{counts}/wrong"), json!(81), "larger than those of the whole"),
+        (format!("{counts}/duplicate_pairs"), json!(u64::MAX), "counts are too large"),
+        (format!("{detection}/forms"), json!(u64::MAX), "do not add up"),
+        (format!("{detection}/with_cue/tried"), json!(u64::MAX), "do not add up"),
+        (format!("{detection}/with_cue/unknown"), json!([3, 3]), "do not add up"),
+    ];
+    let broken = |name: &str, good: &Value, pointer: &str, value: Value, words: &str| {
+        let mut wrong = good.clone();
+        *wrong.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
+        folder.write(name, wrong.to_string().as_bytes());
+        let said = folder.said("report out --allow-partial").failed(2);
+        assert!(said.contains(&format!("{name} is damaged (")) && said.contains(words), "{pointer}: {said}");
+        assert!(!said.contains("panicked"), "{pointer}: {said}");
+        folder.write(name, good.to_string().as_bytes());
+    };
+    for (pointer, value, words) in cases {
+        let mut good = good[0].clone();
+        if pointer.ends_with("/missing") {
+            good["sites"][0]["runs"][1]["missing"] = json!(0);
+        }
+        broken("out/comparison.json", &good, &pointer, value, words);
+    }
+    for (pointer, value, words) in [
+        ("/times/0/learn", json!(-1), "seconds are not from 0"),
+        ("/times/0/site", json!("elsewhere"), "is not compared"),
+        ("/times/0/seed", json!(2), "is not compared"),
+        ("/times/1", good[1]["times"][0].clone(), "two times of one site"),
+    ] {
+        broken("out/times.json", &good[1], pointer, value, words);
+    }
+}

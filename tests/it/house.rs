@@ -78,6 +78,7 @@ const ABSENCES: &[Absence] = &[
             "jobs/export.rs",
             "jobs/generate.rs",
             "jobs/keys.rs",
+            "jobs/report.rs",
             "jobs/secret.rs",
         ],
     },
