@@ -5,8 +5,8 @@
 //! --split` writes; `seq2seq predict --model DIR TEST.jsonl --out FILE` writes what `undust compare
 //! --predictions` reads. Both print a JSON object of figures. Defaults are the numbers of the paper
 //! and, where it names none, those of the translation example of TensorFlow, which its implementation
-//! is based on. With `RAYON_NUM_THREADS=1` the same input and seed give the same bytes on the same
-//! machine.
+//! is based on, but for the first weights of the update gate ([`Network::random`]). With
+//! `RAYON_NUM_THREADS=1` the same input and seed give the same bytes on the same machine.
 
 mod model;
 mod network;

@@ -69,8 +69,12 @@ fn shapes(sizes: Sizes) -> BTreeMap<String, (usize, usize)> {
 
 impl Network {
     /// A network with random parameters: embeddings uniform with variance one, matrices uniform by Glorot
-    /// and Bengio (2010), biases zero but for those of the gates, which are one. These are the defaults of
-    /// TensorFlow 1.
+    /// and Bengio (2010), biases zero but for those of both gates, which are one.
+    ///
+    /// A departure from the cell of TensorFlow 1 in the update gate. With its bias of one a new state keeps
+    /// 27 % of the last one at first, since z is the weight of the candidate; in TensorFlow, where the gate
+    /// is the weight of the last state and has the same bias, it keeps 73 %. The figures of `docs/method.md`
+    /// are those of this network.
     pub fn random(sizes: Sizes, dtype: DType, random: &mut ChaCha8Rng) -> Result<Self> {
         let mut parameters = Parameters::new();
         for (name, (rows, columns)) in shapes(sizes) {

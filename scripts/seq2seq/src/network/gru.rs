@@ -4,7 +4,8 @@ use super::Sizes;
 use crate::Result;
 use candle_core::{Device, Tensor};
 
-/// Parameters of a layer. For an input x and a state h, with σ the logistic function:
+/// Parameters of a layer. For an input x and a state h, with σ the logistic function (Chung et al.,
+/// 2014; TensorFlow 1 writes h' = u ⊙ h + (1 - u) ⊙ c):
 ///
 /// ```text
 /// z, r = σ(x Wg + h Ug + bg)      update and reset gate
