@@ -141,6 +141,8 @@ mod rules_packed;
 mod rules_shared;
 #[path = "it/schemas.rs"]
 mod schemas;
+#[path = "it/scripts.rs"]
+mod scripts;
 #[path = "it/synth.rs"]
 mod synth;
 #[path = "it/synth_traps.rs"]
