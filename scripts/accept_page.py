@@ -8,16 +8,16 @@ url-sanitize takes part where --only names it (13 ms a URL). The network learns 
 is that of its paper, and takes part where --network names its program.
 
 Printed: a table a protocol, of saved share and recall by corpus, a star where recall is under 0.995; the costs; and where
-undust is not first. With --keep the page, the comparisons and the predictions stay, and predictions that are there are not
-made again.
+undust is not first. With --keep the page, the comparisons and the predictions stay, and predictions that were made there
+of the same records by the same program with the same options are not made again.
 
 Checks: every peer has predictions, every method has a cost in times.json for each site that it predicts, and the page names
 every method under both protocols. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, gzip, json, os, pathlib, resource, shutil, sys, tempfile
+import argparse, gzip, json, os, pathlib, resource, shutil, sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from accept_peers import CORPORA, LEARN, RECALL, SAMPLE, installed, run, table
-from accept_seq2seq import ENVIRONMENT, NETWORK, run as logged
-from ending import ended, leave
+from accept_seq2seq import ENVIRONMENT, NETWORK, digest, run as logged
+from ending import ended, leave, scratch
 from peers import PEERS
 
 PROTOCOLS = {'www10': ['--fpr-max', ','.join('%g' % (i / 100) for i in range(11))],
@@ -25,27 +25,50 @@ PROTOCOLS = {'www10': ['--fpr-max', ','.join('%g' % (i / 100) for i in range(11)
 LEFT_OUT = {'url-sanitize'}
 
 
+def once(path, options, make):
+    """Calls `make`, which writes `path`, unless it did so before with equal options, which are noted beside it."""
+    note, options = path.with_name(path.name + '.options'), json.dumps(options)
+    if not (path.exists() and note.exists() and note.read_text() == options):
+        note.unlink(missing_ok=True)
+        make()
+        note.write_text(options)
+
+
 def split(args, protocol, corpora, folder):
     """Folder of the records of a protocol."""
     parts = folder / 'parts'
-    if not (parts / '_SUCCESS').exists():
+
+    def make():
         shutil.rmtree(parts, ignore_errors=True)
         run([args.binary, 'compare', *corpora, '--protocol', protocol, '--seeds', args.seeds, '-q', '--split', parts])
+
+    once(parts, [protocol, args.seeds, digest(args.binary, *corpora)], make)
     return parts, json.loads((parts / 'split.json').read_text())['seeds']
 
 
 def peer(args, name, found, parts, seed, stem):
-    """Predictions of a peer for a seed: (file, its costs); made unless they are there."""
+    """Predictions of a peer for a seed: (file, its costs)."""
     file, costs = stem.with_suffix('.tsv'), stem.with_suffix('.json')
-    if not costs.exists():
-        costs.write_text(run([found[0], 'scripts/peers.py', name, parts / ('train-%d.jsonl' % seed), parts / 'test.jsonl', file, args.limit], env=found[1]))
+    records = [parts / ('train-%d.jsonl' % seed), parts / 'test.jsonl']
+
+    def make():
+        costs.write_text(run([found[0], 'scripts/peers.py', name, *records, file, args.limit], env=found[1]))
+
+    once(costs, [PEERS[name], args.limit, digest('scripts/peers.py', *records)], make)
     return file, json.loads(costs.read_text())
 
 
 def network(args, parts, seed, stem, corpus_of):
     """Predictions of a network a site, on the corpora that it is to take part in."""
     file, costs = stem.with_suffix('.tsv'), stem.with_suffix('.json')
-    if not costs.exists():
+    options = ['--units', args.units, '--embedding', args.units, '--epochs', args.epochs, '--seed', seed]
+
+    def learn(folder):
+        spent = [seconds([args.network, 'train', folder / 'train.jsonl', '--model', folder / 'model', *options], folder / 'train.log'),
+                 seconds([args.network, 'predict', folder / 'test.jsonl', '--model', folder / 'model', '--out', folder / 'predictions.tsv'], folder / 'predict.log')]
+        (folder / 'times.json').write_text(json.dumps(spent))
+
+    def make():
         sites = {}
         for part in ('train-%d' % seed, 'test'):
             for line in open(parts / (part + '.jsonl'), encoding='utf-8'):
@@ -58,16 +81,15 @@ def network(args, parts, seed, stem, corpus_of):
             folder.mkdir(parents=True, exist_ok=True)
             for part, lines in of.items():
                 (folder / part).write_text(''.join(lines))
-            if not (folder / 'times.json').exists():
-                spent = [seconds([args.network, 'train', folder / 'train.jsonl', '--model', folder / 'model', '--units', args.units, '--embedding', args.units,
-                                  '--epochs', args.epochs, '--seed', seed], folder / 'train.log'),
-                         seconds([args.network, 'predict', folder / 'test.jsonl', '--model', folder / 'model', '--out', folder / 'predictions.tsv'], folder / 'predict.log')]
-                (folder / 'times.json').write_text(json.dumps(spent))
-            learn, apply = json.loads((folder / 'times.json').read_text())
-            rows.append({'site': site, 'urls': len(of['test.jsonl']), 'learn': learn, 'apply': apply})
+            once(folder / 'times.json', [options, digest(args.network, *(folder / part for part in sorted(of)))], lambda: learn(folder))
+            trained, applied = json.loads((folder / 'times.json').read_text())
+            rows.append({'site': site, 'urls': len(of['test.jsonl']), 'learn': trained, 'apply': applied})
             text += (folder / 'predictions.tsv').read_text()
         file.write_text(text)
         costs.write_text(json.dumps({'sites': rows, 'late': [], 'failed': 0}))
+
+    records = [parts / ('train-%d.jsonl' % seed), parts / 'test.jsonl']
+    once(costs, [options, sorted(args.network_corpus), digest(args.network, *records)], make)
     return file, json.loads(costs.read_text())
 
 
@@ -204,7 +226,13 @@ def main():
         print('accept-page: SKIPPED the shared corpora, %s is not there; %s is taken' % (folder, SAMPLE), file=sys.stderr)
         corpora = [pathlib.Path(SAMPLE)]
     args.network_corpus = args.network_corpus or [path.name.split('.')[0] for path in corpora]
-    out, failures, peers = pathlib.Path(args.keep or tempfile.mkdtemp(prefix='accept-page-')), [], {}
+    with scratch(args.keep, 'accept-page') as out:
+        return ended(measured(args, corpora, out))
+
+
+def measured(args, corpora, out):
+    """Prints all tables and writes the page; gives the checks that failed."""
+    failures, peers = [], {}
     for name in args.only or [name for name in PEERS if name not in LEFT_OUT]:
         try:
             peers[name] = installed(name, pathlib.Path(args.peers))
@@ -236,7 +264,7 @@ def main():
     print('%s: %d bytes' % (page, len(text)))
     for name in peers:
         print('%s: %s' % (name, ', '.join(PEERS[name])))
-    return ended(failures, out, args.keep)
+    return failures
 
 
 if __name__ == '__main__':

@@ -14,9 +14,9 @@ environment of its own; one that cannot be is in the table without figures, and 
 
 Checks: a program that keeps every URL scores as keep-all, the canonical URLs of undust as `undust evaluate` counts them, and
 every peer that is installed gives predictions. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, csv, gzip, hashlib, json, os, pathlib, resource, signal, subprocess, sys, tempfile, venv
+import argparse, csv, gzip, hashlib, json, os, pathlib, resource, signal, subprocess, sys, venv
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ending import ended
+from ending import ended, leave, scratch
 from peers import PEERS
 
 CORPORA = ('phpbb-forum', 'university', 'government-redirects', 'crawl-blog', 'crawl-bugs', 'crawl-docs', 'crawl-forum',
@@ -40,16 +40,19 @@ def run(command, **more):
 def installed(name, folder):
     """(command, environment) of a peer."""
     home = folder / PEERS[name][0].partition('==')[0]
+    done = home / 'done'
+    there = done.exists() and done.read_text() == PEERS[name][0]
     if name == 'url-sanitize':
         binary = home / 'bin' / 'url-sanitize'
-        if not binary.exists():
-            run(['cargo', 'install', '--quiet', '--locked', '--root', home, 'url-sanitize@' + PEERS[name][0].split('==')[1].split()[0]])
+        if not there:
+            run(['cargo', 'install', '--quiet', '--locked', '--root', home, '--force', 'url-sanitize@' + PEERS[name][0].split('==')[1].split()[0]])
+            done.write_text(PEERS[name][0])
         return sys.executable, dict(os.environ, PEER_BINARY=str(binary))
     python = home / 'bin' / 'python'
-    if not (home / 'done').exists():
+    if not there:
         venv.create(home, clear=True, with_pip=True)
         run([python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PEERS[name][0]])
-        (home / 'done').touch()
+        done.write_text(PEERS[name][0])
     return python, None
 
 
@@ -187,7 +190,16 @@ def main():
     if not folder.exists():
         print('accept-peers: SKIPPED the shared corpora, %s is not there; %s is taken' % (folder, SAMPLE), file=sys.stderr)
         corpora = [pathlib.Path(SAMPLE)]
-    out, failures, peers = pathlib.Path(args.keep or tempfile.mkdtemp(prefix='accept-peers-')), [], {}
+    if args.keep and os.path.isdir(args.keep) and os.listdir(args.keep):
+        print('accept-peers: --keep %s: not empty, and figures of two runs are not mixed; name another folder' % args.keep, file=sys.stderr)
+        return 2
+    with scratch(args.keep, 'accept-peers') as out:
+        return ended(measured(args, corpora, out))
+
+
+def measured(args, corpora, out):
+    """Prints all tables; gives the checks that failed."""
+    failures, peers = [], {}
     for name in args.only or PEERS:
         try:
             peers[name] = installed(name, pathlib.Path(args.peers))
@@ -206,8 +218,8 @@ def main():
     for name, found in peers.items():
         print('%s: %s%s' % (name, ', '.join(PEERS[name]), '; NOT INSTALLED: %s' % found if isinstance(found, Exception) else ''))
     print('undust is first in saved share among programs of recall %g and more%s' % (RECALL, ' everywhere' if not not_first else ', but for: ' + '; '.join(not_first)))
-    return ended(failures, out, args.keep)
+    return failures
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    leave('accept-peers', main)

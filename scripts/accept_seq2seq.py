@@ -11,13 +11,14 @@ the network has no such filter.
   loss            of the first and the last epoch; in brackets the least that equal sources with different targets allow
   us/URL          time by the clock of one URL, all URLs of the test together; alone: one URL at a time
 
-With --keep a site whose network was trained there with the same options is not trained again.
+With --keep a site whose network was trained there by the same program, on the same records and with the same options is not
+trained again.
 
 Checks: every URL of the test has a prediction, the loss falls, and precision and recall, counted here from the predictions,
 are those of `undust compare`. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, collections, csv, json, os, pathlib, resource, shutil, subprocess, sys, tempfile
+import argparse, collections, csv, hashlib, json, os, pathlib, resource, shutil, subprocess, sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ending import ended, leave
+from ending import ended, leave, scratch
 
 PUBLIC = ('phpbb-forum', 'crawl-kb', 'crawl-docs', 'crawl-blog')
 SYNTHETIC = ('synth-1', 'synth-2', 'synth-3')
@@ -39,6 +40,11 @@ def run(command, log=None, **more):
     return done.stdout
 
 
+def digest(*files):
+    """SHA-256 of files, in order."""
+    return [hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest() for file in files]
+
+
 def site_input(args, name, folder):
     """The records of a site: a corpus, or a synthetic site, written where it is not there."""
     if name in SYNTHETIC:
@@ -55,16 +61,17 @@ def trained(args, name, folder):
     options = ['--units', args.units, '--embedding', args.units, '--epochs', epochs, '--seed', args.seed, '--optimizer', args.optimizer,
                '--numbering', args.numbering, *['--identity'] * args.identity, *['--reversed'] * args.reversed]
     options, figures = [str(option) for option in options], folder / 'train.json'
+    made_of = digest(args.network, folder / 'parts' / 'train-1.jsonl')
     if figures.exists():
         found = json.loads(figures.read_text())
-        if found['options'] == options:
+        if (found['options'], found.get('made_of')) == (options, made_of):
             return found
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(folder / 'train.log', 'w') as log:
         said = run([args.network, 'train', folder / 'parts' / 'train-1.jsonl', '--model', folder / 'model', *options], log, env=ENVIRONMENT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    found = dict(json.loads(said), options=options, processor_seconds=seconds)
+    found = dict(json.loads(said), options=options, made_of=made_of, processor_seconds=seconds)
     figures.write_text(json.dumps(found) + '\n')
     return found
 
@@ -197,11 +204,12 @@ def main():
     if not corpora.exists() and set(names) & set(PUBLIC):
         print('accept-seq2seq: SKIPPED the shared corpora, %s is not there; %s is taken' % (corpora, SAMPLE), file=sys.stderr)
         names = ['sample', *(name for name in names if name not in PUBLIC)]
-    out, failures, sites = pathlib.Path(args.keep or tempfile.mkdtemp(prefix='accept-seq2seq-')), [], {}
-    for name in names:
-        sites[name] = measure(args, name, out / name, failures)
+    failures, sites = [], {}
+    with scratch(args.keep, 'accept-seq2seq') as out:
+        for name in names:
+            sites[name] = measure(args, name, out / name, failures)
     tables(sites, args.examples)
-    return ended(failures, out, args.keep)
+    return ended(failures)
 
 
 if __name__ == '__main__':

@@ -1,13 +1,22 @@
-"""How a script of checks ends: what failed, the scratch folder, the exit code."""
-import shutil, sys
+"""The scratch folder of a script of checks, and how the script ends: what failed, the exit code."""
+import contextlib, pathlib, sys, tempfile
 
 
-def ended(failures, out, keep):
-    """Prints the failures and removes the folder `out` unless it is to be kept; gives the exit code."""
+@contextlib.contextmanager
+def scratch(keep, name):
+    """The folder `keep`, made where it is absent, or a temporary one, which is removed however its use ends."""
+    if keep:
+        pathlib.Path(keep).mkdir(parents=True, exist_ok=True)
+        yield pathlib.Path(keep)
+        return
+    with tempfile.TemporaryDirectory(prefix=name + '-') as made:
+        yield pathlib.Path(made)
+
+
+def ended(failures):
+    """Prints the failures; gives the exit code."""
     for failure in failures:
         print('FAIL ' + failure)
-    if not keep:
-        shutil.rmtree(out)
     return 1 if failures else 0
 
 

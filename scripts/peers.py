@@ -69,7 +69,7 @@ def maybedont(train, test):
 
     A URL that is not fetched becomes one that was: of its own cluster where one was fetched, so that the decision counts
     as right, else the first of all, so that it counts as wrong. The labels of TEST are used for that, and by the pages
-    that the crawl fetches."""
+    that the crawl fetches. A URL that comes again is decided on once."""
     # Python 3.11 draws no sample from a set, as the package does.
     sample = random.sample
     random.sample = lambda population, k, **more: sample(sorted(population), k, **more)
@@ -84,8 +84,10 @@ def maybedont(train, test):
         for name in vars(crawler):
             if name.endswith('dupstats'):
                 setattr(crawler, name, getattr(learned, name))
+        clusters = {}
         for record in records:
-            url, cluster = record['url'], str(record['cluster'])
+            clusters.setdefault(record['url'], str(record['cluster']))
+        for url, cluster in clusters.items():
             if crawler.get_dupe_prob(url) > 0.98 and random.random() >= 0.05:
                 out.append((url, pages.get(cluster, first)))
                 continue
