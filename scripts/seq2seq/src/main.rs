@@ -40,6 +40,23 @@ pub fn failed(path: &Path, error: &dyn Display) -> Box<dyn Error> {
     format!("{}: {error}", path.display()).into()
 }
 
+/// Writes a file under another name beside it, and gives it its own when it is whole. Devices are written
+/// to directly.
+pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return write(&path);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let renamed = |()| std::fs::rename(&part, &path).map_err(|error| failed(&path, &error));
+    let done = write(&part).and_then(renamed);
+    if done.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    done
+}
+
 /// Canonical URLs by a sequence-to-sequence network.
 #[derive(Parser)]
 struct Arguments {
@@ -72,22 +89,22 @@ struct Train {
     #[arg(long, default_value_t = 20, value_parser = positive)]
     batch: usize,
     /// Passes over all pairs
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = positive)]
     epochs: usize,
     /// What moves the parameters; adam is a departure from the paper
     #[arg(long, value_enum, default_value_t = Method::Sgd)]
     optimizer: Method,
     /// Learning rate of the first epoch [default: 0.5, with adam 0.001]
-    #[arg(long)]
+    #[arg(long, value_parser = factor)]
     rate: Option<f64>,
     /// Factor of the rate after an epoch whose loss is over those of the three before it
-    #[arg(long, default_value_t = 0.99)]
+    #[arg(long, default_value_t = 0.99, value_parser = share)]
     decay: f64,
     /// Most norm of the gradient
-    #[arg(long, default_value_t = 5.0)]
+    #[arg(long, default_value_t = 5.0, value_parser = factor)]
     clip: f64,
     /// Least share of the URLs that hold a function token; rarer tokens are arguments
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_parser = share)]
     function_share: f64,
     /// How a target numbers its arguments
     #[arg(long, value_enum, default_value_t = Numbering::Source)]
@@ -118,8 +135,22 @@ struct Predict {
     timed: usize,
 }
 
+/// Most units, numbers of an embedding, pairs of a batch, epochs.
+const MOST: usize = 100_000;
+
 fn positive(text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "not a number from 1".to_owned())
+    text.parse()
+        .ok()
+        .filter(|number| (1..=MOST).contains(number))
+        .ok_or_else(|| format!("not a number from 1 to {MOST}"))
+}
+
+fn factor(text: &str) -> std::result::Result<f64, String> {
+    text.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite()).ok_or_else(|| "not above 0".to_owned())
+}
+
+fn share(text: &str) -> std::result::Result<f64, String> {
+    factor(text).ok().filter(|number| *number <= 1.0).ok_or_else(|| "not above 0 and up to 1".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -185,6 +216,13 @@ fn train(options: &Train) -> Result<serde_json::Value> {
 }
 
 fn predict(options: &Predict) -> Result<serde_json::Value> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if let Some(out) = place(&options.out) {
+        let is_model = place(&options.model).is_some_and(|model| out.parent() == Some(&model));
+        if is_model || place(&options.records).as_ref() == Some(&out) {
+            return Err(format!("{}: it is read; give --out another name", options.out.display()).into());
+        }
+    }
     let urls = records::urls(&options.records)?;
     let (Description { vocabulary, longest, .. }, network) = model::load(&options.model)?;
     let start = Instant::now();
@@ -194,7 +232,7 @@ fn predict(options: &Predict) -> Result<serde_json::Value> {
     for (url, canonical) in urls.iter().zip(&canonical) {
         writeln!(lines, "{url}\t{canonical}")?;
     }
-    std::fs::write(&options.out, lines).map_err(|error| failed(&options.out, &error))?;
+    replace(&options.out, |path| std::fs::write(path, lines).map_err(|error| failed(path, &error)))?;
     let timed = options.timed.min(urls.len());
     let start = Instant::now();
     for url in &urls[..timed] {

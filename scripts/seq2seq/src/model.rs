@@ -3,10 +3,11 @@
 use crate::network::{Network, Parameters, Sizes};
 use crate::training::{Epoch, Schedule};
 use crate::vocabulary::Vocabulary;
-use crate::{Result, failed};
+use crate::{Result, failed, replace};
 use candle_core::{Device, Tensor, Var};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Version of the folder.
@@ -38,15 +39,23 @@ impl Description {
     }
 }
 
-/// Writes a model into `folder`, which is made where it is absent.
+/// Writes a model into `folder`, which is made where it is absent. The description goes first and comes
+/// last, so that weights of a training that was ended between the two are not taken for those of an
+/// earlier one.
 pub fn save(folder: &Path, description: &Description, network: &Network) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let weights: HashMap<String, Tensor> =
         network.parameters().iter().map(|(name, parameter)| (name.clone(), parameter.as_tensor().clone())).collect();
-    let path = folder.join("weights.safetensors");
-    candle_core::safetensors::save(&weights, &path).map_err(|error| failed(&path, &error))?;
-    let path = folder.join("model.json");
-    std::fs::write(&path, serde_json::to_vec_pretty(description)?).map_err(|error| failed(&path, &error))
+    let model = folder.join("model.json");
+    match std::fs::remove_file(&model) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&model, &error)),
+        _ => (),
+    }
+    replace(&folder.join("weights.safetensors"), |path| {
+        candle_core::safetensors::save(&weights, path).map_err(|error| failed(path, &error))
+    })?;
+    let text = serde_json::to_vec_pretty(description)?;
+    replace(&model, |path| std::fs::write(path, text).map_err(|error| failed(path, &error)))
 }
 
 /// Reads a model that [`save`] wrote.

@@ -26,7 +26,7 @@ struct Unlabelled {
 
 /// Records of a training file, which must be of one site: a network translates the URLs of one site.
 pub fn training(path: &Path) -> Result<Vec<Labelled>> {
-    let records: Vec<Labelled> = read(path)?;
+    let records: Vec<Labelled> = read(path, |record: &Labelled| &record.url)?;
     if let Some(other) = records.iter().find(|record| record.site != records[0].site) {
         let name = |record: &Labelled| record.site.clone().unwrap_or_else(|| "no site".into());
         let (first, second) = (name(&records[0]), name(other));
@@ -40,19 +40,24 @@ pub fn training(path: &Path) -> Result<Vec<Labelled>> {
 
 /// URLs of a test file, in its order.
 pub fn urls(path: &Path) -> Result<Vec<String>> {
-    let records: Vec<Unlabelled> = read(path)?;
+    let records: Vec<Unlabelled> = read(path, |record: &Unlabelled| &record.url)?;
     Ok(records.into_iter().map(|record| record.url).collect())
 }
 
-/// JSON lines; an error names file and line.
-fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
+/// JSON lines with a URL each; an error names file and line. A URL with a tab or a line end is one: a
+/// file of predictions cannot hold it.
+fn read<T: for<'de> Deserialize<'de>>(path: &Path, url: fn(&T) -> &str) -> Result<Vec<T>> {
     let file = File::open(path).map_err(|error| failed(path, &error))?;
     let mut records = Vec::new();
     for (i, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(|error| format!("{}:{}: {error}", path.display(), i + 1))?;
         if !line.trim().is_empty() {
-            records
-                .push(serde_json::from_str(&line).map_err(|error| format!("{}:{}: {error}", path.display(), i + 1))?);
+            let record =
+                serde_json::from_str(&line).map_err(|error| format!("{}:{}: {error}", path.display(), i + 1))?;
+            if url(&record).contains(['\t', '\n', '\r']) {
+                return Err(format!("{}:{}: a URL with a tab or a line end", path.display(), i + 1).into());
+            }
+            records.push(record);
         }
     }
     Ok(records)
@@ -79,6 +84,14 @@ mod tests {
         );
         let error = training(two.path()).expect_err("two sites").to_string();
         assert!(error.contains("records of a and of b"), "{error}");
+        for end in ["\\t", "\\n", "\\r"] {
+            let bad = file(&format!(
+                "{{\"url\":\"http://a/\",\"cluster\":\"1\"}}\n{{\"url\":\"http://a/{end}b\",\"cluster\":\"1\"}}\n"
+            ));
+            let said =
+                [training(bad.path()).err(), urls(bad.path()).err()].map(|error| error.expect("a bad URL").to_string());
+            assert!(said.iter().all(|said| said.ends_with(":2: a URL with a tab or a line end")), "{said:?}");
+        }
         assert!(training(file("").path()).expect_err("empty").to_string().contains("no record"));
         assert!(urls(Path::new("nowhere.jsonl")).expect_err("absent").to_string().contains("nowhere.jsonl"));
     }

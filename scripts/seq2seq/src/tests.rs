@@ -90,7 +90,61 @@ fn damaged_models_are_errors_with_their_file() {
 
 #[test]
 fn bad_options_are_refused() {
-    for words in [["train", "a", "--units", "0"], ["train", "a", "--batch", "-1"], ["train", "a", "--rate", "x"]] {
-        assert!(Arguments::try_parse_from(["seq2seq", "--model", "b"].iter().chain(&words)).is_err());
+    let parsed =
+        |words: &[&str]| Arguments::try_parse_from([&["seq2seq", "train", "a", "--model", "b"], words].concat());
+    assert!(parsed(&["--units", "1", "--rate", "0.5", "--function-share", "1", "--epochs", "1"]).is_ok());
+    for words in [
+        ["--units", "0"],
+        ["--units", "18446744073709551615"],
+        ["--embedding", "0"],
+        ["--batch=-1", "--reversed"],
+        ["--epochs", "0"],
+        ["--rate", "x"],
+        ["--rate", "0"],
+        ["--rate", "inf"],
+        ["--rate", "nan"],
+        ["--rate=-1", "--reversed"],
+        ["--function-share", "0"],
+        ["--function-share", "1.1"],
+        ["--function-share", "nan"],
+        ["--decay", "1.5"],
+        ["--clip", "0"],
+    ] {
+        assert!(parsed(&words).is_err(), "{words:?}");
     }
+}
+
+/// What is read stays, and a file of predictions is whole or absent.
+#[test]
+fn predictions_replace_no_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    predictions(folder.path(), "a", "1");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (test, model) = (path("test.jsonl"), path("a"));
+    let before = std::fs::read_to_string(&test).expect("a file");
+    for out in [test.clone(), path("./test.jsonl"), path("a/model.json")] {
+        let error = run(&["predict", &test, "--model", &model, "--out", &out]).expect_err("it is read").to_string();
+        assert!(error.contains("it is read"), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&test).expect("a file"), before);
+    assert!(run(&["predict", &test, "--model", &model, "--out", &path("none/p.tsv")]).is_err());
+    let names = |name: &str| {
+        let entries = std::fs::read_dir(folder.path().join(name)).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect::<Vec<_>>()
+    };
+    assert!(names("").iter().chain(&names("a")).all(|name| !name.ends_with(".part")));
+}
+
+/// A training that ends between its two files leaves no model, instead of the description of an earlier
+/// one.
+#[test]
+fn weights_without_their_description_are_no_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    predictions(folder.path(), "a", "1");
+    let model = folder.path().join("a");
+    let (description, network) = model::load(&model).expect("a model");
+    std::fs::remove_file(model.join("weights.safetensors")).expect("removed");
+    std::fs::create_dir(model.join("weights.safetensors")).expect("made");
+    assert!(model::save(&model, &description, &network).is_err());
+    assert!(model::load(&model).err().expect("no model").to_string().contains("model.json"));
 }
