@@ -116,20 +116,20 @@ fn site(name: &str, records: &Records, runs: usize, dump: Option<&str>) {
     let mut mean = [0.0; STAGES.len()];
     let mut shape = (0, 0);
     let mut text = String::new();
+    let thresholds = Params::default().thresholds;
     for _ in 0..runs {
         let mut row = [0.0; STAGES.len()];
         let training = timed(&mut row[0], || Training::new("example.org", refs.iter().copied()));
         let before = resident();
-        let columns = timed(&mut row[1], || Columns::new(&training, Default::default()));
+        let columns = timed(&mut row[1], || Columns::new(&training, Default::default(), &thresholds));
         if std::env::var_os("UNDUST_LEARN_MEMORY").is_some() {
             println!("{name}: resident bytes a row with columns {}", (resident() - before) / training.len() as i64);
         }
         shape = (columns.len(), columns.keys.len());
-        let mut covering = timed(&mut row[2], || Covering::new(columns));
+        let mut covering = timed(&mut row[2], || Covering::new(columns, &thresholds));
         timed(&mut row[3], || covering.run());
-        let tree = timed(&mut row[4], || tree::grow(&covering.columns, &covering.alive));
-        let mut forms =
-            timed(&mut row[5], || Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, [0, 0]));
+        let tree = timed(&mut row[4], || tree::grow(&covering.columns, &covering.alive, &thresholds));
+        let mut forms = timed(&mut row[5], || Forms::new(&covering, &tree, [0, 0]));
         let energy = energy::walk(&forms.graph());
         timed(&mut row[8], || select::select(&mut forms, &covering.columns, &energy));
         drop((covering, tree, forms));

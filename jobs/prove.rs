@@ -98,8 +98,7 @@ pub fn run(args: ProveArgs) -> Result<(), LearnError> {
     rules.overrides.apply(&mut rules.sites);
     let plan = plan(&args, cluster.as_ref(), &rules.header);
     let shards = args.records.find(&args.inputs, &plan.scratch)?.shards.clone();
-    let parameters =
-        digest_of(&(&rules.sites, plan.params.fpr_max_ppm, args.reading.line_limit, format!("{:?}", args.records)));
+    let parameters = digest_of(&(&rules.sites, &plan.params, args.reading.line_limit, format!("{:?}", args.records)));
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed)?;
     let done = prove(&args, &plan, rules, (shards, progress), mesh.as_ref());

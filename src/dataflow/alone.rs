@@ -2,7 +2,6 @@
 //! method `undust` of a comparison. Records come without the origins they lead to, so these decide
 //! nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record beside the
 //! memory of learning.
-//! beside what learning takes.
 
 use super::counts::SiteCounts;
 use super::locate::Locator;
@@ -50,7 +49,7 @@ pub fn proven(training: Training, sample: &SampleParams, params: &Params) -> Sit
     };
     let records: Vec<Record<'_>> = (0..training.len()).map(record).collect();
     let learned = learn_from(training.clone(), None, params);
-    prove(learned, &records, sample, params.fpr_max_ppm).rules
+    prove(learned, &records, sample, params).rules
 }
 
 /// Candidates for training among the records of a site, repeats included.
@@ -106,12 +105,12 @@ fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Train
 }
 
 /// Runs the second dataflow on the records of the site of `learned`, in as many passes as it needs.
-pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams, fpr_max_ppm: u32) -> ProvenSite {
+pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> ProvenSite {
     let name = learned.rules.site.clone();
     let mut case = Case::open(vec![learned], 1, 0);
     while !case.closed {
         let counts = count(&name, &case.table, records, sample);
-        case.weigh(vec![vec![(0, counts)]], fpr_max_ppm);
+        case.weigh(vec![vec![(0, counts)]], params);
     }
     case.sites.pop().unwrap_or_default()
 }

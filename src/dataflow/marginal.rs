@@ -18,16 +18,16 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Parts of one page and one rule that are counted: those of the smallest hashes, a random sample.
-/// Memory of a page: as many for each rule.
+/// Parts of one page and one rule that are counted, a bound of memory: those of the smallest hashes, a
+/// random sample. Memory of a page: as many for each rule.
 pub const MAX_PARTS: usize = 1 << 14;
-/// Merges of each kind that are kept of a rule, to find a test that separates them: those of the
-/// smallest hashes.
+/// Merges of each kind that are kept of a rule, to find a test that separates them, a bound of memory:
+/// those of the smallest hashes.
 pub const MAX_SAMPLE: usize = 256;
-/// Distinct clusters of wrong merges that are counted in a cell.
+/// Distinct clusters of wrong merges that are counted in a cell: a bound of memory.
 pub const MAX_CLUSTERS: usize = 4;
-/// Pages with wrong merges that are kept of a rule, to find the rules that share them: those of the
-/// smallest hashes.
+/// Pages with wrong merges that are kept of a rule, to find the rules that share them, a bound of memory:
+/// those of the smallest hashes.
 pub const MAX_PAGES: usize = 64;
 
 /// Place where a rule acted on a URL.

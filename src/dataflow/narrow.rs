@@ -5,21 +5,14 @@
 //! one key, found on the merges of one half of the clusters and accepted on the other half: one test
 //! among many fits any few merges by chance.
 
-use super::marginal::{Cell, CellCounts, Kept, Marginal};
+use super::marginal::{Cell, CellCounts, Kept, MAX_CLUSTERS, Marginal};
 use super::table::key_of_table;
 use crate::model::hash64;
 use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
+use crate::site::Thresholds;
 use crate::site::evidence::Bound;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Clusters that merge wrongly in a section or with a value from which on it is against the rule: one
-/// may be an error of the labels.
-pub const MIN_CLUSTERS: usize = 2;
-/// Share of the wrong merges of each half that a test must hold, in hundredths.
-const MIN_HELD: u64 = 80;
-/// Clusters of wrong merges that a test must hold.
-const MIN_HELD_CLUSTERS: usize = 3;
 
 /// The sections and values that are against a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,11 +25,11 @@ pub struct Against {
 
 impl Against {
     /// Finds values that merge wrongly as often as rightly: nothing else supports them, so one cluster
-    /// suffices. Then sections, without these values; then values that fail the bound outside these
-    /// sections.
-    pub fn of(marginal: &Marginal, bound: Bound) -> Against {
+    /// suffices. Then sections that merge at least `least` clusters wrongly, without these values; then such
+    /// values that fail the bound outside these sections.
+    pub fn of(marginal: &Marginal, bound: Bound, least: usize) -> Against {
         let mut against = Against::default();
-        let fails = |of: &CellCounts| of.clusters.0.len() >= MIN_CLUSTERS && !bound.allows(of.good, of.bad);
+        let fails = |of: &CellCounts| of.clusters.0.len() >= least && !bound.allows(of.good, of.bad);
         let value = |cell: &Cell| cell.value.clone();
         against.values = against.sums(marginal, value, |of| of.bad > 0 && of.bad >= of.good);
         against.sections = against.sums(marginal, |cell| Some(cell.section.clone()), fails);
@@ -69,7 +62,7 @@ impl Against {
                 let to = sums.entry(name).or_default();
                 to.good += counts.good;
                 to.bad += counts.bad;
-                counts.clusters.0.iter().for_each(|&cluster| to.clusters.add(cluster, MIN_CLUSTERS));
+                counts.clusters.0.iter().for_each(|&cluster| to.clusters.add(cluster, MAX_CLUSTERS));
             }
         }
         sums.into_iter().filter(|(_, of)| are(of)).map(|(name, _)| name).collect()
@@ -150,6 +143,7 @@ pub fn by_test(
     marginal: &Marginal,
     texts: &BTreeMap<u64, String>,
     bound: Bound,
+    thresholds: &Thresholds,
 ) -> Option<Rule> {
     if rule.mirror().is_some() || site.tokens.published {
         return None;
@@ -180,10 +174,11 @@ pub fn by_test(
         let bad = scaled(marginal.wrong(), kept_bad, of_bad) as u64;
         bound.allows(good, bad) && bound.wilson(good, bad, 0)
     };
+    let held_percent = thresholds.narrow_min_held_percent;
     let mut best: Option<((u64, u64), Constraint)> = None;
     for test in candidates(rule, &good, &bad) {
         let ((good_in, good_out), (bad_in, bad_out)) = (half(&good, &test, true), half(&bad, &test, true));
-        if bad_out * 100 < MIN_HELD * (bad_in + bad_out) || bad_out == 0 {
+        if bad_out * 100 < held_percent * (bad_in + bad_out) || bad_out == 0 {
             continue;
         }
         if !rest_passes(good_in, good_in + good_out, bad_in, bad_in + bad_out) {
@@ -201,8 +196,8 @@ pub fn by_test(
     let held: BTreeSet<u64> =
         bad.iter().filter(|merge| !stays(&test, &merge.pairs)).map(|merge| merge.cluster).collect();
     let accepted = bad_out > 0
-        && bad_out * 100 >= MIN_HELD * (bad_in + bad_out)
-        && held.len() >= MIN_HELD_CLUSTERS
+        && bad_out * 100 >= held_percent * (bad_in + bad_out)
+        && held.len() >= thresholds.narrow_min_held_clusters
         && rest_passes(stays_good, good_seen, stays_bad, bad_seen);
     accepted.then(|| {
         let mut narrowed = rule.clone();
@@ -246,7 +241,9 @@ mod tests {
     use super::*;
     use crate::rules::types::Representative;
 
-    const BOUND: Bound = Bound::OPERATION;
+    fn bound() -> Bound {
+        Bound::operation(&Thresholds::default())
+    }
 
     /// Merges of `id` pages of a list: right ones plain, wrong ones with `all=`; the cluster is the page.
     fn merges(good: u64, bad: u64, wrong: impl Fn(u64) -> String) -> (Marginal, BTreeMap<u64, String>) {
@@ -269,7 +266,8 @@ mod tests {
 
     fn narrowed(good: u64, bad: u64, wrong: impl Fn(u64) -> String) -> Option<Vec<Constraint>> {
         let (marginal, texts) = merges(good, bad, wrong);
-        by_test(&SiteRules::default(), &rule(), &marginal, &texts, BOUND).map(|rule| rule.scope)
+        by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound(), &Thresholds::default())
+            .map(|rule| rule.scope)
     }
 
     #[test]
@@ -297,7 +295,7 @@ mod tests {
         let counts = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad.min(1)).collect()) };
         let cells = [(cell("a"), counts(9, 0)), (cell("b"), counts(1, 1)), (cell("c"), counts(9, 1))];
         let marginal = Marginal { cells: cells.into(), ..Marginal::default() };
-        let against = Against::of(&marginal, BOUND);
+        let against = Against::of(&marginal, bound(), 2);
         assert_eq!(against.values.iter().collect::<Vec<_>>(), ["b"]);
         assert!(against.sections.is_empty());
     }

@@ -19,8 +19,8 @@ use crate::rules::{RuleSet, Scratch as Buffers};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::{self, Alarm, Crew};
-use crate::site::evidence::{Bound, MIN_CLUSTERS};
-use crate::site::operations::PRIOR;
+use crate::site::evidence::Bound;
+use crate::site::{Params, Thresholds};
 use crate::spill::Scratch;
 use crate::url::NormalUrl;
 use std::collections::BTreeSet;
@@ -248,9 +248,10 @@ fn run_from(
 }
 
 /// Clears the provisional mark of a rule with as much evidence as a candidate line needs.
-fn bear_out(rule: &mut Rule) {
+fn bear_out(rule: &mut Rule, thresholds: &Thresholds) {
     let Evidence { good, bad, clusters, .. } = rule.evidence;
-    let holds = Bound::OPERATION.holds(good, bad, PRIOR) && clusters >= MIN_CLUSTERS as u64;
+    let holds = Bound::operation(thresholds).holds(good, bad, thresholds.prior);
+    let holds = holds && clusters >= thresholds.min_clusters as u64;
     rule.provisional &= !holds;
 }
 
@@ -325,7 +326,7 @@ fn work(
         if leads {
             let counts = evidence.counts.take();
             desk.update(|case| {
-                case.weigh(counts, plan.params.fpr_max_ppm);
+                case.weigh(counts, &plan.params);
                 case.closed |= shared.has_failed();
             });
         }
@@ -378,7 +379,7 @@ impl Case {
 
     /// Adds the counts of a pass, withdraws rules that do not hold, and selects the sites that are counted
     /// again.
-    pub(super) fn weigh(&mut self, parts: Vec<Counts>, fpr_max_ppm: u32) {
+    pub(super) fn weigh(&mut self, parts: Vec<Counts>, params: &Params) {
         let mut again = vec![false; self.sites.len()];
         for (site, &counted) in self.sites.iter_mut().zip(&self.table.counted) {
             if counted {
@@ -397,12 +398,12 @@ impl Case {
             }
             again[index] = true;
             let pending = &mut self.known[index];
-            match judge(&site.rules, &site.counts, fpr_max_ppm, self.passes, pending) {
+            match judge(&site.rules, &site.counts, params, self.passes, pending) {
                 Verdict::Holds => {
                     again[index] = false;
                     site.drift = pending.drift;
                     site.change(Vec::new(), pending);
-                    site.rules.rules.iter_mut().for_each(bear_out);
+                    site.rules.rules.iter_mut().for_each(|rule| bear_out(rule, &params.thresholds));
                     site.counts.forget_samples();
                     if !site.rules.rules.iter().any(|rule| rule.scope.iter().any(|of| of.key == SECTION)) {
                         site.rules.tokens.sections.clear();

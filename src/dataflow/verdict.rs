@@ -12,24 +12,16 @@ use super::narrow::{self, Against};
 use super::table::does_the_same;
 use crate::rules::types::{Evidence, Kind, Rule, SiteRules};
 use crate::site::evidence::{Bound, upper_bound_ppm};
+use crate::site::{Params, Thresholds};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Passes that may change rules; beyond them a site that still fails falls back to syntax-based
-/// normalization. Each change takes two (request, count again), and rules that share wrong merges are
+/// Passes that may change rules, a bound of work: beyond them a site that still fails falls back to
+/// syntax-based normalization. Each change takes two (request, count again), and rules that share wrong merges are
 /// withdrawn one after the other: one a pass where all are wrong. Only sites with rules that change are
 /// counted again.
 pub const MAX_PASSES: usize = 24;
-
-/// Observations below which a rule is withdrawn only if at least half of its merges are wrong.
-pub const MIN_OBSERVATIONS: u64 = 3;
-
-/// Label noise of a site, in thousandths, from which on URLs are counted instead of pairs.
-pub const NOISY_PERMILLE: u32 = 10;
-
-/// Fewest values that occur twice or more to distinguish drift of labels from wrong merges.
-pub const MIN_RECURRING: u64 = 9;
 
 /// Reason why the proof withdrew or narrowed a rule. The names (kebab-case) are in `summary.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -110,20 +102,20 @@ pub struct Pending {
 }
 
 /// The bound that a rule must pass on a site with this noise of its labels.
-pub fn bound(site: &SiteRules, rule: &Rule) -> Bound {
-    let bound = if matches!(rule.kind, Kind::Form | Kind::Mirror) { Bound::FORM } else { Bound::OPERATION };
-    bound.allowing(u64::from(site.label_noise_permille))
+pub fn bound(site: &SiteRules, rule: &Rule, thresholds: &Thresholds) -> Bound {
+    let of = if matches!(rule.kind, Kind::Form | Kind::Mirror) { Bound::form } else { Bound::operation };
+    of(thresholds).allowing(u64::from(site.label_noise_permille))
 }
 
 /// The verdict on a site after pass `pass` (counted from 0). A site without rules and memory always
 /// holds: its wrong merges are those of syntax-based normalization or of the labels.
 ///
-/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` though no rule fails, the worst
+/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` of `params` though no rule fails, the worst
 /// rules are withdrawn until the other counted pairs are within the bound. The worst is the one with
 /// most false-positive pairs above its share, that is, above the number that its pairs would hold at
 /// the rate of the site: a rule that fires nearly everywhere (host, scheme) is in every wrong pair
 /// without being to blame for it. Ties: more false-positive pairs, more bad URLs, then order.
-pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize, pending: &mut Pending) -> Verdict {
+pub fn judge(site: &SiteRules, counts: &SiteCounts, params: &Params, pass: usize, pending: &mut Pending) -> Verdict {
     if site.rules.is_empty() && !super::table::has_memory(site) {
         return Verdict::Holds;
     }
@@ -136,14 +128,14 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usiz
     if news && pass + 2 < MAX_PASSES {
         return Verdict::Ask;
     }
-    let changes = changes(site, counts, &of, pass, pending);
+    let changes = changes(site, counts, &of, &params.thresholds, pass, pending);
     if !changes.is_empty() || !counts.misremembered.0.is_empty() {
         return if pass + 1 >= MAX_PASSES { Verdict::FallBack } else { Verdict::Change(changes) };
     }
     if !pending.failing.is_empty() {
         return Verdict::Ask;
     }
-    match over_the_rate(site, counts, &of, fpr_max_ppm) {
+    match over_the_rate(site, counts, &of, params) {
         Rate::Holds => Verdict::Holds,
         _ if pass + 1 >= MAX_PASSES => Verdict::FallBack,
         Rate::Worst(rules) => {
@@ -160,6 +152,7 @@ fn changes(
     site: &SiteRules,
     counts: &SiteCounts,
     of: &dyn Fn(usize) -> RuleCounts,
+    thresholds: &Thresholds,
     pass: usize,
     pending: &mut Pending,
 ) -> Vec<(usize, Change)> {
@@ -172,9 +165,10 @@ fn changes(
         if rule.provisional && marginal.wrong() > 0 {
             // A rule from the catalogue alone is withdrawn once a cluster contradicts it.
             failing.push((at, *marginal, Reason::Contradicted));
-        } else if is_drift(&marginal) {
+        } else if is_drift(&marginal, thresholds.proof_min_recurring) {
             pending.drift += marginal.wrong();
-        } else if let Some(reason) = fails(&marginal, bound(site, rule)) {
+        } else if let Some(reason) = fails(&marginal, bound(site, rule, thresholds), thresholds.proof_min_observations)
+        {
             failing.push((at, *marginal, reason));
         }
     }
@@ -191,8 +185,8 @@ fn changes(
     now.sort_by_key(|of| of.0);
     let mut changes = Vec::new();
     for (at, marginal, reason) in now {
-        let (rule, bound) = (&site.rules[*at], bound(site, &site.rules[*at]));
-        let against = Against::of(marginal, bound);
+        let (rule, bound) = (&site.rules[*at], bound(site, &site.rules[*at], thresholds));
+        let against = Against::of(marginal, bound, thresholds.narrow_min_clusters);
         let (good, bad) = against.rest(marginal);
         let passes = bound.allows(good, bad) && bound.wilson(good, bad, u64::from(rule.evidence.prior));
         let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
@@ -202,7 +196,7 @@ fn changes(
         } else if let Some(rule) = narrowed {
             changes.push((*at, Change::Narrow(Reason::Parts, Box::new(rule))));
         } else if asked.contains(&rule.id) || last || marginal.good == 0 || pending.tried.contains(&rule.id) {
-            let narrowed = narrow::by_test(site, rule, marginal, &counts.texts, bound);
+            let narrowed = narrow::by_test(site, rule, marginal, &counts.texts, bound, thresholds);
             changes.push((
                 *at,
                 match narrowed.filter(|_| !pending.tried.contains(&rule.id)) {
@@ -237,31 +231,31 @@ fn twins(site: &SiteRules, of: &dyn Fn(usize) -> RuleCounts, changes: &[(usize, 
     (0..site.rules.len()).filter(is_twin).map(|at| (at, Change::Withdraw(Reason::Twin))).collect()
 }
 
-/// Whether a rule fails on its marginal merges.
+/// Whether a rule fails on its marginal merges; on fewer than `least` only if half of them are wrong.
 ///
 /// A rule without a wrong merge never fails and keeps its training evidence; others are tested without
 /// a prior. Measured on held-out halves, taking away the prior of catalogue operations altogether lost
 /// 0.005 of the saved share of crawl-blog and 0.004 of crawl-forum, and gained no recall anywhere.
-fn fails(marginal: &Marginal, bound: Bound) -> Option<Reason> {
+fn fails(marginal: &Marginal, bound: Bound, least: u64) -> Option<Reason> {
     let fails = |good: u64, bad: u64| match good + bad {
         _ if bad == 0 => false,
-        few if few < MIN_OBSERVATIONS => bad >= good,
+        few if few < least => bad >= good,
         _ => !bound.allows(good, bad) || !bound.wilson(good, bad, 0),
     };
     if fails(marginal.good, marginal.wrong()) {
         return Some(Reason::Bound);
     }
-    let many = marginal.apart_good + marginal.apart_bad >= MIN_OBSERVATIONS;
+    let many = marginal.apart_good + marginal.apart_bad >= least;
     (many && fails(marginal.apart_good, marginal.apart_bad)).then_some(Reason::BoundApart)
 }
 
 /// Whether the wrong merges of a rule are drift of the labels: the values that it removes and that
-/// occur twice or more meet several clusters more often than not, so that they do not determine the
-/// cluster. The lower Wilson bound (z = 1) of that share must exceed one half.
-fn is_drift(of: &Marginal) -> bool {
+/// occur twice or more, at least `least`, meet several clusters more often than not, so that they do not
+/// determine the cluster. The lower Wilson bound (z = 1) of that share must exceed one half.
+fn is_drift(of: &Marginal, least: u64) -> bool {
     let (n, k) = (u128::from(of.recurring), u128::from(of.recurring_several));
     // (k - n / 2)^2 > n / 4, on the upper side.
-    of.wrong() > 0 && of.recurring >= MIN_RECURRING && 2 * k > n && (2 * k - n).pow(2) > n
+    of.wrong() > 0 && of.recurring >= least && 2 * k > n && (2 * k - n).pow(2) > n
 }
 
 /// Result of the test of the pair rate of a site.
@@ -271,17 +265,19 @@ enum Rate {
     Nobody,
 }
 
-fn over_the_rate(site: &SiteRules, counts: &SiteCounts, of: &dyn Fn(usize) -> RuleCounts, fpr_max_ppm: u32) -> Rate {
+fn over_the_rate(site: &SiteRules, counts: &SiteCounts, of: &dyn Fn(usize) -> RuleCounts, params: &Params) -> Rate {
     // Pairs (WWW10 eq. 3) where labels can be trusted; where they are noisy, URLs: one split cluster of
     // 300 URLs makes more wrong pairs than all rules together.
-    let noisy = site.label_noise_permille >= NOISY_PERMILLE;
+    let Thresholds { proof_noisy_permille, noise_factor, .. } = params.thresholds;
+    let noisy = site.label_noise_permille >= proof_noisy_permille;
     let weigh =
         |good: u64, bad: u64, support: u64, wrong: u64| if noisy { (good + bad, bad) } else { (support, wrong) };
     let of_rule = |i: usize| {
         let rule = of(i);
         weigh(rule.good, rule.bad, rule.support_pairs, rule.false_positive_pairs)
     };
-    let allowed_ppm = u128::from(fpr_max_ppm) + u128::from(if noisy { 3_000 * site.label_noise_permille } else { 0 });
+    let noise_ppm = if noisy { 1_000 * noise_factor * u64::from(site.label_noise_permille) } else { 0 };
+    let allowed_ppm = u128::from(params.fpr_max_ppm) + u128::from(noise_ppm);
     let (mut support, mut wrong) = weigh(counts.good, counts.bad, counts.support_pairs, counts.false_positive_pairs);
     let exceeds = |wrong: u64, support: u64| u128::from(wrong) * 1_000_000 > allowed_ppm * u128::from(support);
     if !exceeds(wrong, support) {
@@ -326,6 +322,11 @@ mod tests {
 
     fn rule(id: &str) -> Rule {
         Rule::of(id, Vec::new(), vec![(format!("query {id}="), Operation::Ignore(Representative::LeftOut))])
+    }
+
+    fn judge(site: &SiteRules, counts: &SiteCounts, fpr_max_ppm: u32, pass: usize, pending: &mut Pending) -> Verdict {
+        let params = Params { fpr_max_ppm, ..Params::default() };
+        super::judge(site, counts, &params, pass, pending)
     }
 
     fn site(rules: &[Rule]) -> SiteRules {
@@ -375,8 +376,8 @@ mod tests {
 
     #[test]
     fn few_merges_fail_where_as_many_are_wrong_as_right() {
-        let plain = Bound::OPERATION;
-        let fails = |good, bad| fails(&Marginal { good, bad, ..Marginal::default() }, plain).is_some();
+        let plain = Bound::operation(&Thresholds::default());
+        let fails = |good, bad| fails(&Marginal { good, bad, ..Marginal::default() }, plain, 3).is_some();
         assert_eq!(
             [fails(0, 0), fails(0, 1), fails(1, 1), fails(2, 1), fails(60, 1), fails(1000, 5)],
             [false, true, true, true, false, false]
@@ -388,7 +389,7 @@ mod tests {
     #[test]
     fn drift_of_labels_is_no_wrong_merge() {
         let drift = |recurring, recurring_several| {
-            is_drift(&Marginal { bad: 50, recurring, recurring_several, ..Marginal::default() })
+            is_drift(&Marginal { bad: 50, recurring, recurring_several, ..Marginal::default() }, 9)
         };
         assert_eq!(
             [drift(8, 8), drift(9, 9), drift(9, 5), drift(9, 7), drift(1000, 500), drift(0, 0)],

@@ -6,7 +6,7 @@ use super::carried::keep_carried;
 use super::conditions;
 use super::covering::{Action, Adopted, Covering, Proposal, Table};
 use super::defaults;
-use super::evidence::{Groups, MIN_CLUSTERS_CHOSEN, MIN_CONSTANT};
+use super::evidence::Groups;
 use super::operations::Map;
 use super::prefixes;
 
@@ -28,7 +28,8 @@ impl Covering {
             true => defaults::rows(&self.columns, &self.alive, &proposal.scope),
             false => conditions::matching(&self.columns, &self.alive, &proposal.scope),
         };
-        if rows.len() < 4 {
+        // As many rows as the fewest good observations need.
+        if rows.len() as u64 <= self.thresholds.min_good.min(self.thresholds.sink_min_good) {
             return;
         }
         let Proposal { scope, action, keys, classes, prior, .. } = proposal;
@@ -41,7 +42,7 @@ impl Covering {
         }
         let mut groups = self.table(&rows, &maps);
         let (reach, against) = self.reach(&groups, action, &maps, prior, &rows);
-        if !reach.is_some() {
+        if !reach.is_some(self.thresholds.section_most_listed) {
             return;
         }
         // Tested on all rows outside the sections against it, then on the rows it is to act on.
@@ -58,8 +59,8 @@ impl Covering {
             }
             let is_prefix = |kept| {
                 groups.totals().1 == 0
-                    && prefixes::are_met(&self.columns, &groups, kept)
-                    && prefixes::are_of_any_value(&self.columns, &groups, kept)
+                    && prefixes::are_met(&self.columns, &groups, kept, self.thresholds.min_clusters)
+                    && prefixes::are_of_any_value(&self.columns, &groups, kept, self.thresholds.breadth_links)
             };
             if matches!(action, Action::Prefix(kept) if !is_prefix(kept))
                 || !self.accepts(&groups, action, &maps, prior, &rows)
@@ -68,16 +69,17 @@ impl Covering {
             }
         }
         // Constant pages are exempt: they have a bound of their own.
-        let few = groups.clusters() < MIN_CLUSTERS_CHOSEN && !groups.are_constant_pages();
+        let are_constant = groups.are_constant_pages(self.thresholds.min_constant);
+        let few = groups.clusters() < self.thresholds.min_clusters_chosen && !are_constant;
         if !scope.is_empty() && keys.len() > 1 && prior == 0 && few {
             return;
         }
         let bad = groups.totals().1;
         let table = Table::new(groups, action, keys, prior);
-        if bad >= 2
+        if bad >= self.thresholds.exclusion_min_bad
             && !defaults
             && !self.without.has(super::Stage::Conditions)
-            && let Some(exclusion) = conditions::exclusion(&self.columns, &table, &rows)
+            && let Some(exclusion) = conditions::exclusion(self, &table, &rows)
         {
             // The rule holds, but not for these values: tested again without them.
             let Table { action, keys, prior, .. } = table;
@@ -92,16 +94,17 @@ impl Covering {
         let Table { action, prior, mut groups, .. } = table;
         if action == Action::Ignore {
             for map in &mut maps {
-                if let Some(listed) = breadth::listed(&self.columns, &groups, map, &rows) {
+                if let Some(listed) = breadth::listed(&self.columns, &groups, map, &rows, &self.thresholds) {
                     map.1 = listed;
                 }
             }
         }
         // Functions are no tables of values; constant pages and defaults that are written out together are of
         // one cluster by nature.
-        let may_be_short =
-            matches!(action, Action::Function(_) | Action::Prefix(_)) || defaults || groups.are_constant_pages();
-        if !may_be_short && maps.iter_mut().fold(false, |any, map| keep_carried(&self.columns, &groups, map) | any) {
+        let may_be_short = matches!(action, Action::Function(_) | Action::Prefix(_)) || defaults || are_constant;
+        let least = self.thresholds.min_carriers;
+        let keep = |map: &mut (usize, Map)| keep_carried(&self.columns, &groups, map, least);
+        if !may_be_short && maps.iter_mut().fold(false, |any, map| keep(map) | any) {
             groups = self.table(&rows, &maps);
             if !self.accepts(&groups, action, &maps, prior, &rows) {
                 return;
@@ -110,7 +113,7 @@ impl Covering {
         let (good, bad) = groups.totals();
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
-        if clusters == 1 && good >= MIN_CONSTANT && !self.without.has(super::Stage::Sinks) {
+        if clusters == 1 && good >= self.thresholds.min_constant && !self.without.has(super::Stage::Sinks) {
             self.sinks.prove(groups.majority[0]);
         }
         let pairs = self.pairs(&groups);

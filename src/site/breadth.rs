@@ -12,23 +12,18 @@
 //! Evidence about a key are rows of one cluster that differ in it: merges caused by another key of a
 //! joint ignore are not counted for this one.
 
+use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
 use crate::url::{Fixed, Key};
 use std::collections::BTreeMap;
 
-/// Links between values, each an observation that they mean the same, that are proof by themselves:
-/// nine, the good observations that pass the bound of operations with nothing bad.
-const LINKS: usize = 9;
-/// Tolerated shortfall of the rows whose values have evidence against their expectation, in millionths.
-const SLACK: u64 = 200_000;
-
 /// True where the evidence for ignoring `key` covers its values at large. `groups` are the groups that
 /// the operation makes of `rows`.
 ///
 /// O(rows of the groups x log of a group).
-pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) -> bool {
+pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32], thresholds: &Thresholds) -> bool {
     let name = &columns.keys[key];
     let counted = name.as_path().is_some() || name.is(Fixed::HOST) || name.is(Fixed::EXTENSION) || name.optional();
     if !counted {
@@ -37,23 +32,21 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32]) ->
     let seen = operations::frequencies(columns, key, rows.iter().copied());
     let values = Values::of(columns, groups, key, seen.len());
     let total: u32 = seen[usize::from(name.optional())..].iter().sum();
-    if name.is_family() && !speaks_for_names(columns, key, &values, &seen) {
+    if name.is_family() && !speaks_for_names(columns, key, &values, &seen, thresholds) {
         return false;
     }
-    let mut frequent = (1..seen.len()).filter(|&code| u64::from(seen[code]) * 20 >= u64::from(total));
-    frequent.all(|code| values.are_proven(code))
-        && values.none_is_alone(&seen)
-        && (values.links >= LINKS || values.are_alike(&seen))
+    let is_frequent =
+        |&code: &usize| u64::from(seen[code]) * 1_000 >= thresholds.breadth_frequent_permille * u64::from(total);
+    let mut frequent = (1..seen.len()).filter(is_frequent);
+    frequent.all(|code| values.are_proven(code, thresholds.breadth_max_against))
+        && values.none_is_alone(&seen, thresholds.breadth_alone)
+        && (values.links >= thresholds.breadth_links || values.are_alike(&seen, thresholds.breadth_slack_ppm))
 }
 
-/// Names of a family that must have merge evidence of their own before the family is ignored, names
-/// that were never met included: two names are a coincidence (`p1=`, `p2=`), three are a pattern.
-const NAMES: usize = 3;
-
-/// True where the evidence for the values of a family of names covers its names: [`NAMES`] of them have
-/// merge evidence, and so has each that is in one of twenty rows with the family, or that meets other
-/// pages. Repeats of a family count for their first name.
-fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]) -> bool {
+/// True where the evidence for the values of a family of names covers its names: enough of them
+/// (`breadth_names`) have merge evidence, and so has each frequent one (`breadth_frequent_permille`), and
+/// each that meets other pages. Repeats of a family count for their first name.
+fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32], thresholds: &Thresholds) -> bool {
     // Rows, those with evidence, and whether some meet rows of other values.
     let mut names: BTreeMap<&[u8], (u64, u64, bool)> = BTreeMap::new();
     for code in (1..seen.len()).filter(|&code| seen[code] > 0) {
@@ -65,22 +58,22 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
         counts.2 |= values.met[code] > 0.0;
     }
     let total: u64 = names.values().map(|counts| counts.0).sum();
-    names.values().filter(|counts| counts.1 > 0).count() >= NAMES
-        && names.values().all(|counts| counts.1 > 0 || counts.0 * 20 < total && !counts.2)
+    let is_rare = |rows: u64| rows * 1_000 < thresholds.breadth_frequent_permille * total;
+    names.values().filter(|counts| counts.1 > 0).count() >= thresholds.breadth_names
+        && names.values().all(|counts| counts.1 > 0 || is_rare(counts.0) && !counts.2)
 }
-
-/// Rows of a value that are expected to meet their cluster before it counts that none does: with five,
-/// one value in 150 has none by chance.
-const ALONE: f64 = 5.0;
-
-/// Most values that a rule lists.
-const LISTED: usize = 64;
 
 /// Replacement for ignoring a part of the path, an extension or the host on the evidence of a few
 /// values: these values become the representative, and values never met are kept. Two scripts with one
 /// page are no evidence about a third, nor two hosts about the next subdomain. `None` for other keys,
-/// and where [`LINKS`] between values prove that no value matters.
-pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> Option<Map> {
+/// and where links between values (`breadth_links`) prove that no value matters.
+pub fn listed(
+    columns: &Columns,
+    groups: &Groups,
+    (key, map): &(usize, Map),
+    rows: &[u32],
+    thresholds: &Thresholds,
+) -> Option<Map> {
     let name = &columns.keys[*key];
     let Map::To { code, everywhere } = *map else { return None };
     let is_bare_family = *name == Key::Query("#".to_owned());
@@ -91,7 +84,8 @@ pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), row
     let seen = operations::frequencies(columns, *key, rows.iter().copied());
     let is_listed = |value: u32| value != 0 && seen[value as usize] > 0;
     let values = (0..codes as u32).filter(|&value| is_listed(value)).count();
-    if values > LISTED || Values::of(columns, groups, *key, codes).links >= LINKS {
+    let links = || Values::of(columns, groups, *key, codes).links;
+    if values > thresholds.breadth_most_listed || links() >= thresholds.breadth_links {
         return None;
     }
     Some(Map::Table(
@@ -101,16 +95,14 @@ pub fn listed(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), row
     ))
 }
 
-/// True where [`LINKS`] between values of a key prove that no value matters, values never met included.
-pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize) -> bool {
-    Values::of(columns, groups, key, columns.codes_len(key)).links >= LINKS
+/// True where `least` links between values of a key prove that no value matters, values never met
+/// included.
+pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize, least: usize) -> bool {
+    Values::of(columns, groups, key, columns.codes_len(key)).links >= least
 }
 
-/// Fewest rows of a host expected to meet their cluster for the host to be judged.
-const EXPECTED: f64 = 8.0;
-
 /// True where the rows that an operation changes meet others of their cluster on every host alike;
-/// false where a host has an [`EXPECTED`]th or less of the merges that the rate of all rows predicts,
+/// false where a host has hardly any of the merges that the rate of all rows predicts (`breadth_host_rows`),
 /// since the operation then means something else there. Parts of one host are judged by
 /// [`sections`](super::sections).
 ///
@@ -118,7 +110,14 @@ const EXPECTED: f64 = 8.0;
 /// several differences are removed. `rows` are those of the scope, `alive` all.
 ///
 /// O(rows).
-pub fn is_on_all_hosts(columns: &Columns, groups: &Groups, maps: &[(usize, Map)], rows: &[u32], alive: &[u32]) -> bool {
+pub fn is_on_all_hosts(
+    columns: &Columns,
+    groups: &Groups,
+    maps: &[(usize, Map)],
+    rows: &[u32],
+    alive: &[u32],
+    thresholds: &Thresholds,
+) -> bool {
     let Some(key) = columns.fixed(Fixed::HOST) else { return true };
     let changed =
         |&row: &u32| maps.iter().any(|(key, map)| map.get(columns.code(*key, row)) != columns.code(*key, row));
@@ -136,9 +135,10 @@ pub fn is_on_all_hosts(columns: &Columns, groups: &Groups, maps: &[(usize, Map)]
             }
         }
     }
+    let least = thresholds.breadth_host_rows;
     seen.into_iter().all(|(rows, some)| {
         let expected = f64::from(rows) * f64::from(all.1) / f64::from(all.0.max(1));
-        expected < EXPECTED || f64::from(some) * EXPECTED >= expected
+        expected < least || f64::from(some) * least >= expected
     })
 }
 
@@ -219,21 +219,22 @@ impl Values {
         out
     }
 
-    /// False where a value has no evidence although more than [`ALONE`] of its rows would, were they as the others.
-    fn none_is_alone(&self, seen: &[u32]) -> bool {
+    /// False where a value has no evidence although more than `most` of its rows would, were they as
+    /// the others.
+    fn none_is_alone(&self, seen: &[u32], most: f64) -> bool {
         let present = || (1..seen.len()).map(|code| (u64::from(seen[code]), u64::from(self.agree[code])));
         let (rows, agree) = present().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-        present().all(|(own, evidence)| evidence > 0 || (own * agree) as f64 <= ALONE * rows as f64)
+        present().all(|(own, evidence)| evidence > 0 || (own * agree) as f64 <= most * rows as f64)
     }
 
-    /// True for a frequent value with evidence of its own and hardly any against it.
-    fn are_proven(&self, code: usize) -> bool {
-        self.same[code] >= 1.0 && self.met[code] - self.same[code] <= 0.2 * self.met[code]
+    /// True for a frequent value with evidence of its own and at most the share `most` against it.
+    fn are_proven(&self, code: usize, most: f64) -> bool {
+        self.same[code] >= 1.0 && self.met[code] - self.same[code] <= most * self.met[code]
     }
 
     /// True where the rows whose values have evidence are as many, among those that have the key, as an
-    /// equal chance for each row predicts; less [`SLACK`].
-    fn are_alike(&self, seen: &[u32]) -> bool {
+    /// equal chance for each row predicts; less `slack` millionths of all.
+    fn are_alike(&self, seen: &[u32], slack: u64) -> bool {
         let present = || (1..seen.len()).map(|code| (seen[code], self.agree[code]));
         let (mut total, mut agree, mut covered) = (0, 0, 0);
         for (rows, agrees) in present() {
@@ -245,7 +246,7 @@ impl Values {
         // In millionths of a row: integer sums do not depend on the order of values.
         let due = |rows: u32| (1e6 * f64::from(rows) * (1.0 - power(1.0 - chance, rows))) as u64;
         let expected: u64 = present().map(|(rows, _)| due(rows)).sum();
-        covered * 1_000_000 + total * SLACK >= expected
+        covered * 1_000_000 + total * slack >= expected
     }
 }
 

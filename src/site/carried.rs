@@ -9,14 +9,11 @@ use super::evidence::Groups;
 use super::operations::Map;
 use std::collections::BTreeSet;
 
-/// Clusters that must show a value beside another: two, so that one is left without any one of them.
-const MIN_CARRIERS: usize = 2;
-
-/// Removes the values from a table that fewer than [`MIN_CARRIERS`] clusters carry; true where there
-/// were some. `groups` are the groups that the operation makes. Other maps are unchanged.
+/// Removes the values from a table that fewer than `least` clusters carry; true where there were
+/// some. `groups` are the groups that the operation makes. Other maps are unchanged.
 ///
 /// O(rows of the groups x log).
-pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize, Map)) -> bool {
+pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize, Map), least: usize) -> bool {
     let Map::Table(table) = map else { return false };
     let mut carriers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); table.len()];
     let mut members: Vec<(u32, u32)> = Vec::new();
@@ -27,7 +24,7 @@ pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize,
         members.dedup();
         for same in members.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
             for &(label, code) in same {
-                if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < MIN_CARRIERS) {
+                if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < least) {
                     of.insert(label);
                 }
             }
@@ -36,7 +33,7 @@ pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize,
     let mut changed = false;
     for (code, to) in table.iter_mut().enumerate() {
         let is_mapped = *to != code as u32;
-        if is_mapped && carriers[code].len() < MIN_CARRIERS {
+        if is_mapped && carriers[code].len() < least {
             *to = code as u32;
             changed = true;
         }

@@ -1,45 +1,37 @@
 //! Value classes: values of one key that mean the same (python ~ python-3.11, absent ~ a default value,
 //! mirrors).
 
-use super::columns::Columns;
 use super::conditions::{self, Choices, Condition, Scope};
-use super::covering::{Action, Proposal, Table};
+use super::covering::{Action, Covering, Proposal, Table};
 use super::evidence::Bound;
-use super::operations::{self, HOST_PRIOR};
+use super::operations;
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Most frequent values of a key that are compared.
+/// Most frequent values of a key that are compared: a bound of work.
 const VALUES: usize = 16;
-/// Most frequent hosts that are compared: more than of other keys, since sites have many mirrors.
+/// Most frequent hosts that are compared, a bound of work: more than of other keys, since sites have many
+/// mirrors.
 const HOSTS: usize = 40;
-/// Members of a group that are compared with each other, by distance in the group.
+/// Members of a group that are compared with each other, by distance in the group: a bound of work.
 const NEAR: usize = 15;
-/// Most conditions under which classes of one key are searched.
+/// Most conditions under which classes of one key are searched: a bound of work.
 const TOP_CONDITIONS: usize = 8;
-/// Most conditional classes proposed for one key in one pass.
+/// Most conditional classes proposed for one key in one pass, a bound of work: the next pass searches again.
 const TOP: usize = 4;
-/// Good observations under a condition from which on classes are searched there.
-const MIN_NEAR: u64 = 9;
 
-/// Classes of the key that `table` ignores, over all rows; `counts` as for [`conditions::conditions`].
-pub fn everywhere(columns: &Columns, counts: &[Vec<u32>], table: &Table, noise: u64) -> Option<Proposal> {
-    let key = table.keys[0];
-    find(columns, &frequent(columns, key, counts), table, |_| true, Vec::new(), noise)
+/// Classes of the key that `table` ignores, over all rows.
+pub fn everywhere(covering: &Covering, table: &Table) -> Option<Proposal> {
+    find(covering, &frequent(covering, table.keys[0]), table, |_| true, Vec::new())
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
-pub fn conditional(
-    columns: &Columns,
-    counts: &[Vec<u32>],
-    table: &Table,
-    conditions: &[Choices],
-    noise: u64,
-) -> Vec<Proposal> {
+pub fn conditional(covering: &Covering, table: &Table, conditions: &[Choices]) -> Vec<Proposal> {
+    let (columns, least) = (&covering.columns, covering.thresholds.classes_min_near);
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
-        for (condition, good, bad) in conditions::totals(columns, table, choices, |good| good >= MIN_NEAR) {
+        for (condition, good, bad) in conditions::totals(columns, table, choices, |good| good >= least) {
             if good > bad {
                 near.push((good - bad, choices.key, condition.clone()));
             }
@@ -50,13 +42,13 @@ pub fn conditional(
     if near.is_empty() {
         return Vec::new();
     }
-    let top = frequent(columns, table.keys[0], counts);
+    let top = frequent(covering, table.keys[0]);
     let mut out: Vec<Proposal> = near
         .into_iter()
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(columns, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], noise)
+            find(covering, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)])
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -65,8 +57,9 @@ pub fn conditional(
 }
 
 /// The most frequent values of a key, by falling count, ties by value; the absent key last.
-fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
-    let (name, counts) = (&columns.keys[key], &counts[key]);
+fn frequent(covering: &Covering, key: usize) -> Vec<u32> {
+    let columns = &covering.columns;
+    let (name, counts) = (&columns.keys[key], &covering.counts[key]);
     let rank = |a: &u32, b: &u32| {
         counts[*b as usize].cmp(&counts[*a as usize]).then_with(|| columns.value(key, *a).cmp(columns.value(key, *b)))
     };
@@ -89,16 +82,15 @@ fn frequent(columns: &Columns, key: usize, counts: &[Vec<u32>]) -> Vec<u32> {
 /// Classes from the pairs of frequent values that meet in groups, of one cluster or of two; values are
 /// united best supported pairs first. `top` are the values as [`frequent`] gives them.
 fn find(
-    columns: &Columns,
+    covering: &Covering,
     top: &[u32],
     table: &Table,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
-    noise: u64,
 ) -> Option<Proposal> {
-    let key = table.keys[0];
+    let (columns, thresholds, key) = (&covering.columns, &covering.thresholds, table.keys[0]);
     let name = &columns.keys[key];
-    let prior = if name.is(Fixed::HOST) { HOST_PRIOR } else { 0 };
+    let prior = if name.is(Fixed::HOST) { thresholds.host_prior } else { 0 };
     let mut frequent = vec![false; columns.codes_len(key)];
     top.iter().for_each(|&code| frequent[code as usize] = true);
     let codes = &columns.codes[key];
@@ -120,13 +112,14 @@ fn find(
     }
     let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().collect();
     pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
+    let bound = Bound::classes(thresholds).allowing(covering.noise);
     // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
     let mut gain = 0;
     for ((a, b), [different, same]) in pairs {
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
         let (a, b) = (of(a), of(b));
-        if a != b && Bound::CLASSES.allowing(noise).holds(same, different, prior) {
+        if a != b && bound.holds(same, different, prior) {
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
         }
@@ -163,7 +156,7 @@ fn find(
                 return 0;
             }
             let named = named.filter(|&code| live[code as usize] || !any_live);
-            operations::representative(columns, key, named)
+            operations::representative(columns, key, named, thresholds.value_near)
         });
         all.iter().for_each(|&c| table_of[c as usize] = to);
     }

@@ -11,20 +11,20 @@
 //! keys, the lists that are given back afterwards included (`benches/learn.rs` with
 //! `UNDUST_LEARN_MEMORY=1`).
 
-use super::Training;
 use super::hints::Preferred;
 use super::operations::frequencies;
 use super::sections::Sections;
+use super::{Thresholds, Training};
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
 use crate::url::{Cells, Cut, Fixed, Key, KeyRef, NormalRef, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Columns of a site at most; the most frequent keys get them.
+/// Columns of a site at most, a bound of memory: the most frequent keys get them.
 pub const MAX_COLUMNS: usize = 192;
-/// URLs from which the usual order of query keys is taken: rows are sorted by hash, so the first ones
-/// are a random sample.
+/// URLs from which the usual order of query keys is taken, a bound of work: rows are sorted by hash, so
+/// the first ones are a random sample.
 const ORDER_SAMPLE: usize = 4_000;
 
 /// Values of one key.
@@ -106,7 +106,7 @@ fn joins_by_semicolons(training: &Training) -> bool {
 
 impl Columns {
     /// Cuts the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
-    pub fn new(training: &Training, tokens: Tokens) -> Columns {
+    pub fn new(training: &Training, tokens: Tokens, thresholds: &Thresholds) -> Columns {
         let mut out = Columns { tokens, ..Columns::default() };
         if out.tokens.semicolons {
             let previous = training.hints.previous.as_ref().filter(|previous| previous.tokens.semicolons);
@@ -142,7 +142,8 @@ impl Columns {
         let rows: Vec<u32> = (0..out.len() as u32).filter(is_met).collect();
         out.met = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
         let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
-        out.sections = Sections::new(out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label)));
+        let rows = out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label));
+        out.sections = Sections::new(rows, thresholds);
         out.tokens.sections.clone_from(&out.sections.words);
         out.preferred = Preferred::new(training, &mut out);
         out
@@ -201,17 +202,22 @@ impl Columns {
         &self.pool[a as usize..b as usize]
     }
 
-    /// True where at most one in ten of the `rows` that have one of `keys` lies outside the clusters
-    /// `pages`. A key that is ignored because of a constant page must belong to that page, and not to other
-    /// pages that happen to show one value each. The tenth allows for the few public pages beside a form
-    /// that nobody may open.
-    pub fn is_about<'a>(&self, pages: &[u32], keys: &[usize], rows: impl IntoIterator<Item = &'a u32>) -> bool {
+    /// True where of the `rows` that have one of `keys` those outside the clusters `pages` are at most
+    /// `others_permille` thousandths of those inside. A key that is ignored because of a constant page must belong to that page, and not to other
+    /// pages that happen to show one value each.
+    pub fn is_about<'a>(
+        &self,
+        pages: &[u32],
+        keys: &[usize],
+        rows: impl IntoIterator<Item = &'a u32>,
+        others_permille: u64,
+    ) -> bool {
         let has = |row: usize| keys.iter().any(|&k| self.codes[k][row] != 0);
         let (mut own, mut others) = (0u64, 0u64);
         for &row in rows.into_iter().filter(|&&row| has(row as usize)) {
             *(if pages.contains(&self.label[row as usize]) { &mut own } else { &mut others }) += 1;
         }
-        others * 10 <= own
+        others * 1_000 <= own * others_permille
     }
 
     /// Text of a value; `None` for the absent key.

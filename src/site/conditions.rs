@@ -5,17 +5,15 @@
 //! under every pattern (k' = v, k' present, k' absent) without another sort.
 
 use super::columns::Columns;
-use super::covering::{Action, COST, Proposal, Table};
-use super::evidence::{Bound, MIN_GOOD};
+use super::covering::{Action, Covering, Proposal, Table};
+use super::evidence::Bound;
 use super::operations::is_number;
-use super::sinks::{self, Sinks};
 use crate::url::Fixed;
 
-/// Most values of a key that are tried as conditions.
+/// Most values of a key that are tried as conditions: a bound of work.
 const VALUES: usize = 14;
-/// Rows a condition needs.
-const MIN_ROWS: u32 = 5;
-/// Patterns of one operation that are proposed in one pass; the next pass tests the others again.
+/// Patterns of one operation that are proposed in one pass, a bound of work: the next pass tests the
+/// others again.
 const TOP: usize = 4;
 
 /// A test on the value of one key.
@@ -86,8 +84,10 @@ pub struct Choices {
 const SLOTS: usize = VALUES + 2;
 
 /// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and
-/// absence. `counts` holds the frequency of each code of each key in the `total` rows.
-pub fn conditions(columns: &Columns, counts: &[Vec<u32>], total: u32) -> Vec<Choices> {
+/// absence. `total` is the number of rows.
+pub fn conditions(covering: &Covering, total: u32) -> Vec<Choices> {
+    let (columns, thresholds) = (&covering.columns, &covering.thresholds);
+    let (least, most) = (thresholds.condition_min_rows, thresholds.condition_max_percent);
     let mut out = Vec::new();
     for (k, name) in columns.keys.iter().enumerate() {
         let depth = name.is(Fixed::DEPTH);
@@ -96,19 +96,19 @@ pub fn conditions(columns: &Columns, counts: &[Vec<u32>], total: u32) -> Vec<Cho
         if !eligible {
             continue;
         }
-        let counts = &counts[k];
-        let mut codes: Vec<u32> = (1..counts.len() as u32).filter(|&c| counts[c as usize] >= MIN_ROWS).collect();
+        let counts = &covering.counts[k];
+        let mut codes: Vec<u32> = (1..counts.len() as u32).filter(|&c| counts[c as usize] >= least).collect();
         codes.sort_by(|&a, &b| {
             counts[b as usize].cmp(&counts[a as usize]).then_with(|| columns.value(k, a).cmp(columns.value(k, b)))
         });
         codes.truncate(VALUES);
         let mut list: Vec<Condition> = codes
             .into_iter()
-            .filter(|&c| u64::from(counts[c as usize]) * 100 < 95 * u64::from(total))
+            .filter(|&c| u64::from(counts[c as usize]) * 100 < most * u64::from(total))
             .filter(|&c| depth || !is_number(columns, k, c))
             .map(Condition::Is)
             .collect();
-        if name.optional() && counts[0] > 0 && total - counts[0] >= MIN_ROWS {
+        if name.optional() && counts[0] > 0 && total - counts[0] >= least {
             list.extend([Condition::Present, Condition::Absent]);
         }
         if !list.is_empty() {
@@ -172,19 +172,14 @@ pub fn totals<'a>(
 }
 
 /// Patterns of one constraint under which the operation of a table holds: the best few. A pattern needs
-/// less evidence where everything that it joins is one constant page that is a sink: see [`sinks`].
-pub fn refine(
-    columns: &Columns,
-    alive: &[u32],
-    table: &Table,
-    conditions: &[Choices],
-    noise: u64,
-    sinks: &Sinks,
-) -> Vec<Proposal> {
-    let bound = Bound::OPERATION.allowing(noise);
+/// less evidence where everything that it joins is one constant page that is a sink:
+/// see [`Sinks`](super::sinks::Sinks). `noise` is the label noise that is tolerated, in thousandths.
+pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
+    let Covering { columns, sinks, thresholds, .. } = covering;
+    let bound = Bound::operation(thresholds).allowing(noise);
     let mut out = Vec::new();
-    let few = |good: u64| !sinks.is_empty() && table.action == Action::Ignore && good >= sinks::MIN_GOOD;
-    let enough = |good: u64| few(good) || good >= MIN_GOOD && bound.holds(good, 0, table.prior);
+    let few = |good: u64| !sinks.is_empty() && table.action == Action::Ignore && good >= thresholds.sink_min_good;
+    let enough = |good: u64| few(good) || good >= thresholds.min_good && bound.holds(good, 0, table.prior);
     if !enough(table.groups.totals().0) {
         return out;
     }
@@ -205,10 +200,10 @@ pub fn refine(
             return false;
         }
         let alone = table.action == Action::Ignore && table.prior == 0;
-        match table.groups.pages(part()).filter(|_| alone) {
+        match table.groups.pages(part(), thresholds.min_clusters).filter(|_| alone) {
             Some(pages) => {
-                let rows = alive.iter().filter(|&&row| condition.holds(codes[row as usize]));
-                columns.is_about(&pages, &table.keys, rows)
+                let rows = covering.alive.iter().filter(|&&row| condition.holds(codes[row as usize]));
+                columns.is_about(&pages, &table.keys, rows, thresholds.constant_page_others_permille)
             }
             None => true,
         }
@@ -223,7 +218,7 @@ pub fn refine(
                     keys: table.keys.clone(),
                     classes: None,
                     prior: table.prior,
-                    score: good as i64 - COST * bad as i64,
+                    score: good as i64 - thresholds.bad_cost * bad as i64,
                 });
             }
         }
@@ -237,7 +232,8 @@ pub fn refine(
 /// altogether: `slideshow=3` shows what `slideshow=5` does, and the URL without the parameter is
 /// another page. Tried before [`classes`](super::classes) of values, which would join the frequent
 /// values and leave too little evidence for the others.
-pub fn where_present(columns: &Columns, table: &Table, noise: u64) -> Option<Proposal> {
+pub fn where_present(covering: &Covering, table: &Table) -> Option<Proposal> {
+    let Covering { columns, thresholds, .. } = covering;
     let &[key] = &table.keys[..] else { return None };
     if table.action != Action::Ignore || !columns.keys[key].optional() {
         return None;
@@ -251,21 +247,22 @@ pub fn where_present(columns: &Columns, table: &Table, noise: u64) -> Option<Pro
         let most = labels.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or(1) as u64;
         (good, bad) = (good + most - 1, bad + (labels.len() as u64).saturating_sub(most));
     }
-    let holds = good >= MIN_GOOD && Bound::OPERATION.allowing(noise).holds(good, bad, table.prior);
-    holds.then(|| Proposal {
+    let bound = Bound::operation(thresholds).allowing(covering.noise);
+    bound.holds(good, bad, table.prior).then(|| Proposal {
         scope: vec![(key, Condition::Present)],
         action: table.action,
         keys: table.keys.clone(),
         classes: None,
         prior: table.prior,
-        score: good as i64 - COST * bad as i64,
+        score: good as i64 - thresholds.bad_cost * bad as i64,
     })
 }
 
 /// Values of one other key under which most merges of an operation are wrong: the key that removes the
 /// most bad with the least good, with its values. Only keys that every row has can exclude (`None`
 /// requires presence).
-pub fn exclusion(columns: &Columns, table: &Table, rows: &[u32]) -> Option<(usize, Condition)> {
+pub fn exclusion(covering: &Covering, table: &Table, rows: &[u32]) -> Option<(usize, Condition)> {
+    let (columns, least) = (&covering.columns, covering.thresholds.exclusion_min_bad);
     let mut best: Option<(i64, usize, Vec<u32>)> = None;
     for (k, name) in columns.keys.iter().enumerate() {
         let eligible = name.is(Fixed::HOST) || name.is(Fixed::DEPTH) || name.as_path().is_some();
@@ -274,7 +271,7 @@ pub fn exclusion(columns: &Columns, table: &Table, rows: &[u32]) -> Option<(usiz
         }
         let sums = by_value(columns, table, k);
         let wrong: Vec<u32> = (1..sums.len() as u32)
-            .filter(|&c| sums[c as usize].1 >= 2 && sums[c as usize].1 > sums[c as usize].0)
+            .filter(|&c| u64::from(sums[c as usize].1) >= least && sums[c as usize].1 > sums[c as usize].0)
             .collect();
         let gain: i64 = wrong.iter().map(|&c| i64::from(sums[c as usize].1) - i64::from(sums[c as usize].0)).sum();
         if gain > 0 && best.as_ref().is_none_or(|b| gain > b.0) {

@@ -4,7 +4,7 @@
 //! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that
 //! differ together inside clusters; these under one condition; parameters whose values do not matter
 //! where present; value classes; defaults written out together ([`defaults`]); classes under one
-//! condition. Proposals that pass are adopted best first (fewest keys, then good - 10 bad), each tested
+//! condition. Proposals that pass are adopted best first (fewest keys, then good less the cost of bad), each tested
 //! again in the present state; any adoption restarts at the first level. Sorts: passes times
 //! operations. A general operation tried late is refuted by rows that a special one has joined: in
 //! another order false merges on one corpus rose from 0 to 7 %.
@@ -15,22 +15,20 @@ use super::clusters::Clusters;
 use super::columns::Columns;
 use super::conditions::{self, Choices, Scope};
 use super::defaults;
-use super::evidence::{Bound, Groups, MIN_GOOD, SMALL_SAMPLE, Sorter};
+use super::evidence::{Bound, Groups, Sorter};
 use super::joint;
 use super::lines::Line;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::prefixes;
 use super::sections::{self, Reach};
-use super::sinks::{self, Sinks};
-use super::{Stage, Without, small_samples};
+use super::sinks::Sinks;
+use super::{Stage, Thresholds, Without, small_samples};
 use crate::platforms::Placed;
 use crate::rules::Function;
 use crate::url::Fixed;
 
-/// Weight of bad rows in the ranking of candidates.
-pub const COST: i64 = 10;
-/// Most passes over all levels; each adopts something, so this only guards against a defect.
+/// Most passes over all levels: a bound of work. Each adopts something, so it only guards against a defect.
 const MAX_PASSES: usize = 40;
 
 /// Kind of operation that a rule makes.
@@ -60,7 +58,7 @@ pub struct Proposal {
     pub classes: Option<Vec<Vec<u32>>>,
     /// Prior of the kind of operation.
     pub prior: u64,
-    /// Good - 10 bad when it was found.
+    /// Good less the cost of bad when it was found.
     pub score: i64,
 }
 
@@ -132,6 +130,8 @@ pub struct Covering {
     seen: Vec<Witness>,
     /// Constant pages.
     pub(super) sinks: Sinks,
+    /// Thresholds of the run.
+    pub thresholds: Thresholds,
     /// Levels that are left out, to measure their worth.
     pub without: Without,
     /// Lines of the programs of the site that are not adopted yet.
@@ -140,7 +140,7 @@ pub struct Covering {
     pub provisional: bool,
     /// Lines that were adopted, for the counts.
     pub adopted_lines: u64,
-    /// The sample is small: see [`SMALL_SAMPLE`].
+    /// The sample is small: see [`Thresholds::small_sample`].
     pub(super) is_small: bool,
     pub(super) sorter: Sorter,
     /// How often each code of each key comes in the rows alive: follows every change.
@@ -153,10 +153,10 @@ pub struct Covering {
 
 impl Covering {
     /// Initial state from the rows as they are.
-    pub fn new(columns: Columns) -> Covering {
+    pub fn new(columns: Columns, thresholds: &Thresholds) -> Covering {
         let alive = (0..columns.len() as u32).collect();
-        let (keys, is_small) = (columns.keys.len(), columns.len() < SMALL_SAMPLE);
-        let sinks = Sinks::new(&columns.label);
+        let (keys, is_small) = (columns.keys.len(), columns.len() < thresholds.small_sample);
+        let sinks = Sinks::new(&columns.label, thresholds);
         let mut out = Covering {
             columns,
             alive,
@@ -165,6 +165,7 @@ impl Covering {
             noise: 0,
             seen: Vec::new(),
             sinks,
+            thresholds: thresholds.clone(),
             without: Without::default(),
             lines: Vec::new(),
             provisional: false,
@@ -206,7 +207,7 @@ impl Covering {
         let first = self.rules.is_empty();
         let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
         if first && !self.without.has(Stage::Noise) {
-            self.noise = noise::floor(self.seen.drain(..));
+            self.noise = noise::floor(self.seen.drain(..), &self.thresholds);
             if self.noise > 0 {
                 // The caps are higher now.
                 tables.clear();
@@ -222,10 +223,7 @@ impl Covering {
             return true;
         }
         let conditions = self.conditions(self.alive.len());
-        let found = tables
-            .iter()
-            .flat_map(|t| conditions::refine(&self.columns, &self.alive, t, &conditions, self.noise, &self.sinks))
-            .collect();
+        let found = tables.iter().flat_map(|t| conditions::refine(self, t, &conditions, self.noise)).collect();
         if self.adopt_all(found) {
             return true;
         }
@@ -234,31 +232,23 @@ impl Covering {
             return true;
         }
         let refined = |_: &&Table| !self.without.has(Stage::Conditions);
-        let present = |table| conditions::where_present(&self.columns, table, self.noise);
+        let present = |table| conditions::where_present(self, table);
         let found = tables.iter().filter(refined).filter_map(present).collect();
         if self.adopt_all(found) {
             return true;
         }
         let classes = !self.without.has(Stage::Classes);
         let single = |t: &&Table| classes && t.action == Action::Ignore && t.keys.len() == 1;
-        let found: Vec<Proposal> = tables
-            .iter()
-            .filter(single)
-            .filter_map(|t| classes::everywhere(&self.columns, &self.counts, t, self.noise))
-            .collect();
+        let found: Vec<Proposal> = tables.iter().filter(single).filter_map(|t| classes::everywhere(self, t)).collect();
         if self.adopt_all(found) {
             return true;
         }
         let defaults = |_: &&Table| !self.without.has(Stage::Defaults);
-        let found = tables.iter().filter(defaults).flat_map(|t| defaults::find(&self.columns, t, self.noise)).collect();
+        let found = tables.iter().filter(defaults).flat_map(|t| defaults::find(self, t)).collect();
         if self.adopt_all(found) {
             return true;
         }
-        let found = tables
-            .iter()
-            .filter(single)
-            .flat_map(|t| classes::conditional(&self.columns, &self.counts, t, &conditions, self.noise))
-            .collect();
+        let found = tables.iter().filter(single).flat_map(|t| classes::conditional(self, t, &conditions)).collect();
         self.adopt_all(found)
     }
 
@@ -266,7 +256,7 @@ impl Covering {
     fn conditions(&self, rows: usize) -> Vec<Choices> {
         match self.without.has(Stage::Conditions) {
             true => Vec::new(),
-            false => conditions::conditions(&self.columns, &self.counts, rows as u32),
+            false => conditions::conditions(self, rows as u32),
         }
     }
 
@@ -278,7 +268,8 @@ impl Covering {
 
     /// Level 0: each key ignored, each string function.
     fn singles(&self) -> Vec<(Action, Vec<usize>, u64)> {
-        let ignore = |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k]));
+        let ignore =
+            |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k], &self.thresholds));
         let varying = self.varying().into_iter().filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH));
         let mut out: Vec<_> = varying.map(ignore).collect();
         for family in FAMILIES.into_iter().filter(|_| !self.without.has(Stage::Functions)) {
@@ -287,7 +278,7 @@ impl Covering {
             let is_wanted =
                 || family.function != Function::DropWww || operations::may_drop_www(&self.columns, &self.alive);
             if !keys.is_empty() && is_wanted() {
-                out.push((Action::Function(family), keys, family.prior()));
+                out.push((Action::Function(family), keys, family.prior(&self.thresholds)));
             }
         }
         out
@@ -296,10 +287,10 @@ impl Covering {
     /// Level 1: keys that tell apart URLs of one cluster together.
     fn joint(&self, clusters: &Clusters) -> Vec<(Action, Vec<usize>, u64)> {
         let with_prior = |keys: Vec<usize>| {
-            let prior = operations::ignore_prior(&self.columns, &keys);
+            let prior = operations::ignore_prior(&self.columns, &keys, &self.thresholds);
             (Action::Ignore, keys, prior)
         };
-        joint::sets(&self.columns, &self.varying(), clusters).into_iter().map(with_prior).collect()
+        joint::sets(&self.columns, &self.varying(), clusters, &self.thresholds).into_iter().map(with_prior).collect()
     }
 
     /// Makes the table of each operation: those that pass become proposals, those with some good are kept
@@ -319,13 +310,14 @@ impl Covering {
             }
             // Value classes are read from ignores of one key, whatever their good; the rest must reach the bound.
             let classes = action == Action::Ignore && maps.len() == 1;
-            let least = (MIN_GOOD..).find(|&good| classes || Bound::OPERATION.holds(good, 0, prior));
-            if !self.some_good(clusters, &maps, least.unwrap_or(MIN_GOOD)) {
+            let bound = Bound::operation(&self.thresholds);
+            let least = (bound.min_good..).find(|&good| classes || bound.holds(good, 0, prior));
+            if !self.some_good(clusters, &maps, least.unwrap_or(bound.min_good)) {
                 self.tests += 1;
                 continue;
             }
             let groups = self.table(&alive, &maps);
-            if groups.totals().0 < MIN_GOOD {
+            if groups.totals().0 < bound.min_good {
                 continue;
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
@@ -333,16 +325,16 @@ impl Covering {
             let groups = &table.groups;
             if self.rules.is_empty() {
                 let located = located.get_or_insert_with(|| self.conditions(alive.len()));
-                let (good, bad) = noise::unlocated(&self.columns, &table, located);
+                let (good, bad) = noise::unlocated(self, &table, located);
                 let witness = Witness { good, bad, prior, spread: false };
                 // One key, or its values say nothing.
-                let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone()
-                    && noise::is_spread(groups, &self.columns.codes[key], &self.columns.label));
+                let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone(&self.thresholds)
+                    && noise::is_spread(groups, &self.columns.codes[key], &self.columns.label, &self.thresholds));
                 self.seen.push(Witness { spread, ..witness });
             }
             let (reach, against) = self.reach(groups, action, &maps, prior, &alive);
             let accepted = match self.without(&against, &keys, &alive) {
-                _ if !reach.is_some() => None,
+                _ if !reach.is_some(self.thresholds.section_most_listed) => None,
                 None => self.accepts(groups, action, &maps, prior, &alive).then(|| groups.totals()),
                 Some(rows) => {
                     let maps = self.maps(action, &keys, &rows);
@@ -351,7 +343,7 @@ impl Covering {
                 }
             };
             if let Some((good, bad)) = accepted {
-                let score = good as i64 - COST * bad as i64;
+                let score = good as i64 - self.thresholds.bad_cost * bad as i64;
                 found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
             } else {
                 tables.push(table);
@@ -384,11 +376,11 @@ impl Covering {
                 .iter()
                 .map(|&k| {
                     if whole {
-                        let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k]);
+                        let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k], &self.thresholds);
                         return (k, self.ignores[k].get_or_insert_with(ignore).clone());
                     }
                     let counts = operations::frequencies(&self.columns, k, rows.iter().copied());
-                    (k, operations::ignore(&self.columns, k, rows, &counts))
+                    (k, operations::ignore(&self.columns, k, rows, &counts, &self.thresholds))
                 })
                 .collect(),
             Action::Function(family) => keys
@@ -431,7 +423,11 @@ impl Covering {
 
     /// The bound of an operation, as far as the labels are noisy.
     fn bound(&self, action: Action) -> Bound {
-        if action == Action::Classes { Bound::CLASSES } else { Bound::OPERATION }.allowing(self.noise)
+        match action {
+            Action::Classes => Bound::classes(&self.thresholds),
+            _ => Bound::operation(&self.thresholds),
+        }
+        .allowing(self.noise)
     }
 
     /// The exact test of an operation, its [breadth](super::breadth) where no prior supports it, and, for
@@ -445,19 +441,21 @@ impl Covering {
         rows: &[u32],
     ) -> bool {
         let bound = self.bound(action);
-        let columns = &self.columns;
+        let (columns, thresholds) = (&self.columns, &self.thresholds);
         // While all rows are tested, the caller holds them.
         let alive = if self.alive.is_empty() { rows } else { &self.alive };
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
-                || !maps.iter().any(|map| operations::names_pages(columns, groups, map, rows))
-                    && keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows))
-                    && groups.pages(0..groups.len() as u32).is_none_or(|pages| columns.is_about(&pages, &keys, rows));
-            of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive)
+                || !maps.iter().any(|map| operations::names_pages(columns, groups, map, rows, thresholds))
+                    && keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows, thresholds))
+                    && groups.pages(0..groups.len() as u32, thresholds.min_clusters).is_none_or(|pages| {
+                        columns.is_about(&pages, &keys, rows, thresholds.constant_page_others_permille)
+                    });
+            of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive, thresholds)
         };
         let is_small = self.is_small && prior == 0;
-        if is_small && small_samples::says_too_little(columns, groups, action, maps, rows, self.without) {
+        if is_small && small_samples::says_too_little(self, groups, action, maps, rows) {
             return false;
         }
         self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
@@ -482,18 +480,18 @@ impl Covering {
         } else if self.ends_in_sink(groups, action, rows) {
             (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
         } else {
-            sections::reach(&self.columns, groups, bound, prior, vendors)
+            sections::reach(&self.columns, groups, bound, prior, vendors, &self.thresholds)
         }
     }
 
-    /// True where all of `rows` lie in one constant page that is a sink: see [`sinks`].
+    /// True where all of `rows` lie in one constant page that is a sink: see [`Sinks`].
     fn ends_in_sink(&self, groups: &Groups, action: Action, rows: &[u32]) -> bool {
         let Some(&label) = groups.majority.first().filter(|_| action == Action::Ignore && !self.sinks.is_empty())
         else {
             return false;
         };
         let own = || rows.iter().map(|&r| u64::from(self.columns.weight[r as usize])).sum();
-        groups.totals().0 >= sinks::MIN_GOOD
+        groups.totals().0 >= self.thresholds.sink_min_good
             && rows.iter().all(|&r| self.columns.label[r as usize] == label)
             && self.sinks.holds(label, own())
     }

@@ -8,20 +8,20 @@
 
 use super::columns::Columns;
 use super::conditions::{Condition, Scope};
-use super::covering::{Action, Proposal, Table};
+use super::covering::{Action, Covering, Proposal, Table};
 use super::evidence::Bound;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Proposals of one table in one pass.
+/// Proposals of one table in one pass, a bound of work: the next pass searches again.
 const TOP: usize = 2;
 
 /// Values of the keys of `table` that mean the same as none of these keys, those of most good first;
 /// empty where a key cannot be left out.
 ///
 /// O(members of groups x keys).
-pub fn find(columns: &Columns, table: &Table, noise: u64) -> Vec<Proposal> {
-    let keys = &table.keys;
+pub fn find(covering: &Covering, table: &Table) -> Vec<Proposal> {
+    let (columns, keys) = (&covering.columns, &table.keys);
     if table.action != Action::Ignore || keys.len() < 2 || !keys.iter().all(|&k| columns.keys[k].optional()) {
         return Vec::new();
     }
@@ -47,7 +47,7 @@ pub fn find(columns: &Columns, table: &Table, noise: u64) -> Vec<Proposal> {
             (counts.0, counts.1) = (counts.0 + u64::from(same), counts.1 + u64::from(!same));
         }
     }
-    let bound = Bound::CLASSES.allowing(noise);
+    let bound = Bound::classes(&covering.thresholds).allowing(covering.noise);
     let mut found: Vec<(Vec<u32>, (u64, u64))> =
         pairs.into_iter().filter(|(_, (same, different))| bound.holds(*same, *different, 0)).collect();
     found.sort_unstable_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));

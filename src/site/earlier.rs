@@ -10,7 +10,7 @@
 
 use super::conditions::{Condition, Scope};
 use super::covering::{Action, Covering, Proposal};
-use super::operations::{self, FAMILIES, Family, HOST_PRIOR};
+use super::operations::{self, FAMILIES, Family};
 use super::prefixes;
 use crate::platforms::Placed;
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, Test};
@@ -80,11 +80,12 @@ impl Covering {
                 vec![proposal(Action::Prefix(kept), prefixes::keys(&self.columns, kept), None, 0)]
             }
             (Kind::Ignore, None) => {
-                let prior = operations::ignore_prior(&self.columns, &keys);
+                let prior = operations::ignore_prior(&self.columns, &keys, &self.thresholds);
                 vec![proposal(Action::Ignore, keys, None, prior)]
             }
             (Kind::Classes, _) => {
-                let prior = if keys.iter().any(|&key| self.columns.keys[key].is(Fixed::HOST)) { HOST_PRIOR } else { 0 };
+                let has_host = keys.iter().any(|&key| self.columns.keys[key].is(Fixed::HOST));
+                let prior = if has_host { self.thresholds.host_prior } else { 0 };
                 let tables = rule.operations.iter().map(|(key, operation)| self.table_of(key, operation));
                 let tables: Option<Vec<Vec<u32>>> = tables.collect();
                 tables.into_iter().map(|tables| proposal(Action::Classes, keys.clone(), Some(tables), prior)).collect()
@@ -98,7 +99,8 @@ impl Covering {
                     (0..self.columns.keys.len()).filter(|&key| family.contains(&self.columns.keys[key])).collect()
                 };
                 let families = FAMILIES.into_iter().filter(is_of);
-                families.map(|family| proposal(Action::Function(family), all(&family), None, family.prior())).collect()
+                let prior = |family: &Family| family.prior(&self.thresholds);
+                families.map(|of| proposal(Action::Function(of), all(&of), None, prior(&of))).collect()
             }
             (Kind::Form | Kind::ConstantPage | Kind::Mirror, _) => Vec::new(),
         }

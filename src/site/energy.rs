@@ -10,10 +10,12 @@
 //! One site's walk always runs in one place and in one order, so floating point sums are the same in
 //! every run; the dataflow loop and the sequential oracle both call [`step`].
 
+use super::Thresholds;
+
 /// How the walk moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Walk {
-    /// Restart to the volumes with probability 0.15.
+    /// Restart to the volumes where no edge is followed.
     #[default]
     Restart,
     /// Stay with probability one half, no restart (`--method published`).
@@ -21,7 +23,7 @@ pub enum Walk {
 }
 
 /// Forms and candidate rules of one site.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// How energy moves on it.
     pub walk: Walk,
@@ -29,13 +31,20 @@ pub struct Graph {
     pub volume: Vec<f64>,
     /// `(source, target, weight)`, sorted; weights in (0, 1].
     pub edges: Vec<(u32, u32, f64)>,
+    /// Probability of following an edge rather than restarting.
+    pub damping: f64,
 }
 
-/// Probability of following an edge rather than restarting.
-pub const DAMPING: f64 = 0.85;
-/// A site has converged when the L1 change of a round is under this share of its volume.
+impl Default for Graph {
+    fn default() -> Graph {
+        let damping = Thresholds::default().energy_damping;
+        Graph { walk: Walk::default(), volume: Vec::new(), edges: Vec::new(), damping }
+    }
+}
+
+/// A site has converged when the L1 change of a round is under this share of its volume: a bound of work.
 pub const TOLERANCE: f64 = 1e-9;
-/// Rounds after which a walk that has not converged ends.
+/// Rounds after which a walk that has not converged ends: a bound of work.
 pub const MAX_ROUNDS: u32 = 200;
 
 /// One round: from the energies `now` to the next ones.
@@ -50,7 +59,10 @@ pub fn step(graph: &Graph, now: &[f64]) -> Vec<f64> {
         flow[target as usize] += now[source as usize] * weight / out_weight[source as usize];
     }
     match graph.walk {
-        Walk::Restart => flow.iter().zip(&graph.volume).map(|(f, v)| (1.0 - DAMPING) * v + DAMPING * f).collect(),
+        Walk::Restart => {
+            let damping = graph.damping;
+            flow.iter().zip(&graph.volume).map(|(f, v)| (1.0 - damping) * v + damping * f).collect()
+        }
         Walk::Lazy => flow.iter().zip(now).map(|(f, e)| 0.5 * (f + e)).collect(),
     }
 }

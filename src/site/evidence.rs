@@ -4,31 +4,7 @@
 //! m - size of its largest cluster. Per-pair figures (WWW10 eq. 3) are reported, not decided on: one
 //! right cluster of 300 URLs hides 66 wrong merges at a pair fpr of 0.048.
 
-/// Fewest good observations a rule needs, with or without a prior.
-pub const MIN_GOOD: u64 = 3;
-/// Fewest clusters that must support a rule.
-pub const MIN_CLUSTERS: usize = 3;
-/// Fewest clusters that must support ignoring several keys under one condition: chosen among sets times
-/// conditions, the best candidate reaches three clusters by luck. Set on a crawl of a repository
-/// browser (pair fpr 0.0109 -> 0.0049, recall 0.9972 -> 0.9991); the corpora of the acceptance run do
-/// not move by more than 0.001 of saved share.
-pub const MIN_CLUSTERS_CHOSEN: u64 = 5;
-/// Good observations that prove a form all of whose rows are one page, from one cluster alone. Two such
-/// pages side by side (the list of branches of each of two repositories) are proven apart, nine each.
-pub const MIN_CONSTANT: u64 = 9;
-
-/// Distinct training URLs under which a sample is small: counter-evidence may be missing. A sample of
-/// whole clusters holds all right merges of those clusters, and hardly any two clusters that a wrong
-/// rule would join.
-pub const SMALL_SAMPLE: usize = 1000;
-/// [`MIN_CONSTANT`] of a page from one cluster or two in a small sample. Measured on 108 samples of 50
-/// to 500 URLs in whole clusters, of nine corpora, on the URLs that took no part: with 9, pages are
-/// lost or URLs wrong beyond 0.5 % in 51 of the samples, with 40 in 45; saved .608 and .596. With
-/// [`MIN_CLUSTERS_FORM_SMALL`] as well in 41, and saved .587.
-pub const MIN_CONSTANT_SMALL: u64 = 40;
-/// Clusters that must support a rule between forms in a small sample. With three, too much is wrong in
-/// 51 of the same 108 samples, with five in 47; saved .608 and .596.
-pub const MIN_CLUSTERS_FORM_SMALL: u64 = 5;
+use super::Thresholds;
 
 /// A test on counts of good and bad: the Wilson upper bound of bad / (good + bad + prior) at most
 /// `bound`.
@@ -40,35 +16,60 @@ pub struct Bound {
     pub half_z: u64,
     /// Highest raw share of bad among what was observed, in thousandths.
     pub raw_permille: u64,
+    /// Good observations that a rule needs.
+    pub min_good: u64,
+    /// Clusters that must support a rule.
+    pub min_clusters: usize,
+    /// Good observations of a constant page, from one cluster.
+    pub min_constant: u64,
+    /// Factor of the label noise in [`allowing`](Self::allowing).
+    pub noise_factor: u64,
 }
 
 impl Bound {
-    /// Operations on keys: p = 0.10, z = 1, at most 2 % bad seen.
-    pub const OPERATION: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
-    /// Rules between forms: p = 0.10, z = 0.5, at most 1 % bad seen.
-    pub const FORM: Bound = Bound { permille: 100, half_z: 1, raw_permille: 10 };
-    /// Value classes: p = 0.10, z = 1, at most 2 % bad seen.
-    pub const CLASSES: Bound = Bound { permille: 100, half_z: 2, raw_permille: 20 };
-
-    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: three
-    /// times that is allowed on top of the cap (twice: 0.928 of the oracle's compression on noisy synthetic
-    /// sites).
-    pub fn allowing(self, noise: u64) -> Bound {
-        Bound { raw_permille: self.raw_permille + 3 * noise, ..self }
+    /// The bound of operations on keys.
+    pub fn operation(of: &Thresholds) -> Bound {
+        Bound::of(of, [of.operation_permille, of.operation_half_z, of.operation_raw_permille])
     }
 
-    /// True if [`wilson`](Self::wilson) holds, good is at least [`MIN_GOOD`], and the raw share of bad is
+    /// The bound of rules between forms, and of mirrors.
+    pub fn form(of: &Thresholds) -> Bound {
+        Bound::of(of, [of.form_permille, of.form_half_z, of.form_raw_permille])
+    }
+
+    /// The bound of value classes.
+    pub fn classes(of: &Thresholds) -> Bound {
+        Bound::of(of, [of.classes_permille, of.classes_half_z, of.classes_raw_permille])
+    }
+
+    /// The bound of predictions of value ranges.
+    pub fn span(of: &Thresholds) -> Bound {
+        Bound::of(of, [of.span_permille, of.span_half_z, of.span_raw_permille])
+    }
+
+    fn of(of: &Thresholds, [permille, half_z, raw_permille]: [u64; 3]) -> Bound {
+        let &Thresholds { min_good, min_clusters, min_constant, noise_factor, .. } = of;
+        Bound { permille, half_z, raw_permille, min_good, min_clusters, min_constant, noise_factor }
+    }
+
+    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: that
+    /// much, times `noise_factor`, is allowed on top of the cap.
+    pub fn allowing(self, noise: u64) -> Bound {
+        Bound { raw_permille: self.raw_permille + self.noise_factor * noise, ..self }
+    }
+
+    /// True if [`wilson`](Self::wilson) holds, good is at least `min_good`, and the raw share of bad is
     /// under the cap.
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
-        good >= MIN_GOOD && self.allows(good, bad) && self.wilson(good, bad, prior)
+        good >= self.min_good && self.allows(good, bad) && self.wilson(good, bad, prior)
     }
 
     /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see
     /// [`Groups::accepted`].
     fn supported(&self, clusters: &[u64], bad: u64, prior: u64) -> bool {
         let good: u64 = clusters.iter().sum();
-        if clusters.len() < MIN_CLUSTERS {
-            return bad == 0 && are_constant(clusters);
+        if clusters.len() < self.min_clusters {
+            return bad == 0 && are_constant(clusters, self.min_constant);
         }
         let capped: u64 = clusters.iter().map(|&c| c.min(good.div_ceil(3))).sum();
         self.holds(capped, bad, prior)
@@ -90,9 +91,9 @@ impl Bound {
     }
 }
 
-/// True where each of these sums proves a constant page of its own.
-fn are_constant(clusters: &[u64]) -> bool {
-    !clusters.is_empty() && clusters.iter().all(|&good| good >= MIN_CONSTANT)
+/// True where each of these sums, at least `least`, proves a constant page of its own.
+fn are_constant(clusters: &[u64], least: u64) -> bool {
+    !clusters.is_empty() && clusters.iter().all(|&good| good >= least)
 }
 
 /// Sums of good by cluster.
@@ -240,14 +241,14 @@ impl Groups {
         self.by_cluster().len() as u64
     }
 
-    /// The clusters of all good observations, sorted, where these are too few to support a rule except as
-    /// constant pages.
-    pub fn pages(&self, part: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
+    /// The clusters of all good observations of a part, sorted, where these are under `least`: too few to
+    /// support a rule except as constant pages.
+    pub fn pages(&self, part: impl Iterator<Item = u32>, least: usize) -> Option<Vec<u32>> {
         let mut pages = Vec::new();
         for group in part.filter(|&group| self.good[group as usize] > 0) {
             let page = self.majority[group as usize];
             if let Err(at) = pages.binary_search(&page) {
-                if pages.len() + 1 == MIN_CLUSTERS {
+                if pages.len() + 1 == least {
                     return None;
                 }
                 pages.insert(at, page);
@@ -256,12 +257,13 @@ impl Groups {
         Some(pages)
     }
 
-    /// True where each supporting cluster proves a constant page of its own.
-    pub fn are_constant_pages(&self) -> bool {
-        are_constant(&self.by_cluster())
+    /// True where each supporting cluster, with at least `least` good observations, proves a constant page
+    /// of its own.
+    pub fn are_constant_pages(&self, least: u64) -> bool {
+        are_constant(&self.by_cluster(), least)
     }
 
-    /// True if the bound holds and either at least three clusters support the rule, none counting for more
+    /// True if the bound holds and either at least `min_clusters` clusters support the rule, none counting for more
     /// than a third of it, or the groups are constant pages.
     pub fn accepted(&self, bound: Bound, prior: u64) -> bool {
         let (good, bad) = self.totals();
@@ -281,15 +283,17 @@ impl Groups {
 mod tests {
     use super::*;
 
-    const PLAIN: Bound = Bound { permille: 100, half_z: 2, raw_permille: 1000 };
+    fn plain() -> Bound {
+        Bound { raw_permille: 1000, ..Bound::operation(&Thresholds::default()) }
+    }
 
     #[test]
     fn nine_good_without_a_bad_one_twenty_four_with_one_thirty_seven_with_two() {
-        let least = |bad, prior| (0..).find(|&good| PLAIN.holds(good, bad, prior)).expect("some count passes");
+        let least = |bad, prior| (0..).find(|&good| plain().holds(good, bad, prior)).expect("some count passes");
         assert_eq!([least(0, 0), least(1, 0), least(2, 0)], [9, 24, 37]);
         assert_eq!([least(0, 8), least(1, 8)], [3, 16]);
-        assert!(!PLAIN.wilson(0, 0, 0));
-        assert!(PLAIN.wilson(1 << 50, 1 << 45, 0) && !PLAIN.wilson(1 << 45, 1 << 50, 0));
+        assert!(!plain().wilson(0, 0, 0));
+        assert!(plain().wilson(1 << 50, 1 << 45, 0) && !plain().wilson(1 << 45, 1 << 50, 0));
     }
 
     #[test]
@@ -300,7 +304,7 @@ mod tests {
                 for (half_z, z) in [(2, 1.0f64), (1, 0.5)] {
                     let (d, s) = (bad as f64 - n * 0.1, z * z * n * 0.09);
                     if (d * d - s).abs() > 1e-6 {
-                        let bound = Bound { half_z, ..PLAIN };
+                        let bound = Bound { half_z, ..plain() };
                         assert_eq!(bound.wilson(good, bad, 0), d <= 0.0 && d * d >= s, "{good} {bad} {z}");
                     }
                 }
@@ -332,8 +336,8 @@ mod tests {
             let labels: Vec<u32> = (0..rows).map(label).collect();
             Sorter::default().group((0..rows).map(|r| (1, r)), &labels)
         };
-        assert!(one(10, &|_| 4).accepted(PLAIN, 0));
-        assert!(!one(9, &|_| 4).accepted(PLAIN, 0));
-        assert!(!one(40, &|r| u32::from(r == 0)).accepted(PLAIN, 0));
+        assert!(one(10, &|_| 4).accepted(plain(), 0));
+        assert!(!one(9, &|_| 4).accepted(plain(), 0));
+        assert!(!one(40, &|r| u32::from(r == 0)).accepted(plain(), 0));
     }
 }

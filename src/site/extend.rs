@@ -7,8 +7,8 @@
 //! taken to describe the software of all hosts. At first all rules that keep scheme and host are
 //! extended; rules without the evidence are removed until none is left of those.
 
-use super::Training;
 use super::evidence::Bound;
+use super::{Thresholds, Training};
 use crate::model::hash64;
 use crate::rules::{Operation, PREFIX, Rule, RuleSet, Scratch, SiteRules, Test, origins};
 use crate::url::keys::HOST_SUB;
@@ -16,13 +16,6 @@ use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 type Table<K, V> = HashMap<K, V, FixedState>;
-
-/// Hosts that must be for a rule, with none against it: nine pass the bound of operations (p = 0.10, z
-/// = 1).
-const MIN_HOSTS: usize = 9;
-/// Clusters of evidence that a host needs to be for a rule, or against it, as a section does: a single
-/// cluster may be a page that changed between two fetches.
-const MIN_CLUSTERS: usize = 2;
 
 /// A labelled URL on a default port of a host of the domain.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +39,14 @@ struct Evidence {
     bad_clusters: BTreeSet<u32>,
 }
 
-/// Marks the rules that are extended: those with [`MIN_HOSTS`] hosts for them and none against them.
+/// Marks the rules that are extended: those with `extend_min_hosts` hosts for them and none against them.
 /// Hosts outside the registrable domain that the site is named by have no vote. Returns the number of
 /// extended rules.
 ///
 /// O(rows x rules that fire on a URL) a round.
-pub fn extend(rules: &mut SiteRules, training: &Training) -> u64 {
+pub fn extend(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds) -> u64 {
     let mut rows = rows(&rules.site, training);
-    if rows.iter().map(|row| row.host).collect::<BTreeSet<u32>>().len() < MIN_HOSTS {
+    if rows.iter().map(|row| row.host).collect::<BTreeSet<u32>>().len() < thresholds.extend_min_hosts {
         return 0;
     }
     for rule in &mut rules.rules {
@@ -64,7 +57,7 @@ pub fn extend(rules: &mut SiteRules, training: &Training) -> u64 {
         let mut failed = Vec::new();
         for rule in (0..rules.rules.len()).filter(|&rule| rules.rules[rule].extended).collect::<Vec<_>>() {
             let fired = fired.get(&(rule as u16)).map_or(&[][..], Vec::as_slice);
-            if !holds(rules, rule, training, &rows, fired) {
+            if !holds(rules, rule, training, (&rows, fired), thresholds) {
                 failed.push(rule);
             }
         }
@@ -125,7 +118,14 @@ fn apply(rules: &SiteRules, training: &Training, rows: &mut [Row]) -> Option<Tab
 
 /// True if enough hosts are for a rule and none is against it. `fired` are the rows of the training set
 /// on which the rule fires.
-fn holds(rules: &mut SiteRules, rule: usize, training: &Training, rows: &[Row], fired: &[usize]) -> bool {
+fn holds(
+    rules: &mut SiteRules,
+    rule: usize,
+    training: &Training,
+    (rows, fired): (&[Row], &[usize]),
+    thresholds: &Thresholds,
+) -> bool {
+    let least = thresholds.extend_min_clusters;
     rules.rules[rule].extended = false;
     let (set, mut scratch) = (on_seen_hosts(rules), Scratch::default());
     rules.rules[rule].extended = true;
@@ -149,10 +149,10 @@ fn holds(rules: &mut SiteRules, rule: usize, training: &Training, rows: &[Row], 
             );
         }
     }
-    let bound = Bound::OPERATION.allowing(u64::from(rules.label_noise_permille));
-    let is_for = |of: &&Evidence| of.good_clusters.len() >= MIN_CLUSTERS && bound.allows(of.good, of.bad);
-    let is_against = |of: &Evidence| of.bad_clusters.len() >= MIN_CLUSTERS && !bound.allows(of.good, of.bad);
-    hosts.values().filter(is_for).count() >= MIN_HOSTS && !hosts.values().any(is_against)
+    let bound = Bound::operation(thresholds).allowing(u64::from(rules.label_noise_permille));
+    let is_for = |of: &&Evidence| of.good_clusters.len() >= least && bound.allows(of.good, of.bad);
+    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !bound.allows(of.good, of.bad);
+    hosts.values().filter(is_for).count() >= thresholds.extend_min_hosts && !hosts.values().any(is_against)
 }
 
 /// Counts a group of rows that are one page, sorted by label; `without` is the page of a row without

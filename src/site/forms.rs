@@ -7,8 +7,10 @@
 //! 0.20 at a 20 % sample). A candidate s -> t keeps the constants of t and replaces each other key of t
 //! from a key of s; it exists only where every such key is mapped.
 
+use super::Thresholds;
 use super::columns::Columns;
 use super::conditions::{Condition, Scope};
+use super::covering::Covering;
 use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
 use super::small_samples;
@@ -19,16 +21,12 @@ use crate::url::keys::host_sub;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Forms of one cluster that the inverted index keeps: the biggest.
+/// Forms of one cluster that the inverted index keeps, the biggest: a bound of work.
 const MAX_FORMS: usize = 40;
-/// Common clusters in which agreement is counted, at most.
+/// Common clusters in which agreement is counted, at most: a bound of work.
 const MAX_COMMON: usize = 400;
-/// Rows of a form looked at in one cluster.
+/// Rows of a form looked at in one cluster: a bound of work.
 const MAX_ROWS: usize = 6;
-/// Share of common clusters in which two mapped keys agree, in percent.
-const AGREEMENT: u32 = 80;
-/// URLs that make a form without a varying key a constant page.
-const MIN_CONSTANT_URLS: u64 = 5;
 
 /// One form.
 #[derive(Clone, Debug)]
@@ -74,6 +72,8 @@ pub struct Forms {
     host: Option<usize>,
     /// Label noise of the site, in thousandths.
     pub noise: u64,
+    /// Thresholds of the run.
+    pub thresholds: Thresholds,
     /// Clusters that must support a rule, beside the bound.
     pub least_clusters: u64,
     /// Clusters that must support a rule that drops a parameter whose numbers lead to one cluster each.
@@ -82,16 +82,13 @@ pub struct Forms {
 }
 
 impl Forms {
-    /// Finds forms and candidates among `rows` (odd rows, which have keys without a column, take no part).
-    pub fn new(
-        columns: &Columns,
-        rows: &[u32],
-        tree: &Tree,
-        noise: u64,
-        [least_clusters, least_numbered]: [u64; 2],
-    ) -> Forms {
+    /// Finds forms and candidates among the rows alive (odd rows, which have keys without a column, take no
+    /// part).
+    pub fn new(covering: &Covering, tree: &Tree, [least_clusters, least_numbered]: [u64; 2]) -> Forms {
+        let Covering { columns, alive: rows, noise, thresholds, .. } = covering;
         let host = columns.fixed(Fixed::HOST);
-        let mut out = Forms { host, noise, least_clusters, least_numbered, ..Forms::default() };
+        let (noise, thresholds) = (*noise, thresholds.clone());
+        let mut out = Forms { host, noise, thresholds, least_clusters, least_numbered, ..Forms::default() };
         out.words = (0..columns.keys.len())
             .map(|k| {
                 let word = |code: u32| {
@@ -107,6 +104,7 @@ impl Forms {
     }
 
     fn find(&mut self, columns: &Columns, rows: &[u32], tree: &Tree) {
+        let least = self.thresholds.form_min_constant_urls;
         let mut by_tag: HashMap<u64, usize, FixedState> = HashMap::default();
         // That a family of names is there says nothing of each name: forms without it alone.
         let families: Vec<usize> = (0..columns.keys.len()).filter(|&k| columns.keys[k].is_family()).collect();
@@ -127,7 +125,7 @@ impl Forms {
             form.rows.sort_unstable_by_key(|&r| (columns.label[r as usize], r));
             let first = form.rows[0] as usize;
             // One row says little about what varies, unless many URLs were reduced to it.
-            let sure = form.rows.len() > 1 || form.volume >= MIN_CONSTANT_URLS;
+            let sure = form.rows.len() > 1 || form.volume >= least;
             for (k, codes) in columns.codes.iter().enumerate().filter(|(_, codes)| codes[first] != 0) {
                 let name = &columns.keys[k];
                 let shape = name.is(Fixed::SCHEME) || name.is(Fixed::HOST) || name.is(Fixed::DEPTH);
@@ -141,6 +139,8 @@ impl Forms {
     }
 
     fn candidates(&mut self, columns: &Columns) {
+        let bound = Bound::form(&self.thresholds).allowing(self.noise);
+        let (least_common, least_urls) = (self.thresholds.form_min_clusters, self.thresholds.form_min_constant_urls);
         let mut postings: Vec<(u32, usize)> = Vec::new();
         for (f, form) in self.list.iter().enumerate() {
             let labels = form.rows.chunk_by(|&a, &b| columns.label[a as usize] == columns.label[b as usize]);
@@ -166,13 +166,13 @@ impl Forms {
         for ((a, b), clusters) in pairs {
             let (f, g) = (&self.list[a], &self.list[b]);
             if f.slots.is_empty() && g.slots.is_empty() {
-                if f.volume.min(g.volume) >= MIN_CONSTANT_URLS {
+                if f.volume.min(g.volume) >= least_urls {
                     found.push(Candidate { source: a, target: b, mapping: Vec::new(), weight: 1.0 });
                     found.push(Candidate { source: b, target: a, mapping: Vec::new(), weight: 1.0 });
                 }
                 continue;
             }
-            if clusters < 3 {
+            if (clusters as usize) < least_common {
                 continue;
             }
             let pairs = self.agree(columns, f, g);
@@ -185,16 +185,17 @@ impl Forms {
             let own: Mapping = to_b.iter().map(|&(kb, _)| (kb, kb)).collect();
             let groups = self.test(columns, &[(a, &to_b), (b, &own)]);
             let (good, bad) = groups.totals();
-            let holds =
-                Bound::FORM.allowing(self.noise).holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
-            if !holds || self.groups_with_both(a, &groups) < 3 {
+            let holds = bound.holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
+            if !holds || self.groups_with_both(a, &groups) < least_common {
                 continue;
             }
             if groups.clusters() < self.least_numbered {
                 let (f, g) = (&self.list[a], &self.list[b]);
                 let loses = |form: &Form, mapped: &dyn Fn(usize) -> bool| {
                     let mut lost = form.slots.iter().filter(|&&key| !mapped(key));
-                    lost.any(|&key| small_samples::names_clusters(columns, key, &form.rows))
+                    lost.any(|&key| {
+                        small_samples::names_clusters(columns, key, &form.rows, self.thresholds.small_min_numbers)
+                    })
                 };
                 if loses(f, &|key| pairs.iter().any(|p| p.0 == key))
                     || loses(g, &|key| pairs.iter().any(|p| p.1 == key))
@@ -250,7 +251,7 @@ impl Forms {
         for (x, &ka) in f.slots.iter().enumerate() {
             for (z, &kb) in g.slots.iter().enumerate() {
                 let count = hits[x * g.slots.len() + z];
-                if count * 100 >= AGREEMENT * common {
+                if count * 100 >= self.thresholds.agreement_percent * common {
                     ranked.push((count, ka == kb, ka, kb));
                 }
             }
@@ -299,6 +300,7 @@ impl Forms {
         Graph {
             volume: self.list.iter().map(|f| f.volume as f64).collect(),
             edges: self.candidates.iter().map(|c| (c.source as u32, c.target as u32, c.weight)).collect(),
+            damping: self.thresholds.energy_damping,
             ..Graph::default()
         }
     }

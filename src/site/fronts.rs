@@ -3,20 +3,22 @@
 //! instead. It acts at depths never met, and moves all URLs one way, while each form has its own.
 
 use super::mirrors::{self, Fronts};
-use super::{Training, lookups};
+use super::{Thresholds, Training, lookups};
 use crate::rules::{Kind, Rule, RuleSet, SiteRules};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Rules between forms that a mirror rule replaces, at least: one alone says nothing of other depths.
-const MIN_FORMS: usize = 2;
 
 /// The rules without those between forms that a mirror rule replaces; `None` where none does. `noise` is
 /// the label noise of the site in thousandths.
 ///
 /// A form is replaced where all its examples are URLs and twins of one pair of fronts with a direction,
-/// [`MIN_FORMS`] forms have that pair, and it passes as a rule on the URLs that those forms no longer
+/// `front_min_forms` forms have that pair, and it passes as a rule on the URLs that those forms no longer
 /// join. Cost: two passes of the rules over all URLs where forms have such a pair.
-pub fn in_place_of_forms(rules: &SiteRules, training: &Training, noise: u64) -> Option<SiteRules> {
+pub fn in_place_of_forms(
+    rules: &SiteRules,
+    training: &Training,
+    noise: u64,
+    thresholds: &Thresholds,
+) -> Option<SiteRules> {
     let mut forms: BTreeMap<(String, String), BTreeSet<usize>> = BTreeMap::new();
     let plain = without(rules, |_, rule| rule.closed);
     let set = RuleSet::new(vec![plain]);
@@ -25,13 +27,14 @@ pub fn in_place_of_forms(rules: &SiteRules, training: &Training, noise: u64) -> 
             forms.entry(fronts).or_default().insert(index);
         }
     }
-    forms.retain(|_, forms| forms.len() >= MIN_FORMS);
+    forms.retain(|_, forms| forms.len() >= thresholds.front_min_forms);
     if forms.is_empty() {
         return None;
     }
     let is_in = |index: usize| forms.values().any(|forms| forms.contains(&index));
     let trial = without(rules, |index, _| is_in(index));
-    let learned = mirrors::learn(lookups::reduced(&lookups::identities(&trial, training)), noise, None, false);
+    let learned =
+        mirrors::learn(lookups::reduced(&lookups::identities(&trial, training)), noise, None, false, thresholds);
     let passed = |(a, b): &(String, String)| learned.iter().any(|rule| rule.mirror() == Some((a, b)));
     forms.retain(|fronts, _| passed(fronts));
     let is_replaced = |index: usize| forms.values().any(|forms| forms.contains(&index));

@@ -42,7 +42,7 @@ pub struct Votes {
 pub struct Targets(BTreeMap<(u64, Box<[u8]>), Votes>);
 
 impl Targets {
-    /// Origins of a site that are counted.
+    /// Origins of a site that are counted: a bound of memory.
     pub const MAX: usize = 256;
 
     /// Adds votes for an origin.

@@ -1,31 +1,27 @@
 //! Sets of keys that differ together: the difference of two URLs of one cluster is a candidate for a
 //! joint ignore.
 
+use super::Thresholds;
 use super::clusters::Clusters;
 use super::columns::Columns;
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Most sets: those of most clusters.
+/// Most sets, a bound of work: those of most clusters.
 const MAX_SETS: usize = 80;
-/// Keys of a set at most.
+/// Keys of a set at most: a bound of work.
 const MAX_KEYS: usize = 6;
-/// Clusters in which the keys of a set must differ together.
-const MIN_CLUSTERS: u32 = 3;
-/// Pairs of one cluster that replace several clusters: on a constant page (a login form that carries
-/// its caller in two keys) all evidence comes from one.
-const MIN_PAIRS: u32 = 9;
-/// Distance, in rows sorted by identity, up to which the rows of a cluster are compared.
+/// Distance, in rows sorted by identity, up to which the rows of a cluster are compared: a bound of work.
 const MAX_DISTANCE: usize = 3;
 
 /// The sets of two to [`MAX_KEYS`] keys that tell apart rows of one cluster, in at least
-/// [`MIN_CLUSTERS`] clusters or [`MIN_PAIRS`] pairs of one; sorted. `varying` are the keys that differ
+/// `joint_min_clusters` clusters or `joint_min_pairs` pairs of one; sorted. `varying` are the keys that differ
 /// at all, rising. URLs of different depth are not compared.
 ///
 /// O(rows x keys); scratch of one cluster's rows x keys x 4 bytes (training keeps at most 1,000 URLs of
 /// a cluster).
-pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters) -> Vec<Vec<usize>> {
+pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters, thresholds: &Thresholds) -> Vec<Vec<usize>> {
     let depth = columns.fixed(Fixed::DEPTH);
     let mut codes = Vec::new();
     // Clusters, pairs in the cluster at hand and in the cluster of most, keys.
@@ -55,7 +51,7 @@ pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters) -> Vec<Ve
             }
         }
     }
-    let enough = |set: &Set| set.clusters >= MIN_CLUSTERS || set.most >= MIN_PAIRS;
+    let enough = |set: &Set| set.clusters >= thresholds.joint_min_clusters || set.most >= thresholds.joint_min_pairs;
     let mut sets: Vec<Set> = sets.into_values().filter(enough).collect();
     let rank = |set: &Set| std::cmp::Reverse((set.clusters, set.most));
     sets.sort_unstable_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.keys.cmp(&b.keys)));

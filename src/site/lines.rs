@@ -12,7 +12,7 @@
 use super::Training;
 use super::covering::{Action, Adopted, Covering};
 use super::evidence::{Bound, Groups};
-use super::operations::{Map, PRIOR};
+use super::operations::Map;
 use super::sections::Reach;
 use crate::platforms::{Catalogue, Placed, place, recognise};
 use crate::rules::platforms::{Platforms, Recognised};
@@ -31,10 +31,6 @@ pub struct Lines {
     /// Lines act before any evidence.
     pub provisional: bool,
 }
-
-/// How many times more URLs must write a default out than leave it out for its line not to be adopted.
-/// No sample of a site where both are usual is near it.
-const WRITTEN: u64 = 10;
 
 /// Rows, and the maps of their values.
 type Change = (Vec<u32>, Vec<(usize, Map)>);
@@ -123,7 +119,7 @@ impl Covering {
             changes.push((self.changed(&placed.scope, &maps), maps));
         }
         let groups = self.line_groups(&changes);
-        if !groups.accepted(Bound::OPERATION.allowing(self.noise), PRIOR) {
+        if !groups.accepted(Bound::operation(&self.thresholds).allowing(self.noise), self.thresholds.prior) {
             return;
         }
         let is_right = |(&row, &group): (&u32, &u32)| (groups.good[group as usize] > 0).then_some(row);
@@ -155,7 +151,7 @@ impl Covering {
                     urls[usize::from(code == written)] += u64::from(self.columns.weight[row as usize]);
                 }
             }
-            urls[1] > urls[0] * WRITTEN
+            urls[1] > urls[0] * self.thresholds.line_written
         })
     }
 
@@ -169,11 +165,11 @@ impl Covering {
         let change = [(self.changed(&placed.scope, &maps), maps)];
         let groups = self.line_groups(&change);
         let [(rows, maps)] = change;
-        let bound = Bound::OPERATION.allowing(self.noise);
+        let bound = Bound::operation(&self.thresholds).allowing(self.noise);
         let holds = match (provisional, together) {
             (true, _) => groups.totals().1 == 0,
             (false, Some(_)) => bound.allows(groups.totals().0, groups.totals().1),
-            (false, None) => groups.accepted(bound, PRIOR),
+            (false, None) => groups.accepted(bound, self.thresholds.prior),
         };
         if !holds {
             return false;
@@ -192,7 +188,7 @@ impl Covering {
             maps,
             good,
             bad,
-            prior: if provisional { 0 } else { PRIOR },
+            prior: if provisional { 0 } else { self.thresholds.prior },
             clusters,
             pairs,
             examples,

@@ -3,27 +3,18 @@
 //! The rules reduce each training URL to an identity and compose one URL for it. Identities that hold
 //! one and the same cluster become look-ups to one of them: a session form and an article form of one
 //! page that no rule joins. A look-up acts only on URLs whose identity was seen, but it trusts single
-//! labels, so there are none where more than [`MAX_IMPURE_PERMILLE`] of the URLs contradict their
+//! labels, so there are none where more than `look_up_max_impure_permille` of the URLs contradict their
 //! identity's majority. It decides on path and query only: both URLs lie on one origin. And it never
 //! adds or changes a number: one label does not prove that a topic is its page 2.
 
 use super::mirrors::Reduced;
-use super::{Training, spans};
+use super::{Thresholds, Training, spans};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-
-/// Share of URLs outside the majority of their identity above which labels are too noisy to trust one
-/// by one.
-pub const MAX_IMPURE_PERMILLE: u64 = 10;
-
-/// Identities of a cluster from which on an identity met unchanged represents them: of a login page
-/// under a hundred forms each sample has some. With few identities the ones met are chance, and would
-/// move the canonical URL with each sample (crawl-lists: 11 % of them, 0.6 % without).
-const MANY: usize = 9;
 
 /// Training URLs that the rules reduce to one identity.
 #[derive(Debug)]
@@ -46,8 +37,13 @@ pub struct Identity {
 
 /// Adds look-ups and value ranges to `rules`, found on the URLs of `training`. Returns the number of
 /// look-ups.
-pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Identity>) -> u64 {
-    if too_noisy(&identities, training) {
+pub fn learn(
+    rules: &mut SiteRules,
+    training: &Training,
+    mut identities: Vec<Identity>,
+    thresholds: &Thresholds,
+) -> u64 {
+    if too_noisy(&identities, training, thresholds) {
         return 0;
     }
     let cut = rules.cut();
@@ -101,7 +97,13 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
         let rank = |&at: &usize| {
             let listed = identities[cluster[at].2].listed;
             // The URL with the fewest numbers first: the others may lead to it.
-            (Reverse(votes[at]), numbers[at].len(), cluster.len() >= MANY && !listed, page(at).len(), page(at))
+            (
+                Reverse(votes[at]),
+                numbers[at].len(),
+                cluster.len() >= thresholds.look_up_many && !listed,
+                page(at).len(),
+                page(at),
+            )
         };
         let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);
         let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };
@@ -121,7 +123,7 @@ pub fn learn(rules: &mut SiteRules, training: &Training, mut identities: Vec<Ide
             look_ups.push([page.clone(), page]);
         }
     }
-    rules.local = spans::learn(&identities, &mut reader, page);
+    rules.local = spans::learn(&identities, &mut reader, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
     rules.aliases.len() as u64
@@ -153,9 +155,14 @@ fn behind_origin(url: &[u8]) -> &[u8] {
 /// that joined them, the rule without which their URLs fall into groups of one cluster each; the fewest
 /// groups first, then the rule adopted last; where no single rule does, all of them. Adds nothing where
 /// labels are too noisy to be trusted one by one.
-pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: &[Identity]) -> u64 {
+pub fn learn_exceptions(
+    rules: &mut SiteRules,
+    training: &Training,
+    identities: &[Identity],
+    thresholds: &Thresholds,
+) -> u64 {
     let mixed: Vec<&Identity> = identities.iter().filter(|i| !i.pure).collect();
-    if mixed.is_empty() || too_noisy(identities, training) {
+    if mixed.is_empty() || too_noisy(identities, training, thresholds) {
         return 0;
     }
     let ids: Vec<String> = rules.rules.iter().map(|r| r.id.clone()).collect();
@@ -204,11 +211,11 @@ pub fn learn_exceptions(rules: &mut SiteRules, training: &Training, identities: 
     rules.exceptions.len() as u64
 }
 
-/// True where more URLs than [`MAX_IMPURE_PERMILLE`] are outside the majority of their identity.
-fn too_noisy(identities: &[Identity], training: &Training) -> bool {
+/// True where more URLs than `look_up_max_impure_permille` are outside the majority of their identity.
+fn too_noisy(identities: &[Identity], training: &Training, thresholds: &Thresholds) -> bool {
     let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
     let outside = |i: &Identity| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64;
-    identities.iter().map(outside).sum::<u64>() * 1000 > MAX_IMPURE_PERMILLE * labelled
+    identities.iter().map(outside).sum::<u64>() * 1000 > thresholds.look_up_max_impure_permille * labelled
 }
 
 /// The reduced URLs that hold one cluster each, for rules that move directories.

@@ -12,6 +12,7 @@
 //! a parameter becomes a path, since only the URLs of one script have it, and of two directories the
 //! inner one goes.
 
+use super::Thresholds;
 use super::evidence::{Bound, upper_bound_ppm};
 use crate::model::hash64;
 use crate::rules::twins::{below, is_parameter};
@@ -21,11 +22,9 @@ use foldhash::fast::FixedState;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// Reduced URLs of one cluster that are compared with each other, at most.
+/// Reduced URLs of one cluster that are compared with each other, at most: a bound of work.
 const MAX_PER_CLUSTER: usize = 12;
-/// Clusters that must vote for a pair before it is tested.
-const MIN_VOTES: usize = 3;
-/// Pairs that are tested, at most: those with most votes.
+/// Pairs that are tested, at most, those with most votes: a bound of work.
 const MAX_PAIRS: usize = 1_000;
 
 /// A reduced URL with its cluster.
@@ -36,13 +35,6 @@ pub struct Reduced {
     /// The largest cluster of its members.
     pub cluster: u32,
 }
-
-/// Names of files and directories below a front that have twins before a front moves in a given
-/// direction, at least. It moves all below it, and with one name the rule is about that name.
-const MIN_NAMES: usize = 2;
-/// So many names with twins speak for all others; with fewer, the names with twins must be those of half
-/// of the URLs below the front. As for the values of a key ([`breadth`](super::breadth)).
-const NAMES: usize = 9;
 
 /// Two fronts that clusters vote for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,12 +59,20 @@ struct Pair {
 /// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise
 /// of the site in thousandths. A pair of directories in the `previous` rules moves as before, others to
 /// the one with more URLs. `without_fronts`: directories beside each other alone.
-pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>, without_fronts: bool) -> Vec<Rule> {
+pub fn learn(
+    mut reduced: Vec<Reduced>,
+    noise: u64,
+    previous: Option<&SiteRules>,
+    without_fronts: bool,
+    thresholds: &Thresholds,
+) -> Vec<Rule> {
     reduced.sort_unstable();
     // A tenant's copies of other pages do not move those.
-    let voted = votes(&reduced).into_iter().filter(|fronts| !(without_fronts && fronts.is_directed));
+    let voted = votes(&reduced, thresholds.mirror_min_clusters)
+        .into_iter()
+        .filter(|fronts| !(without_fronts && fronts.is_directed));
     let voted = voted.filter(|fronts| tenant(&fronts.a) == tenant(&fronts.b));
-    let pairs: Vec<Pair> = voted.filter_map(|fronts| test(&reduced, &fronts, noise)).collect();
+    let pairs: Vec<Pair> = voted.filter_map(|fronts| test(&reduced, &fronts, noise, thresholds)).collect();
     let volume = |prefix: &str| urls_below(&reduced, prefix).len();
     let mut moves: Vec<(&Pair, &str, &str)> = pairs
         .iter()
@@ -107,8 +107,8 @@ pub fn learn(mut reduced: Vec<Reduced>, noise: u64, previous: Option<&SiteRules>
     chosen.into_iter().map(|(pair, source, target)| rule(pair, source, target)).collect()
 }
 
-/// Pairs of fronts by falling number of clusters that vote for them.
-fn votes(reduced: &[Reduced]) -> Vec<Fronts<'_>> {
+/// Pairs of fronts by falling number of clusters that vote for them, at least `least`.
+fn votes(reduced: &[Reduced], least: usize) -> Vec<Fronts<'_>> {
     let mut by_cluster: Vec<(u32, &str)> = reduced.iter().map(|r| (r.cluster, r.url.as_str())).collect();
     by_cluster.sort_unstable();
     let mut seen: HashSet<(u64, u64, u32), FixedState> = HashSet::default();
@@ -126,7 +126,7 @@ fn votes(reduced: &[Reduced]) -> Vec<Fronts<'_>> {
             }
         }
     }
-    let mut pairs: Vec<(usize, Fronts<'_>)> = count.into_values().filter(|c| c.0 >= MIN_VOTES).collect();
+    let mut pairs: Vec<(usize, Fronts<'_>)> = count.into_values().filter(|c| c.0 >= least).collect();
     pairs.sort_unstable_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     pairs.truncate(MAX_PAIRS);
     pairs.into_iter().map(|pair| pair.1).collect()
@@ -191,7 +191,12 @@ fn urls_below<'a>(reduced: &'a [Reduced], front: &str) -> &'a [Reduced] {
     &reduced[start..start + length]
 }
 
-fn test(reduced: &[Reduced], Fronts { a, b, is_directed }: &Fronts<'_>, noise: u64) -> Option<Pair> {
+fn test(
+    reduced: &[Reduced],
+    Fronts { a, b, is_directed }: &Fronts<'_>,
+    noise: u64,
+    thresholds: &Thresholds,
+) -> Option<Pair> {
     let mut pair = Pair {
         a: a.to_string(),
         b: b.to_string(),
@@ -230,10 +235,11 @@ fn test(reduced: &[Reduced], Fronts { a, b, is_directed }: &Fronts<'_>, noise: u
     let with_twins = || names.values().filter(|name| name.1);
     let (count, urls) = with_twins().fold((0, 0), |sum, name| (sum.0 + 1, sum.1 + name.0));
     let all: u64 = names.values().map(|name| name.0).sum();
-    let are_shown = count >= NAMES || count >= MIN_NAMES && urls * 2 >= all;
+    let Thresholds { mirror_names, mirror_min_names, mirror_min_clusters, .. } = *thresholds;
+    let are_shown = count >= mirror_names || count >= mirror_min_names && urls * 2 >= all;
     let is_shown = !is_directed || are_shown && pair.bad == 0;
-    (clusters.len() >= MIN_VOTES && is_shown && Bound::FORM.allowing(noise).holds(pair.good, pair.bad, 0))
-        .then_some(pair)
+    let bound = Bound::form(thresholds).allowing(noise);
+    (clusters.len() >= mirror_min_clusters && is_shown && bound.holds(pair.good, pair.bad, 0)).then_some(pair)
 }
 
 fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
@@ -308,7 +314,7 @@ mod tests {
             reduced
                 .push(Reduced { url: format!("http://other.e.edu/p{i}/x"), cluster: if i < 4 { i } else { 100 + i } });
         }
-        let rules = learn(reduced, 0, None, false);
+        let rules = learn(reduced, 0, None, false, &Thresholds::default());
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0].scope[0].test, Test::Equals("http://seal.e.edu".to_owned()));
         assert_eq!(rules[0].operations[0].1, Operation::Keep("http://www.e.edu/seal".to_owned()));
@@ -321,7 +327,7 @@ mod tests {
             let rows = (0..12u32).flat_map(|i| {
                 directories.map(|directory| Reduced { url: format!("http://{directory}/p{i}/x"), cluster: i })
             });
-            learn(rows.collect(), 0, None, false).len()
+            learn(rows.collect(), 0, None, false, &Thresholds::default()).len()
         };
         assert_eq!(learned(["a.e.edu/shop", "a.e.edu/~bob"]), 0);
         assert_eq!(learned(["a.e.edu/users/ann", "a.e.edu/users/bob"]), 0);

@@ -39,7 +39,7 @@ pub mod tree;
 
 use crate::rules::Tokens;
 use crate::rules::types::SiteRules;
-pub use crate::rules::{Method, Params, Stage, Without};
+pub use crate::rules::{Method, Params, Stage, Thresholds, Without};
 use crate::url::{NormalRef, NormalUrls};
 use columns::Columns;
 use covering::Covering;
@@ -214,8 +214,7 @@ struct Candidates {
     forms: forms::Forms,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
-    without: Without,
-    extend: bool,
+    params: Params,
 }
 
 impl Prepared {
@@ -252,11 +251,12 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
         let (graph, state) = published::prepare(&training, params, &published::Switches::default());
         return Prepared { graph, stage: State::Published(Box::new(state)) };
     }
-    let without = params.without;
     let fragments = fragments::decide(&training, params.fragment_clusters);
-    let tokens = Tokens { fragments, ..Tokens::default() };
-    let mut tokens = if without.has(Stage::Tokens) { tokens } else { tokens::choose(&training, tokens, without) };
-    let platforms = match without.has(Stage::Platforms) {
+    let mut tokens = Tokens { fragments, ..Tokens::default() };
+    if !params.without.has(Stage::Tokens) {
+        tokens = tokens::choose(&training, tokens, params);
+    }
+    let platforms = match params.without.has(Stage::Platforms) {
         true => lines::Lines::default(),
         false => {
             let (found, semicolons) = lines::programs(&training, &params.platforms);
@@ -264,21 +264,16 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
             lines::place_all(found, &params.platforms, &tokens)
         }
     };
-    prepare_cut(training, tokens, without, platforms, params.extend_to_domain)
+    prepare_cut(training, tokens, platforms, params.clone())
 }
 
 /// Runs the undust method up to the energy walk with the given cuts and lines of the catalogue of platforms.
-fn prepare_cut(
-    training: Training,
-    tokens: Tokens,
-    without: Without,
-    platforms: lines::Lines,
-    extend: bool,
-) -> Prepared {
-    let columns = Columns::new(&training, tokens);
+fn prepare_cut(training: Training, tokens: Tokens, platforms: lines::Lines, params: Params) -> Prepared {
+    let (without, thresholds) = (params.without, &params.thresholds);
+    let columns = Columns::new(&training, tokens, thresholds);
     let mut counts = BTreeMap::new();
     counts.insert("urls".to_owned(), columns.len() as u64);
-    let mut covering = Covering::new(columns);
+    let mut covering = Covering::new(columns, thresholds);
     covering.without = without;
     let met = profile::keys::met(&covering);
     (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
@@ -297,12 +292,12 @@ fn prepare_cut(
     if !rules.platforms.is_empty() {
         counts.insert("lines of platforms".to_owned(), covering.adopted_lines);
     }
-    let tree = tree::grow(&covering.columns, &covering.alive);
+    let tree = tree::grow(&covering.columns, &covering.alive, thresholds);
     let least = match covering.is_small {
-        true => [evidence::MIN_CLUSTERS_FORM_SMALL, small_samples::least_numbered(without)],
+        true => [thresholds.min_clusters_form_small, small_samples::least_numbered(without, thresholds)],
         false => [0, 0],
     };
-    let mut forms = forms::Forms::new(&covering.columns, &covering.alive, &tree, covering.noise, least);
+    let mut forms = forms::Forms::new(&covering, &tree, least);
     if without.has(Stage::Forms) {
         forms.candidates.clear();
     }
@@ -314,7 +309,7 @@ fn prepare_cut(
         ("candidates".to_owned(), count(forms.candidates.len())),
     ]);
     let graph = forms.graph();
-    let state = Candidates { training, covering, met, tree, forms, rules, counts, without, extend };
+    let state = Candidates { training, covering, met, tree, forms, rules, counts, params };
     Prepared { graph, stage: State::Undust(Box::new(state)) }
 }
 
@@ -324,8 +319,8 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         State::Undust(state) => state,
         State::Published(state) => return published::finish(*state, energy),
     };
-    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, without, extend, .. } = *state;
-    let columns = &covering.columns;
+    let Candidates { training, covering, tree, mut forms, mut rules, mut counts, params, .. } = *state;
+    let (columns, without, thresholds) = (&covering.columns, params.without, &params.thresholds);
     let even = vec![1.0; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
     let moves = select::select(&mut forms, columns, if even.is_empty() { energy } else { &even });
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
@@ -337,7 +332,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     };
     set_ids(&mut rules);
     let without_fronts = without.has(Stage::Fronts) || without.has(Stage::Mirrors);
-    if !without_fronts && let Some(fewer) = fronts::in_place_of_forms(&rules, &training, covering.noise) {
+    if !without_fronts && let Some(fewer) = fronts::in_place_of_forms(&rules, &training, covering.noise, thresholds) {
         rules = fewer;
     }
     // Applying all rules to all URLs is the costliest step here, so it is repeated only after a change of
@@ -345,7 +340,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     let mut found = lookups::identities(&rules, &training);
     let previous = training.hints.previous.as_deref();
     let reduced = lookups::reduced(&found);
-    let mut mirrors = mirrors::learn(reduced, covering.noise, previous, without_fronts);
+    let mut mirrors = mirrors::learn(reduced, covering.noise, previous, without_fronts, thresholds);
     if without.has(Stage::Mirrors) {
         mirrors.clear();
     }
@@ -356,7 +351,7 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         found = lookups::identities(&rules, &training);
     }
     if covering.is_small && !without.has(Stage::SmallSamples) {
-        let withdrawn = small_samples::withdraw(&mut rules, &training, columns);
+        let withdrawn = small_samples::withdraw(&mut rules, &training, &covering);
         if withdrawn > 0 {
             counts.insert("rules with too little to show".to_owned(), withdrawn);
             found = lookups::identities(&rules, &training);
@@ -364,12 +359,12 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     }
     let exceptions = match without.has(Stage::Exceptions) {
         true => 0,
-        false => lookups::learn_exceptions(&mut rules, &training, &found),
+        false => lookups::learn_exceptions(&mut rules, &training, &found, thresholds),
     };
     if exceptions > 0 {
         found = lookups::identities(&rules, &training);
     }
-    let mut aliases = lookups::learn(&mut rules, &training, found);
+    let mut aliases = lookups::learn(&mut rules, &training, found, thresholds);
     if without.has(Stage::LookUps) {
         rules.aliases.clear();
         aliases = 0;
@@ -378,15 +373,16 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
         rules.local.clear();
     }
     counts.extend([("exceptions".to_owned(), exceptions), ("look-ups".to_owned(), aliases)]);
-    if extend {
-        counts.insert("extended rules".to_owned(), extend::extend(&mut rules, &training));
+    if params.extend_to_domain {
+        counts.insert("extended rules".to_owned(), extend::extend(&mut rules, &training, thresholds));
     }
     Outcome { rules, counts }
 }
 
 /// Learns one site with the given cuts.
-fn learn_cut(training: Training, tokens: Tokens, without: Without) -> Outcome {
-    let prepared = prepare_cut(training, tokens, without, lines::Lines::default(), false);
+fn learn_cut(training: Training, tokens: Tokens, params: &Params) -> Outcome {
+    let params = Params { extend_to_domain: false, ..params.clone() };
+    let prepared = prepare_cut(training, tokens, lines::Lines::default(), params);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)
 }

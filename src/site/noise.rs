@@ -7,30 +7,12 @@
 //! excluded when better evidence exists: `ignore host` with 19 bad of 306 on a site whose mirrors
 //! differ in a few pages is wrong, not noisy.
 
-use super::columns::Columns;
+use super::Thresholds;
 use super::conditions::{self, Choices};
-use super::covering::Table;
-use super::evidence::{Groups, MIN_CLUSTERS, upper_bound_ppm};
+use super::covering::{Covering, Table};
+use super::evidence::{Groups, upper_bound_ppm};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-
-/// Observations that an operation needs to count for the median.
-const MIN_OBSERVATIONS: u64 = 60;
-/// Observations that operations with a prior need together.
-const MIN_SURE: u64 = 30;
-/// Share of bad beyond which an operation is wrong and no evidence of noise, in thousandths.
-const MAX_WITNESS: u64 = 100;
-/// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths;
-/// and from which on its bad counts as noise at all.
-const MAX_ALONE: u64 = 30;
-const MIN_ALONE: u64 = 10;
-
-/// Share of the bad observations that a condition must hold to tell right from wrong, in hundredths,
-/// and how improbable that may be by chance: hundreds of conditions are tried. On crawl-photos
-/// `image_order` is wrong on all of `start-15` and right elsewhere (6 of 300 observations); as noise it
-/// allowed 5 % wrong to every operation of the site.
-const MIN_HELD: u64 = 80;
-const MAX_CHANCE: f64 = 1e-5;
 
 /// Evidence of an operation tested on the untouched rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,29 +37,32 @@ impl Witness {
     }
 
     /// True where the spread of the bad matters.
-    pub fn may_be_alone(self) -> bool {
-        self.seen() >= MIN_OBSERVATIONS && (MIN_ALONE..=MAX_ALONE).contains(&self.permille())
+    pub fn may_be_alone(self, of: &Thresholds) -> bool {
+        let share = of.noise_min_alone_permille..=of.noise_max_alone_permille;
+        self.seen() >= of.noise_min_observations && share.contains(&self.permille())
     }
 }
 
 /// Noise in thousandths from the operations tested on the untouched rows.
 ///
-/// The median share of bad over the operations with at least [`MIN_OBSERVATIONS`], weighed by
+/// The median share of bad over the operations with at least `noise_min_observations`, weighed by
 /// observations, but at most the Wilson upper bound of the operations with a prior together. Under 5 %
 /// split clusters the least share is often 0 by luck, and so is the share of a few operations; the
 /// median is not: compression on noisy synthetic sites was 0.92 of the oracle's with the least share,
 /// 0.94 with the median. Without operations with a prior the median alone counts. An operation that is
 /// the only one is weak evidence for itself (`ignore sort=`, contradicted on 8 pages of 60, would be
-/// kept at a pair fpr of 0.044): it counts only up to [`MAX_ALONE`], only where its bad is spread over
+/// kept at a pair fpr of 0.044): it counts only up to `noise_max_alone_permille`, only where its bad is spread over
 /// the values, and with a third, so that it allows what it shows, not three times that.
-pub fn floor(seen: impl Iterator<Item = Witness>) -> u64 {
-    let witnesses: Vec<Witness> = seen.filter(|w| w.bad * 1000 <= MAX_WITNESS * w.seen()).collect();
+pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u64 {
+    let is_witness = |w: &Witness| w.bad * 1000 <= thresholds.noise_max_witness_permille * w.seen();
+    let witnesses: Vec<Witness> = seen.filter(is_witness).collect();
     let sure = witnesses.iter().filter(|w| w.prior > 0).fold((0, 0), |sum, w| (sum.0 + w.good, sum.1 + w.bad));
-    let any_sure = sure.0 + sure.1 >= MIN_SURE;
-    let many: Vec<Witness> = witnesses.into_iter().filter(|w| w.seen() >= MIN_OBSERVATIONS).collect();
+    let any_sure = sure.0 + sure.1 >= thresholds.noise_min_sure;
+    let counts = |w: &Witness| w.seen() >= thresholds.noise_min_observations;
+    let many: Vec<Witness> = witnesses.into_iter().filter(counts).collect();
     if !any_sure && many.len() < 2 {
-        let alone = many.first().filter(|w| w.spread && w.may_be_alone());
-        return alone.map_or(0, |w| (w.permille() / 3).max(MIN_ALONE));
+        let alone = many.first().filter(|w| w.spread && w.may_be_alone(thresholds));
+        return alone.map_or(0, |w| (w.permille() / 3).max(thresholds.noise_min_alone_permille));
     }
     let mut rates: Vec<(u64, u64)> = many.iter().map(|w| (w.permille(), w.seen())).collect();
     rates.sort_unstable();
@@ -92,10 +77,11 @@ pub fn floor(seen: impl Iterator<Item = Witness>) -> u64 {
 }
 
 /// Good and bad of an operation where its bad is noise: outside the condition on another key that holds
-/// most of the bad, where there is one. The condition holds bad of at least [`MIN_CLUSTERS`] clusters.
-pub fn unlocated(columns: &Columns, table: &Table, conditions: &[Choices]) -> (u64, u64) {
+/// most of the bad, where there is one. The condition holds bad of at least `min_clusters` clusters.
+pub fn unlocated(covering: &Covering, table: &Table, conditions: &[Choices]) -> (u64, u64) {
+    let Covering { columns, thresholds, .. } = covering;
     let (good, bad) = table.groups.totals();
-    if bad < MIN_CLUSTERS as u64 {
+    if bad < thresholds.min_clusters as u64 {
         return (good, bad);
     }
     let others = conditions.iter().filter(|choices| !table.keys.contains(&choices.key));
@@ -104,11 +90,12 @@ pub fn unlocated(columns: &Columns, table: &Table, conditions: &[Choices]) -> (u
     });
     let located = totals.filter(|&(key, (condition, met_good, met_bad))| {
         let share = (met_good + met_bad) as f64 / (good + bad) as f64;
-        met_bad * 100 >= MIN_HELD * bad && chance(met_bad, bad, share) <= MAX_CHANCE && {
+        let holds_most = met_bad * 100 >= thresholds.noise_min_held_percent * bad;
+        holds_most && chance(met_bad, bad, share) <= thresholds.noise_max_chance && {
             let code = |group: u32| columns.codes[key][table.groups.first(group as usize) as usize];
             let groups = table.with_bad.iter().filter(|&&group| condition.holds(code(group)));
             let clusters: BTreeSet<u32> = groups.map(|&group| table.groups.majority[group as usize]).collect();
-            clusters.len() >= MIN_CLUSTERS
+            clusters.len() >= thresholds.min_clusters
         }
     });
     let most = located.max_by_key(|(_, (_, met_good, met_bad))| (*met_bad, Reverse(*met_good)));
@@ -141,10 +128,10 @@ fn chance(held: u64, of: u64, share: f64) -> f64 {
 }
 
 /// True where the rows outside the largest clusters of their groups have the values of a key about as
-/// often as all rows of the groups: no value has more of them than three standard deviations, and one,
-/// above its share. Labels that are wrong at random hit every value; a value that is another page is
+/// often as all rows of the groups: no value has more of them than `noise_spread` standard deviations, and
+/// one, above its share. Labels that are wrong at random hit every value; a value that is another page is
 /// hit alone. `codes` and `label` are by row.
-pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32]) -> bool {
+pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32], thresholds: &Thresholds) -> bool {
     let mut by_value: std::collections::BTreeMap<u32, (u64, u64)> = std::collections::BTreeMap::new();
     let (mut all, mut bad) = (0u64, 0u64);
     for (&row, &group) in groups.rows.iter().zip(&groups.group) {
@@ -156,17 +143,18 @@ pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32]) -> bool {
     by_value.values().all(|&(rows, outside)| {
         let share = rows as f64 / all.max(1) as f64;
         let mean = bad as f64 * share;
-        outside as f64 <= mean + 3.0 * (mean * (1.0 - share)).sqrt() + 1.0
+        outside as f64 <= mean + thresholds.noise_spread * (mean * (1.0 - share)).sqrt() + 1.0
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::evidence::Sorter;
-    use super::{Witness, chance, floor, is_spread};
+    use super::{Thresholds, Witness, chance, floor, is_spread};
 
     fn of(seen: &[(u64, u64, u64)]) -> u64 {
-        floor(seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true }))
+        let seen = seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true });
+        floor(seen, &Thresholds::default())
     }
 
     #[test]
@@ -190,7 +178,8 @@ mod tests {
     fn an_operation_is_a_poor_witness_for_itself() {
         assert_eq!([of(&[(297, 3, 0)]), of(&[(294, 6, 0)]), of(&[(291, 9, 0)])], [10, 10, 10]);
         assert_eq!([of(&[(298, 2, 0)]), of(&[(290, 10, 0)]), of(&[(29, 1, 0)])], [0, 0, 0]);
-        assert_eq!(floor([Witness { good: 294, bad: 6, prior: 0, spread: false }].into_iter()), 0);
+        let alone = [Witness { good: 294, bad: 6, prior: 0, spread: false }];
+        assert_eq!(floor(alone.into_iter(), &Thresholds::default()), 0);
         // Another operation with too few observations changes nothing; one with enough does.
         assert_eq!(of(&[(295, 5, 0), (20, 0, 0)]), 10);
         assert_eq!(of(&[(295, 5, 0), (200, 4, 0)]), 16);
@@ -215,7 +204,7 @@ mod tests {
                 .collect();
             let codes: Vec<u32> = rows.clone().map(|r| r % 6).collect();
             let groups = Sorter::default().group(rows.map(|r| (u64::from(r / 6) << 20, r)), &label);
-            is_spread(&groups, &codes, &label)
+            is_spread(&groups, &codes, &label, &Thresholds::default())
         };
         assert!(!pages(5, &|_| 5) && !pages(8, &|_| 5));
         assert!(pages(8, &|page| page * 5 % 6) && pages(0, &|_| 0));

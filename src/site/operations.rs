@@ -4,17 +4,13 @@
 //! rows of the normalization catalogue are "ignore this key". String functions run on the dictionary of
 //! a key, never on rows.
 
+use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
 use crate::rules::{Function, Representative};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
-
-/// Prior observations of catalogue operations and well-known tracking names.
-pub const PRIOR: u64 = 8;
-/// Prior observations of classes of hosts.
-pub const HOST_PRIOR: u64 = 4;
 
 /// Effect of an operation on the codes of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +62,6 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
     counts
 }
 
-/// How many times less often than the most frequent value another may be met and still represent all:
-/// which of two comes more often is another matter in each sample, and all canonical URLs with it. On
-/// halves of the crawls against two thirds of them, three seeds: with 1, all canonical URLs of crawl-kb
-/// move by the host alone, and 33 % of crawl-docs and 56 % of crawl-lists by parts of the path; with 2,
-/// 2 % and 29 %. More would make fewer canonical URLs ones that were met.
-const NEAR: u32 = 2;
-
 /// The value that represents the given codes, all proven to mean the same, in `rows`: of hosts one that
 /// comes with the site's scheme, where there is one, and of these the one that records redirect to or
 /// declare; else the one that an earlier result moved most URLs to. `None` where neither decides.
@@ -108,12 +97,12 @@ pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
 }
 
 /// The value that represents the given codes where [`chosen`] decides nothing: of those met as often as
-/// the one met most often, or nearly so ([`NEAR`]), the shortest, ties by bytes. Counted over the rows as
+/// the one met most often, or up to `times` less often, the shortest, ties by bytes. Counted over the rows as
 /// they were at the start, since the counts of reduced rows depend on the rules before. 0 where there is
 /// no code.
-pub fn representative(columns: &Columns, key: usize, codes: impl Iterator<Item = u32> + Clone) -> u32 {
+pub fn representative(columns: &Columns, key: usize, codes: impl Iterator<Item = u32> + Clone, times: u32) -> u32 {
     let Some(most) = codes.clone().map(|code| columns.times_met(key, code)).max() else { return 0 };
-    let near = codes.filter(|&code| columns.times_met(key, code).saturating_mul(NEAR) >= most);
+    let near = codes.filter(|&code| columns.times_met(key, code).saturating_mul(times) >= most);
     near.min_by_key(|&code| (columns.value(key, code).len(), columns.value(key, code))).unwrap_or(0)
 }
 
@@ -154,19 +143,12 @@ fn fetchable<'a>(columns: &Columns, key: usize, rows: &[u32], counts: &'a [u32])
     if any { live.into() } else { counts.into() }
 }
 
-/// How many times less often than with an extension files may come without one for it to be left out:
-/// leaving it out makes URLs that nobody has seen (crawl-docs: 93 % of the canonical URLs, university:
-/// 70 %).
-const OFTEN: u32 = 2;
-/// How many times more often than all other extensions one must come to represent files without one.
-const RARE: u32 = 10;
-
 /// Map of "ignore this key" for `rows`, with these frequencies, and those of all rows: every value
 /// becomes the [`representative`]. A key seen absent in a URL that can be fetched is left out, else it
 /// gets the representative of the values among them; a part of the path is changed where it is present.
 /// The choice of an earlier result is kept where it can be.
-pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32]) -> Map {
-    let name = &columns.keys[key];
+pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thresholds: &Thresholds) -> Map {
+    let (name, near) = (&columns.keys[key], thresholds.value_near);
     let somewhere_absent = counts[0] > 0;
     let stays = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
     let present = (1..counts.len() as u32).filter(|&code| counts[code as usize] > 0).collect();
@@ -179,7 +161,8 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32]) -> Ma
     let counts = &*fetchable(columns, key, rows, counts);
     let total: u32 = counts.iter().sum();
     if name.is(Fixed::TRAILING_SLASH) {
-        let code = representative(columns, key, (0..counts.len() as u32).filter(|&code| counts[code as usize] > 0));
+        let met = (0..counts.len() as u32).filter(|&code| counts[code as usize] > 0);
+        let code = representative(columns, key, met, near);
         return Map::To { code, everywhere: true };
     }
     let https = |code: &u32| counts[*code as usize] > 0 && columns.value(key, *code) == b"https";
@@ -193,7 +176,7 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32]) -> Ma
         true => present.into_iter().filter(live).collect(),
         false => (1..counts.len() as u32).filter(live).collect::<Vec<u32>>(),
     };
-    let value = representative(columns, key, present.iter().copied());
+    let value = representative(columns, key, present.iter().copied(), near);
     if name.is(Fixed::EXTENSION) {
         // Directories have no extension, and are no evidence about files.
         let marks = [Fixed::TRAILING_SLASH, Fixed::INDEX].map(|mark| columns.fixed(mark));
@@ -201,9 +184,10 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32]) -> Ma
         let bare: Vec<u32> = rows.iter().copied().filter(|&r| columns.code(key, r) == 0 && is_file(r)).collect();
         let live = bare.iter().filter(|&&r| !columns.redirects || columns.fetchable[r as usize]).count();
         let named = total - counts[0];
-        if (live as u32) * OFTEN < named {
+        if u64::from(live as u32) * u64::from(thresholds.extension_often) < u64::from(named) {
             // With several extensions, that of a page written without one is unknown.
-            let one = (named - counts[value as usize]) * RARE < named;
+            let others = u64::from(named - counts[value as usize]);
+            let one = others * u64::from(thresholds.extension_rare) < u64::from(named);
             return if one { Map::To { code: value, everywhere: !bare.is_empty() } } else { Map::Table(Vec::new()) };
         }
     }
@@ -217,17 +201,19 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32]) -> Ma
     Map::To { code: 0, everywhere: true }
 }
 
-/// Most pages for each page that shows the representative of a part of the path, and for each that
-/// shows two of its values.
-const NAMED: usize = 20;
-
 /// True where a part of the path names the page: nearly every page shows one value of it, and hardly
-/// any the representative. Replacing it would make nearly all URLs ones that nobody has met
+/// any the representative (`names_pages`). Replacing it would make nearly all URLs ones that nobody has met
 /// (crawl-forum: `/topic/on-invite-692/`, of 531 titles 517 are written in one way). `groups` are the
 /// groups that the maps make of `rows`.
 ///
 /// O(rows + members of groups).
-pub fn names_pages(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32]) -> bool {
+pub fn names_pages(
+    columns: &Columns,
+    groups: &Groups,
+    (key, map): &(usize, Map),
+    rows: &[u32],
+    thresholds: &Thresholds,
+) -> bool {
     let Map::To { code: representative, everywhere: false } = *map else { return false };
     if columns.keys[*key].as_path().is_none() || representative == 0 {
         return false;
@@ -243,12 +229,12 @@ pub fn names_pages(columns: &Columns, groups: &Groups, (key, map): &(usize, Map)
         pages -= others;
         several += usize::from(differ);
     }
-    met.max(several) * NAMED < pages
+    met.max(several) * thresholds.names_pages < pages
 }
 
-/// Prior of ignoring these keys together: [`PRIOR`] for catalogue keys and well-known tracking names.
-pub fn ignore_prior(columns: &Columns, keys: &[usize]) -> u64 {
-    if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { PRIOR } else { 0 }
+/// Prior of ignoring these keys together, for catalogue keys and well-known tracking names; else none.
+pub fn ignore_prior(columns: &Columns, keys: &[usize], thresholds: &Thresholds) -> u64 {
+    if keys.iter().all(|&k| in_catalogue(&columns.keys[k])) { thresholds.prior } else { 0 }
 }
 
 /// True for parameters of the tracking catalogue: vendors document these, so sections have no vote.
@@ -359,9 +345,9 @@ impl Family {
 
     /// Prior of the function: changes of case and of numbers have none, nor has the choice among repeated
     /// keys.
-    pub fn prior(&self) -> u64 {
+    pub fn prior(&self, thresholds: &Thresholds) -> u64 {
         let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros);
-        if has_none || self.function.is_on_repeats() { 0 } else { PRIOR }
+        if has_none || self.function.is_on_repeats() { 0 } else { thresholds.prior }
     }
 
     /// True for a key of the family.

@@ -9,11 +9,11 @@ use super::breadth;
 use super::columns::Columns;
 use super::conditions::{self, Choices};
 use super::covering::{Action, Covering, Proposal, Table};
-use super::evidence::{Groups, MIN_CLUSTERS, MIN_GOOD};
+use super::evidence::Groups;
 use super::operations::Map;
 use crate::url::{Fixed, Part};
 
-/// Most segments that are kept.
+/// Most segments that are kept: a bound of work.
 const KEPT: u8 = 4;
 
 /// The keys behind the first `kept` segments, and the depth; none where no path goes on.
@@ -43,20 +43,20 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
 
 /// True where the first segment behind the front has so many values that values never met may be left
 /// out, too: two pages under a product that show the product are no evidence about a third.
-pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8) -> bool {
+pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, links: usize) -> bool {
     let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head));
-    first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key))
+    first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key, links))
 }
 
 /// True where the short form was met; otherwise the canonical URLs would be ones that nobody has met.
-/// Three groups with some good must hold a URL that ends at the cut, or as many as there are supporting
-/// clusters where these are fewer.
-pub fn are_met(columns: &Columns, groups: &Groups, kept: u8) -> bool {
+/// At least `least` groups with some good must hold a URL that ends at the cut, or as many as there are
+/// supporting clusters where these are fewer.
+pub fn are_met(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> bool {
     let Some(key) = columns.fixed(Fixed::DEPTH) else { return false };
     let depth = columns.find(key, kept.to_string().as_bytes());
     let is_front = |&row: &u32| Some(columns.code(key, row)) == depth && columns.fetchable[row as usize];
     let met = (0..groups.len()).filter(|&group| groups.good[group] > 0 && groups.members(group).iter().any(is_front));
-    met.count() as u64 >= groups.clusters().min(MIN_CLUSTERS as u64)
+    met.count() as u64 >= groups.clusters().min(least as u64)
 }
 
 impl Covering {
@@ -72,9 +72,9 @@ impl Covering {
                 break;
             }
             let groups = self.table(&alive, &maps);
-            if groups.totals().0 >= MIN_GOOD {
+            if groups.totals().0 >= self.thresholds.min_good {
                 let table = Table::new(groups, action, keys, 0);
-                found.extend(conditions::refine(&self.columns, &alive, &table, conditions, 0, &self.sinks));
+                found.extend(conditions::refine(self, &table, conditions, 0));
             }
         }
         found

@@ -6,21 +6,13 @@
 //! against, 24 with one); else it holds in the sections that are for it. Tenants ([`Section::Tenant`])
 //! count for themselves alone: one person can make many.
 
+use super::Thresholds;
 use super::columns::Columns;
-use super::evidence::{Bound, Groups, MIN_GOOD};
+use super::evidence::{Bound, Groups};
 use crate::rules::Tokens;
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// Clusters of evidence that a section needs to be for an operation, or against it.
-const MIN_CLUSTERS: usize = 2;
-/// Most sections that a rule lists.
-pub const LISTED: usize = 64;
-/// Clusters that the pages under a first directory must be of for it to be a section by itself, as many
-/// as make a value salient in the pattern tree; also in thousandths of the clusters of the site.
-const MIN_SALIENT: usize = 8;
-const SALIENT_PERMILLE: usize = 10;
 
 /// The section of each row.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +32,8 @@ impl Sections {
     /// is salient, and so are the members of a directory such as `users` where one of them is: a list by
     /// the name `users`, whose members are single messages, is a word (crawl-lists: saved share .61 with a
     /// section a message, .75 without).
-    pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone) -> Sections {
+    pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone, thresholds: &Thresholds) -> Sections {
+        let min_salient = thresholds.section_min_salient;
         let mut clusters: HashMap<&[u8], BTreeSet<u32>, FixedState> = HashMap::default();
         let mut all = BTreeSet::new();
         for (path, cluster) in rows.clone() {
@@ -54,10 +47,10 @@ impl Sections {
                 Section::Tenant(_) | Section::Number | Section::Other => {}
             }
         }
-        let least = MIN_SALIENT.max((all.len() * SALIENT_PERMILLE).div_ceil(1000));
+        let least = min_salient.max((all.len() * thresholds.section_salient_permille).div_ceil(1000));
         let count = |name: &[u8]| clusters.get(name).map_or(0, BTreeSet::len);
         let members = rows.clone().filter_map(|(path, _)| match section::of(path) {
-            Section::Member(directory, name) if count(name) >= MIN_SALIENT => Some(directory),
+            Section::Member(directory, name) if count(name) >= min_salient => Some(directory),
             _ => None,
         });
         let directories: BTreeSet<&[u8]> = members.collect();
@@ -131,11 +124,11 @@ impl Reach {
         }
     }
 
-    /// False where the operation holds nowhere, or in more sections than a rule lists.
-    pub fn is_some(&self) -> bool {
+    /// False where the operation holds nowhere, or a rule would list more than `most` sections.
+    pub fn is_some(&self, most: usize) -> bool {
         match self {
-            Reach::Except(sections) => sections.len() <= LISTED,
-            Reach::In(sections) => (1..=LISTED).contains(&sections.len()),
+            Reach::Except(sections) => sections.len() <= most,
+            Reach::In(sections) => (1..=most).contains(&sections.len()),
         }
     }
 }
@@ -152,7 +145,7 @@ struct Evidence {
 }
 
 /// The sections in which the operation with these groups holds, and those against it. A section is for
-/// it with [`MIN_CLUSTERS`] clusters whose rows it joins (with as many rows, where constant pages are
+/// it with `section_min_clusters` clusters whose rows it joins (with as many rows, where constant pages are
 /// the evidence) and no more wrong rows than `bound` allows; against it with as many clusters that are
 /// joined wrongly and more wrong rows than that. `prior` is that of the operation: three sections are
 /// enough for operations that servers have in common (crawl-blog: saved share .941 without, .944 with).
@@ -162,7 +155,15 @@ struct Evidence {
 /// parameters that their vendors document.
 ///
 /// O(rows of the groups x log).
-pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendors: bool) -> (Reach, Vec<u32>) {
+pub fn reach(
+    columns: &Columns,
+    groups: &Groups,
+    bound: Bound,
+    prior: u64,
+    vendors: bool,
+    thresholds: &Thresholds,
+) -> (Reach, Vec<u32>) {
+    let (least, most) = (thresholds.section_min_clusters, thresholds.section_most_listed);
     let sections = &columns.sections;
     let mut evidence: BTreeMap<u32, Evidence> = BTreeMap::new();
     // The tenant of a row; `None` for the rows outside all tenants.
@@ -185,22 +186,22 @@ pub fn reach(columns: &Columns, groups: &Groups, bound: Bound, prior: u64, vendo
             }
         }
     }
-    let constant = groups.are_constant_pages();
+    let constant = groups.are_constant_pages(bound.min_constant);
     let is_for = |of: &Evidence| {
         let observations = if constant { of.good as usize } else { of.good_clusters.len() };
-        observations >= MIN_CLUSTERS && bound.allows(of.good, of.bad)
+        observations >= least && bound.allows(of.good, of.bad)
     };
-    let is_against = |of: &Evidence| of.bad_clusters.len() >= MIN_CLUSTERS && !bound.allows(of.good, of.bad);
+    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !bound.allows(of.good, of.bad);
     let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
         .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|(&section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
-    let enough = voters(&in_favour) >= MIN_GOOD && bound.wilson(voters(&in_favour), voters(&against), prior);
+    let enough = voters(&in_favour) >= bound.min_good && bound.wilson(voters(&in_favour), voters(&against), prior);
     // Documentation of vendors applies to a site that shows the parameter outside its tenants.
     let shown = || evidence.iter().any(|(&section, of)| of.good > 0 && !sections.tenant[section as usize]);
     let everywhere = enough || vendors && shown();
     // A rule of the whole site is not widened to a section that shows nothing but wrong merges, were it only one.
     let is_refuted = |of: &Evidence| is_against(of) || !vendors && of.good == 0 && of.bad > 0;
     let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|(&section, _)| section).collect();
-    let against = if everywhere && refuted.len() <= LISTED { refuted } else { against };
+    let against = if everywhere && refuted.len() <= most { refuted } else { against };
     (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)
 }

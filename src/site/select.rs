@@ -38,7 +38,7 @@ pub struct Move {
 
 /// Chooses destinations and the moves to them.
 pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move> {
-    let count = forms.list.len();
+    let (count, near) = (forms.list.len(), forms.thresholds.form_near);
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (i, candidate) in forms.candidates.iter().enumerate() {
         into[candidate.target].push(i);
@@ -65,7 +65,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
             continue;
         }
         let volume = |f: usize| forms.list[f].volume;
-        let is_alike = |f: &usize| volume(*f) * NEAR >= volume(first) && volume(first) * NEAR >= volume(*f);
+        let is_alike = |f: &usize| volume(*f) * near >= volume(first) && volume(first) * near >= volume(*f);
         let is_mutual = |f: &usize| into[*f].iter().any(|&i| forms.candidates[i].source == first);
         let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| !done[f]);
         let mutual: Vec<usize> = others.filter(is_mutual).collect();
@@ -93,7 +93,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let (from, to) = (&forms.list[source], &forms.list[destination]);
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
-                if is_invented(from, to, columns) || is_apart {
+                if is_invented(from, to, columns, forms.thresholds.form_rarer) || is_apart {
                     continue;
                 }
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
@@ -117,7 +117,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     moves
 }
 
-/// Rows of a form that are read to see where an earlier result moved them.
+/// Rows of a form that are read to see where an earlier result moved them: a bound of work.
 const LOOKED_AT: usize = 64;
 
 /// True where an earlier result kept the URLs of form `a` and moved those of `b`.
@@ -130,10 +130,6 @@ fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
     };
     kept(a) == Some(true) && kept(b) == Some(false)
 }
-
-/// How many times less often than the form of most energy another may come and still be the
-/// destination.
-const NEAR: u64 = 2;
 
 /// Frequency of the keys and values of forms on the site.
 struct Usual {
@@ -169,13 +165,6 @@ impl Usual {
     }
 }
 
-/// How many times rarer than the URLs that would move to it a destination may be: beyond, nearly all
-/// URLs that the rule writes are of a kind that a crawl hardly meets, for the few pages that it joins
-/// (crawl-blog: 1,300 dated URLs to `/?name=` that was seen seven times, a fifth of its canonical URLs;
-/// crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the crawl and not in
-/// the other).
-const RARER: usize = 5;
-
 /// True where a move keeps each URL in the directory of its tenant: it keeps the first two segments.
 fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &Columns) -> bool {
     let is_front = |key: usize| columns.keys[key].as_path().is_some_and(|(segment, _)| segment < 2);
@@ -183,17 +172,21 @@ fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &
     constants(source) == constants(destination) && mapping.iter().all(|&(to, from)| to == from || !is_front(to))
 }
 
-/// True where the destination is hardly ever seen beside the URLs that would move to it, and these can
-/// be fetched.
-fn is_invented(source: &Form, destination: &Form, columns: &Columns) -> bool {
+/// True where the destination is more than `times` rarer than the URLs that would move to it, and these can
+/// be fetched: nearly all URLs that the rule writes would be of a kind that a crawl hardly meets, for the
+/// few pages that it joins (crawl-blog: 1,300 dated URLs to `/?name=` that was seen seven times, a fifth of
+/// its canonical URLs; crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the
+/// crawl and not in the other).
+fn is_invented(source: &Form, destination: &Form, columns: &Columns, times: usize) -> bool {
     let live = |form: &Form| form.rows.iter().filter(|&&row| columns.fetchable[row as usize]).count();
-    live(destination) * RARER < live(source)
+    live(destination) * times < live(source)
 }
 
-/// Rules between forms pass with z = 0.5; constant pages pass when nothing contradicts them.
+/// Rules between forms pass by their bound; constant pages pass when nothing contradicts them.
 fn holds(groups: &Groups, constant: bool, forms: &Forms) -> bool {
     let (good, bad) = groups.totals();
-    let passes = Bound::FORM.allowing(forms.noise).holds(good, bad, 0) && groups.clusters() >= forms.least_clusters;
+    let bound = Bound::form(&forms.thresholds).allowing(forms.noise);
+    let passes = bound.holds(good, bad, 0) && groups.clusters() >= forms.least_clusters;
     passes || constant && good > 0 && bad == 0
 }
 

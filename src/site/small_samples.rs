@@ -11,49 +11,27 @@
 //!   to be left out ([`names_clusters`]): one of ten posts is on another page of its topic, and ten
 //!   topics of one page do not show it.
 //!
-//! With the evidence that is enough in large samples, 42 of the 132 samples below miss; see [`SHOWN`].
+//! Measured by `scripts/accept --only samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
+//! corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the
+//! merged URLs are wrong, mean saved share, mean recall at 500 URLs. Without this module: 42, .539, .9888;
+//! with it: 25, .504, .9967. With clusters of one URL counted it is 23, .501, .9979: but in a crawl that
+//! lost half of its URLs most clusters of two have one left, which is no evidence. The figures of the
+//! thresholds (`small_*`) are with clusters of one URL.
 
 use super::columns::Columns;
-use super::covering::Action;
-use super::evidence::{Groups, MIN_CLUSTERS, MIN_CONSTANT_SMALL};
+use super::covering::{Action, Covering};
+use super::evidence::Groups;
 use super::operations::{self, Map};
 use super::spans::Reader;
-use super::{Stage, Training, Without};
+use super::{Stage, Thresholds, Training, Without};
 use crate::rules::{Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
 use crate::url::{Fixed, Key, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
-/// Clusters that must show a rule to be right for each cluster in which it acts without evidence.
-///
-/// Measured like all of this module by `scripts/accept --only samples`: 132 samples of 50 to 500 URLs
-/// in whole clusters, of eleven corpora; on the URLs that took no part, samples in which recall is
-/// under .995 or over .005 of the merged URLs are wrong, mean saved share, mean recall at 500 URLs.
-/// Before this module: 42, .539, .9888; with it: 25, .504, .9967. With clusters of one URL counted it
-/// is 23, .501, .9979: but in a crawl that lost half of its URLs most clusters of two have one left,
-/// which is no evidence.
-const SHOWN: usize = 4;
-
-/// Clusters that show a rule to be right from which on no other cluster can withdraw it. Measured with
-/// [`MIN_CLUSTERS_NUMBERED`] at 24 and clusters of one URL: 24 here gives 24, .505, .9961; 40 gives 22,
-/// .500, .9983; no end gives 21, .497, .9989, but then a mirror of half a site, which forty clusters
-/// prove, is lost.
-const SURE: usize = 24;
-
-/// Clusters that must support leaving out a parameter that [`names_clusters`]. Measured with clusters
-/// of one URL: 24 here gives 24, .505, .9961; 64 gives 23, .501, .9979.
-const MIN_CLUSTERS_NUMBERED: u64 = 64;
-
-/// Fewest values of a parameter that names clusters: as many as prove an operation without a bad one.
-const MIN_NUMBERS: usize = 9;
-
-/// Letters and digits from which on a value is a token that was drawn at random: 64 bits in hexadecimal
-/// digits.
-const OPAQUE: usize = 16;
-
-/// True where most values of a parameter are numbers, and most are met in one cluster alone. O(rows x
-/// log).
-pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32]) -> bool {
+/// True where most values of a parameter, at least `least`, are numbers, and most are met in one cluster
+/// alone. O(rows x log).
+pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], least: usize) -> bool {
     if !columns.keys[key].optional() {
         return false;
     }
@@ -67,33 +45,33 @@ pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32]) -> boo
         alone += usize::from(value.len() == 1);
         numbers += usize::from(operations::is_number(columns, key, value[0].0));
     }
-    values >= MIN_NUMBERS && alone * 2 > values && numbers * 2 > values
+    values >= least && alone * 2 > values && numbers * 2 > values
 }
 
-/// True where too few clusters support an operation in a small sample: under three that are no proven
+/// True where too few clusters support an operation in a small sample: under `min_clusters` that are no proven
 /// constant pages, or, where it leaves out numbers that each lead to one cluster, under
-/// [`MIN_CLUSTERS_NUMBERED`].
+/// `small_min_numbered`.
 pub fn says_too_little(
-    columns: &Columns,
+    covering: &Covering,
     groups: &Groups,
     action: Action,
     maps: &[(usize, Map)],
     rows: &[u32],
-    without: Without,
 ) -> bool {
+    let Covering { columns, thresholds, without, .. } = covering;
     let clusters = groups.clusters();
-    let is_numbered = || maps.iter().any(|map| names_clusters(columns, map.0, rows));
-    clusters < MIN_CLUSTERS as u64 && groups.totals().0 < MIN_CONSTANT_SMALL
-        || action == Action::Ignore && clusters < least_numbered(without) && is_numbered()
+    let is_numbered = || maps.iter().any(|map| names_clusters(columns, map.0, rows, thresholds.small_min_numbers));
+    clusters < thresholds.min_clusters as u64 && groups.totals().0 < thresholds.min_constant_small
+        || action == Action::Ignore && clusters < least_numbered(*without, thresholds) && is_numbered()
 }
 
 /// Clusters that must support leaving out a parameter that [`names_clusters`] where the sample is
 /// small.
-pub fn least_numbered(without: Without) -> u64 {
-    if without.has(Stage::SmallSamples) { 0 } else { MIN_CLUSTERS_NUMBERED }
+pub fn least_numbered(without: Without, thresholds: &Thresholds) -> u64 {
+    if without.has(Stage::SmallSamples) { 0 } else { thresholds.small_min_numbered }
 }
 
-/// Removes the rules that act without evidence in more clusters than [`SHOWN`] allows, worst first,
+/// Removes the rules that act without evidence in more clusters than `small_shown` allows, worst first,
 /// each time with the others as they are then. Returns how many.
 ///
 /// Exempt are constant pages; rules with a prior or from the catalogue of platforms; rules on the
@@ -101,14 +79,15 @@ pub fn least_numbered(without: Without) -> u64 {
 /// tokens: where every link has a session, a page met once has one.
 ///
 /// O(rules x rules taken out x rows of the sample).
-pub fn withdraw(rules: &mut SiteRules, training: &Training, columns: &Columns) -> u64 {
+pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
+    let (most, times) = (covering.thresholds.small_sure, covering.thresholds.small_shown);
     let mut withdrawn = 0;
     loop {
         let sample = Sample::new(rules, training);
         let worst = (0..rules.rules.len())
-            .filter(|&at| !is_exempt(&rules.rules[at], columns))
+            .filter(|&at| !is_exempt(&rules.rules[at], covering))
             .map(|at| (sample.counts(rules, training, at), at))
-            .filter(|&((shown, silent), _)| shown < SURE && silent * SHOWN > shown)
+            .filter(|&((shown, silent), _)| shown < most && silent * times > shown)
             // The largest share of clusters that show nothing; of equals the one that comes first.
             .min_by(|&((s, t), at), &((u, v), of)| (v * (s + t)).cmp(&(t * (u + v))).then(at.cmp(&of)));
         let Some((_, at)) = worst else { return withdrawn };
@@ -191,8 +170,8 @@ fn targets(rule: &Rule) -> Vec<(&str, Vec<&str>)> {
         .collect()
 }
 
-fn is_exempt(rule: &Rule, columns: &Columns) -> bool {
-    let is_page = rule.evidence.clusters < MIN_CLUSTERS as u64;
+fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bool {
+    let is_page = rule.evidence.clusters < thresholds.min_clusters as u64;
     if is_page || rule.evidence.prior > 0 || rule.line.is_some() {
         return true;
     }
@@ -202,14 +181,14 @@ fn is_exempt(rule: &Rule, columns: &Columns) -> bool {
     let key = |(text, _): &(String, Operation)| Key::parse(text);
     rule.operations.iter().filter_map(key).all(|key| {
         key.as_path().is_none() && !key.optional() && !key.is(Fixed::DEPTH)
-            || columns.column(&key).is_some_and(|column| is_opaque(columns, column))
+            || columns.column(&key).is_some_and(|column| is_opaque(columns, column, thresholds.small_opaque))
     })
 }
 
-/// True where nine of ten values of a key hold a random token: a long run of letters and digits, or of
-/// hexadecimal digits with dashes between them.
-fn is_opaque(columns: &Columns, key: usize) -> bool {
-    let is_mixed = |run: &[u8]| run.len() >= OPAQUE && run.iter().any(u8::is_ascii_digit);
+/// True where nine of ten values of a key hold a random token: a run of at least `least` letters and
+/// digits, or of hexadecimal digits with dashes between them.
+fn is_opaque(columns: &Columns, key: usize, least: usize) -> bool {
+    let is_mixed = |run: &[u8]| run.len() >= least && run.iter().any(u8::is_ascii_digit);
     let is_hexadecimal = |value: &[u8]| value.iter().all(|&b| b.is_ascii_hexdigit() || b == b'-');
     let holds_token = |value: &&[u8]| {
         value.split(|b| !b.is_ascii_alphanumeric()).any(is_mixed) || is_hexadecimal(value) && is_mixed(value)

@@ -11,8 +11,9 @@
 //! must hold on the other fifth, too. A number may stand at the end of a value, behind text:
 //! `10.msg17`.
 
+use super::Thresholds;
 use super::columns::Ranks;
-use super::evidence::{Bound, MIN_CLUSTERS, MIN_CONSTANT};
+use super::evidence::Bound;
 use super::lookups::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
@@ -21,14 +22,8 @@ use crate::url::{Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Bound on predictions that go wrong: p = 0.05, z = 1, at most 2 % seen. A wrong one is a page lost.
-const BOUND: Bound = Bound { permille: 50, half_z: 2, raw_permille: 20 };
-/// Predictions of one group that count, so that no page dominates the site.
-const MAX_TRIALS: u64 = 4;
-/// Numbers of known values from which others are predicted.
+/// Numbers of known values from which others are predicted: tried in turn, and chosen by hold-out.
 const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
-/// Farthest a number reaches.
-const MAX_DISTANCE: u64 = 1 << 20;
 /// Weight of one prediction; parts of it are counted.
 const ONE: u64 = 1000;
 
@@ -67,7 +62,7 @@ impl Trials {
     }
 
     /// Right and wrong predictions and clusters; `None` where they do not hold.
-    fn holds(&mut self, least: u64) -> Option<(u64, u64, u64)> {
+    fn holds(&mut self, bound: Bound) -> Option<(u64, u64, u64)> {
         self.good.sort_unstable();
         let by_cluster: Vec<u64> =
             self.good.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|g| g.1).sum()).collect();
@@ -75,18 +70,15 @@ impl Trials {
         let capped: u64 = by_cluster.iter().map(|&c| c.min(sum.div_ceil(3))).sum();
         let bad = self.bad.div_ceil(ONE);
         let good = capped / ONE;
-        (good >= least && by_cluster.len() >= MIN_CLUSTERS && BOUND.holds(good, bad, 0)).then_some((
-            sum / ONE,
-            bad,
-            by_cluster.len() as u64,
-        ))
+        let enough = good >= bound.min_constant && by_cluster.len() >= bound.min_clusters;
+        (enough && bound.holds(good, bad, 0)).then_some((sum / ONE, bad, by_cluster.len() as u64))
     }
 
     /// True if the predictions also hold on the fifth that took no part in a choice.
-    fn confirmed(&mut self) -> bool {
+    fn confirmed(&mut self, bound: Bound) -> bool {
         let good: u64 = self.good.iter().map(|g| g.1).sum::<u64>() / ONE;
-        let few = self.bad.div_ceil(ONE) * 1000 <= BOUND.raw_permille.max(1) * (good + self.bad / ONE);
-        good >= MIN_CONSTANT && (few || self.bad == 0)
+        let few = self.bad.div_ceil(ONE) * 1000 <= bound.raw_permille.max(1) * (good + self.bad / ONE);
+        good >= bound.min_constant && (few || self.bad == 0)
     }
 }
 
@@ -103,15 +95,20 @@ struct Belief {
 
 /// Finds the keys whose values are evidence on single pages. `page` is the identity whose canonical URL
 /// represents the cluster of an identity; it is called for the identities that spans lead to.
-pub fn learn(identities: &[Identity], reader: &mut Reader, page: impl Fn(usize) -> Option<String>) -> Vec<Local> {
-    let subjects = reader.repeating(identities);
+pub fn learn(
+    identities: &[Identity],
+    reader: &mut Reader,
+    page: impl Fn(usize) -> Option<String>,
+    thresholds: &Thresholds,
+) -> Vec<Local> {
+    let subjects = reader.repeating(identities, thresholds.min_constant);
     if subjects.is_empty() {
         return Vec::new();
     }
     let mut out = Vec::new();
     for (Subject { key, inner }, points) in subjects.iter().zip(reader.points(identities, &subjects)) {
         let groups: Vec<&[Point]> = points.chunk_by(|a, b| a.group == b.group).filter(|g| g.len() > 1).collect();
-        let Some(belief) = believe(&groups) else { continue };
+        let Some(belief) = believe(&groups, thresholds) else { continue };
         let mut pages = Vec::new();
         for group in groups {
             spans(group, &belief, |like, range, target| {
@@ -211,8 +208,8 @@ impl Reader {
         true
     }
 
-    /// Subjects in which enough identities of one cluster differ alone; sorted.
-    fn repeating(&self, identities: &[Identity]) -> Vec<Subject> {
+    /// Subjects in which at least `least` identities of one cluster differ alone; sorted.
+    fn repeating(&self, identities: &[Identity], least: u64) -> Vec<Subject> {
         let mut by_cluster: Vec<(u32, u32)> =
             (0..).zip(identities).filter(|(_, i)| i.pure).map(|(at, i)| (i.majority, at)).collect();
         by_cluster.sort_unstable();
@@ -243,7 +240,7 @@ impl Reader {
         }
         let mut subjects: Vec<Subject> = repeats
             .into_iter()
-            .filter(|(_, (key, n))| eligible(key) && *n >= MIN_CONSTANT)
+            .filter(|(_, (key, n))| eligible(key) && *n >= least)
             .map(|((_, inner), (key, _))| Subject { key, inner })
             .collect();
         subjects.sort_unstable();
@@ -291,26 +288,28 @@ fn is_fifth(group: u64) -> bool {
     hash64_seeded(&group.to_le_bytes(), 5).is_multiple_of(5)
 }
 
-fn believe(groups: &[&[Point]]) -> Option<Belief> {
+fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
+    let (bound, most) = (Bound::span(thresholds), thresholds.span_max_trials);
     let mut belief = Belief { values: None, absent: false, between: None, evidence: (0, 0, 0) };
     for least in LEAST_VALUES {
         let mut sides = [Trials::default(), Trials::default()];
         let mut absent = Trials::default();
         for group in groups {
-            all_alike(group, least, &mut sides[usize::from(is_fifth(group[0].group))], &mut absent);
+            let side = &mut sides[usize::from(is_fifth(group[0].group))];
+            all_alike(group, least, most, side, &mut absent);
         }
         let [mut chosen, mut fifth] = sides;
-        if let Some(evidence) = chosen.holds(MIN_CONSTANT).filter(|_| fifth.confirmed()) {
+        if let Some(evidence) = chosen.holds(bound).filter(|_| fifth.confirmed(bound)) {
             belief.values = Some(least);
-            belief.absent = absent.holds(MIN_CONSTANT).is_some();
+            belief.absent = absent.holds(bound).is_some();
             belief.evidence = evidence;
             break;
         }
     }
     let mut between = Trials::default();
-    groups.iter().for_each(|group| in_between(group, &mut between));
-    if let Some(evidence) = between.holds(MIN_CONSTANT) {
-        belief.between = Some(distance(groups));
+    groups.iter().for_each(|group| in_between(group, most, &mut between));
+    if let Some(evidence) = between.holds(bound) {
+        belief.between = Some(distance(groups, thresholds));
         let of = belief.evidence;
         belief.evidence = (of.0 + evidence.0, of.1 + evidence.1, of.2.max(evidence.2));
     }
@@ -319,14 +318,14 @@ fn believe(groups: &[&[Point]]) -> Option<Belief> {
 
 /// Each value predicted from the others, where at least `least` of these are of one cluster. In a group
 /// of several clusters the values outside of the most frequent one are predicted wrongly: a sample of
-/// the group may hold none of them.
-fn all_alike(group: &[Point], least: usize, trials: &mut Trials, absent: &mut Trials) {
+/// the group may hold none of them. At most `most_trials` count.
+fn all_alike(group: &[Point], least: usize, most_trials: u64, trials: &mut Trials, absent: &mut Trials) {
     if group.len() <= least {
         return;
     }
     let of = |label: Option<u32>| group.iter().filter(|p| label.is_some() && p.label == label).count();
     let most = group.iter().map(|p| of(p.label)).max().unwrap_or(0);
-    let weight = ONE * (group.len() as u64).min(MAX_TRIALS) / group.len() as u64;
+    let weight = ONE * (group.len() as u64).min(most_trials) / group.len() as u64;
     let (first, has_absent) = (group[0].label, group[0].value == Value::Absent);
     if most == group.len() {
         trials.add(first, weight * group.len() as u64, 0);
@@ -346,15 +345,15 @@ fn numbers(group: &[Point]) -> Vec<(u64, Option<u32>, u32)> {
     group.iter().filter_map(number).collect()
 }
 
-/// Each number between two of one cluster.
-fn in_between(group: &[Point], trials: &mut Trials) {
+/// Each number between two of one cluster; at most `most` count.
+fn in_between(group: &[Point], most: u64, trials: &mut Trials) {
     let numbers = numbers(group);
     let tried = || numbers.windows(3).filter(|w| w[0].1.is_some() && w[0].1 == w[2].1);
     let count = tried().count() as u64;
     if count == 0 {
         return;
     }
-    let weight = ONE * count.min(MAX_TRIALS) / count;
+    let weight = ONE * count.min(most) / count;
     for window in tried() {
         let right = window[1].1 == window[0].1;
         trials.add(window[0].1, if right { weight } else { 0 }, if right { 0 } else { weight });
@@ -363,7 +362,8 @@ fn in_between(group: &[Point], trials: &mut Trials) {
 
 /// How far beyond a known number its cluster reaches, judged by the numbers that no two neighbours
 /// agree on.
-fn distance(groups: &[&[Point]]) -> u64 {
+fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
+    let (bound, most) = (Bound::span(thresholds), thresholds.span_max_trials);
     // Distance, in the fifth, right, weight, cluster.
     let mut trials: Vec<(u64, bool, bool, u64, Option<u32>)> = Vec::new();
     for group in groups {
@@ -384,7 +384,7 @@ fn distance(groups: &[&[Point]]) -> u64 {
                 near(i).map(|(distance, label)| (distance, label.is_some() && label == numbers[i].1, label))
             })
             .collect();
-        let weight = ONE * (tried.len() as u64).min(MAX_TRIALS) / (tried.len() as u64).max(1);
+        let weight = ONE * (tried.len() as u64).min(most) / (tried.len() as u64).max(1);
         let fifth = is_fifth(group[0].group);
         trials.extend(tried.into_iter().map(|(distance, right, label)| (distance, fifth, right, weight, label)));
     }
@@ -392,13 +392,13 @@ fn distance(groups: &[&[Point]]) -> u64 {
     let mut sides = [Trials::default(), Trials::default()];
     let mut best = 0;
     for same in trials.chunk_by(|a, b| a.0 == b.0) {
-        if same[0].0 > MAX_DISTANCE {
+        if same[0].0 > thresholds.span_max_distance {
             break;
         }
         for &(_, fifth, right, weight, label) in same {
             sides[usize::from(fifth)].add(label, if right { weight } else { 0 }, if right { 0 } else { weight });
         }
-        if sides[0].holds(MIN_CONSTANT).is_some() && sides[1].confirmed() {
+        if sides[0].holds(bound).is_some() && sides[1].confirmed(bound) {
             best = same[0].0;
         }
     }

@@ -8,7 +8,7 @@
 //! taken only if on the other half, of which no rule has seen a record, it joins clearly more and
 //! nothing that is wrong.
 
-use super::{Outcome, Training, Without, learn_cut};
+use super::{Outcome, Params, Thresholds, Training, learn_cut};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;
@@ -17,51 +17,33 @@ use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Rows of the clusters that the choice is made on, about.
+/// Rows of the clusters that the choice is made on, about: a bound of work.
 const SAMPLE: usize = 5_000;
-/// URLs of the sample that have the character where it would cut: this many, and this share in
-/// thousandths.
-const MIN_URLS: usize = 20;
-const MIN_PERMILLE: usize = 20;
-/// Fewest URLs, and share in thousandths, with a semicolon in the query: rarer than other delimiters,
-/// and surer.
-const MIN_SEMICOLONS: usize = 8;
-const MIN_SEMICOLONS_PERMILLE: usize = 2;
-/// Parts of the clusters, each judged by what was learned on the others. With two, what is learned from
-/// is half the size of the real thing, and keys that a cut adds look too poor: of four samples of 1,500
-/// URLs of a wiki the cut at `:` was taken for none, with four parts for two (mean saved share 0.913 ->
-/// 0.926), with eight for all (0.936), at twice the cost again.
-const FOLDS: u64 = 4;
-/// More good that a cut must bring on the rows that were held out, and its share of them, in
-/// thousandths.
-const MIN_GAIN: u64 = 9;
-const MIN_GAIN_PERMILLE: u64 = 2;
-/// What one more bad costs in good; one bad less is worth one good.
-const COST: u64 = 10;
 
 /// `tokens` with the cuts of a site.
-pub fn choose(training: &Training, mut tokens: Tokens, without: Without) -> Tokens {
+pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Tokens {
+    let thresholds = &params.thresholds;
     let every = training.len().div_ceil(SAMPLE).max(1) as u64;
     let hash = |row: usize| hash64(&training.clusters[row].to_le_bytes());
     let sample = |row: usize| training.clusters[row] != u32::MAX && hash(row).is_multiple_of(every);
-    let candidates = candidates(training, sample);
+    let candidates = candidates(training, sample, thresholds);
     if candidates.is_empty() {
         return tokens;
     }
     let rows = training.subset(sample);
     // Another hash than the one that chose the sample.
-    let fold = |cluster: u32| hash64_seeded(&cluster.to_le_bytes(), 2) % FOLDS;
+    let fold = |cluster: u32| hash64_seeded(&cluster.to_le_bytes(), 2) % thresholds.cut_folds;
     let others = |at: u64| rows.subset(|row| fold(rows.clusters[row]) != at);
-    let folds: Vec<(u64, Training)> = (0..FOLDS).map(|at| (at, others(at))).collect();
+    let folds: Vec<(u64, Training)> = (0..thresholds.cut_folds).map(|at| (at, others(at))).collect();
     let trial = |tokens: &Tokens| {
         let judged = folds.iter().map(|(at, others)| {
-            let outcome = learn_cut(others.clone(), tokens.clone(), without);
+            let outcome = learn_cut(others.clone(), tokens.clone(), params);
             judge(&outcome, &rows, |cluster| fold(cluster) == *at)
         });
         judged.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
     };
     let mut best = trial(&tokens);
-    let least = MIN_GAIN.max(rows.len() as u64 * MIN_GAIN_PERMILLE / 1000);
+    let least = thresholds.cut_min_gain.max(rows.len() as u64 * thresholds.cut_min_gain_permille / 1000);
     for candidate in candidates {
         let mut with = tokens.clone();
         match candidate {
@@ -73,7 +55,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, without: Without) -> Toke
         }
         let found = trial(&with);
         let (more_bad, less_bad) = (found.1.saturating_sub(best.1), best.1.saturating_sub(found.1));
-        if found.0 + less_bad >= best.0 + least + COST * more_bad {
+        if found.0 + less_bad >= best.0 + least + thresholds.cut_bad_cost * more_bad {
             (best, tokens) = (found, with);
         }
     }
@@ -96,10 +78,10 @@ enum Candidate {
 }
 
 /// The cuts that would change how enough URLs are cut.
-fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candidate> {
+fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<Candidate> {
     let (mut semicolons, mut query_paths, mut numbered) = (0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
-    let (mut families, mut total) = (Families::default(), 0);
+    let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
     let mut cells = Cells::default();
     for row in (0..training.len()).filter(|&row| sample(row)) {
         total += 1;
@@ -120,11 +102,12 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candid
         semicolons += usize::from(memchr::memchr(b';', query).is_some());
         families.add(query);
     }
-    let often = |count: usize| count >= MIN_URLS.max(total * MIN_PERMILLE / 1000);
+    let often = |count: usize| count >= thresholds.cut_min_urls.max(total * thresholds.cut_min_permille / 1000);
+    let few = total * thresholds.cut_min_semicolons_permille / 1000;
     let delimiter = |(&count, of): (&usize, u8)| (Candidate::Delimiter(char::from(of)), often(count));
     // A path in a query comes before its last segment.
     let others = [
-        (Candidate::Semicolons, semicolons >= MIN_SEMICOLONS.max(total * MIN_SEMICOLONS_PERMILLE / 1000)),
+        (Candidate::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
         (Candidate::QueryPath, often(query_paths)),
         (Candidate::NumberedEnd, often(numbered)),
         (Candidate::NameFamilies, often(families.urls())),
@@ -133,15 +116,20 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool) -> Vec<Candid
     all.filter(|(_, is_candidate)| *is_candidate).map(|(candidate, _)| candidate).collect()
 }
 
-/// Names of a family below which it is none: one key is learned as well by itself.
-const FAMILY_NAMES: usize = 3;
-
-/// Families of query names, with the names of each (at most [`FAMILY_NAMES`]) and the URLs that have
-/// one.
-#[derive(Debug, Default)]
-struct Families(HashMap<Vec<u8>, (Vec<u64>, usize), FixedState>);
+/// Families of query names.
+#[derive(Debug)]
+struct Families {
+    /// The names of each family, at most `least`, and the URLs that have one.
+    of: HashMap<Vec<u8>, (Vec<u64>, usize), FixedState>,
+    /// Names below which a family is none.
+    least: usize,
+}
 
 impl Families {
+    fn new(least: usize) -> Families {
+        Families { of: HashMap::default(), least }
+    }
+
     /// Counts the names of one query.
     fn add(&mut self, query: &[u8]) {
         for parameter in query.split(|b| matches!(b, b'&' | b';')) {
@@ -150,9 +138,9 @@ impl Families {
             if !family(&mut name, 0..length) {
                 continue;
             }
-            let (names, urls) = self.0.entry(name.split_off(length)).or_default();
+            let (names, urls) = self.of.entry(name.split_off(length)).or_default();
             let name = hash64(&name);
-            if names.len() < FAMILY_NAMES && !names.contains(&name) {
+            if names.len() < self.least && !names.contains(&name) {
                 names.push(name);
             }
             *urls += 1;
@@ -161,7 +149,7 @@ impl Families {
 
     /// Parameters of the most frequent family of enough names.
     fn urls(&self) -> usize {
-        self.0.values().filter(|family| family.0.len() >= FAMILY_NAMES).map(|family| family.1).max().unwrap_or(0)
+        self.of.values().filter(|family| family.0.len() >= self.least).map(|family| family.1).max().unwrap_or(0)
     }
 }
 

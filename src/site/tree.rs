@@ -11,14 +11,10 @@
 //! Cost: O(rows x keys) a level, whatever the sizes of dictionaries; a key splits once on a path from
 //! the root, and one that has a single value in a node is not looked at below it.
 
+use super::Thresholds;
 use super::columns::Columns;
 use super::operations::is_number;
 use crate::url::Fixed;
-
-/// Rows below which a node is a leaf.
-pub const MIN_NODE: usize = 40;
-/// Clusters that a salient value needs, at least.
-const MIN_SALIENT: u32 = 8;
 
 /// One branch on the way to a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +57,7 @@ struct Work {
 }
 
 /// Grows the tree over `rows`.
-pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
+pub fn grow(columns: &Columns, rows: &[u32], thresholds: &Thresholds) -> Tree {
     let mut tree = Tree { nodes: Vec::new(), leaf_of: vec![0; rows.len()] };
     tree.nodes.push(Node { parent: 0, path: Vec::new(), rows: rows.len() as u32, leaf: true });
     let mut members: Vec<u32> = (0..rows.len() as u32).collect();
@@ -70,14 +66,14 @@ pub fn grow(columns: &Columns, rows: &[u32]) -> Tree {
         let name = &columns.keys[*key];
         !(name.optional() || [Fixed::FRAGMENT, Fixed::ORDER, Fixed::SEPARATOR].iter().any(|&fixed| name.is(fixed)))
     };
-    let mut chooser = Chooser::new(columns);
+    let mut chooser = Chooser::new(columns, thresholds);
     let keys = (0..columns.keys.len()).filter(splits).collect();
     let mut work = vec![Work { node: 0, members, keys }];
     while let Some(Work { node, members, mut keys }) = work.pop() {
         for &m in &members {
             tree.leaf_of[m as usize] = node;
         }
-        if members.len() < MIN_NODE {
+        if members.len() < thresholds.tree_min_rows {
             continue;
         }
         let Some((key, salient)) = chooser.choose(columns, rows, &members, &mut keys) else { continue };
@@ -112,12 +108,15 @@ struct Chooser {
     labels: Vec<u32>,
     /// Last cluster and number of clusters in which a code came.
     met: Vec<(u32, u32)>,
+    /// Clusters that a salient value needs, and their share among those of the node, in thousandths.
+    least: (u32, u64),
 }
 
 impl Chooser {
-    fn new(columns: &Columns) -> Chooser {
+    fn new(columns: &Columns, thresholds: &Thresholds) -> Chooser {
         let most = (0..columns.keys.len()).map(|k| columns.codes_len(k)).max().unwrap_or(0);
-        Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), met: vec![(0, 0); most] }
+        let least = (thresholds.tree_min_salient, thresholds.tree_salient_permille);
+        Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), met: vec![(0, 0); most], least }
     }
 
     /// The key to split on, and its salient values by falling count of rows. Keys with one value leave
@@ -132,7 +131,7 @@ impl Chooser {
         self.labels.clear();
         self.labels.extend(members.iter().map(|&m| columns.label[rows[m as usize] as usize]));
         let clusters = self.labels.chunk_by(|a, b| a == b).count();
-        let needed = MIN_SALIENT.max(clusters as u32 / 100);
+        let needed = self.least.0.max((clusters as u64 * self.least.1 / 1_000) as u32);
         let mut best: Option<(f64, usize, Vec<u32>)> = None;
         keys.retain(|&key| {
             let codes = members.iter().map(|&m| columns.codes[key][rows[m as usize] as usize]);

@@ -17,7 +17,7 @@ fn check(records: &[Owned], sample: SampleParams) {
         let mine: Vec<Record<'_>> = records.iter().map(Owned::record).filter(of_site).collect();
         let learned = alone::learn(name, &mine, &sample, &plan.params);
         assert_eq!(learned, site.learned, "{name}");
-        assert_eq!(&alone::prove(learned, &mine, &sample, plan.params.fpr_max_ppm), site, "{name}");
+        assert_eq!(&alone::prove(learned, &mine, &sample, &plan.params), site, "{name}");
     }
 }
 

@@ -32,7 +32,7 @@ fn graphs() -> Vec<Graph> {
                 }
             }
             let volume = (0..n).map(|v| (hash(g, u64::from(v) + 7777) % 5000 + 1) as f64).collect();
-            Graph { walk: if g % 2 == 0 { Walk::Restart } else { Walk::Lazy }, volume, edges }
+            Graph { walk: if g % 2 == 0 { Walk::Restart } else { Walk::Lazy }, volume, edges, ..Graph::default() }
         })
         .collect()
 }

@@ -75,13 +75,13 @@ impl Learned for Candidate {
     }
 
     fn select(&self, fpr_max: f64) -> Selected {
-        let ppm = (fpr_max * 1e6).round() as u32;
+        let params = Params { fpr_max_ppm: (fpr_max * 1e6).round() as u32, ..Params::default() };
         let learned = self.learned.rules.rules.len() as u64;
         let rules = match self.without.has(Stage::Proof) {
             true => self.learned.rules.clone(),
             false => {
                 let records = borrowed(&self.records);
-                let ProvenSite { rules, .. } = alone::prove(self.learned.clone(), &records, &self.sample, ppm);
+                let ProvenSite { rules, .. } = alone::prove(self.learned.clone(), &records, &self.sample, &params);
                 rules
             }
         };

@@ -10,7 +10,7 @@
 
 use super::names::{self, Meaning};
 use crate::site::covering::{Action, Covering};
-use crate::site::evidence::{Bound, MIN_GOOD, Sorter};
+use crate::site::evidence::{Bound, Sorter};
 use crate::site::operations::is_number;
 use crate::url::Key;
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,8 @@ fn effect(profile: &KeyProfile, covering: &Covering, key: usize) -> Effect {
     let (Key::Query(name) | Key::Param(name)) = &columns.keys[key] else { return Effect::Unknown };
     let (same, other) = profile.changes();
     let meaning = names::meaning(name);
-    if same >= MIN_GOOD && Bound::OPERATION.allowing(covering.noise).allows(same, other) {
+    let bound = Bound::operation(&covering.thresholds).allowing(covering.noise);
+    if same >= bound.min_good && bound.allows(same, other) {
         return match meaning {
             Some(Meaning::Session) => Effect::Session,
             Some(Meaning::Tracking) => Effect::Tracking,
@@ -170,7 +171,7 @@ fn effect(profile: &KeyProfile, covering: &Covering, key: usize) -> Effect {
             _ => Effect::Irrelevant,
         };
     }
-    if other < MIN_GOOD || same > other {
+    if other < bound.min_good || same > other {
         return Effect::Unknown;
     }
     let are_numbers = || share_of_values(covering, key, |_, code| is_number(columns, key, code)) >= 90;

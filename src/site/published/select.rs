@@ -90,7 +90,7 @@ pub fn graph(rules: &[Candidate], tree: &Tree, switches: &Switches) -> (Graph, V
     }
     let edges = edges.into_iter().filter(|e| e.1 > 0.0).map(|((from, to), weight)| (from, to, weight)).collect();
     let volume = nodes.iter().map(|&node| f64::from(tree.volume(node))).collect();
-    (Graph { walk: Walk::Lazy, volume, edges }, nodes)
+    (Graph { walk: Walk::Lazy, volume, edges, ..Graph::default() }, nodes)
 }
 
 /// Selection by energy, one energy a vertex of [`graph`].

@@ -1,0 +1,272 @@
+//! The table itself, about in the order of learning: rows of reason, name, type, default and range.
+//! Reasons are prose for hover, `learn --set help` and docs/method.md alike.
+
+use super::{Threshold, parse};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// Largest value of thresholds without a natural one: more than a site has of anything.
+const MANY: u64 = 1_000_000;
+
+thresholds! {
+    /// Good observations that a rule needs, with or without a prior.
+    min_good: u64 = 3, 1..=MANY;
+    /// Clusters that must support a rule, unless they are constant pages.
+    min_clusters: usize = 3, 1..=MANY as usize;
+    /// Clusters that must support ignoring several keys under one condition: chosen among sets times
+    /// conditions, the best candidate reaches three by luck. On a crawl of a repository browser, from 3
+    /// to 5: pair fpr .0109 to .0049, recall .9972 to .9991; other corpora within .001 of saved share.
+    min_clusters_chosen: u64 = 5, 1..=MANY;
+    /// Good observations, none bad, that prove a form all of whose rows are one page, from one cluster.
+    min_constant: u64 = 9, 1..=MANY;
+    /// Distinct training URLs under which a sample is small: it holds all right merges of its clusters,
+    /// and hardly any two clusters that a wrong rule would join.
+    small_sample: usize = 1_000, 0..=MANY as usize;
+    /// `min_constant` of a page from one cluster or two in a small sample. On 108 samples of 50 to 500
+    /// URLs: with 9, pages are lost or URLs wrong beyond 0.5 % in 51 of them, with 40 in 45; saved .608
+    /// and .596.
+    min_constant_small: u64 = 40, 1..=MANY;
+    /// Clusters that must support a rule between forms in a small sample. With 3, too much is wrong in 51
+    /// of the 108 samples, with 5 in 47; saved .608 and .596.
+    min_clusters_form_small: u64 = 5, 1..=MANY;
+    /// Upper Wilson bound of the share of bad of an operation on keys, in thousandths: with z = 1 nine
+    /// good without a bad one pass, 24 with one, 37 with two. Also in the proof.
+    operation_permille: u64 = 100, 1..=999;
+    /// z of the Wilson bound of operations on keys, in halves. Also in the proof.
+    operation_half_z: u64 = 2, 0..=10;
+    /// Largest share of bad among the observations of an operation on keys, in thousandths. Also in the
+    /// proof.
+    operation_raw_permille: u64 = 20, 0..=1_000;
+    /// Upper Wilson bound of the share of bad of a rule between forms or of a mirror, in thousandths. Also
+    /// in the proof.
+    form_permille: u64 = 100, 1..=999;
+    /// z of the Wilson bound of rules between forms and of mirrors, in halves: forms are compared in
+    /// whole, so few observations are surer. Also in the proof.
+    form_half_z: u64 = 1, 0..=10;
+    /// Largest share of bad among the observations of a rule between forms or of a mirror, in thousandths.
+    /// Also in the proof.
+    form_raw_permille: u64 = 10, 0..=1_000;
+    /// Upper Wilson bound of the share of bad of values that mean the same, in thousandths.
+    classes_permille: u64 = 100, 1..=999;
+    /// z of the Wilson bound of values that mean the same, in halves.
+    classes_half_z: u64 = 2, 0..=10;
+    /// Largest share of bad among the observations of values that mean the same, in thousandths.
+    classes_raw_permille: u64 = 20, 0..=1_000;
+    /// Factor by which the label noise of a site raises the largest shares of bad. With 2 the compression
+    /// of noisy synthetic sites is .928 of the oracle's.
+    noise_factor: u64 = 3, 0..=100;
+    /// Prior good observations of catalogue operations and of well-known tracking names: three observed
+    /// ones are then enough.
+    prior: u64 = 8, 0..=MANY;
+    /// Prior good observations of classes of hosts.
+    host_prior: u64 = 4, 0..=MANY;
+    /// Good observations that one bad one costs in the order in which proposals are adopted.
+    bad_cost: i64 = 10, 0..=MANY as i64;
+
+    /// URLs of the sample that have a character where it would cut, for the cut to be tried.
+    cut_min_urls: usize = 20, 1..=MANY as usize;
+    /// Share of the URLs with such a character in the sample, in thousandths, for the cut to be tried.
+    cut_min_permille: usize = 20, 0..=1_000;
+    /// URLs with a semicolon in the query for the cut at it to be tried: rarer than other delimiters, and
+    /// surer.
+    cut_min_semicolons: usize = 8, 1..=MANY as usize;
+    /// Share of the URLs with a semicolon in the query in the sample, in thousandths, for the cut to be
+    /// tried.
+    cut_min_semicolons_permille: usize = 2, 0..=1_000;
+    /// Names that differ in their digits alone, for them to be tried as one key: one name is learned as
+    /// well by itself.
+    cut_family_names: usize = 3, 1..=MANY as usize;
+    /// Parts of the clusters, each judged by what was learned on the others. Four samples of 1,500 URLs of
+    /// a wiki are cut at `:` with 8 parts; with 4 two of them are (saved share .936, .926), with 2 none
+    /// (.913). Twice the parts take twice the time.
+    cut_folds: u64 = 4, 2..=64;
+    /// Good observations on the parts held out that a cut must bring.
+    cut_min_gain: u64 = 9, 0..=MANY;
+    /// Good observations that a cut must bring as a share of the sample, in thousandths.
+    cut_min_gain_permille: u64 = 2, 0..=1_000;
+    /// Good observations that one more bad one costs a cut; one bad less is worth one good.
+    cut_bad_cost: u64 = 10, 0..=MANY;
+
+    /// Clusters under a first directory for it to be a section by itself, as many as make a value salient
+    /// in the pattern tree.
+    section_min_salient: usize = 8, 1..=MANY as usize;
+    /// Share of the clusters of a site under a first directory for it to be a section by itself, in
+    /// thousandths.
+    section_salient_permille: usize = 10, 0..=1_000;
+    /// Clusters of evidence that a section needs to be for an operation, or against it: one may be a page
+    /// that changed between two fetches.
+    section_min_clusters: usize = 2, 1..=MANY as usize;
+    /// Sections that a rule lists at most; a rule that would need more of them is refused.
+    section_most_listed: usize = 64, 1..=MANY as usize;
+
+    /// Links between values of a key, each an observation that two mean the same, that are proof for all
+    /// values: as many as pass the bound of operations with nothing bad.
+    breadth_links: usize = 9, 1..=MANY as usize;
+    /// Tolerated shortfall of the rows whose values have evidence of their own against their expectation,
+    /// in millionths of all rows (docs/method.md, "How wide a rule may be").
+    breadth_slack_ppm: u64 = 200_000, 0..=1_000_000;
+    /// Names of a family that must have merge evidence of their own: two are a coincidence (`p1=`, `p2=`).
+    breadth_names: usize = 3, 1..=MANY as usize;
+    /// Share of the rows from which on a value is frequent, in thousandths: each frequent value must have
+    /// evidence of its own.
+    breadth_frequent_permille: u64 = 50, 1..=1_000;
+    /// Largest share of the meetings of a frequent value that are with other clusters.
+    breadth_max_against: f64 = 0.2, 0.0..=1.0;
+    /// Rows of a value that are expected to meet their cluster before it counts that none does: with 5,
+    /// one value in 150 has none by chance.
+    breadth_alone: f64 = 5.0, 0.0..=1e6;
+    /// Values of a part of the path, an extension or a host up to which a rule without `breadth_links`
+    /// lists them, so that values never met are kept.
+    breadth_most_listed: usize = 64, 0..=MANY as usize;
+    /// Rows of a host that are expected to meet their cluster for the host to be judged; it is against an
+    /// operation where one in as many does.
+    breadth_host_rows: f64 = 8.0, 1.0..=1e6;
+    /// Share of the rows with a key that may lie outside a constant page for the key to be ignored because
+    /// of that page, in thousandths of those on it: the few public pages beside a form.
+    constant_page_others_permille: u64 = 100, 0..=MANY;
+
+    /// Rows that a value needs to be tried as a condition.
+    condition_min_rows: u32 = 5, 1..=MANY as u32;
+    /// Share of the rows from which on a value is no condition, in hundredths: nearly all have it.
+    condition_max_percent: u64 = 95, 1..=101;
+    /// Bad observations from which on values of another key may be excepted from an operation.
+    exclusion_min_bad: u64 = 2, 1..=MANY;
+    /// Clusters in which the keys of a set must differ together for ignoring them to be tried.
+    joint_min_clusters: u32 = 3, 1..=MANY as u32;
+    /// Pairs of one cluster that replace several clusters: on a constant page all evidence is of one.
+    joint_min_pairs: u32 = 9, 1..=MANY as u32;
+    /// Good observations under a condition for classes of values to be searched there.
+    classes_min_near: u64 = 9, 0..=MANY;
+    /// Clusters that must show a value beside another for a table to list it: with 2 one is left without
+    /// any one of them.
+    min_carriers: usize = 2, 1..=MANY as usize;
+
+    /// Share of the URLs of a site that make a proven constant page a sink, in thousandths.
+    sink_min_permille: u64 = 10, 0..=1_000;
+    /// URLs of other forms that a sink holds.
+    sink_min_others: u64 = 50, 0..=MANY;
+    /// Good observations, none bad, that prove that one more form ends in a sink.
+    sink_min_good: u64 = 4, 1..=MANY;
+
+    /// Observations that an operation needs to count for the label noise of a site.
+    noise_min_observations: u64 = 60, 1..=MANY;
+    /// Observations that operations with a prior need together to bound the label noise.
+    noise_min_sure: u64 = 30, 1..=MANY;
+    /// Share of bad beyond which an operation is wrong and no evidence of noise, in thousandths.
+    noise_max_witness_permille: u64 = 100, 0..=1_000;
+    /// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths.
+    noise_max_alone_permille: u64 = 30, 0..=1_000;
+    /// Share of bad from which on an operation that is the only one is evidence of noise, in thousandths.
+    noise_min_alone_permille: u64 = 10, 0..=1_000;
+    /// Share of the bad observations that a condition must hold to tell wrong from noise, in hundredths.
+    /// Without, on crawl-photos 6 bad of 300, all on one start, allow 5 % wrong to every operation.
+    noise_min_held_percent: u64 = 80, 1..=100;
+    /// Probability above which a condition that holds the bad observations is chance: hundreds are tried.
+    noise_max_chance: f64 = 1e-5, 0.0..=1.0;
+    /// Standard deviations above its share, and one, that a value may have of the bad observations for
+    /// these to be spread as noise is.
+    noise_spread: f64 = 3.0, 0.0..=1e6;
+
+    /// Times less often than the most frequent value that another may be met and represent all. On halves
+    /// of crawls against two thirds, with 1 all canonical URLs of crawl-kb move by the host alone, and
+    /// 33 % of crawl-docs and 56 % of crawl-lists by parts of the path; with 2, 2 % and 29 %.
+    value_near: u32 = 2, 1..=MANY as u32;
+    /// Times less often than with an extension that files may come without one for it to be left out: else
+    /// rules make URLs that nobody has seen (93 % of the canonical URLs of crawl-docs, 70 % of university).
+    extension_often: u32 = 2, 1..=MANY as u32;
+    /// Times more often than all other extensions that one must come to represent files without one.
+    extension_rare: u32 = 10, 1..=MANY as u32;
+    /// Pages for each page with the representative of a part of the path, and for each with two values,
+    /// above which that part names pages and is kept (crawl-forum: of 531 titles 517 have one form).
+    names_pages: usize = 20, 1..=MANY as usize;
+    /// Times more URLs that write a default out than leave it out for its line of the catalogue to be
+    /// refused (crawl-store: 15 % of the canonical URLs moved for 8 URLs of 3,338).
+    line_written: u64 = 10, 1..=MANY;
+
+    /// Rows under which a node of the pattern tree is a leaf.
+    tree_min_rows: usize = 40, 2..=MANY as usize;
+    /// Clusters that a value needs to be salient in the pattern tree.
+    tree_min_salient: u32 = 8, 1..=MANY as u32;
+    /// Share of the clusters of a node that a value needs to be salient in the pattern tree, in
+    /// thousandths.
+    tree_salient_permille: u64 = 10, 0..=1_000;
+    /// Share of common clusters in which two mapped keys of two forms agree, in hundredths (Algorithm 3 of
+    /// WWW10, by clusters instead of value sets; its threshold).
+    agreement_percent: u32 = 80, 1..=100;
+    /// Common clusters of two forms, and pages with URLs of both, for a rule between them.
+    form_min_clusters: usize = 3, 1..=MANY as usize;
+    /// URLs that make a form without a varying key a constant page.
+    form_min_constant_urls: u64 = 5, 1..=MANY;
+    /// Probability of following a rule, rather than restarting, in the energy walk; that of PageRank.
+    energy_damping: f64 = 0.85, 0.0..=0.99;
+    /// Times less often than the form of most energy that another may come and still be the destination.
+    form_near: u64 = 2, 1..=MANY;
+    /// Times rarer than the URLs that would move to it that a destination may be: beyond, rules write URLs
+    /// that a crawl hardly meets (crawl-blog: 1,300 URLs to a form seen seven times).
+    form_rarer: usize = 5, 1..=MANY as usize;
+    /// Clusters that must show two directories to be mirrors.
+    mirror_min_clusters: usize = 3, 1..=MANY as usize;
+    /// Names of files and directories with twins that speak for all others below a front which moves one
+    /// way: as many as links that prove a key (`breadth_links`).
+    mirror_names: usize = 9, 1..=MANY as usize;
+    /// Such names where they are those of half of the URLs below the front: with one name the rule would
+    /// be about that name.
+    mirror_min_names: usize = 2, 1..=MANY as usize;
+    /// Rules between forms that one mirror rule replaces: one alone says nothing of other depths.
+    front_min_forms: usize = 2, 1..=MANY as usize;
+
+    /// Clusters that must show a rule to be right for each cluster in which it acts and joins nothing, in
+    /// a small sample. On 132 samples: without tests of small samples 42 miss (saved .539, recall .9888),
+    /// with them 25 (.504, .9967).
+    small_shown: usize = 4, 0..=MANY as usize;
+    /// Clusters that show a rule to be right from which on no other cluster withdraws it in a small
+    /// sample. With 24 misses are 24 of 132 (saved .505), with 40 22 (.500), without end 21 (.497), but
+    /// then a mirror of half a site is lost.
+    small_sure: usize = 24, 0..=MANY as usize;
+    /// Clusters that must support leaving out a parameter whose numbers lead to one cluster each, in a
+    /// small sample. With 24, 24 of 132 samples miss (saved .505), with 64 23 (.501).
+    small_min_numbered: u64 = 64, 0..=MANY;
+    /// Values from which on a parameter can be one whose numbers lead to one cluster each.
+    small_min_numbers: usize = 9, 1..=MANY as usize;
+    /// Letters and digits from which on a value is a token drawn at random: 64 bits in hexadecimal digits.
+    small_opaque: usize = 16, 1..=MANY as usize;
+
+    /// Share of URLs outside the majority of their page above which labels are too noisy for look-ups and
+    /// exceptions, in thousandths.
+    look_up_max_impure_permille: u64 = 10, 0..=1_000;
+    /// Canonical URLs of a cluster from which on one that was met unchanged represents them. With few,
+    /// the ones met are chance (crawl-lists: 11 % of the canonical URLs move, 0.6 % without).
+    look_up_many: usize = 9, 1..=MANY as usize;
+    /// Upper Wilson bound of the share of wrong predictions of value ranges, in thousandths: a wrong one
+    /// is a page lost.
+    span_permille: u64 = 50, 1..=999;
+    /// z of the Wilson bound of value ranges, in halves.
+    span_half_z: u64 = 2, 0..=10;
+    /// Largest share of wrong predictions of value ranges, in thousandths.
+    span_raw_permille: u64 = 20, 0..=1_000;
+    /// Predictions of one group of values that count, so that no page dominates the site.
+    span_max_trials: u64 = 4, 1..=MANY;
+    /// Farthest that a known number says something of other numbers.
+    span_max_distance: u64 = 1 << 20, 0..=1 << 50;
+
+    /// Hosts that must be for a rule, none against it, to extend it to the domain: as many as pass the
+    /// bound of operations.
+    extend_min_hosts: usize = 9, 1..=MANY as usize;
+    /// Clusters of evidence that a host needs to be for a rule, or against it.
+    extend_min_clusters: usize = 2, 1..=MANY as usize;
+
+    /// Merges of a rule in the proof below which it is withdrawn only if at least half of them are wrong.
+    proof_min_observations: u64 = 3, 0..=MANY;
+    /// Label noise of a site, in thousandths, from which on the proof bounds wrong URLs instead of wrong
+    /// pairs: one split cluster of 300 URLs makes more wrong pairs than all rules.
+    proof_noisy_permille: u32 = 10, 0..=1_000;
+    /// Values that occur twice or more from which on drift of labels is told from wrong merges.
+    proof_min_recurring: u64 = 9, 1..=MANY;
+    /// Clusters that merge wrongly in a section or with a value for it to be against a rule in the proof:
+    /// one may be an error of the labels. At most 4 are counted.
+    narrow_min_clusters: usize = 2, 1..=4;
+    /// Share of the wrong merges of each half of the clusters that a test must hold to narrow a rule, in
+    /// hundredths.
+    narrow_min_held_percent: u64 = 80, 1..=100;
+    /// Clusters of wrong merges that a test must hold to narrow a rule.
+    narrow_min_held_clusters: usize = 3, 1..=MANY as usize;
+}
