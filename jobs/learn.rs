@@ -15,6 +15,7 @@ use super::learned_sites::LearnedSites;
 use super::metrics::MetricsError;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::platforms::PlatformArgs;
+use super::settings::SetArgs;
 use super::source::{Counted, Shards};
 use super::watched::{self, Watched};
 use clap::{Args, ValueEnum};
@@ -90,6 +91,8 @@ pub struct LearnArgs {
     extend_to_domain: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
+    #[command(flatten)]
+    set: SetArgs,
     /// The learner.
     #[arg(long, value_enum, default_value_t = How::Undust)]
     method: How,
@@ -408,6 +411,7 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
     let fpr_max_ppm = (args.fpr_max * 1e6).round() as u32;
     let mut params = Params { method, fpr_max_ppm, extend_to_domain: args.extend_to_domain, ..Params::default() };
     args.platforms.fill(&mut params).map_err(LearnError::Usage)?;
+    args.set.fill(&mut params).map_err(LearnError::Usage)?;
     Ok(Plan {
         params,
         sample: SampleParams {

@@ -32,6 +32,7 @@ mod report;
 mod rules;
 mod rules_dir;
 mod secret;
+mod settings;
 mod source;
 mod survey;
 mod synth;

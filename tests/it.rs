@@ -109,6 +109,8 @@ mod jobs_result;
 mod jobs_rules;
 #[path = "it/jobs_run.rs"]
 mod jobs_run;
+#[path = "it/jobs_set.rs"]
+mod jobs_set;
 #[path = "it/jobs_terminal.rs"]
 mod jobs_terminal;
 #[path = "it/jobs_watched.rs"]

@@ -203,8 +203,8 @@ impl Columns {
     }
 
     /// True where of the `rows` that have one of `keys` those outside the clusters `pages` are at most
-    /// `others_permille` thousandths of those inside. A key that is ignored because of a constant page must belong to that page, and not to other
-    /// pages that happen to show one value each.
+    /// `others_permille` thousandths of those inside. A key that is ignored because of a constant page must
+    /// belong to that page, and not to other pages that happen to show one value each.
     pub fn is_about<'a>(
         &self,
         pages: &[u32],

@@ -4,8 +4,8 @@
 //! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that
 //! differ together inside clusters; these under one condition; parameters whose values do not matter
 //! where present; value classes; defaults written out together ([`defaults`]); classes under one
-//! condition. Proposals that pass are adopted best first (fewest keys, then good less the cost of bad), each tested
-//! again in the present state; any adoption restarts at the first level. Sorts: passes times
+//! condition. Proposals that pass are adopted best first (fewest keys, then good less the cost of bad),
+//! each tested again in the present state; any adoption restarts at the first level. Sorts: passes times
 //! operations. A general operation tried late is refuted by rows that a special one has joined: in
 //! another order false merges on one corpus rose from 0 to 7 %.
 

@@ -263,8 +263,8 @@ impl Groups {
         are_constant(&self.by_cluster(), least)
     }
 
-    /// True if the bound holds and either at least `min_clusters` clusters support the rule, none counting for more
-    /// than a third of it, or the groups are constant pages.
+    /// True if the bound holds and either at least `min_clusters` clusters support the rule, none counting
+    /// for more than a third of it, or the groups are constant pages.
     pub fn accepted(&self, bound: Bound, prior: u64) -> bool {
         let (good, bad) = self.totals();
         bound.holds(good, bad, prior) && bound.supported(&self.by_cluster(), bad, prior)

@@ -30,6 +30,7 @@ const NOT_THE_APPLIER: &[&str] = &[
     "spans",
     "stages",
     "stops",
+    "thresholds",
     "twins",
     "types",
 ];

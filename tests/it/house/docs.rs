@@ -190,3 +190,40 @@ fn every_stage_is_in_the_lists_of_stages() {
         assert!(script.contains(&format!("'{stage}'")), "scripts/ablations.py has no stage {stage}");
     }
 }
+
+/// Lines around the generated table of docs/method.md.
+const MARKS: [&str; 2] = ["<!-- thresholds: generated -->", "<!-- end of thresholds -->"];
+
+/// The table of the parameters that are set by name, from the code.
+fn thresholds() -> String {
+    let mut out = "| name | default | allowed | what it decides |\n|---|---|---|---|\n".to_owned();
+    for of in undust::rules::Params::default().table() {
+        let (name, default, [least, most]) = (of.name, of.default, of.range);
+        let reason = of.reason.replace('|', "\\|");
+        out += &format!("| `{name}` | {default} | {least} to {most} | {reason} |\n");
+    }
+    out
+}
+
+/// Set, the test writes the table instead of comparing it.
+const WRITE: &str = "UNDUST_WRITE_DOCS";
+
+#[test]
+fn the_table_of_thresholds_is_that_of_the_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/method.md");
+    let text = super::read("docs/method.md");
+    let (before, rest) = text.split_once(MARKS[0]).expect("the first mark");
+    let (table, after) = rest.split_once(MARKS[1]).expect("the second mark");
+    let want = format!("\n{}", thresholds());
+    if std::env::var_os(WRITE).is_some() {
+        let [first, last] = MARKS;
+        std::fs::write(path, format!("{before}{first}{want}{last}{after}")).expect("a writable page");
+        return;
+    }
+    let differ = table.lines().zip(want.lines()).find(|(found, wanted)| found != wanted);
+    assert!(
+        table == want,
+        "the table in docs/method.md is not that of src/rules/thresholds (first difference: {differ:?}): \
+         {WRITE}=1 cargo test --test it -- the_table_of_thresholds writes it"
+    );
+}
