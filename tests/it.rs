@@ -125,6 +125,8 @@ mod learner_hints;
 mod learner_laws;
 #[path = "it/learner_site.rs"]
 mod learner_site;
+#[path = "it/learner_thresholds.rs"]
+mod learner_thresholds;
 #[path = "it/mesh_edges.rs"]
 mod mesh_edges;
 #[path = "it/profile.rs"]

@@ -280,6 +280,28 @@ mod tests {
     }
 
     #[test]
+    fn thresholds_of_the_test_act() {
+        let wrong = |id: u64| match id % 10 {
+            0 => format!("http://a/list?c={id}&limit=5"),
+            _ => format!("http://a/list?all={id}&c={id}&limit=5"),
+        };
+        let (marginal, texts) = merges(200, 20, wrong);
+        let is_narrowed = |thresholds: &Thresholds| {
+            by_test(&SiteRules::default(), &rule(), &marginal, &texts, bound(), thresholds).is_some()
+        };
+        let plain = Thresholds::default();
+        assert!(is_narrowed(&plain));
+        assert!(!is_narrowed(&Thresholds { narrow_min_held_percent: 99, ..plain.clone() }));
+        assert!(!is_narrowed(&Thresholds { narrow_min_held_clusters: 19, ..plain }));
+        let cell = |section: &str| Cell { section: section.to_owned(), value: None };
+        let counts = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad).collect()) };
+        let cells = [(cell("news"), counts(90, 0)), (cell("shop"), counts(4, 2))];
+        let marginal = Marginal { cells: cells.into(), ..Marginal::default() };
+        let against = |least| Against::of(&marginal, bound(), least).sections.len();
+        assert_eq!([against(2), against(3)], [1, 0]);
+    }
+
+    #[test]
     fn what_holds_on_one_half_alone_is_chance() {
         // Wrong merges that do not differ from the right ones.
         assert_eq!(narrowed(60, 20, |id| format!("http://a/list?c={id}&limit=5")), None);

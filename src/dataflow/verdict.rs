@@ -18,9 +18,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Passes that may change rules, a bound of work: beyond them a site that still fails falls back to
-/// syntax-based normalization. Each change takes two (request, count again), and rules that share wrong merges are
-/// withdrawn one after the other: one a pass where all are wrong. Only sites with rules that change are
-/// counted again.
+/// syntax-based normalization. Each change takes two (request, count again), and rules that share wrong
+/// merges are withdrawn one after the other: one a pass where all are wrong. Only sites with rules that
+/// change are counted again.
 pub const MAX_PASSES: usize = 24;
 
 /// Reason why the proof withdrew or narrowed a rule. The names (kebab-case) are in `summary.json`.
@@ -110,7 +110,7 @@ pub fn bound(site: &SiteRules, rule: &Rule, thresholds: &Thresholds) -> Bound {
 /// The verdict on a site after pass `pass` (counted from 0). A site without rules and memory always
 /// holds: its wrong merges are those of syntax-based normalization or of the labels.
 ///
-/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` of `params` though no rule fails, the worst
+/// Where the pair false-positive rate of the site exceeds `fpr_max_ppm` though no rule fails, the worst
 /// rules are withdrawn until the other counted pairs are within the bound. The worst is the one with
 /// most false-positive pairs above its share, that is, above the number that its pairs would hold at
 /// the rate of the site: a rule that fires nearly everywhere (host, scheme) is in every wrong pair
@@ -465,5 +465,32 @@ mod tests {
             Verdict::Holds
         );
         assert_eq!(judge(&SiteRules::default(), &wrong, 10_000, 0, &mut Pending::default()), Verdict::Holds);
+    }
+
+    #[test]
+    fn thresholds_of_the_proof_act() {
+        let marginal = |good, bad, recurring| {
+            let marginal = Marginal { good, bad, recurring, recurring_several: recurring, ..Marginal::default() };
+            RuleCounts { good: 1000, bad, marginal: Some(Box::new(marginal)), ..RuleCounts::default() }
+        };
+        let noisy = SiteRules { label_noise_permille: 10, ..site(&[rule("a")]) };
+        let wrong = RuleCounts { support_pairs: 1000, false_positive_pairs: 400, ..counts(0, None) };
+        let pairs = SiteCounts { good: 1000, false_positive_pairs: 400, ..of(vec![wrong]) };
+        let cases = [
+            ("proof_min_observations", "4", site(&[rule("a")]), of(vec![marginal(2, 1, 0)])),
+            ("proof_min_recurring", "10", site(&[rule("a")]), of(vec![marginal(20, 30, 9)])),
+            ("proof_noisy_permille", "11", noisy, pairs),
+        ];
+        for (name, value, site, counts) in cases {
+            let verdict = |params: &Params| {
+                let mut pending = Pending { suspects: vec![0], ..Pending::default() };
+                super::judge(&site, &counts, params, 1, &mut pending)
+            };
+            let mut params = Params::default();
+            let before = verdict(&params);
+            params.set(name, value).expect("a threshold");
+            let after = verdict(&params);
+            assert!([&before, &after].contains(&&Verdict::Holds) && before != after, "{name}: {before:?}, {after:?}");
+        }
     }
 }

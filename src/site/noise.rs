@@ -196,7 +196,7 @@ mod tests {
     fn a_value_that_is_another_page_is_not_spread() {
         // 60 pages of 6 values; of the first pages one URL has a label of its own: always the last value, or
         // any.
-        let pages = |contradicting: u32, value: &dyn Fn(u32) -> u32| {
+        let pages_by = |contradicting: u32, value: &dyn Fn(u32) -> u32, noise_spread: f64| {
             let rows = 0..360u32;
             let label: Vec<u32> = rows
                 .clone()
@@ -204,9 +204,11 @@ mod tests {
                 .collect();
             let codes: Vec<u32> = rows.clone().map(|r| r % 6).collect();
             let groups = Sorter::default().group(rows.map(|r| (u64::from(r / 6) << 20, r)), &label);
-            is_spread(&groups, &codes, &label, &Thresholds::default())
+            is_spread(&groups, &codes, &label, &Thresholds { noise_spread, ..Thresholds::default() })
         };
+        let pages = |contradicting: u32, value: &dyn Fn(u32) -> u32| pages_by(contradicting, value, 3.0);
         assert!(!pages(5, &|_| 5) && !pages(8, &|_| 5));
         assert!(pages(8, &|page| page * 5 % 6) && pages(0, &|_| 0));
+        assert!(pages_by(8, &|_| 5, 10.0));
     }
 }
