@@ -12,7 +12,7 @@ into which it falls without the rule, less one; wrong where the largest cluster 
 import argparse, collections, gzip, hashlib, json, os, random, subprocess, sys, tempfile
 
 KINDS = ('functional key ignored', 'condition dropped', 'list widened', 'directories joined', 'class joined',
-         'look-up elsewhere', 'mapping swapped')
+         'look-up elsewhere', 'mapping swapped', 'front moved')
 LEAST_WRONG, MOST_LEFT = 5, 1
 MOST_ROWS = 12000
 MEMORY = ('exceptions', 'aliases', 'local')
@@ -143,6 +143,30 @@ def directories(urls):
     return found
 
 
+def fronts_moved(rows, rng):
+    """Pairs of a front and a directory below which five of the same rests are other pages."""
+    below = collections.defaultdict(dict)
+    for url, cluster in rows:
+        address, _, query = url.partition('#')[0].partition('?')
+        parts = address.split('/')
+        for depth in (3, 4):
+            if len(parts) > depth:
+                rest = '/'.join(parts[depth:])
+                below['/'.join(parts[:depth])][rest + ('?' + query if query else '')] = cluster
+        name, equals, value = query.partition('=')
+        if equals and value and '&' not in value and not any(byte in value for byte in '%+;?'):
+            below['%s?%s=' % (address, name)][value.lstrip('/')] = cluster
+    sharing = collections.defaultdict(list)
+    for front, rests in below.items():
+        for rest in rests:
+            sharing[rest].append(front)
+    apart = collections.Counter()
+    for rest, fronts in sharing.items():
+        fronts = rng.sample(sorted(fronts), min(len(fronts), 12))
+        apart.update((a, b) for a in fronts for b in fronts if a != b and '?' not in b and below[a][rest] != below[b][rest])
+    return [pair for pair, count in sorted(apart.items()) if count >= LEAST_WRONG]
+
+
 def candidates(ground, kind, rng):
     """Mutants of a kind, in random order: (site name, mutated rules, rules without what was mutated)."""
     out = []
@@ -173,6 +197,9 @@ def candidates(ground, kind, rng):
             rng.shuffle(pairs)
             for a, b in pairs[:60]:
                 out.append((name, added([], [['path0', {'classes': [[a, b]]}]], 'classes'), plain(site)))
+        elif kind == 'front moved':
+            for a, b in fronts_moved(ground.rows[name], rng):
+                out.append((name, added([{'key': 'prefix', 'test': {'equals': a}}], [['prefix', {'keep': b}]], 'mirror'), plain(site)))
         elif kind == 'look-up elsewhere':
             pages = sorted({to for _, to in site.get('aliases', [])})
             for at, (source, to) in enumerate(site.get('aliases', [])):
