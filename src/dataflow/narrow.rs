@@ -73,10 +73,12 @@ impl Against {
         self.sections.is_empty() && self.values.is_empty()
     }
 
-    /// The rule without the parts against it; `None` where nothing is left or the parts cannot be
-    /// expressed.
+    /// The rule without the parts against it; `None` where nothing is left, or the parts cannot be
+    /// expressed: a part may be of URLs that only another rule brought into the scope.
     pub fn taken_from(&self, rule: &Rule) -> Option<Rule> {
         let mut rule = rule.clone();
+        rule.scope.sort_unstable();
+        let before = rule.clone();
         if rule.mirror().is_some() {
             return None;
         }
@@ -125,7 +127,7 @@ impl Against {
             Some(_) => return None,
         }
         rule.scope.sort_unstable();
-        Some(rule)
+        (rule != before).then_some(rule)
     }
 }
 

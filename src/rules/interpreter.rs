@@ -11,7 +11,8 @@
 //!    the result is the page of an exception, the rules act anew on the original pairs, without the
 //!    rule of the exception. Exceptions do not hold for mirror rules.
 //! 3. If the result lies below the front of a mirror rule ([`twins`](super::twins)), it moves to the
-//!    twin, where that has an origin of the site, and step 2 repeats there, once.
+//!    twin, where that has an origin of the site, and step 2 repeats there, once. Where the front is a
+//!    parameter and a rule acts on the twin, the URL stays: rules for paths were not shown on values.
 //! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is
 //!    canonical, else the URL that the pairs compose, and where no rule fired the normal form. Look-ups
 //!    and ranges count only if their page has an origin of the site and is its own canonical URL.
@@ -28,7 +29,7 @@
 use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
 use super::spans::{Span, inner_number, number};
-use super::twins::below;
+use super::twins::{below, is_parameter};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
@@ -176,9 +177,14 @@ impl<'r> Interpreter<'r> {
     fn reduce(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
         let here = self.run_with_exceptions(url, steps);
         let Some((index, twin)) = self.twin(&here.pairs.compose()) else { return here };
-        let rule = &self.rules.rules[index];
+        let (rule, mut there) = (&self.rules.rules[index], Vec::new());
+        let Reduced { pairs, mut fired } = self.run_with_exceptions(&twin, &mut there);
+        let is_parameter = rule.mirror().is_some_and(|(front, _)| is_parameter(front.as_bytes()));
+        if is_parameter && !fired.is_empty() {
+            return here;
+        }
         steps.push(Step::Rule { index, rule, outcome: RuleOutcome::moved(&here.pairs.compose(), twin.as_bytes()) });
-        let Reduced { pairs, mut fired } = self.run_with_exceptions(&twin, steps);
+        steps.append(&mut there);
         fired.extend(here.fired.iter().chain([&index]));
         fired.sort_unstable();
         fired.dedup();

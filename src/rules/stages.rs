@@ -33,7 +33,7 @@ pub enum Stage {
     EnergyWalk,
     /// Mirrored directories (`mirrors`).
     Mirrors,
-    /// Of those, directories that can be left out and parameters that hold the rest of a path.
+    /// Of those, scripts that can be left out and parameters that hold the rest of a path.
     Fronts,
     /// More evidence where the sample is small (`small_samples`).
     SmallSamples,

@@ -251,7 +251,7 @@ impl Values {
 }
 
 /// `base` to the power of `exponent`, by squaring.
-fn power(mut base: f64, mut exponent: u32) -> f64 {
+pub(super) fn power(mut base: f64, mut exponent: u32) -> f64 {
     let mut out = 1.0;
     while exponent > 0 {
         if exponent & 1 == 1 {

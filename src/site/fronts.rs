@@ -2,27 +2,29 @@
 //! does at any (`/index.php/x` and `/x`, `/index.php/x/y` and `/x/y`), the mirror rule is learned
 //! instead. It acts at depths never met, and moves all URLs one way, while each form has its own.
 
-use super::mirrors::{self, Fronts};
+use super::mirrors::{self, Fronts, Setting};
 use super::{Thresholds, Training, lookups};
 use crate::rules::{Kind, Rule, RuleSet, SiteRules};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rules without those between forms that a mirror rule replaces; `None` where none does. `noise` is
-/// the label noise of the site in thousandths.
+/// The rules without those between forms that a mirror rule replaces; `None` where none does.
 ///
 /// A form is replaced where all its examples are URLs and twins of one pair of fronts with a direction,
 /// `front_min_forms` forms have that pair, and it passes as a rule on the URLs that those forms no longer
-/// join. Cost: two passes of the rules over all URLs where forms have such a pair.
-pub fn in_place_of_forms(
-    rules: &SiteRules,
-    training: &Training,
-    noise: u64,
-    thresholds: &Thresholds,
-) -> Option<SiteRules> {
+/// join. Names of two sections are too few here: the forms say at which depths these have twins, the
+/// mirror rule would say it of all. Forms of the earlier result stay. Cost: two passes of the rules over
+/// all URLs where forms have such a pair.
+pub fn in_place_of_forms(rules: &SiteRules, training: &Training, setting: Setting<'_>) -> Option<SiteRules> {
+    let previous = setting.previous;
+    let thresholds = Thresholds { mirror_min_names: usize::MAX, ..setting.thresholds.clone() };
     let mut forms: BTreeMap<(String, String), BTreeSet<usize>> = BTreeMap::new();
     let plain = without(rules, |_, rule| rule.closed);
     let set = RuleSet::new(vec![plain]);
-    for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.kind == Kind::Form) {
+    let was = |rule: &Rule| {
+        let mut earlier = previous.iter().flat_map(|of| &of.rules);
+        earlier.any(|of| of.scope == rule.scope && of.operations == rule.operations)
+    };
+    for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.kind == Kind::Form && !was(rule)) {
         for fronts in of_all(&set, &rule.evidence.examples) {
             forms.entry(fronts).or_default().insert(index);
         }
@@ -33,8 +35,8 @@ pub fn in_place_of_forms(
     }
     let is_in = |index: usize| forms.values().any(|forms| forms.contains(&index));
     let trial = without(rules, |index, _| is_in(index));
-    let learned =
-        mirrors::learn(lookups::reduced(&lookups::identities(&trial, training)), noise, None, false, thresholds);
+    let reduced = lookups::reduced(&lookups::identities(&trial, training), training);
+    let learned = mirrors::learn(&trial, reduced, Setting { thresholds: &thresholds, ..setting });
     let passed = |(a, b): &(String, String)| learned.iter().any(|rule| rule.mirror() == Some((a, b)));
     forms.retain(|fronts, _| passed(fronts));
     let is_replaced = |index: usize| forms.values().any(|forms| forms.contains(&index));

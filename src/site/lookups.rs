@@ -219,9 +219,13 @@ fn too_noisy(identities: &[Identity], training: &Training, thresholds: &Threshol
 }
 
 /// The reduced URLs that hold one cluster each, for rules that move directories.
-pub fn reduced(identities: &[Identity]) -> Vec<Reduced> {
+pub fn reduced(identities: &[Identity], training: &Training) -> Vec<Reduced> {
     let pure = identities.iter().filter(|i| i.pure);
-    pure.map(|i| Reduced { url: String::from_utf8_lossy(&i.composed).into_owned(), cluster: i.majority }).collect()
+    let reduced = |i: &Identity| {
+        let elsewhere = i.rows.iter().all(|&row| training.elsewhere[row as usize]);
+        Reduced { url: String::from_utf8_lossy(&i.composed).into_owned(), cluster: i.majority, elsewhere }
+    };
+    pure.map(reduced).collect()
 }
 
 /// Groups the labelled training URLs by identity, in the order of their first rows.

@@ -1,5 +1,5 @@
-//! Mirrored directories (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`), directories
-//! that can be left out (`/index.php/x` and `/x`), and parameters that hold the rest of a path
+//! Mirrored directories (`http://seal.example.edu/x` and `http://www.example.edu/seal/x`), scripts that
+//! can be left out (`/index.php/x` and `/x`), and parameters that hold the rest of a path
 //! (`/wiki.php?title=x/y` and `/wiki/x/y`).
 //!
 //! Forms map keys of one depth to keys of one depth; a mirror rule moves everything below a front,
@@ -9,18 +9,19 @@
 //! below one front whose twin below the other was seen.
 //!
 //! Of two directories beside each other the one with more URLs stays. Otherwise the direction is given:
-//! a parameter becomes a path, since only the URLs of one script have it, and of two directories the
-//! inner one goes.
+//! a parameter becomes a path, and a script goes, since only what it serves has it.
 
 use super::Thresholds;
+use super::breadth::power;
 use super::evidence::{Bound, upper_bound_ppm};
 use crate::model::hash64;
 use crate::rules::twins::{below, is_parameter};
-use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, SiteRules, Test};
+use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, RuleSet, SiteRules, Test};
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Reduced URLs of one cluster that are compared with each other, at most: a bound of work.
 const MAX_PER_CLUSTER: usize = 12;
@@ -34,6 +35,8 @@ pub struct Reduced {
     pub url: String,
     /// The largest cluster of its members.
     pub cluster: u32,
+    /// All its members redirect, or declare another canonical URL.
+    pub elsewhere: bool,
 }
 
 /// Two fronts that clusters vote for.
@@ -56,23 +59,31 @@ struct Pair {
     examples: Vec<[String; 2]>,
 }
 
-/// Finds rules that move directories to their mirrors; ids are still empty. `noise` is the label noise
-/// of the site in thousandths. A pair of directories in the `previous` rules moves as before, others to
-/// the one with more URLs. `without_fronts`: directories beside each other alone.
-pub fn learn(
-    mut reduced: Vec<Reduced>,
-    noise: u64,
-    previous: Option<&SiteRules>,
-    without_fronts: bool,
-    thresholds: &Thresholds,
-) -> Vec<Rule> {
+/// What decides about the mirror rules of a site beside its URLs.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'s> {
+    /// Label noise of the site in thousandths.
+    pub noise: u64,
+    /// Its directories move as before, where they are mirrors.
+    pub previous: Option<&'s SiteRules>,
+    /// Only directories beside each other move.
+    pub without_fronts: bool,
+    /// All that decides.
+    pub thresholds: &'s Thresholds,
+}
+
+/// Finds rules that move what lies below a front; ids are still empty. A pair of directories beside each
+/// other moves to the one with more URLs. `reduced` are the URLs that `rules` compose.
+pub fn learn(rules: &SiteRules, mut reduced: Vec<Reduced>, setting: Setting<'_>) -> Vec<Rule> {
+    let Setting { previous, without_fronts, thresholds, .. } = setting;
     reduced.sort_unstable();
     // A tenant's copies of other pages do not move those.
-    let voted = votes(&reduced, thresholds.mirror_min_clusters)
-        .into_iter()
-        .filter(|fronts| !(without_fronts && fronts.is_directed));
-    let voted = voted.filter(|fronts| tenant(&fronts.a) == tenant(&fronts.b));
-    let pairs: Vec<Pair> = voted.filter_map(|fronts| test(&reduced, &fronts, noise, thresholds)).collect();
+    let voted = votes(&reduced, thresholds.mirror_min_clusters).into_iter();
+    let voted =
+        voted.filter(|fronts| !(without_fronts && fronts.is_directed) && tenant(&fronts.a) == tenant(&fronts.b));
+    let plain = LazyCell::new(|| RuleSet::new(vec![rules.clone()]));
+    let canonical = |url: &[u8]| plain.canonicalize(&String::from_utf8_lossy(url)).url.into_owned().into_bytes();
+    let pairs: Vec<Pair> = voted.filter_map(|fronts| test(&reduced, &fronts, &setting, &canonical)).collect();
     let volume = |prefix: &str| urls_below(&reduced, prefix).len();
     let mut moves: Vec<(&Pair, &str, &str)> = pairs
         .iter()
@@ -149,25 +160,29 @@ fn fronts<'a>(x: &'a str, y: &'a str) -> Option<Fronts<'a>> {
     let (a, b) = (&x[..x.len() - kept], &y[..y.len() - kept]);
     let whole = |url: &str| url.find("://").is_some_and(|at| url.len() > at + 3 && !url.contains(['?', '#']));
     let (a, b) = if is_below(a, b) || !is_below(b, a) && a <= b { (a, b) } else { (b, a) };
-    (kept > 1 && whole(a) && whole(b)).then(|| Fronts { a: a.into(), b: b.into(), is_directed: is_below(a, b) })
+    let is_directed = is_below(a, b);
+    // Only a script leaves out itself: pages of a directory and of the one around it are pages of their own.
+    let are_fronts = !is_directed || b.len() + 1 == a.rfind('/')? + 1 && a[b.len()..].contains('.');
+    (kept > 1 && whole(a) && whole(b) && are_fronts).then(|| Fronts { a: a.into(), b: b.into(), is_directed })
 }
 
 /// Fronts of two URLs of which the second is the twin of the first, once the value of a parameter is the
 /// rest of the path.
-fn parameter_fronts<'a>(x: &'a str, y: &'a str) -> impl Iterator<Item = Fronts<'a>> {
-    let (script, query) = x.split_once('?').unwrap_or((x, ""));
+fn parameter_fronts<'a>(x: &'a str, y: &'a str) -> Option<Fronts<'a>> {
+    let (front, query) = x.split_at(x.find('?').map_or(x.len(), |at| at + 1));
     let path = &y[..y.find(['?', '#']).unwrap_or(y.len())];
-    let query = query.split('#').next().unwrap_or_default();
-    query.split('&').filter_map(move |parameter| {
-        let value = parameter.find('=').map_or(0, |at| at + 1);
-        let value = value + usize::from(parameter[value..].starts_with('/'));
-        let rest = parameter.get(value..).filter(|rest| !rest.is_empty())?;
+    let value = query.find(['=', '#']).filter(|&at| query[at..].starts_with('=')).map_or(0, |at| at + 1);
+    let value = front.len() + value + usize::from(query[value..].starts_with('/'));
+    let end = x.find('#').unwrap_or(x.len());
+    let of_value = |value: usize| {
+        let rest = x.get(value..end).filter(|rest| !rest.is_empty())?;
         let directory = path.strip_suffix(rest)?.strip_suffix('/')?;
-        let (front, mut twin) = (format!("{script}?{}", &parameter[..value]), Vec::new());
-        below(x.as_bytes(), front.as_bytes())?.write(directory.as_bytes(), &mut twin);
+        let mut twin = Vec::new();
+        below(x.as_bytes(), &x.as_bytes()[..value])?.write(directory.as_bytes(), &mut twin);
         let is_twin = twin == y.as_bytes() && directory.find("://").is_some_and(|at| directory.len() > at + 3);
-        is_twin.then_some(Fronts { a: front.into(), b: directory.into(), is_directed: true })
-    })
+        is_twin.then(|| Fronts { a: x[..value].into(), b: directory.into(), is_directed: true })
+    };
+    of_value(value).filter(|_| !query.is_empty())
 }
 
 /// Tenant that holds a URL or a directory, if any.
@@ -191,12 +206,15 @@ fn urls_below<'a>(reduced: &'a [Reduced], front: &str) -> &'a [Reduced] {
     &reduced[start..start + length]
 }
 
+/// The evidence of the reduced URLs about a pair of fronts; `None` where it does not pass. `canonical` is
+/// what the other rules make of a URL.
 fn test(
     reduced: &[Reduced],
     Fronts { a, b, is_directed }: &Fronts<'_>,
-    noise: u64,
-    thresholds: &Thresholds,
+    setting: &Setting<'_>,
+    canonical: &dyn Fn(&[u8]) -> Vec<u8>,
 ) -> Option<Pair> {
+    let Setting { noise, thresholds, .. } = *setting;
     let mut pair = Pair {
         a: a.to_string(),
         b: b.to_string(),
@@ -207,19 +225,28 @@ fn test(
         examples: Vec::new(),
     };
     let (mut clusters, mut twin) = (Vec::new(), Vec::new());
-    // URLs by the first name below the front, and whether one has its twin.
-    let mut names: HashMap<&[u8], (u64, bool), FixedState> = HashMap::default();
+    let mut names = Names::default();
     for one in urls_below(reduced, a) {
         let Some(below) = below(one.url.as_bytes(), a.as_bytes()) else { continue };
-        let name = names.entry(below.name()).or_default();
-        name.0 += 1;
+        let name = names.0.entry(below.name()).or_default();
+        name[0] += 1;
         below.write(b.as_bytes(), &mut twin);
+        if *is_directed {
+            // What the other rules make of the twin may be another page; of a parameter such a twin is none.
+            let to = canonical(&twin);
+            if is_parameter(a.as_bytes()) && to != twin {
+                continue;
+            }
+            twin = to;
+        }
         let Ok(at) = reduced.binary_search_by(|r| r.url.as_bytes().cmp(&twin)) else { continue };
-        if reduced[at].cluster == one.cluster {
+        // Where the twin leads elsewhere, the site itself says that it is not the page.
+        let leads_back = *is_directed && reduced[at].elsewhere && !one.elsewhere;
+        if reduced[at].cluster == one.cluster && !leads_back {
             if tenant(a).is_none() && (tenant(&one.url).is_some() || tenant(&reduced[at].url).is_some()) {
                 continue;
             }
-            name.1 = true;
+            name[1] += 1;
             pair.good += 1;
             clusters.push(one.cluster);
             if pair.examples.len() < 3 {
@@ -232,14 +259,36 @@ fn test(
     clusters.sort_unstable();
     clusters.dedup();
     pair.clusters = clusters.len() as u64;
-    let with_twins = || names.values().filter(|name| name.1);
-    let (count, urls) = with_twins().fold((0, 0), |sum, name| (sum.0 + 1, sum.1 + name.0));
-    let all: u64 = names.values().map(|name| name.0).sum();
-    let Thresholds { mirror_names, mirror_min_names, mirror_min_clusters, .. } = *thresholds;
-    let are_shown = count >= mirror_names || count >= mirror_min_names && urls * 2 >= all;
-    let is_shown = !is_directed || are_shown && pair.bad == 0;
+    let is_shown = !is_directed || names.are_shown(thresholds) && pair.bad == 0;
     let bound = Bound::form(thresholds).allowing(noise);
-    (clusters.len() >= mirror_min_clusters && is_shown && bound.holds(pair.good, pair.bad, 0)).then_some(pair)
+    let holds = bound.holds(pair.good, pair.bad, 0);
+    (clusters.len() >= thresholds.mirror_min_clusters && is_shown && holds).then_some(pair)
+}
+
+/// URLs below a front by their first name, and those of them that have twins.
+#[derive(Default)]
+struct Names<'u>(BTreeMap<&'u [u8], [u64; 2]>);
+
+impl Names<'_> {
+    /// True where the twins speak for all URLs: they are many, of many names, and no name lacks them that
+    /// would have some, were its URLs as the others. A front with a direction moves what was never met.
+    fn are_shown(&self, thresholds: &Thresholds) -> bool {
+        let Thresholds { mirror_names, mirror_min_names, form_rarer, breadth_alone, breadth_slack_ppm, .. } =
+            *thresholds;
+        let names = || self.0.values().copied();
+        let with_twins = || names().filter(|name| name[1] > 0);
+        let (count, covered) = with_twins().fold((0, 0), |sum, name| (sum.0 + 1, sum.1 + name[0]));
+        let (all, good) = names().fold((0, 0), |sum, name| (sum.0 + name[0], sum.1 + name[1]));
+        let chance = good as f64 / all.max(1) as f64;
+        // In millionths of a URL: integer sums do not depend on their order.
+        let due = |[urls, _]: [u64; 2]| (1e6 * urls as f64 * (1.0 - power(1.0 - chance, urls as u32))) as u64;
+        let are_many = count >= mirror_names || count >= mirror_min_names && covered * 2 >= all;
+        let none_is_alone = names().all(|[urls, twins]| twins > 0 || urls as f64 * chance <= breadth_alone);
+        are_many
+            && none_is_alone
+            && good * form_rarer as u64 >= all
+            && covered * 1_000_000 + all * breadth_slack_ppm >= names().map(due).sum()
+    }
 }
 
 fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
@@ -266,14 +315,22 @@ fn rule(pair: &Pair, source: &str, target: &str) -> Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
+
+    fn setting() -> Setting<'static> {
+        static DEFAULTS: LazyLock<Thresholds> = LazyLock::new(Thresholds::default);
+        Setting { noise: 0, previous: None, without_fronts: false, thresholds: &DEFAULTS }
+    }
 
     #[test]
     fn fronts_are_what_stands_before_the_common_segments() {
         let cases = [
             ("http://a.com/x/y", "http://b.com/q/x/y", Some(("http://a.com", "http://b.com/q"))),
-            // Of two directories the inner one comes first: it goes.
-            ("http://a.com/x/?p=1", "http://a.com/z/x/?p=1", Some(("http://a.com/z", "http://a.com"))),
-            ("http://a.com/z/x", "http://a.com/x", Some(("http://a.com/z", "http://a.com"))),
+            // A script before a path comes first: it goes.
+            ("http://a.com/x/?p=1", "http://a.com/z.cgi/x/?p=1", Some(("http://a.com/z.cgi", "http://a.com"))),
+            ("http://a.com/y/z.php/x", "http://a.com/y/x", Some(("http://a.com/y/z.php", "http://a.com/y"))),
+            ("http://a.com/y/z.php/x", "http://a.com/x", None),
+            ("http://a.com/z/x", "http://a.com/x", None),
             ("http://a.com/x", "http://a.com/yx", None),
             ("http://a.com/x/", "http://a.com/y/", None),
             ("http://a.com/?u=/x", "http://b.com/?v=/x", None),
@@ -289,18 +346,18 @@ mod tests {
         let cases = [
             ("http://a/i.php?t=x/y", "http://a/w/x/y", Some(("http://a/i.php?t=", "http://a/w"))),
             ("http://a/i.php?t=x/y", "http://a/x/y", Some(("http://a/i.php?t=", "http://a"))),
-            ("http://a/?q=/x/y&p=1", "http://a/x/y?p=1", Some(("http://a/?q=/", "http://a"))),
-            ("http://a/i.php?p=1&t=x/y", "http://a/w/x/y?p=1", Some(("http://a/i.php?t=", "http://a/w"))),
+            ("http://a/?q=/x/y", "http://a/x/y", Some(("http://a/?q=/", "http://a"))),
             ("http://a/i.php?/x/y", "http://a/x/y", Some(("http://a/i.php?/", "http://a"))),
-            ("http://a/i.php?s=x&t=x", "http://a/w/x?s=x", Some(("http://a/i.php?t=", "http://a/w"))),
+            ("http://a/i.php?x/y", "http://a/x/y", Some(("http://a/i.php?", "http://a"))),
+            ("http://a/i.php?t=x/y&p=1", "http://a/w/x/y?p=1", None),
             ("http://a/i.php?p=1&t=x/y", "http://a/w/x/y", None),
+            ("http://a/i.php#?t=x", "http://a/w/x", None),
             ("http://a/i.php?t=x/y", "http://a/wx/y", None),
             ("http://a/i.php?t=", "http://a/w/", None),
         ];
         for (x, y, expected) in cases {
-            let found: Vec<Fronts<'_>> = parameter_fronts(x, y).collect();
-            let found: Vec<(&str, &str)> = found.iter().map(|of| (&*of.a, &*of.b)).collect();
-            assert_eq!(found, Vec::from_iter(expected), "{x} {y}");
+            let found = parameter_fronts(x, y);
+            assert_eq!(found.as_ref().map(|of| (&*of.a, &*of.b)), expected, "{x} {y}");
         }
     }
 
@@ -308,14 +365,17 @@ mod tests {
     fn a_mirrored_directory_moves_to_the_larger_one() {
         let mut reduced = Vec::new();
         for i in 0..12u32 {
-            reduced.push(Reduced { url: format!("http://www.e.edu/seal/p{i}/x"), cluster: i });
+            reduced.push(Reduced { url: format!("http://www.e.edu/seal/p{i}/x"), cluster: i, elsewhere: false });
             if i < 8 {
-                reduced.push(Reduced { url: format!("http://seal.e.edu/p{i}/x"), cluster: i });
+                reduced.push(Reduced { url: format!("http://seal.e.edu/p{i}/x"), cluster: i, elsewhere: false });
             }
-            reduced
-                .push(Reduced { url: format!("http://other.e.edu/p{i}/x"), cluster: if i < 4 { i } else { 100 + i } });
+            reduced.push(Reduced {
+                url: format!("http://other.e.edu/p{i}/x"),
+                cluster: if i < 4 { i } else { 100 + i },
+                elsewhere: false,
+            });
         }
-        let rules = learn(reduced, 0, None, false, &Thresholds::default());
+        let rules = learn(&SiteRules::default(), reduced, setting());
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0].scope[0].test, Test::Equals("http://seal.e.edu".to_owned()));
         assert_eq!(rules[0].operations[0].1, Operation::Keep("http://www.e.edu/seal".to_owned()));
@@ -326,9 +386,13 @@ mod tests {
     fn a_tenant_that_copies_pages_moves_nobody() {
         let learned = |directories: [&str; 2]| {
             let rows = (0..12u32).flat_map(|i| {
-                directories.map(|directory| Reduced { url: format!("http://{directory}/p{i}/x"), cluster: i })
+                directories.map(|directory| Reduced {
+                    url: format!("http://{directory}/p{i}/x"),
+                    cluster: i,
+                    elsewhere: false,
+                })
             });
-            learn(rows.collect(), 0, None, false, &Thresholds::default()).len()
+            learn(&SiteRules::default(), rows.collect(), setting()).len()
         };
         assert_eq!(learned(["a.e.edu/shop", "a.e.edu/~bob"]), 0);
         assert_eq!(learned(["a.e.edu/users/ann", "a.e.edu/users/bob"]), 0);

@@ -332,15 +332,15 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
     };
     set_ids(&mut rules);
     let without_fronts = without.has(Stage::Fronts) || without.has(Stage::Mirrors);
-    if !without_fronts && let Some(fewer) = fronts::in_place_of_forms(&rules, &training, covering.noise, thresholds) {
-        rules = fewer;
-    }
+    let previous = training.hints.previous.as_deref();
+    let noise = covering.noise;
+    let setting = mirrors::Setting { noise, previous, without_fronts, thresholds };
+    let fewer = if without_fronts { None } else { fronts::in_place_of_forms(&rules, &training, setting) };
+    rules = fewer.unwrap_or(rules);
     // Applying all rules to all URLs is the costliest step here, so it is repeated only after a change of
     // the rules.
     let mut found = lookups::identities(&rules, &training);
-    let previous = training.hints.previous.as_deref();
-    let reduced = lookups::reduced(&found);
-    let mut mirrors = mirrors::learn(reduced, covering.noise, previous, without_fronts, thresholds);
+    let mut mirrors = mirrors::learn(&rules, lookups::reduced(&found, &training), setting);
     if without.has(Stage::Mirrors) {
         mirrors.clear();
     }

@@ -5,7 +5,7 @@
 
 use super::reduce::compose;
 use super::{Buffers, CompiledSite, NO_RULE, touch};
-use crate::rules::twins::below;
+use crate::rules::twins::{below, is_parameter};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Split};
 use serde::{Deserialize, Serialize};
@@ -38,28 +38,34 @@ impl CompiledSite {
     }
 
     /// Reduces the twin of the reduced URL in `buffers`, where it lies below the front of a mirror rule.
-    /// `split` is that of the URL.
-    pub(super) fn move_to_twin(&self, split: &Split, buffers: &mut Buffers) {
+    /// `from` is the split of the URL.
+    pub(super) fn move_to_twin(&self, from: &Split, buffers: &mut Buffers) {
         let url = if buffers.fired.is_empty() {
             // Nothing was changed: the pairs compose the URL.
-            &buffers.cells.text[..split.fragment.or(split.query).unwrap_or(split.path).1 as usize]
+            &buffers.cells.text[..from.fragment.or(from.query).unwrap_or(from.path).1 as usize]
         } else {
             compose(buffers);
             &buffers.out
         };
         let found = self.mirrors().iter().find_map(|mirror| Some((mirror, below(url, &mirror.source)?)));
-        let Some((Mirror { rule, target, .. }, below)) = found else { return };
+        let Some((Mirror { rule, source, target }, below)) = found else { return };
         let [mut moved, mut twin] = std::mem::take(&mut buffers.state.twin);
         below.write(target, &mut moved);
         let split = url::normalize(&moved, &mut twin).ok();
         if let Some(split) = split.filter(|split| self.has_origin(&twin[..split.path.0 as usize])) {
-            let start = buffers.cells.text.len() as u32;
+            let start = buffers.cells.text.len();
             buffers.cells.text.extend_from_slice(&twin);
             let before = std::mem::take(&mut buffers.fired);
-            self.run_with_exceptions(&split.moved(start), buffers, None);
-            buffers.state.touched |= touch::SHAPE;
-            buffers.fired.add(usize::from(rule / 64), 1 << (rule % 64));
-            buffers.fired.add_all(&before);
+            self.run_with_exceptions(&split.moved(start as u32), buffers, None);
+            if is_parameter(source) && !buffers.fired.is_empty() {
+                // Rules for paths were not shown on values: the URL stays.
+                buffers.cells.text.truncate(start);
+                self.run_with_exceptions(from, buffers, None);
+            } else {
+                buffers.state.touched |= touch::SHAPE;
+                buffers.fired.add(usize::from(rule / 64), 1 << (rule % 64));
+                buffers.fired.add_all(&before);
+            }
             compose(buffers);
         }
         buffers.state.twin = [moved, twin];

@@ -83,7 +83,7 @@ const KINDS: &[(&str, u64)] = &[
     ("look-up: hits", 500),
     ("look-up: to itself", 500),
     ("mirror: moves", 3_000),
-    ("mirror: a parameter", 80),
+    ("mirror: a parameter", 30),
     ("mirror: nested directories", 300),
     ("mirror: twin below a mirrored directory", 1_000),
     ("operation: adds a key", 20_000),

@@ -34,8 +34,9 @@ pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>
         }
     }
     let mirrors = site.rules.iter().filter_map(mirror_source);
-    let below = mirrors
-        .map(|source| format!("{source}{}", random.pick(&["", "/", "/x", "/x/y?a=1", "/index.php", "x", "x/y&a=1"])));
+    let below = mirrors.map(|source| {
+        format!("{source}{}", random.pick(&["", "/", "/x", "/x/y?a=1", "/index.php", "x", "x/y", "x/y&a=1"]))
+    });
     let below = below.collect();
     let mut all = vec![first(&site.exceptions), first(&site.aliases), near, below];
     all.retain(|list: &Vec<String>| !list.is_empty());

@@ -309,8 +309,7 @@ impl Maker<'_> {
         let parameter = |maker: &mut Self| {
             let url = maker.random.pick(&maker.drafts).text();
             let query = url.split('#').next().unwrap_or_default().split_once('?')?.1;
-            let parameters: Vec<&str> = query.split('&').collect();
-            let one = *maker.random.pick(&parameters);
+            let one = query.split('&').next().unwrap_or_default();
             let script = &url[..url.len() - url[url.find('?')?..].len()];
             let name = one.find('=').map_or("", |at| &one[..=at]);
             let slash = if one[name.len()..].starts_with('/') { "/" } else { "" };
