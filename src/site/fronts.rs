@@ -15,16 +15,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// mirror rule would say it of all. Forms of the earlier result stay. Cost: two passes of the rules over
 /// all URLs where forms have such a pair.
 pub fn in_place_of_forms(rules: &SiteRules, training: &Training, setting: Setting<'_>) -> Option<SiteRules> {
-    let previous = setting.previous;
     let thresholds = Thresholds { mirror_min_names: usize::MAX, ..setting.thresholds.clone() };
-    let mut forms: BTreeMap<(String, String), BTreeSet<usize>> = BTreeMap::new();
-    let plain = without(rules, |_, rule| rule.closed);
-    let set = RuleSet::new(vec![plain]);
     let was = |rule: &Rule| {
-        let mut earlier = previous.iter().flat_map(|of| &of.rules);
+        let mut earlier = setting.previous.iter().flat_map(|of| &of.rules);
         earlier.any(|of| of.scope == rule.scope && of.operations == rule.operations)
     };
-    for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.kind == Kind::Form && !was(rule)) {
+    let all = rules.rules.iter().enumerate();
+    let new: Vec<(usize, &Rule)> = all.filter(|(_, rule)| rule.kind == Kind::Form && !was(rule)).collect();
+    // Most sites have no form: nothing is compiled for them.
+    if new.len() < thresholds.front_min_forms {
+        return None;
+    }
+    let set = RuleSet::new(vec![without(rules, |_, rule| rule.closed)]);
+    let mut forms: BTreeMap<(String, String), BTreeSet<usize>> = BTreeMap::new();
+    for (index, rule) in new {
         for fronts in of_all(&set, &rule.evidence.examples) {
             forms.entry(fronts).or_default().insert(index);
         }

@@ -201,7 +201,8 @@ thresholds! {
     /// Times less often than the form of most energy that another may come and still be the destination.
     form_near: u64 = 2, 1..=MANY;
     /// Times rarer than the URLs that would move to it that a destination may be: beyond, rules write URLs
-    /// that a crawl hardly meets (crawl-blog: 1,300 URLs to a form seen seven times).
+    /// that a crawl hardly meets (crawl-blog: 1,300 URLs to a form seen seven times). Also the times that
+    /// the URLs below a front may be more than those with twins, where the front moves one way.
     form_rarer: usize = 5, 1..=MANY as usize;
     /// Clusters that must show two directories to be mirrors.
     mirror_min_clusters: usize = 3, 1..=MANY as usize;
