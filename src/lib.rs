@@ -15,16 +15,18 @@
 //!   fingerprints.
 //! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host, the
 //!   section of a path.
-//! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them; the
-//!   compiled applier, which equals it; the file formats of both.
+//! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them, with
+//!   the URLs that mirror rules make (`twins`); the compiled applier, which equals it; the file formats
+//!   of both; the parameters of learning and their thresholds, in one table (`thresholds`).
 //! - `platforms`: what well-known programs do with their URLs, line by line, and which of them a site
 //!   runs.
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates
 //!   are merged.
 //! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree,
-//!   forms, evidence, candidates, energy, laws; what decides between equals (`hints`); the rules of an
-//!   earlier result (`earlier`); cross-fitted figures (`held_out`); what URLs show beside the rules
-//!   (`profile`); and the method as published.
+//!   forms, evidence, candidates, energy, laws; directories and parameters that move whole (`mirrors`,
+//!   `fronts`); what decides between equals (`hints`); the rules of an earlier result (`earlier`);
+//!   cross-fitted figures (`held_out`); what URLs show beside the rules (`profile`); and the method as
+//!   published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `synth`: synthetic sites with known truth.
