@@ -8,6 +8,7 @@
 //! adds or changes a number: one label does not prove that a topic is its page 2.
 
 use super::mirrors::Reduced;
+use super::points::Reader;
 use super::{Thresholds, Training, spans};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
@@ -70,11 +71,12 @@ pub fn learn(
         let page = page.filter(|_| leads_away);
         identity.page = [origin(&identity.composed), page.unwrap_or(composed)].concat();
     }
-    let mut reader = spans::Reader::new(&rules.tokens);
+    let mut reader = Reader::new(&rules.tokens);
     let earlier = training.hints.previous.as_ref().map(|rules| RuleSet::new(vec![SiteRules::clone(rules)]));
     let mut scratch = Scratch::default();
     let mut look_ups = Vec::new();
     let mut target_of: Vec<usize> = (0..identities.len()).collect();
+    let mut best_of = target_of.clone();
     let mut by_cluster: Vec<(u32, &[u8], usize)> = identities
         .iter()
         .enumerate()
@@ -107,6 +109,7 @@ pub fn learn(
         };
         let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);
         let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };
+        cluster.iter().for_each(|c| best_of[c.2] = cluster[best].2);
         for at in (0..cluster.len()).filter(|&at| at != best && holds(&numbers[at], &numbers[best])) {
             let text = |at: usize| String::from_utf8_lossy(&identities[cluster[at].2].page).into_owned();
             look_ups.push([text(at), text(best)]);
@@ -123,7 +126,7 @@ pub fn learn(
             look_ups.push([page.clone(), page]);
         }
     }
-    rules.local = spans::learn(&identities, &mut reader, page, thresholds);
+    rules.local = spans::learn(&identities, &mut reader, &best_of, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
     rules.aliases.len() as u64

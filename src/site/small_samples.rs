@@ -22,7 +22,7 @@ use super::columns::Columns;
 use super::covering::{Action, Covering};
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::spans::Reader;
+use super::points::Reader;
 use super::{Stage, Thresholds, Training, Without};
 use crate::rules::{Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
 use crate::url::{Fixed, Key, section};

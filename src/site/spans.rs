@@ -10,51 +10,34 @@
 //! (how many values make a group, how far a number reaches) are chosen on four fifths of the groups and
 //! must hold on the other fifth, too. A number may stand at the end of a value, behind text:
 //! `10.msg17`.
+//!
+//! The page of a range is one of its own URLs, or the page that represents their cluster. Where that
+//! has a number that they lack (`page=2` in place of `post=17`), it is taken only if such numbers are
+//! shown to ascend with those of the ranges ([`Leads`]): one label does not prove it.
 
 use super::Thresholds;
-use super::columns::Ranks;
 use super::evidence::Bound;
+use super::leads::Leads;
 use super::lookups::Identity;
+use super::points::{Point, Reader, Subject, Value, numbers};
 use crate::model::hash64_seeded;
-use crate::rules::Tokens;
-use crate::rules::spans::{Local, Span, inner_number, number, span_group};
-use crate::url::{Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
-use foldhash::fast::FixedState;
-use std::collections::HashMap;
+use crate::rules::spans::{Local, Span};
 
 /// Numbers of known values from which others are predicted: tried in turn, and chosen by hold-out.
 const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
 /// Weight of one prediction; parts of it are counted.
-const ONE: u64 = 1000;
-
-/// The value of the key under trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Value {
-    Absent,
-    Number(u64),
-    Text(u64),
-}
-
-/// One reduced URL in one group: all of it but one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Point {
-    group: u64,
-    value: Value,
-    /// Its cluster; `None` for a page of several.
-    label: Option<u32>,
-    identity: u32,
-}
+pub(super) const ONE: u64 = 1000;
 
 /// Predictions of one kind.
 #[derive(Clone, Debug, Default)]
-struct Trials {
+pub(super) struct Trials {
     bad: u64,
     /// Right ones by cluster.
     good: Vec<(u32, u64)>,
 }
 
 impl Trials {
-    fn add(&mut self, label: Option<u32>, good: u64, bad: u64) {
+    pub(super) fn add(&mut self, label: Option<u32>, good: u64, bad: u64) {
         self.bad += bad;
         if let Some(label) = label.filter(|_| good > 0) {
             self.good.push((label, good));
@@ -62,7 +45,7 @@ impl Trials {
     }
 
     /// Right and wrong predictions and clusters; `None` where they do not hold.
-    fn holds(&mut self, bound: Bound) -> Option<(u64, u64, u64)> {
+    pub(super) fn holds(&mut self, bound: Bound) -> Option<(u64, u64, u64)> {
         self.good.sort_unstable();
         let by_cluster: Vec<u64> =
             self.good.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|g| g.1).sum()).collect();
@@ -90,14 +73,19 @@ struct Belief {
     absent: bool,
     /// Between two numbers of one cluster lie numbers of it, and this far beyond.
     between: Option<u64>,
+    /// This far below the smallest number of a group lie numbers of its cluster, where the URL without the
+    /// key is of that, too: those of a first page.
+    below: u64,
     evidence: (u64, u64, u64),
 }
 
-/// Finds the keys whose values are evidence on single pages. `page` is the identity whose canonical URL
-/// represents the cluster of an identity; it is called for the identities that spans lead to.
+/// Finds the keys whose values are evidence on single pages. `best` is the identity that represents the
+/// cluster of each identity; `page` is the URL that look-ups lead an identity to, and is called for the
+/// identities that spans lead to.
 pub fn learn(
     identities: &[Identity],
     reader: &mut Reader,
+    best: &[usize],
     page: impl Fn(usize) -> Option<String>,
     thresholds: &Thresholds,
 ) -> Vec<Local> {
@@ -106,13 +94,15 @@ pub fn learn(
         return Vec::new();
     }
     let mut out = Vec::new();
-    for (Subject { key, inner }, points) in subjects.iter().zip(reader.points(identities, &subjects)) {
+    for (subject, points) in subjects.iter().zip(reader.points(identities, &subjects)) {
         let groups: Vec<&[Point]> = points.chunk_by(|a, b| a.group == b.group).filter(|g| g.len() > 1).collect();
         let Some(belief) = believe(&groups, thresholds) else { continue };
+        let leads = Leads::new(&groups, |at| reader.lead(identities, subject, at, best[at]), thresholds);
         let mut pages = Vec::new();
         for group in groups {
-            spans(group, &belief, |like, range, target| {
-                if let Some(page) = page(target as usize) {
+            spans(group, &belief, &leads, |like, range| {
+                let target = if leads.hold(like) { best[like as usize] } else { like as usize };
+                if let Some(page) = page(target) {
                     let like = String::from_utf8_lossy(&identities[like as usize].composed).into_owned();
                     pages.push(Span { like, range, page });
                 }
@@ -120,6 +110,7 @@ pub fn learn(
         }
         pages.sort();
         let (good, bad, clusters) = belief.evidence;
+        let Subject { key, inner } = subject;
         out.push(Local { key: key.to_string(), absent: belief.absent, inner: *inner, good, bad, clusters, pages });
     }
     out.retain(|local| !local.pages.is_empty());
@@ -128,169 +119,13 @@ pub fn learn(
     out
 }
 
-/// The part that tells URLs of one group apart: the value of a key, or the number at the end of the
-/// value, behind text that is common to the group.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Subject {
-    key: Key,
-    inner: bool,
-}
-
-impl Subject {
-    /// The group of a URL of this identity, the sum of the hashes of its pairs, and the value of the
-    /// subject in it. `pair` is the hash and the value of the key.
-    fn group(&self, identity: u64, pair: Option<(u64, &[u8])>) -> Option<(u64, Value)> {
-        let seed = self.key.seed();
-        match pair {
-            Some((hash, value)) if self.inner => inner_point(identity, hash, value, seed),
-            Some((hash, value)) => {
-                let value = number(value).map_or(Value::Text(hash), Value::Number);
-                Some((span_group(identity, hash, seed), value))
-            }
-            None if self.key.optional() && !self.inner => Some((span_group(identity, 0, seed), Value::Absent)),
-            None => None,
-        }
-    }
-}
-
-/// The group of a value with an inner number, and the number.
-fn inner_point(identity: u64, hash: u64, value: &[u8], seed: u64) -> Option<(u64, Value)> {
-    let (text, number) = inner_number(value)?;
-    // Another seed than that of whole values: the text may be one.
-    let group = span_group(identity, hash, seed).wrapping_add(hash64_seeded(text, seed.rotate_left(7)));
-    Some((group, Value::Number(number)))
-}
-
-/// Cuts reduced URLs.
-pub struct Reader {
-    cut: Cut,
-    ranks: Ranks,
-    cells: Cells,
-}
-
-impl Reader {
-    /// A reader for URLs of a site that is cut with these tokens.
-    pub fn new(tokens: &Tokens) -> Reader {
-        Reader { cut: tokens.cut(), ranks: Ranks::new(tokens), cells: Cells::default() }
-    }
-
-    /// The values of parameters, and those of parts of the path, that are numbers; sorted.
-    pub fn numbers(&mut self, url: &[u8]) -> Vec<Vec<u8>> {
-        let mut cells = std::mem::take(&mut self.cells);
-        let mut out = Vec::new();
-        if self.read(url, &mut cells) {
-            let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
-            let values = cells.list.iter().filter(|cell| counts(cell.key)).map(|cell| cells.value(cell));
-            out.extend(
-                values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
-            );
-            out.sort_unstable();
-        }
-        self.cells = cells;
-        out
-    }
-
-    /// The values of a URL, by key; of a key that comes again the last. Empty for what is no URL.
-    pub fn values(&mut self, url: &[u8]) -> HashMap<String, Vec<u8>, FixedState> {
-        let mut cells = std::mem::take(&mut self.cells);
-        let mut out = HashMap::default();
-        if self.read(url, &mut cells) {
-            out.extend(cells.list.iter().map(|cell| (cells.key(cell).to_string(), cells.value(cell).to_vec())));
-        }
-        self.cells = cells;
-        out
-    }
-
-    fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
-        let Ok(split) = normalize(url, &mut cells.text) else { return false };
-        cells.cut(&split, self.cut);
-        set_order(cells, |cells, at| self.ranks.of(cells.seed(cells.list[at].key)));
-        true
-    }
-
-    /// Subjects in which at least `least` identities of one cluster differ alone; sorted.
-    fn repeating(&self, identities: &[Identity], least: u64) -> Vec<Subject> {
-        let mut by_cluster: Vec<(u32, u32)> =
-            (0..).zip(identities).filter(|(_, i)| i.pure).map(|(at, i)| (i.majority, at)).collect();
-        by_cluster.sort_unstable();
-        let mut cells = Cells::default();
-        let mut found: Vec<((u64, bool), u64)> = Vec::new();
-        let mut repeats: HashMap<(u64, bool), (Key, u64), FixedState> = HashMap::default();
-        let mut names: HashMap<u64, Key, FixedState> = HashMap::default();
-        for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
-            found.clear();
-            for &(_, at) in cluster {
-                if !self.read(&identities[at as usize].composed, &mut cells) {
-                    continue;
-                }
-                let hashes: Vec<(u64, u64)> = hashes(&cells);
-                let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
-                for (cell, &(seed, hash)) in cells.list.iter().zip(&hashes) {
-                    found.push(((seed, false), span_group(identity, hash, seed)));
-                    let inner = inner_point(identity, hash, cells.value(cell), seed);
-                    found.extend(inner.map(|(group, _)| ((seed, true), group)));
-                    names.entry(seed).or_insert_with(|| cells.key(cell));
-                }
-            }
-            found.sort_unstable();
-            for same in found.chunk_by(|a, b| a == b).filter(|s| s.len() > 1) {
-                let subject = same[0].0;
-                repeats.entry(subject).or_insert_with(|| (names[&subject.0].clone(), 0)).1 += same.len() as u64 - 1;
-            }
-        }
-        let mut subjects: Vec<Subject> = repeats
-            .into_iter()
-            .filter(|(_, (key, n))| eligible(key) && *n >= least)
-            .map(|((_, inner), (key, _))| Subject { key, inner })
-            .collect();
-        subjects.sort_unstable();
-        subjects
-    }
-
-    /// The points of each subject, sorted; groups that only URLs without the key are in have one.
-    fn points(&self, identities: &[Identity], subjects: &[Subject]) -> Vec<Vec<Point>> {
-        let seeds: Vec<u64> = subjects.iter().map(|subject| subject.key.seed()).collect();
-        let mut out: Vec<Vec<Point>> = vec![Vec::new(); subjects.len()];
-        let mut cells = Cells::default();
-        for (at, identity) in (0..).zip(identities) {
-            if !self.read(&identity.composed, &mut cells) {
-                continue;
-            }
-            let hashes = hashes(&cells);
-            let sum = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
-            let label = identity.pure.then_some(identity.majority);
-            for (k, &seed) in seeds.iter().enumerate() {
-                let at_key = hashes.iter().position(|h| h.0 == seed);
-                let pair = at_key.map(|i| (hashes[i].1, cells.value(&cells.list[i])));
-                let point = subjects[k].group(sum, pair);
-                out[k].extend(point.map(|(group, value)| Point { group, value, label, identity: at }));
-            }
-        }
-        out.iter_mut().for_each(|points| points.sort_unstable());
-        out
-    }
-}
-
-fn hashes(cells: &Cells) -> Vec<(u64, u64)> {
-    let pair = |cell: &crate::url::Cell| {
-        let seed = cells.seed(cell.key);
-        (seed, hash64_seeded(cells.value(cell), seed))
-    };
-    cells.list.iter().map(pair).collect()
-}
-
-/// Keys whose values may mean one page here and several there.
-fn eligible(key: &Key) -> bool {
-    key.optional() || key.as_path().is_some() || key.is(Fixed::EXTENSION) || key.is(Fixed::FRAGMENT)
-}
-
 fn is_fifth(group: u64) -> bool {
     hash64_seeded(&group.to_le_bytes(), 5).is_multiple_of(5)
 }
 
 fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
     let (bound, most) = (Bound::span(thresholds), thresholds.span_max_trials);
-    let mut belief = Belief { values: None, absent: false, between: None, evidence: (0, 0, 0) };
+    let mut belief = Belief { values: None, absent: false, between: None, below: 0, evidence: (0, 0, 0) };
     for least in LEAST_VALUES {
         let mut sides = [Trials::default(), Trials::default()];
         let mut absent = Trials::default();
@@ -313,6 +148,7 @@ fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
         let of = belief.evidence;
         belief.evidence = (of.0 + evidence.0, of.1 + evidence.1, of.2.max(evidence.2));
     }
+    belief.below = below(groups, thresholds);
     (belief.values.is_some() || belief.between.is_some()).then_some(belief)
 }
 
@@ -336,15 +172,6 @@ fn all_alike(group: &[Point], least: usize, most_trials: u64, trials: &mut Trial
     }
 }
 
-/// The points of a group that are numbers.
-fn numbers(group: &[Point]) -> Vec<(u64, Option<u32>, u32)> {
-    let number = |p: &Point| match p.value {
-        Value::Number(n) => Some((n, p.label, p.identity)),
-        _ => None,
-    };
-    group.iter().filter_map(number).collect()
-}
-
 /// Each number between two of one cluster; at most `most` count.
 fn in_between(group: &[Point], most: u64, trials: &mut Trials) {
     let numbers = numbers(group);
@@ -360,12 +187,30 @@ fn in_between(group: &[Point], most: u64, trials: &mut Trials) {
     }
 }
 
+/// How far below the smallest known number of a group its cluster reaches, where the URL without the key
+/// is of that, too: judged by the smallest numbers, each predicted from the one above it.
+fn below(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
+    let mut trials = Vec::new();
+    for group in groups {
+        let numbers = numbers(group);
+        let [smallest, above, ..] = numbers[..] else { continue };
+        if is_first(group, above.1) {
+            trials.push((above.0 - smallest.0, is_fifth(group[0].group), smallest.1 == above.1, ONE, above.1));
+        }
+    }
+    reach(trials, thresholds)
+}
+
+/// True where the URL of the group without the key is of this cluster.
+fn is_first(group: &[Point], label: Option<u32>) -> bool {
+    label.is_some() && group[0].value == Value::Absent && group[0].label == label
+}
+
 /// How far beyond a known number its cluster reaches, judged by the numbers that no two neighbours
 /// agree on.
 fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
-    let (bound, most) = (Bound::span(thresholds), thresholds.span_max_trials);
-    // Distance, in the fifth, right, weight, cluster.
-    let mut trials: Vec<(u64, bool, bool, u64, Option<u32>)> = Vec::new();
+    let most = thresholds.span_max_trials;
+    let mut trials = Vec::new();
     for group in groups {
         let numbers = numbers(group);
         let apart = |i: usize| i == 0 || i + 1 == numbers.len() || numbers[i - 1].1 != numbers[i + 1].1;
@@ -388,6 +233,16 @@ fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
         let fifth = is_fifth(group[0].group);
         trials.extend(tried.into_iter().map(|(distance, right, label)| (distance, fifth, right, weight, label)));
     }
+    reach(trials, thresholds)
+}
+
+/// A prediction: distance of the number that it is made from, whether it is of the fifth, whether it is
+/// right, its weight, and its cluster.
+type Trial = (u64, bool, bool, u64, Option<u32>);
+
+/// The largest distance up to which predictions hold.
+fn reach(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
+    let bound = Bound::span(thresholds);
     trials.sort_unstable();
     let mut sides = [Trials::default(), Trials::default()];
     let mut best = 0;
@@ -405,10 +260,11 @@ fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
     best
 }
 
-/// The spans of a group: a URL of the group, the numbers (`None`: any value), an identity of the page.
-fn spans(group: &[Point], belief: &Belief, mut out: impl FnMut(u32, Option<[u64; 2]>, u32)) {
+/// The spans of a group: an identity of the page, and the numbers (`None`: any value).
+fn spans(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl FnMut(u32, Option<[u64; 2]>)) {
     let Some(like) = group.iter().find(|p| p.value != Value::Absent) else { return };
     let label = group[0].label;
+    let below = |label| if is_first(group, label) { belief.below } else { 0 };
     if belief.values.is_some_and(|least| group.len() >= least)
         && label.is_some()
         && group.iter().all(|p| p.label == label)
@@ -417,9 +273,9 @@ fn spans(group: &[Point], belief: &Belief, mut out: impl FnMut(u32, Option<[u64;
         let range = |numbers: &[(u64, Option<u32>, u32)]| {
             let ([first, ..], [.., last]) = (numbers, numbers) else { return None };
             let reach = belief.between.unwrap_or(0);
-            Some([first.0.saturating_sub(reach), last.0.saturating_add(reach)])
+            Some([first.0.saturating_sub(reach.max(below(label))), last.0.saturating_add(reach)])
         };
-        return out(like.identity, range(&numbers(group)), like.identity);
+        return out(like.identity, range(&numbers(group)));
     }
     let Some(reach) = belief.between else { return };
     let numbers = numbers(group);
@@ -429,11 +285,12 @@ fn spans(group: &[Point], belief: &Belief, mut out: impl FnMut(u32, Option<[u64;
         let (low, high) = ends(run);
         // A number in the middle between two pages is of neither.
         let half = |gap: u64| reach.min((gap - 1) / 2);
-        let below = i.checked_sub(1).map_or(reach, |j| half(low - ends(runs[j]).1));
-        let above = runs.get(i + 1).map_or(reach, |next| half(ends(next).0 - high));
-        let range = [low.saturating_sub(below), high.saturating_add(above)];
-        if range[0] < range[1] {
-            out(run[0].2, Some(range), run[0].2);
+        let before = i.checked_sub(1).map_or_else(|| reach.max(below(run[0].1)), |j| half(low - ends(runs[j]).1));
+        let behind = runs.get(i + 1).map_or(reach, |next| half(ends(next).0 - high));
+        let range = [low.saturating_sub(before), high.saturating_add(behind)];
+        // A number by itself says something of another page alone.
+        if range[0] < range[1] || leads.hold(run[0].2) {
+            out(run[0].2, Some(range));
         }
     }
 }

@@ -1,0 +1,62 @@
+//! Pages that value ranges lead to with another number: `post=17` of a topic is its `page=2`.
+//!
+//! Each range of a group may have such a page in its cluster. One label does not prove it; the order
+//! does: where the numbers of a key ascend from range to range, on one page as on the next, a range
+//! leads to its page. A site on which they do not ascend, and a group in which they do not, keep
+//! their ranges to themselves.
+
+use super::Thresholds;
+use super::evidence::Bound;
+use super::points::{Point, numbers};
+use super::spans::{ONE, Trials};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the page of a cluster has in place of the key of a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lead {
+    /// Seed of the key with the number.
+    pub(super) key: u64,
+    /// The number; `None` where the page has no such key, as a first page.
+    pub(super) number: Option<u64>,
+}
+
+/// Ranges that lead to a page with another number, by the identity of their smallest number.
+pub(super) struct Leads(BTreeSet<u32>);
+
+impl Leads {
+    /// The ranges of these groups that lead to a page with another number. `lead` returns what the page of
+    /// an identity's cluster has in place of the key of the range.
+    pub(super) fn new(groups: &[&[Point]], lead: impl Fn(usize) -> Option<Lead>, thresholds: &Thresholds) -> Leads {
+        let mut trials: BTreeMap<u64, Trials> = BTreeMap::new();
+        let mut leads: Vec<(u64, u32)> = Vec::new();
+        for group in groups {
+            let numbers = numbers(group);
+            let runs = numbers.chunk_by(|a, b| a.1 == b.1).filter(|run| run[0].1.is_some());
+            let pages: Vec<(Lead, u32, Option<u32>)> =
+                runs.filter_map(|run| Some((lead(run[0].2 as usize)?, run[0].2, run[0].1))).collect();
+            let keys: BTreeSet<u64> =
+                pages.iter().filter(|page| page.0.number.is_some()).map(|page| page.0.key).collect();
+            for key in keys {
+                let of_key = |page: &&(Lead, u32, Option<u32>)| page.0.number.is_none() || page.0.key == key;
+                let pages: Vec<_> = pages.iter().filter(of_key).collect();
+                let is_ascent = |pair: &[&(Lead, u32, Option<u32>)]| pair[0].0.number < pair[1].0.number;
+                let of_key = trials.entry(key).or_default();
+                for pair in pages.windows(2) {
+                    let right = is_ascent(pair);
+                    of_key.add(pair[1].2, if right { ONE } else { 0 }, if right { 0 } else { ONE });
+                }
+                if pages.windows(2).all(is_ascent) {
+                    leads.extend(pages.iter().filter(|page| page.0.number.is_some()).map(|page| (key, page.1)));
+                }
+            }
+        }
+        let bound = Bound::span(thresholds);
+        trials.retain(|_, trials| trials.holds(bound).is_some());
+        Leads(leads.into_iter().filter(|lead| trials.contains_key(&lead.0)).map(|lead| lead.1).collect())
+    }
+
+    /// True where the range of this identity leads to the page of its cluster.
+    pub(super) fn hold(&self, identity: u32) -> bool {
+        self.0.contains(&identity)
+    }
+}

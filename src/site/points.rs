@@ -1,0 +1,219 @@
+//! Points: the URLs that rules make, cut into keys and values, and grouped by all their keys but one.
+
+use super::columns::Ranks;
+use super::leads::Lead;
+use super::lookups::Identity;
+use crate::model::hash64_seeded;
+use crate::rules::Tokens;
+use crate::rules::spans::{inner_number, number, span_group};
+use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// The value of the key under trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Value {
+    Absent,
+    Number(u64),
+    Text(u64),
+}
+
+/// One reduced URL in one group: all of it but one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Point {
+    pub(super) group: u64,
+    pub(super) value: Value,
+    /// Its cluster; `None` for a page of several.
+    pub(super) label: Option<u32>,
+    pub(super) identity: u32,
+}
+
+/// The part that tells URLs of one group apart: the value of a key, or the number at the end of the
+/// value, behind text that is common to the group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Subject {
+    pub(super) key: Key,
+    pub(super) inner: bool,
+}
+
+impl Subject {
+    /// The group of a URL of this identity, the sum of the hashes of its pairs, and the value of the
+    /// subject in it. `pair` is the hash and the value of the key.
+    fn group(&self, identity: u64, pair: Option<(u64, &[u8])>) -> Option<(u64, Value)> {
+        let seed = self.key.seed();
+        match pair {
+            Some((hash, value)) if self.inner => inner_point(identity, hash, value, seed),
+            Some((hash, value)) => {
+                let value = number(value).map_or(Value::Text(hash), Value::Number);
+                Some((span_group(identity, hash, seed), value))
+            }
+            None if self.key.optional() && !self.inner => Some((span_group(identity, 0, seed), Value::Absent)),
+            None => None,
+        }
+    }
+}
+
+/// The group of a value with an inner number, and the number.
+fn inner_point(identity: u64, hash: u64, value: &[u8], seed: u64) -> Option<(u64, Value)> {
+    let (text, number) = inner_number(value)?;
+    // Another seed than that of whole values: the text may be one.
+    let group = span_group(identity, hash, seed).wrapping_add(hash64_seeded(text, seed.rotate_left(7)));
+    Some((group, Value::Number(number)))
+}
+
+/// Cuts reduced URLs.
+pub struct Reader {
+    cut: Cut,
+    ranks: Ranks,
+    cells: Cells,
+}
+
+impl Reader {
+    /// A reader for URLs of a site that is cut with these tokens.
+    pub fn new(tokens: &Tokens) -> Reader {
+        Reader { cut: tokens.cut(), ranks: Ranks::new(tokens), cells: Cells::default() }
+    }
+
+    /// The values of parameters, and those of parts of the path, that are numbers; sorted.
+    pub fn numbers(&mut self, url: &[u8]) -> Vec<Vec<u8>> {
+        let mut cells = std::mem::take(&mut self.cells);
+        let mut out = Vec::new();
+        if self.read(url, &mut cells) {
+            let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
+            let values = cells.list.iter().filter(|cell| counts(cell.key)).map(|cell| cells.value(cell));
+            out.extend(
+                values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
+            );
+            out.sort_unstable();
+        }
+        self.cells = cells;
+        out
+    }
+
+    /// The values of a URL, by key; of a key that comes again the last. Empty for what is no URL.
+    pub fn values(&mut self, url: &[u8]) -> HashMap<String, Vec<u8>, FixedState> {
+        let mut cells = std::mem::take(&mut self.cells);
+        let mut out = HashMap::default();
+        if self.read(url, &mut cells) {
+            out.extend(cells.list.iter().map(|cell| (cells.key(cell).to_string(), cells.value(cell).to_vec())));
+        }
+        self.cells = cells;
+        out
+    }
+
+    fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
+        let Ok(split) = normalize(url, &mut cells.text) else { return false };
+        cells.cut(&split, self.cut);
+        set_order(cells, |cells, at| self.ranks.of(cells.seed(cells.list[at].key)));
+        true
+    }
+
+    /// What the URL of `best` has in place of the subject in that of `at`: nothing, or another key with a
+    /// number. `None` where anything else differs.
+    pub(super) fn lead(&self, identities: &[Identity], subject: &Subject, at: usize, best: usize) -> Option<Lead> {
+        let [mut own, mut page] = [Cells::default(), Cells::default()];
+        if !self.read(&identities[at].composed, &mut own) || !self.read(&identities[best].composed, &mut page) {
+            return None;
+        }
+        let [own, of_page] = [&own, &page].map(hashes);
+        let differ = |pairs: &[(u64, u64)], others: &[(u64, u64)]| -> Vec<usize> {
+            (0..pairs.len()).filter(|&i| !others.contains(&pairs[i])).collect()
+        };
+        match (&differ(&own, &of_page)[..], &differ(&of_page, &own)[..]) {
+            (&[gone], added) if own[gone].0 == subject.key.seed() => match *added {
+                [] => Some(Lead::default()),
+                [at] => {
+                    let cell = page.list[at];
+                    let number = number(page.value(&cell)).filter(|_| page.key(&cell).optional())?;
+                    Some(Lead { key: of_page[at].0, number: Some(number) })
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Subjects in which at least `least` identities of one cluster differ alone; sorted.
+    pub(super) fn repeating(&self, identities: &[Identity], least: u64) -> Vec<Subject> {
+        let mut by_cluster: Vec<(u32, u32)> =
+            (0..).zip(identities).filter(|(_, i)| i.pure).map(|(at, i)| (i.majority, at)).collect();
+        by_cluster.sort_unstable();
+        let mut cells = Cells::default();
+        let mut found: Vec<((u64, bool), u64)> = Vec::new();
+        let mut repeats: HashMap<(u64, bool), (Key, u64), FixedState> = HashMap::default();
+        let mut names: HashMap<u64, Key, FixedState> = HashMap::default();
+        for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
+            found.clear();
+            for &(_, at) in cluster {
+                if !self.read(&identities[at as usize].composed, &mut cells) {
+                    continue;
+                }
+                let hashes: Vec<(u64, u64)> = hashes(&cells);
+                let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
+                for (cell, &(seed, hash)) in cells.list.iter().zip(&hashes) {
+                    found.push(((seed, false), span_group(identity, hash, seed)));
+                    let inner = inner_point(identity, hash, cells.value(cell), seed);
+                    found.extend(inner.map(|(group, _)| ((seed, true), group)));
+                    names.entry(seed).or_insert_with(|| cells.key(cell));
+                }
+            }
+            found.sort_unstable();
+            for same in found.chunk_by(|a, b| a == b).filter(|s| s.len() > 1) {
+                let subject = same[0].0;
+                repeats.entry(subject).or_insert_with(|| (names[&subject.0].clone(), 0)).1 += same.len() as u64 - 1;
+            }
+        }
+        let mut subjects: Vec<Subject> = repeats
+            .into_iter()
+            .filter(|(_, (key, n))| eligible(key) && *n >= least)
+            .map(|((_, inner), (key, _))| Subject { key, inner })
+            .collect();
+        subjects.sort_unstable();
+        subjects
+    }
+
+    /// The points of each subject, sorted; groups that only URLs without the key are in have one.
+    pub(super) fn points(&self, identities: &[Identity], subjects: &[Subject]) -> Vec<Vec<Point>> {
+        let seeds: Vec<u64> = subjects.iter().map(|subject| subject.key.seed()).collect();
+        let mut out: Vec<Vec<Point>> = vec![Vec::new(); subjects.len()];
+        let mut cells = Cells::default();
+        for (at, identity) in (0..).zip(identities) {
+            if !self.read(&identity.composed, &mut cells) {
+                continue;
+            }
+            let hashes = hashes(&cells);
+            let sum = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
+            let label = identity.pure.then_some(identity.majority);
+            for (k, &seed) in seeds.iter().enumerate() {
+                let at_key = hashes.iter().position(|h| h.0 == seed);
+                let pair = at_key.map(|i| (hashes[i].1, cells.value(&cells.list[i])));
+                let point = subjects[k].group(sum, pair);
+                out[k].extend(point.map(|(group, value)| Point { group, value, label, identity: at }));
+            }
+        }
+        out.iter_mut().for_each(|points| points.sort_unstable());
+        out
+    }
+}
+
+fn hashes(cells: &Cells) -> Vec<(u64, u64)> {
+    let pair = |cell: &Cell| {
+        let seed = cells.seed(cell.key);
+        (seed, hash64_seeded(cells.value(cell), seed))
+    };
+    cells.list.iter().map(pair).collect()
+}
+
+/// Keys whose values may mean one page here and several there.
+fn eligible(key: &Key) -> bool {
+    key.optional() || key.as_path().is_some() || key.is(Fixed::EXTENSION) || key.is(Fixed::FRAGMENT)
+}
+
+/// The points of a group that are numbers.
+pub(super) fn numbers(group: &[Point]) -> Vec<(u64, Option<u32>, u32)> {
+    let number = |p: &Point| match p.value {
+        Value::Number(n) => Some((n, p.label, p.identity)),
+        _ => None,
+    };
+    group.iter().filter_map(number).collect()
+}
