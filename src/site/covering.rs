@@ -20,6 +20,7 @@ use super::joint;
 use super::lines::Line;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
+use super::overlap;
 use super::prefixes;
 use super::sections::{self, Reach};
 use super::sinks::Sinks;
@@ -440,8 +441,7 @@ impl Covering {
         prior: u64,
         rows: &[u32],
     ) -> bool {
-        let bound = self.bound(action);
-        let (columns, thresholds) = (&self.columns, &self.thresholds);
+        let (columns, thresholds, bound) = (&self.columns, &self.thresholds, self.bound(action));
         // While all rows are tested, the caller holds them.
         let alive = if self.alive.is_empty() { rows } else { &self.alive };
         let is_broad = || {
@@ -454,11 +454,13 @@ impl Covering {
                     });
             of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive, thresholds)
         };
-        let is_small = self.is_small && prior == 0;
-        if is_small && small_samples::says_too_little(self, groups, action, maps, rows) {
+        if self.is_small && prior == 0 && small_samples::says_too_little(self, groups, action, maps, rows) {
             return false;
         }
-        self.ends_in_sink(groups, action, rows) || groups.accepted(bound, prior) && (prior > 0 || is_broad())
+        self.ends_in_sink(groups, action, rows)
+            || groups.accepted(bound, prior)
+                && (prior > 0 || is_broad())
+                && overlap::allows(columns, action, maps, rows, thresholds)
     }
 
     /// The sections in which an operation holds, and those against it: all and none for operations that

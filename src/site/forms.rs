@@ -13,6 +13,7 @@ use super::conditions::{Condition, Scope};
 use super::covering::Covering;
 use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
+use super::overlap::Overlap;
 use super::small_samples;
 use super::tree::{Branch, Tree};
 use crate::model::hash64;
@@ -187,6 +188,11 @@ impl Forms {
             let (good, bad) = groups.totals();
             let holds = bound.holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
             if !holds || self.groups_with_both(a, &groups) < least_common {
+                continue;
+            }
+            let rows = |form: usize| self.list[form].rows.iter().copied();
+            let of_both = rows(a).map(|row| (row, 0)).chain(rows(b).map(|row| (row, 1)));
+            if !Overlap::new(columns, of_both).holds(&self.thresholds) {
                 continue;
             }
             if groups.clusters() < self.least_numbered {

@@ -27,6 +27,7 @@ mod lower;
 pub mod mirrors;
 pub mod noise;
 pub mod operations;
+mod overlap;
 mod points;
 mod prefixes;
 pub mod profile;

@@ -3,11 +3,13 @@
 //! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the
 //! forms. Of two forms that may move to each other and of which one comes nearly as often as the other,
 //! the one whose keys and values are more usual on the site is the destination: which of the two comes
-//! more often is another matter in each sample. Towards a destination the best candidate of each source
-//! is followed backwards, breadth first; chains are concatenated into one direct rule a source (Figure
-//! 8 d, e), and each composed rule is proven again on the rows of all forms that already move to the
-//! destination. A form that is a destination or has moved takes no further part, so the three conflicts
-//! of Figure 7 cannot arise: one rule a source, no ancestors among forms, no circle.
+//! more often is another matter in each sample. One whose keys are some of those of the other comes
+//! before both, however rare: leaving out writes nothing that may not be there. Towards a destination
+//! the best candidate of each source is followed backwards, breadth first; chains are concatenated into
+//! one direct rule a source (Figure 8 d, e), and each composed rule is proven again on the rows of all
+//! forms that already move to the destination. A form that is a destination or has moved takes no
+//! further part, so the three conflicts of Figure 7 cannot arise: one rule a source, no ancestors among
+//! forms, no circle.
 
 use super::Training;
 use super::columns::Columns;
@@ -72,8 +74,11 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         let earlier = mutual.iter().copied().filter(|&f| is_earlier(forms, columns, f, first)).min();
         let held = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
         let destination = earlier.unwrap_or_else(|| {
-            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held());
-            alike.chain([first]).min_by(|&a, &b| usual.rank(a).cmp(&usual.rank(b))).unwrap_or(first)
+            let usual_first = |a: &usize, b: &usize| usual.rank(*a).cmp(&usual.rank(*b));
+            let is_part = |f: &usize| !held() && is_part_of(&forms.list[*f], &forms.list[first], columns);
+            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held()).chain([first]);
+            let part = mutual.iter().copied().filter(is_part).min_by(usual_first);
+            part.or_else(|| alike.min_by(usual_first)).unwrap_or(first)
         });
         // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);
@@ -93,7 +98,9 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let (from, to) = (&forms.list[source], &forms.list[destination]);
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
-                if is_invented(from, to, columns, forms.thresholds.form_rarer) || is_apart {
+                if is_invented(from, to, columns, forms.thresholds.form_rarer) && !is_part_of(to, from, columns)
+                    || is_apart
+                {
                     continue;
                 }
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
@@ -163,6 +170,15 @@ impl Usual {
     fn rank(&self, form: usize) -> (&(Reverse<u64>, Vec<String>), usize) {
         (&self.of[form], form)
     }
+}
+
+/// True where the URLs of `part` are those of `whole` without some keys: a move leaves out and writes
+/// nothing.
+fn is_part_of(part: &Form, whole: &Form, columns: &Columns) -> bool {
+    let is_shape = |k: usize| columns.keys[k].is(Fixed::DEPTH) || columns.keys[k].is(Fixed::TRAILING_SLASH);
+    let keys = |form: &Form| form.slots.len() + form.constants.len();
+    let constants = part.constants.iter().all(|of| is_shape(of.0) || whole.constants.contains(of));
+    keys(part) < keys(whole) && constants && part.slots.iter().all(|k| whole.slots.contains(k))
 }
 
 /// True where a move keeps each URL in the directory of its tenant: it keeps the first two segments.

@@ -1,0 +1,91 @@
+//! Whether the pages that a rule moves are found where it moves them.
+//!
+//! A rule that writes a value into the URL (`/users/ID` to `/devel/ID`) may join rightly all that it
+//! meets, and still lead most pages to a URL that never was: a fifth of the messages of three lists was
+//! sent to two of them. Wrong merges do not show it, since nothing falls together. Clusters of which two
+//! URLs or more are known do: were each page found in both forms, few of these would be known in one
+//! alone. What is expected by chance follows from how often the forms come; a rule needs half of it
+//! (`overlap_permille`). A page with one known URL says nothing. Values that are left out, and those that
+//! are written where there was none, are not asked for: the key is known to be optional there.
+
+use super::Thresholds;
+use super::breadth::power;
+use super::columns::Columns;
+use super::covering::Action;
+use super::operations::Map;
+use crate::url::Fixed;
+use std::collections::BTreeMap;
+
+/// Pages of two known URLs or more: how many are in the form that moves, and how many in that to which
+/// they move.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Overlap(Vec<[u32; 2]>);
+
+impl Overlap {
+    /// Counts the pages of an operation on `rows`. A page is a cluster, since what else differs between its
+    /// URLs may not be joined yet. O(rows x keys).
+    fn of(columns: &Columns, maps: &[(usize, Map)], rows: &[u32]) -> Overlap {
+        let images: Vec<Vec<bool>> = maps.iter().map(|(key, map)| image(map, columns.codes_len(*key))).collect();
+        let form = |row: u32| {
+            let codes = || maps.iter().map(|(key, map)| (map, columns.code(*key, row)));
+            match codes().any(|(map, code)| code != 0 && map.get(code) != code) {
+                true => Some(0),
+                false => codes().zip(&images).all(|((_, code), image)| image[code as usize]).then_some(1),
+            }
+        };
+        Overlap::new(columns, rows.iter().filter_map(|&row| Some((row, form(row)?))))
+    }
+
+    /// Counts the pages of rows in the form that moves (0) and in the other (1).
+    pub(super) fn new(columns: &Columns, rows: impl Iterator<Item = (u32, usize)>) -> Overlap {
+        let mut pages: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
+        for (row, form) in rows {
+            let urls = &mut pages.entry(columns.label[row as usize]).or_default()[form];
+            *urls = urls.saturating_add(columns.weight[row as usize]);
+        }
+        Overlap(pages.into_values().filter(|urls| urls[0].saturating_add(urls[1]) > 1).collect())
+    }
+
+    /// True where enough pages are known in both forms, or too few pages are known to tell. Were the forms
+    /// one as good as the other, a page of w known URLs would be known in both with 1 - q^w - (1 - q)^w,
+    /// where q is the share of either among all these URLs.
+    pub(super) fn holds(&self, thresholds: &Thresholds) -> bool {
+        let [source, target] = [0, 1].map(|form| self.0.iter().map(|urls| u64::from(urls[form])).sum::<u64>());
+        let share = target as f64 / (source + target).max(1) as f64;
+        let chance = |urls: &[u32; 2]| {
+            let all = urls[0].saturating_add(urls[1]);
+            1.0 - power(share, all) - power(1.0 - share, all)
+        };
+        // In millionths of a page: integer sums do not depend on the order of pages.
+        let expected: u64 = self.0.iter().map(|urls| (1e6 * chance(urls)) as u64).sum();
+        let both = self.0.iter().filter(|urls| urls[0] > 0 && urls[1] > 0).count() as u64;
+        expected < 1_000_000 * thresholds.overlap_min_pages
+            || both * 1_000_000_000 >= thresholds.overlap_permille * expected
+    }
+}
+
+/// The codes that a map leads to.
+fn image(map: &Map, codes: usize) -> Vec<bool> {
+    let mut image = vec![false; codes];
+    (0..codes as u32).filter(|&code| map.get(code) != code).for_each(|code| image[map.get(code) as usize] = true);
+    image
+}
+
+/// True where an operation on `rows` writes no value into a part of the path, the extension or a
+/// parameter, or where the pages overlap. String functions and prefixes have tests of their own.
+pub(super) fn allows(
+    columns: &Columns,
+    action: Action,
+    maps: &[(usize, Map)],
+    rows: &[u32],
+    thresholds: &Thresholds,
+) -> bool {
+    let writes = |(key, map): &(usize, Map)| {
+        let name = &columns.keys[*key];
+        let is_part = name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.optional();
+        is_part && (1..columns.codes_len(*key) as u32).any(|code| map.get(code) != code && map.get(code) != 0)
+    };
+    matches!(action, Action::Function(_) | Action::Prefix(_))
+        || !maps.iter().any(writes)
+        || Overlap::of(columns, maps, rows).holds(thresholds)
+}
