@@ -125,11 +125,14 @@ impl Covering {
 
     /// Gives the rows their new values.
     pub(super) fn rewrite(&mut self, rows: &[u32], maps: &[(usize, Map)]) {
+        let is_path: Vec<bool> = maps.iter().map(|(k, _)| self.columns.keys[*k].as_path().is_some()).collect();
+        let is_part: Vec<bool> = maps.iter().map(|(k, _)| self.columns.is_part(*k)).collect();
         for &row in rows {
             let r = row as usize;
-            for (k, map) in maps {
+            for ((k, map), (is_path, is_part)) in maps.iter().zip(is_path.iter().zip(&is_part)) {
                 let code = self.columns.codes[*k][r];
                 let to = map.get(code);
+                self.columns.unchanged[r] &= to == code || !is_part || to == 0 && !is_path;
                 let values = &self.columns.values[*k].hash;
                 self.columns.hash[r] =
                     self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);
@@ -194,6 +197,7 @@ impl Covering {
             let first = members[0] as usize;
             self.columns.label[first] = best.1;
             self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
+            self.columns.unchanged[first] = members.iter().any(|&r| self.columns.unchanged[r as usize]);
             self.columns.fetchable[first] = members.iter().any(|&r| self.columns.fetchable[r as usize]);
             members[1..].iter().for_each(|&r| dead[r as usize] = true);
             gone.extend_from_slice(&members[1..]);

@@ -56,6 +56,9 @@ pub struct Columns {
     pub origin: Vec<u32>,
     /// A URL that was reduced to the row neither redirects nor declares another canonical URL.
     pub fetchable: Vec<bool>,
+    /// No rule wrote a value into a row, or took one from its path: the URL was met, up to its origin and
+    /// to parameters that are left out.
+    pub unchanged: Vec<bool>,
     /// [`Columns::times_met`], by key and code.
     met: Vec<Vec<u32>>,
     /// Some row was not fetchable at the start.
@@ -138,6 +141,7 @@ impl Columns {
         builder.into_columns(&mut out);
         out.fetchable = out.origin.iter().map(|&row| !training.elsewhere[row as usize]).collect();
         out.redirects = out.fetchable.contains(&false);
+        out.unchanged = vec![true; out.origin.len()];
         let is_met = |row: &u32| out.fetchable[*row as usize];
         let rows: Vec<u32> = (0..out.len() as u32).filter(is_met).collect();
         out.met = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
@@ -252,6 +256,12 @@ impl Columns {
         self.met[key].get(code as usize).copied().unwrap_or(0)
     }
 
+    /// True for a part of the path, the extension, and a parameter.
+    pub fn is_part(&self, key: usize) -> bool {
+        let name = &self.keys[key];
+        name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.optional()
+    }
+
     /// Number of codes of a key, the absent one included.
     pub fn codes_len(&self, key: usize) -> usize {
         self.values[key].hash.len()
@@ -269,6 +279,7 @@ impl Columns {
         pick(&mut self.odd, rows);
         pick(&mut self.origin, rows);
         pick(&mut self.fetchable, rows);
+        pick(&mut self.unchanged, rows);
         pick(&mut self.sections.of, rows);
         self.preferred.retain(rows);
     }

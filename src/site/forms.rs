@@ -190,9 +190,7 @@ impl Forms {
             if !holds || self.groups_with_both(a, &groups) < least_common {
                 continue;
             }
-            let rows = |form: usize| self.list[form].rows.iter().copied();
-            let of_both = rows(a).map(|row| (row, 0)).chain(rows(b).map(|row| (row, 1)));
-            if !Overlap::new(columns, of_both).holds(&self.thresholds) {
+            if !Overlap::between(columns, &self.list[a].rows, &self.list[b].rows).holds(&self.thresholds) {
                 continue;
             }
             if groups.clusters() < self.least_numbered {

@@ -13,7 +13,6 @@ use super::breadth::power;
 use super::columns::Columns;
 use super::covering::Action;
 use super::operations::Map;
-use crate::url::Fixed;
 use std::collections::BTreeMap;
 
 /// Pages of two known URLs or more: how many are in the form that moves, and how many in that to which
@@ -36,8 +35,14 @@ impl Overlap {
         Overlap::new(columns, rows.iter().filter_map(|&row| Some((row, form(row)?))))
     }
 
+    /// Counts the pages of the rows of two forms.
+    pub(super) fn between(columns: &Columns, source: &[u32], target: &[u32]) -> Overlap {
+        let of = |rows: &[u32], form| rows.iter().map(|&row| (row, form)).collect::<Vec<_>>();
+        Overlap::new(columns, of(source, 0).into_iter().chain(of(target, 1)))
+    }
+
     /// Counts the pages of rows in the form that moves (0) and in the other (1).
-    pub(super) fn new(columns: &Columns, rows: impl Iterator<Item = (u32, usize)>) -> Overlap {
+    fn new(columns: &Columns, rows: impl Iterator<Item = (u32, usize)>) -> Overlap {
         let mut pages: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
         for (row, form) in rows {
             let urls = &mut pages.entry(columns.label[row as usize]).or_default()[form];
@@ -46,21 +51,26 @@ impl Overlap {
         Overlap(pages.into_values().filter(|urls| urls[0].saturating_add(urls[1]) > 1).collect())
     }
 
-    /// True where enough pages are known in both forms, or too few pages are known to tell. Were the forms
-    /// one as good as the other, a page of w known URLs would be known in both with 1 - q^w - (1 - q)^w,
-    /// where q is the share of either among all these URLs.
+    /// True where enough pages are known in both forms, or too few pages are known to tell.
     pub(super) fn holds(&self, thresholds: &Thresholds) -> bool {
+        let (both, expected) = self.counts();
+        expected < 1_000_000 * thresholds.overlap_min_pages
+            || both * 1_000_000_000 >= thresholds.overlap_permille * expected
+    }
+
+    /// Pages known in both forms, and in millionths as many as chance predicts. Were the forms one as good
+    /// as the other, a page of w known URLs would be known in both with 1 - q^w - (1 - q)^w, where q is the
+    /// share of either among all these URLs.
+    fn counts(&self) -> (u64, u64) {
         let [source, target] = [0, 1].map(|form| self.0.iter().map(|urls| u64::from(urls[form])).sum::<u64>());
         let share = target as f64 / (source + target).max(1) as f64;
         let chance = |urls: &[u32; 2]| {
             let all = urls[0].saturating_add(urls[1]);
             1.0 - power(share, all) - power(1.0 - share, all)
         };
-        // In millionths of a page: integer sums do not depend on the order of pages.
-        let expected: u64 = self.0.iter().map(|urls| (1e6 * chance(urls)) as u64).sum();
-        let both = self.0.iter().filter(|urls| urls[0] > 0 && urls[1] > 0).count() as u64;
-        expected < 1_000_000 * thresholds.overlap_min_pages
-            || both * 1_000_000_000 >= thresholds.overlap_permille * expected
+        // Integer sums do not depend on the order of pages.
+        let expected = self.0.iter().map(|urls| (1e6 * chance(urls)) as u64).sum();
+        (self.0.iter().filter(|urls| urls[0] > 0 && urls[1] > 0).count() as u64, expected)
     }
 }
 
@@ -81,9 +91,8 @@ pub(super) fn allows(
     thresholds: &Thresholds,
 ) -> bool {
     let writes = |(key, map): &(usize, Map)| {
-        let name = &columns.keys[*key];
-        let is_part = name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.optional();
-        is_part && (1..columns.codes_len(*key) as u32).any(|code| map.get(code) != code && map.get(code) != 0)
+        columns.is_part(*key)
+            && (1..columns.codes_len(*key) as u32).any(|code| map.get(code) != code && map.get(code) != 0)
     };
     matches!(action, Action::Function(_) | Action::Prefix(_))
         || !maps.iter().any(writes)

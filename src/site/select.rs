@@ -3,13 +3,12 @@
 //! Destinations are taken by falling energy; ties by fewer unmapped keys, larger volume, order of the
 //! forms. Of two forms that may move to each other and of which one comes nearly as often as the other,
 //! the one whose keys and values are more usual on the site is the destination: which of the two comes
-//! more often is another matter in each sample. One whose keys are some of those of the other comes
-//! before both, however rare: leaving out writes nothing that may not be there. Towards a destination
-//! the best candidate of each source is followed backwards, breadth first; chains are concatenated into
-//! one direct rule a source (Figure 8 d, e), and each composed rule is proven again on the rows of all
-//! forms that already move to the destination. A form that is a destination or has moved takes no
-//! further part, so the three conflicts of Figure 7 cannot arise: one rule a source, no ancestors among
-//! forms, no circle.
+//! more often is another matter in each sample. A form that the crawl met comes before one that rules
+//! made of others. Towards a destination the best candidate of each source is followed backwards, breadth
+//! first; chains are concatenated into one direct rule a source (Figure 8 d, e), and each composed rule
+//! is proven again on the rows of all forms that already move to the destination. A form that is a
+//! destination or has moved takes no further part, so the three conflicts of Figure 7 cannot arise: one
+//! rule a source, no ancestors among forms, no circle.
 
 use super::Training;
 use super::columns::Columns;
@@ -40,7 +39,7 @@ pub struct Move {
 
 /// Chooses destinations and the moves to them.
 pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move> {
-    let (count, near) = (forms.list.len(), forms.thresholds.form_near);
+    let (count, near, rarer) = (forms.list.len(), forms.thresholds.form_near, forms.thresholds.form_rarer);
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (i, candidate) in forms.candidates.iter().enumerate() {
         into[candidate.target].push(i);
@@ -75,10 +74,10 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         let held = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
         let destination = earlier.unwrap_or_else(|| {
             let usual_first = |a: &usize, b: &usize| usual.rank(*a).cmp(&usual.rank(*b));
-            let is_part = |f: &usize| !held() && is_part_of(&forms.list[*f], &forms.list[first], columns);
+            let is_better = |f: &usize| !held() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
             let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held()).chain([first]);
-            let part = mutual.iter().copied().filter(is_part).min_by(usual_first);
-            part.or_else(|| alike.min_by(usual_first)).unwrap_or(first)
+            let better = mutual.iter().copied().filter(is_better).min_by(usual_first);
+            better.or_else(|| alike.min_by(usual_first)).unwrap_or(first)
         });
         // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);
@@ -98,9 +97,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let (from, to) = (&forms.list[source], &forms.list[destination]);
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
-                if is_invented(from, to, columns, forms.thresholds.form_rarer) && !is_part_of(to, from, columns)
-                    || is_apart
-                {
+                if is_invented(from, to, columns, rarer) || is_apart {
                     continue;
                 }
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
@@ -172,15 +169,6 @@ impl Usual {
     }
 }
 
-/// True where the URLs of `part` are those of `whole` without some keys: a move leaves out and writes
-/// nothing.
-fn is_part_of(part: &Form, whole: &Form, columns: &Columns) -> bool {
-    let is_shape = |k: usize| columns.keys[k].is(Fixed::DEPTH) || columns.keys[k].is(Fixed::TRAILING_SLASH);
-    let keys = |form: &Form| form.slots.len() + form.constants.len();
-    let constants = part.constants.iter().all(|of| is_shape(of.0) || whole.constants.contains(of));
-    keys(part) < keys(whole) && constants && part.slots.iter().all(|k| whole.slots.contains(k))
-}
-
 /// True where a move keeps each URL in the directory of its tenant: it keeps the first two segments.
 fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &Columns) -> bool {
     let is_front = |key: usize| columns.keys[key].as_path().is_some_and(|(segment, _)| segment < 2);
@@ -194,8 +182,9 @@ fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &
 /// its canonical URLs; crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the
 /// crawl and not in the other).
 fn is_invented(source: &Form, destination: &Form, columns: &Columns, times: usize) -> bool {
-    let live = |form: &Form| form.rows.iter().filter(|&&row| columns.fetchable[row as usize]).count();
-    live(destination) * times < live(source)
+    let is_met = |&&row: &&u32| columns.fetchable[row as usize] && columns.unchanged[row as usize];
+    let met = |form: &Form| form.rows.iter().filter(is_met).count();
+    met(destination) * times < met(source)
 }
 
 /// Rules between forms pass by their bound; constant pages pass when nothing contradicts them.

@@ -194,6 +194,11 @@ fn below(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
     for group in groups {
         let numbers = numbers(group);
         let [smallest, above, ..] = numbers[..] else { continue };
+        // The URL without the key may be the last page: that of the largest numbers.
+        let of_first = |number: &(u64, Option<u32>, u32)| is_first(group, number.1);
+        if !of_first(&smallest) && !of_first(&above) && numbers.iter().any(of_first) {
+            trials.push((0, is_fifth(group[0].group), false, ONE, None));
+        }
         if is_first(group, above.1) {
             trials.push((above.0 - smallest.0, is_fifth(group[0].group), smallest.1 == above.1, ONE, above.1));
         }
@@ -246,6 +251,12 @@ fn reach(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
     trials.sort_unstable();
     let mut sides = [Trials::default(), Trials::default()];
     let mut best = 0;
+    // Of those as far and up to half as far at most one in five may be wrong: near ones say little of far ones.
+    let is_right_far = |distance: u64| {
+        let far = trials.iter().filter(|trial| trial.0 <= distance && trial.0 >= distance.div_ceil(2));
+        let (all, right) = far.fold((0, 0), |sum, trial| (sum.0 + 1, sum.1 + u64::from(trial.2)));
+        right * 5 >= all * 4
+    };
     for same in trials.chunk_by(|a, b| a.0 == b.0) {
         if same[0].0 > thresholds.span_max_distance {
             break;
@@ -253,7 +264,7 @@ fn reach(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
         for &(_, fifth, right, weight, label) in same {
             sides[usize::from(fifth)].add(label, if right { weight } else { 0 }, if right { 0 } else { weight });
         }
-        if sides[0].holds(bound).is_some() && sides[1].confirmed(bound) {
+        if sides[0].holds(bound).is_some() && sides[1].confirmed(bound) && is_right_far(same[0].0) {
             best = same[0].0;
         }
     }
@@ -292,5 +303,39 @@ fn spans(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl FnMut(u3
         if range[0] < range[1] || leads.hold(run[0].2) {
             out(run[0].2, Some(range));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A group whose URL without the key is of cluster 2, and whose numbers are of these clusters.
+    fn group(group: u64, numbers: &[(u64, u32)]) -> Vec<Point> {
+        let point = |value, label| Point { group, value, label: Some(100 * group as u32 + label), identity: 0 };
+        let numbers = numbers.iter().map(|&(number, label)| point(Value::Number(number), label));
+        std::iter::once(point(Value::Absent, 2)).chain(numbers).collect()
+    }
+
+    fn reach_below(groups: &[Vec<Point>]) -> u64 {
+        let groups: Vec<&[Point]> = groups.iter().map(Vec::as_slice).collect();
+        below(&groups, &Thresholds::default())
+    }
+
+    #[test]
+    fn numbers_below_are_of_a_first_page_and_not_of_a_last_one() {
+        let first = |n: u64| group(n, &[(100, 2), (106, 2), (130, 3)]);
+        let last = |n: u64| group(n, &[(10, 1), (12, 1), (20, 2), (25, 2)]);
+        let mut groups: Vec<Vec<Point>> = (0..60).map(first).collect();
+        assert_eq!(reach_below(&groups), 6);
+        groups.extend((60..80).map(last));
+        assert_eq!(reach_below(&groups), 0);
+    }
+
+    #[test]
+    fn near_numbers_say_nothing_of_far_ones() {
+        let near = (0..60).map(|n| group(n, &[(100, 2), (103, 2)]));
+        let far = (60..70).map(|n| group(n, &[(1, 1), (90, 2)]));
+        assert_eq!(reach_below(&near.chain(far).collect::<Vec<_>>()), 3);
     }
 }
