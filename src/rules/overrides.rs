@@ -12,7 +12,7 @@
 
 use super::types::SiteRules;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of the look-ups of a site in place of a rule's id.
 pub const LOOK_UPS: &str = "look-ups";
@@ -138,13 +138,13 @@ impl Overrides {
         if self.is_empty() {
             return done;
         }
-        let mut matched = 0;
+        let mut matched = BTreeSet::new();
         for site in sites {
             let before = site.rules.len();
-            let of = |rule: &str| self.0.contains_key(&(site.site.clone(), rule.to_owned()));
+            let of = |rule: &str| self.0.get_key_value(&(site.site.clone(), rule.to_owned())).map(|(key, _)| key);
             let (whole, look_ups) = (of(WHOLE_SITE), of(LOOK_UPS));
-            let by_id = site.rules.iter().filter(|rule| of(&rule.id)).count();
-            matched += by_id + usize::from(whole) + usize::from(look_ups);
+            matched.extend(site.rules.iter().filter_map(|rule| of(&rule.id)).chain(whole).chain(look_ups));
+            let (whole, look_ups) = (whole.is_some(), look_ups.is_some());
             let mut rules = std::mem::take(&mut site.rules);
             rules.retain(|rule| !whole && self.reason(&site.site, &rule.id).is_none());
             site.rules = rules;
@@ -154,7 +154,7 @@ impl Overrides {
                 (site.aliases, site.local) = (Vec::new(), Vec::new());
             }
         }
-        done.unmatched = (self.0.len() - matched) as u64;
+        done.unmatched = (self.0.len() - matched.len()) as u64;
         done
     }
 }
@@ -188,6 +188,16 @@ mod tests {
         assert_eq!(overrides.reason("b", "3"), Some("owner asked"));
         assert_eq!(Overrides::parse(&overrides.text()).unwrap(), overrides);
         assert!(overrides.enable("a", "2") && !overrides.enable("a", "2"));
+    }
+
+    #[test]
+    fn an_override_of_two_rules_counts_once() {
+        let mut overrides = Overrides::default();
+        overrides.disable("a", "1", "came twice");
+        overrides.disable("a", WHOLE_SITE, "owner asked");
+        overrides.disable("b", "1", "gone");
+        let mut sites = [site("a", &["1", "1", WHOLE_SITE]), site("a", &["1"])];
+        assert_eq!(overrides.apply(&mut sites), Disabled { rules: 4, look_ups: 2, unmatched: 1 });
     }
 
     #[test]
