@@ -23,10 +23,11 @@
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates
 //!   are merged.
 //! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree,
-//!   forms, evidence, candidates, energy, laws; directories and parameters that move whole (`mirrors`,
-//!   `fronts`); what decides between equals (`hints`); the rules of an earlier result (`earlier`);
-//!   cross-fitted figures (`held_out`); what URLs show beside the rules (`profile`); and the method as
-//!   published.
+//!   forms, evidence, candidates, energy, laws; whether the pages that a rule moves are found where it
+//!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`); look-ups
+//!   of single URLs, and values of a key that are one page (`lookups`, `spans`); what decides between
+//!   equals (`hints`); the rules of an earlier result (`earlier`); cross-fitted figures (`held_out`);
+//!   what URLs show beside the rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.
 //! - `baselines`: every method of the papers behind one trait, and the protocols that compare them.
 //! - `synth`: synthetic sites with known truth.

@@ -125,14 +125,15 @@ impl Covering {
 
     /// Gives the rows their new values.
     pub(super) fn rewrite(&mut self, rows: &[u32], maps: &[(usize, Map)]) {
-        let is_path: Vec<bool> = maps.iter().map(|(k, _)| self.columns.keys[*k].as_path().is_some()).collect();
-        let is_part: Vec<bool> = maps.iter().map(|(k, _)| self.columns.is_part(*k)).collect();
+        // Keys in which a change makes another URL, and those in which leaving out does not.
+        let kinds: Vec<(bool, bool)> =
+            maps.iter().map(|(k, _)| (self.columns.is_part(*k), self.columns.keys[*k].as_path().is_none())).collect();
         for &row in rows {
             let r = row as usize;
-            for ((k, map), (is_path, is_part)) in maps.iter().zip(is_path.iter().zip(&is_part)) {
+            for ((k, map), (is_part, may_go)) in maps.iter().zip(&kinds) {
                 let code = self.columns.codes[*k][r];
                 let to = map.get(code);
-                self.columns.unchanged[r] &= to == code || !is_part || to == 0 && !is_path;
+                self.columns.unchanged[r] &= to == code || !is_part || to == 0 && *may_go;
                 let values = &self.columns.values[*k].hash;
                 self.columns.hash[r] =
                     self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);

@@ -1,9 +1,9 @@
 //! Pages that value ranges lead to with another number: `post=17` of a topic is its `page=2`.
 //!
-//! Each range of a group may have such a page in its cluster. One label does not prove it; the order
-//! does: where the numbers of a key ascend from range to range, on one page as on the next, a range
-//! leads to its page. A site on which they do not ascend, and a group in which they do not, keep
-//! their ranges to themselves.
+//! The cluster of a range may hold such a page. One label is no proof of it. The order of the numbers
+//! is: a range leads to its page if, by the bound of value ranges, the numbers of the pages ascend with
+//! those of the ranges over all groups of the site, and without exception in its own group. Any other
+//! range leads to a URL of its own.
 
 use super::Thresholds;
 use super::evidence::Bound;

@@ -5,7 +5,8 @@
 //! page that no rule joins. A look-up acts only on URLs whose identity was seen, but it trusts single
 //! labels, so there are none where more than `look_up_max_impure_permille` of the URLs contradict their
 //! identity's majority. It decides on path and query only: both URLs lie on one origin. And it never
-//! adds or changes a number: one label does not prove that a topic is its page 2.
+//! adds or changes a number: one label does not prove that a topic is its page 2. Value ranges may
+//! ([`super::leads`]).
 
 use super::mirrors::Reduced;
 use super::points::Reader;

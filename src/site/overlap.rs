@@ -1,12 +1,15 @@
 //! Whether the pages that a rule moves are found where it moves them.
 //!
-//! A rule that writes a value into the URL (`/users/ID` to `/devel/ID`) may join rightly all that it
-//! meets, and still lead most pages to a URL that never was: a fifth of the messages of three lists was
-//! sent to two of them. Wrong merges do not show it, since nothing falls together. Clusters of which two
-//! URLs or more are known do: were each page found in both forms, few of these would be known in one
-//! alone. What is expected by chance follows from how often the forms come; a rule needs half of it
-//! (`overlap_permille`). A page with one known URL says nothing. Values that are left out, and those that
-//! are written where there was none, are not asked for: the key is known to be optional there.
+//! All merges of a rule that writes a value into the URL (`/users/ID` to `/devel/ID`) may be right, and
+//! most of its URLs may still lead to a page that does not exist: a fifth of the messages of three lists
+//! is on two of them, and the others have no counterpart. The merges do not show it, since nothing falls
+//! together. Clusters with two known URLs or more do: if each page existed in both forms, few of these
+//! clusters would be known in one form alone. The number expected by chance follows from the
+//! frequencies of the forms; a rule needs half of it (`overlap_permille`).
+//!
+//! Limits. A cluster with one known URL is no evidence, so a site whose crawl has one URL a page is not
+//! judged. Exempt are values that are left out, and values that are written where there was none: the
+//! key is known to be optional there.
 
 use super::Thresholds;
 use super::breadth::power;

@@ -1,4 +1,5 @@
-//! Points: the URLs that rules make, cut into keys and values, and grouped by all their keys but one.
+//! Points: the URLs that rules make, tokenized, and grouped by all their keys but one. Input of
+//! [`super::spans`].
 
 use super::columns::Ranks;
 use super::leads::Lead;
@@ -10,7 +11,7 @@ use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// The value of the key under trial.
+/// Value of the subject in one URL, with a hash in place of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     Absent,
@@ -21,10 +22,12 @@ pub(super) enum Value {
 /// One reduced URL in one group: all of it but one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Point {
+    /// Hash of all other keys.
     pub(super) group: u64,
     pub(super) value: Value,
     /// Its cluster; `None` for a page of several.
     pub(super) label: Option<u32>,
+    /// Index among the identities.
     pub(super) identity: u32,
 }
 
@@ -196,6 +199,7 @@ impl Reader {
     }
 }
 
+/// Seed of the key and hash of the value of each pair.
 fn hashes(cells: &Cells) -> Vec<(u64, u64)> {
     let pair = |cell: &Cell| {
         let seed = cells.seed(cell.key);
@@ -209,7 +213,7 @@ fn eligible(key: &Key) -> bool {
     key.optional() || key.as_path().is_some() || key.is(Fixed::EXTENSION) || key.is(Fixed::FRAGMENT)
 }
 
-/// The points of a group that are numbers.
+/// The points of a group that are numbers, ascending: number, cluster, identity.
 pub(super) fn numbers(group: &[Point]) -> Vec<(u64, Option<u32>, u32)> {
     let number = |p: &Point| match p.value {
         Value::Number(n) => Some((n, p.label, p.identity)),

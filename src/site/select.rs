@@ -74,10 +74,11 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         let held = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
         let destination = earlier.unwrap_or_else(|| {
             let usual_first = |a: &usize, b: &usize| usual.rank(*a).cmp(&usual.rank(*b));
-            let is_better = |f: &usize| !held() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
+            // Beside it, the URLs of `first` are mostly written by rules.
+            let is_met = |f: &usize| !held() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
             let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held()).chain([first]);
-            let better = mutual.iter().copied().filter(is_better).min_by(usual_first);
-            better.or_else(|| alike.min_by(usual_first)).unwrap_or(first)
+            let met = mutual.iter().copied().filter(is_met).min_by(usual_first);
+            met.or_else(|| alike.min_by(usual_first)).unwrap_or(first)
         });
         // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);
@@ -176,11 +177,12 @@ fn keeps_tenant(source: &Form, destination: &Form, mapping: &Mapping, columns: &
     constants(source) == constants(destination) && mapping.iter().all(|&(to, from)| to == from || !is_front(to))
 }
 
-/// True where the destination is more than `times` rarer than the URLs that would move to it, and these can
-/// be fetched: nearly all URLs that the rule writes would be of a kind that a crawl hardly meets, for the
-/// few pages that it joins (crawl-blog: 1,300 dated URLs to `/?name=` that was seen seven times, a fifth of
-/// its canonical URLs; crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the
-/// crawl and not in the other).
+/// True where the destination is more than `times` rarer than the URLs that would move to it. Counted
+/// are URLs that the crawl met: those that can be fetched, and that no rule wrote. Else nearly all URLs
+/// that the rule writes would be of a kind that a crawl hardly meets, for the few pages that it joins
+/// (crawl-blog: 1,300 dated URLs to `/?name=` that was seen seven times, a fifth of its canonical URLs;
+/// crawl-bugs: 43 searches to three that end in `&@action=search`, in one half of the crawl and not in
+/// the other).
 fn is_invented(source: &Form, destination: &Form, columns: &Columns, times: usize) -> bool {
     let is_met = |&&row: &&u32| columns.fetchable[row as usize] && columns.unchanged[row as usize];
     let met = |form: &Form| form.rows.iter().filter(is_met).count();
