@@ -4,9 +4,19 @@ use super::cluster_support::{Cluster, Ended, Process};
 
 /// Starts `job` at all processes and waits for them.
 fn together(cluster: &Cluster, job: impl Fn(usize) -> Vec<String>) -> Vec<Ended> {
+    started(cluster, ["--hostfile", "hosts"], job)
+}
+
+/// Starts processes that will not meet, so that none waits half a minute for the others.
+fn apart(cluster: &Cluster, job: impl Fn(usize) -> Vec<String>) -> Vec<Ended> {
+    cluster.toml("short.toml", "connect_deadline = \"3 s\"");
+    started(cluster, ["--cluster", "short.toml"], job)
+}
+
+fn started(cluster: &Cluster, hosts: [&str; 2], job: impl Fn(usize) -> Vec<String>) -> Vec<Ended> {
     let start = |process: usize| {
-        let mut arguments = job(process);
-        arguments.extend(["--hostfile", "hosts", "--process", &process.to_string()].map(str::to_owned));
+        let (mut arguments, process) = (job(process), process.to_string());
+        arguments.extend([hosts[0], hosts[1], "--process", &process].map(str::to_owned));
         cluster.start(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let started: Vec<Process> = (0..cluster.ports.len()).map(start).collect();
@@ -199,7 +209,7 @@ fn predictions_are_scored_and_records_split_across_processes() {
     let job = |process: usize| {
         words(&format!("compare in -q --predictions peer={} --out o", if process == 1 { "other.tsv" } else { "p.tsv" }))
     };
-    let ended = together(&cluster, job);
+    let ended = apart(&cluster, job);
     assert!(ended.iter().any(|end| end.code == Some(2)), "{ended:?}");
     assert!(ended.iter().all(|end| end.code != Some(0) && !end.err.contains("panicked")), "{ended:?}");
 }
@@ -246,7 +256,7 @@ fn processes_that_do_not_agree_or_fail_end_together() {
     let cluster = Cluster::new(2, 200);
     // Not the same job.
     let ended =
-        together(&cluster, |process| words(&format!("compare in -q --fpr-max 0.01 --seeds {} --out o", process + 1)));
+        apart(&cluster, |process| words(&format!("compare in -q --fpr-max 0.01 --seeds {} --out o", process + 1)));
     assert!(ended.iter().any(|end| end.code == Some(2)), "{ended:?}");
     assert!(ended.iter().all(|end| end.code != Some(0) && !end.err.contains("panicked")), "{ended:?}");
     // One cannot read what it is to read: the other hears of it.

@@ -21,7 +21,7 @@ fn together(cluster: &Cluster, out: &str, arguments: &[&str]) -> Vec<Ended> {
 
 #[test]
 fn three_processes_give_the_bytes_of_one() {
-    let cluster = Cluster::new(3, 900);
+    let cluster = Cluster::new(3, 600);
     cluster.write("in/broken.tsv", "no url\tc\nhttp://x.example/a\tc\nmailto:a@b\tc\n");
     let one = cluster.undust(&["learn", "in", "--out", "one", "--max-rejects", "100%"]);
     assert_eq!(one.code, Some(0), "{}", one.err);
@@ -48,7 +48,7 @@ fn three_processes_give_the_bytes_of_one() {
     assert!(sealed[2].err.contains("encrypted"), "{}", sealed[2].err);
 
     // Too many rejects are so at every process.
-    let ended = together(&cluster, "four", &["--max-rejects", "0"]);
+    let ended = together(&cluster, "four", &["--max-rejects", "0", "--no-held-out"]);
     for end in &ended {
         assert_eq!(end.code, Some(4), "{}", end.err);
     }
@@ -82,7 +82,7 @@ fn shards_may_be_local() {
 
 #[test]
 fn a_lost_run_is_taken_up() {
-    let cluster = Cluster::new(2, 3_000);
+    let cluster = Cluster::new(2, 1_200);
     let one = cluster.undust(&["learn", "in", "--out", "one"]);
     assert_eq!(one.code, Some(0), "{}", one.err);
     let (zero, mut first) = (cluster.learn(0, "two", &[]), cluster.learn(1, "two", &[]));
