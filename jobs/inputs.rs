@@ -195,9 +195,16 @@ fn hint(shard: &Shard, records: u64) -> Option<&'static str> {
     }
 }
 
-/// Reason why there is no rule where there are labels.
+/// Reason why there is no rule, or none but provisional ones where nothing has a label.
 pub fn no_rules(figures: &undust::dataflow::summary::Figures) -> String {
-    let undust::dataflow::summary::Figures { labelled, clusters, withdrawn, .. } = figures;
+    let undust::dataflow::summary::Figures { labelled, clusters, withdrawn, provisional, .. } = figures;
+    if *labelled == 0 {
+        let rules = provisional.as_ref().map_or(0, |of| of.rules);
+        return format!(
+            "no record has a label: {rules} provisional rules act on the word of the catalogue of platforms alone \
+             (docs/platforms.md), and no figure says whether they are right"
+        );
+    }
     let why = if clusters >= labelled {
         "each is alone in its cluster, so nothing shows which URLs are duplicates".to_owned()
     } else if *withdrawn > 0 {

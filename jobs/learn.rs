@@ -47,9 +47,10 @@ pub(super) use shown::report;
 ///
 /// Reads the input twice or more (learn, prove). The same input and learning parameters give the same
 /// bytes, whatever the number of workers, the memory, or the order of the records. An input without a
-/// labelled record is an error, and nothing is written then. Writes rules.jsonl, summary.json,
-/// profiles.jsonl, rejects.jsonl, report.html (of more than 1,000 sites report-1.html and so on beside
-/// it), and _SUCCESS last.
+/// labelled record is an error, and nothing is written then; with --platforms provisional only where no
+/// site shows a program of the catalogue. Writes rules.jsonl, summary.json, profiles.jsonl,
+/// rejects.jsonl, report.html (of more than 1,000 sites report-1.html and so on beside it), and _SUCCESS
+/// last.
 #[derive(Args, Debug)]
 pub struct LearnArgs {
     /// Files, folders (their shards, by extension), globs, or - for standard input (spooled to scratch).
@@ -314,13 +315,19 @@ fn learn(
     if let Some(mesh) = mesh {
         (rejects, tally) = (all_rejects(mesh, &rejects)?, all_tallies(mesh, &tally)?);
     }
-    if tally.labelled() == 0 {
+    // Without labels there are rules where lines of the catalogue act provisionally, and nowhere else.
+    let provisional = plan.params.platforms.provisional;
+    if tally.labelled() == 0 && !(provisional && learned.sites.iter().any(|site| !site.rules.rules.is_empty())) {
         // All processes reach this alike; the first reports the files read.
         let inputs = Inputs { shards: &source.shards, forced: args.records.format, tally: &tally, rejects: &rejects };
         if writes {
             inputs.say();
         }
-        let error = LearnError::NoLabels(inputs.expected("there is nothing to learn from"));
+        let so = match provisional {
+            true => "there is nothing to learn from, and the URLs show no program of the catalogue of platforms",
+            false => "there is nothing to learn from",
+        };
+        let error = LearnError::NoLabels(inputs.expected(so));
         // Its lock is released first: the last process to remove its journal removes the folder.
         out.into_iter().for_each(OutputDir::abandon);
         journal.into_iter().for_each(LearnedSites::remove);

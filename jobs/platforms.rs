@@ -14,7 +14,8 @@ use undust::site::{Params, Stage};
 pub struct PlatformArgs {
     /// How rules that vendors document for their programs take part; may be given several times. By default
     /// a line of a program that the URLs show is a candidate, and the records decide. `provisional`: lines
-    /// act before any evidence, until one cluster contradicts them, and are marked. `off`: none takes part.
+    /// act before any evidence, also on sites without labels, until one cluster contradicts them, and are
+    /// marked. `off`: none takes part.
     /// The id of a program (phpbb-2): every site runs it at its root. Anything else is a FILE of programs
     /// and lines of your own (docs/platforms.md).
     #[arg(long, value_name = "HOW|PROGRAM|FILE")]

@@ -2,7 +2,8 @@
 
   curves    0, 50, 100, 200 and 500 training URLs in whole clusters, three seeds, of each corpus whose program the catalogue
             knows: without the catalogue, by default, and with provisional lines; scored on all other URLs. With 0, learned
-            from are 200 URLs without a label, and one labelled URL an origin, since rules act on labelled origins alone
+            from are 200 URLs without a label; where lines do not act provisionally, one URL an origin has a label, since
+            `learn` refuses an input without any
   lines     right and wrong merges of each line alone on all labelled URLs of the corpora whose program is recognised: a
             tested line with more than 2 % wrong fails
   forced    all programs that a corpus does not run, named for it, with provisional lines, learned from 100 URLs; recall on
@@ -45,12 +46,12 @@ def sample(records, size, seed):
     return train, [r for r in records if str(r['cluster']) not in chosen]
 
 
-def without_labels(records, seed):
-    """URLs without labels, and a labelled one of each origin."""
+def without_labels(records, seed, an_origin):
+    """URLs without labels, with `an_origin` a labelled one of each origin."""
     picked = random.Random(seed).sample(records, min(UNLABELLED, len(records)))
     seen, out = set(), []
     for r in picked:
-        first = origin(r['url']) not in seen
+        first = an_origin and origin(r['url']) not in seen
         seen.add(origin(r['url']))
         out.append({**r, 'cluster': 'single %d' % len(out)} if first else {k: v for k, v in r.items() if k != 'cluster'})
     return out, records
@@ -76,8 +77,11 @@ def curves(house, table):
         records = house.records(name)
         for size in SIZES:
             for seed in SEEDS:
-                train, test = sample(records, size, seed) if size else without_labels(records, seed)
                 for mode, arguments in MODES:
+                    if size:
+                        train, test = sample(records, size, seed)
+                    else:
+                        train, test = without_labels(records, seed, mode != 'provisional')
                     r = rates(house, test, learn(house, train, arguments))
                     figures = (r['saved_share'], r['rec'], r['urlfpr'])
                     for key in ((name, size, mode), ('all', size, mode)):
@@ -96,7 +100,7 @@ def lines(house, table):
     sums = {}
     for name, program in KNOWN.items():
         records = house.records(name)
-        train, _ = without_labels(records, SEEDS[0])
+        train, _ = without_labels(records, SEEDS[0], False)
         rules = learn(house, train, ['--platforms', 'provisional'])
         text = [json.loads(line) for line in open(os.path.join(rules, 'rules.jsonl'), encoding='utf-8')]
         found = sorted({p['program'] for site in text[1:] for p in site.get('platforms', ())})

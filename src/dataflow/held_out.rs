@@ -111,8 +111,11 @@ impl Choosing {
         *self.choice.borrow_mut() = decide(self.candidates.take(), limits, &self.sample);
     }
 
-    /// Cross-fits the site if it was chosen.
+    /// Cross-fits the site if it was chosen; one without labels has nothing to count.
     pub(super) fn cross_fit(&self, training: &Training) -> Option<Counts> {
+        if training.origins.is_empty() {
+            return None;
+        }
         let extent = self.choice.borrow().extent(&training.site)?;
         Some(cross_fit(training, extent, |part| alone::proven(part, &self.sample, &self.params)))
     }

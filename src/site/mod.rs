@@ -66,7 +66,8 @@ pub struct Training {
     pub elsewhere: Vec<bool>,
     /// URLs that came with two labels: the larger cluster won, ties by label bytes.
     pub conflicts: u64,
-    /// Origins of the labelled records of the site, whether they train or not.
+    /// Origins of the labelled records of the site, whether they train or not; those of all rows once
+    /// lines of the catalogue act provisionally on a site without a label.
     pub origins: BTreeSet<String>,
     /// Preferences among equals.
     pub hints: hints::Hints,
@@ -165,6 +166,14 @@ impl Training {
         out
     }
 
+    /// Makes the origins of all rows those of the site where no record of it has a label.
+    fn act_without_labels(&mut self) {
+        if self.origins.is_empty() {
+            let urls = (0..self.len()).filter_map(|row| self.normal.get(row)).filter(|url| !url.has_user());
+            self.origins = urls.map(|url| url.origin().to_owned()).collect();
+        }
+    }
+
     /// Number of distinct URLs.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -249,7 +258,7 @@ pub struct Outcome {
 }
 
 /// Runs everything before the energy walk.
-pub fn prepare(training: Training, params: &Params) -> Prepared {
+pub fn prepare(mut training: Training, params: &Params) -> Prepared {
     if params.method != Method::Undust {
         let (graph, state) = published::prepare(&training, params, &published::Switches::default());
         return Prepared { graph, stage: State::Published(Box::new(state)) };
@@ -262,6 +271,9 @@ pub fn prepare(training: Training, params: &Params) -> Prepared {
     let platforms = match params.without.has(Stage::Platforms) {
         true => lines::Lines::default(),
         false => {
+            if params.platforms.provisional {
+                training.act_without_labels();
+            }
             let (found, semicolons) = lines::programs(&training, &params.platforms);
             tokens.semicolons |= semicolons;
             lines::place_all(found, &params.platforms, &tokens)

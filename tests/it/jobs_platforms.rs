@@ -75,6 +75,43 @@ fn provisional_rules_are_marked_from_learning_to_applying() {
 }
 
 #[test]
+fn without_labels_only_provisional_rules_are_learned() {
+    let folder = Folder::with_rules();
+    let urls: String = forum().lines().map(|line| format!("{}\n", line.split('\t').next().unwrap())).collect();
+    folder.write("urls.txt", urls.as_bytes());
+    let refused = run(job(&folder, &["learn", "urls.txt", "--out", "plain"])).failed(1);
+    assert!(refused.contains("none of 40 records has a label") && !folder.path("plain").exists(), "{refused}");
+
+    let (rules, summary) = learn(&folder, "urls.txt", "early", &["--platforms", "provisional"]);
+    assert!(rules.contains(r#""origins":["http://forum.example.org"]"#), "{rules}");
+    let figures = &summary["sites"]["example.org"];
+    assert_eq!((&figures["rules"], &figures["held_out"]), (&0.into(), &"not cross-fitted".into()), "{figures}");
+    assert!(figures["provisional"]["rules"].as_u64() > Some(5), "{figures}");
+    assert_eq!(normalized(&folder, &["--rules", "early"]), [TOPIC, ELSEWHERE]);
+    // Neither another host nor another scheme was read.
+    for url in [SESSION.replace("forum.", "other."), SESSION.replace("http:", "https:")] {
+        let out = run_with(job(&folder, &["normalize", "-q", "--rules", "early"]), url.as_bytes()).done();
+        assert_eq!(out.trim_end(), url);
+    }
+    for workers in ["2", "4"] {
+        let again = learn(&folder, "urls.txt", workers, &["--platforms", "provisional", "-w", workers]);
+        assert_eq!(again, (rules.clone(), summary.clone()), "{workers} workers");
+    }
+    let told = run(job(&folder, &["learn", "urls.txt", "--out", "told", "--platforms", "provisional"]));
+    assert!(told.code == 0 && told.err.contains("no record has a label"), "{}", told.err);
+
+    // A label anywhere on the site: rules act on labelled origins alone.
+    let labelled = format!("{urls}http://www.example.org/\thome\n");
+    folder.write("labelled.tsv", labelled.as_bytes());
+    let (rules, _) = learn(&folder, "labelled.tsv", "labelled", &["--platforms", "provisional"]);
+    assert!(rules.contains(r#""origins":["http://www.example.org"]"#), "{rules}");
+
+    folder.write("other.txt", b"http://forum.example.org/a?sid=1\nhttp://forum.example.org/a\n");
+    let refused = run(job(&folder, &["learn", "other.txt", "--out", "other", "--platforms", "provisional"])).failed(1);
+    assert!(refused.contains("show no program of the catalogue") && !folder.path("other").exists(), "{refused}");
+}
+
+#[test]
 fn one_cluster_contradicts_a_provisional_rule() {
     let folder = Folder::with_rules();
     let against = format!("{SESSION}\tanother page\n");

@@ -1,9 +1,7 @@
 //! The method `platforms` of a comparison: the rules that vendors document for the programs that a site
 //! runs, and nothing else. Result of `undust learn --platforms provisional` on a crawl without labels.
 //!
-//! Programs are recognised from the URLs of the training records; their labels are not used. Rules act
-//! on the origins of labelled records alone, so the first URL of each origin gets a label of its own,
-//! which merges with no other record.
+//! Programs are recognised from the URLs of the training records; their labels are not used.
 
 use crate::baselines::rule_set::SiteRuleSet;
 use crate::baselines::{Figures, Learned, Method, Sample, Selected};
@@ -13,7 +11,6 @@ use crate::model::Record;
 use crate::rules::SiteRules;
 use crate::rules::platforms::Platforms as Lines;
 use crate::site::Params;
-use std::collections::BTreeSet;
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
@@ -21,33 +18,20 @@ pub struct Platforms;
 
 impl Method for Platforms {
     fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
-        let (site, mut met) = (&sample.records.site, BTreeSet::new());
-        let labels: Vec<Option<String>> = (sample.train.iter().enumerate())
-            .map(|(at, &row)| met.insert(origin(sample.records.get(row).0)).then(|| format!("origin {at}")))
-            .collect();
-        let record = |(&row, label): (&usize, &'_ Option<String>)| (sample.records.get(row).0, label.clone());
-        let rows: Vec<(&[u8], Option<String>)> = sample.train.iter().zip(&labels).map(record).collect();
-        let records: Vec<Record<'_>> = (rows.iter())
-            .map(|(url, label)| Record {
-                url,
-                cluster: label.as_ref().map(String::as_bytes),
-                site: Some(site.as_bytes()),
-                elsewhere: false,
-            })
-            .collect();
+        let site = &sample.records.site;
+        let record = |&row: &usize| Record {
+            url: sample.records.get(row).0,
+            cluster: None,
+            site: Some(site.as_bytes()),
+            elsewhere: false,
+        };
+        let records: Vec<Record<'_>> = sample.train.iter().map(record).collect();
         let platforms = Lines { provisional: true, ..Lines::default() };
         let params = Params { platforms, ..Params::default() };
         let mut rules = alone::learn(site, &records, &SampleParams::default(), &params).rules;
         rules.rules.retain(|rule| rule.line.is_some());
         Box::new(Documented(rules))
     }
-}
-
-/// Scheme, host and port of a URL, as it stands there, in lower case.
-fn origin(url: &[u8]) -> Vec<u8> {
-    let host = url.windows(3).position(|part| part == b"://").map_or(0, |at| at + 3);
-    let end = url[host..].iter().position(|b| b"/?#".contains(b)).map_or(url.len(), |at| host + at);
-    url[..end].to_ascii_lowercase()
 }
 
 /// The lines of a site.
@@ -110,16 +94,5 @@ mod tests {
         }
         let url = "http://plain.example/7?sid=1";
         assert_eq!(canonical(&records, url), (url.to_owned(), 0));
-    }
-
-    #[test]
-    fn an_origin_ends_before_the_path() {
-        for (url, wanted) in [
-            ("http://A.example/x?y=http://b", "http://a.example"),
-            ("https://a.example:8443?x", "https://a.example:8443"),
-            ("HTTP://a.example", "http://a.example"),
-        ] {
-            assert_eq!(origin(url.as_bytes()), wanted.as_bytes());
-        }
     }
 }
