@@ -26,12 +26,10 @@ DECORATIONS = {'plain': ('--decorations', 'none'), 'drawn': ()}
 # trained by chance.
 KNOWN = {
     ('limit', 2_000, 'plain', 'half'): 1,
-    ('releases', 2_000, 'plain', 'half'): 6,
-    ('releases', 2_000, 'drawn', 'half'): 4,
-    ('releases', 50_000, 'plain', 'half'): 12,
+    ('releases', 2_000, 'plain', 'half'): 2,
+    ('releases', 2_000, 'drawn', 'half'): 2,
+    ('releases', 50_000, 'plain', 'half'): 6,
     ('releases', 50_000, 'drawn', 'half'): 6,
-    ('revisions', 2_000, 'plain', 'half'): 4,
-    ('revisions', 2_000, 'drawn', 'half'): 4,
 }
 
 

@@ -23,7 +23,7 @@ const TOP: usize = 4;
 
 /// Classes of the key that `table` ignores, over all rows.
 pub fn everywhere(covering: &Covering, table: &Table) -> Option<Proposal> {
-    find(covering, &frequent(covering, table.keys[0]), table, |_| true, Vec::new())
+    find(covering, &frequent(covering, table.keys[0]), table, |_| true, Vec::new(), 0)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
@@ -42,13 +42,13 @@ pub fn conditional(covering: &Covering, table: &Table, conditions: &[Choices]) -
     if near.is_empty() {
         return Vec::new();
     }
-    let top = frequent(covering, table.keys[0]);
+    let (top, tried) = (frequent(covering, table.keys[0]), conditions::tried(conditions, table));
     let mut out: Vec<Proposal> = near
         .into_iter()
         .filter_map(|(_, k, condition)| {
             let codes = &columns.codes[k];
             let holds = condition.clone();
-            find(covering, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)])
+            find(covering, &top, table, |row| holds.holds(codes[row as usize]), vec![(k, condition)], tried)
         })
         .collect();
     out.sort_by_key(|p| std::cmp::Reverse(p.score));
@@ -80,13 +80,15 @@ fn frequent(covering: &Covering, key: usize) -> Vec<u32> {
 }
 
 /// Classes from the pairs of frequent values that meet in groups, of one cluster or of two; values are
-/// united best supported pairs first. `top` are the values as [`frequent`] gives them.
+/// united best supported pairs first. `top` are the values as [`frequent`] gives them; `tried` the
+/// number of scopes that this one was chosen from.
 fn find(
     covering: &Covering,
     top: &[u32],
     table: &Table,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
+    tried: usize,
 ) -> Option<Proposal> {
     let (columns, thresholds, key) = (&covering.columns, &covering.thresholds, table.keys[0]);
     let name = &columns.keys[key];
@@ -94,19 +96,19 @@ fn find(
     let mut frequent = vec![false; columns.codes_len(key)];
     top.iter().for_each(|&code| frequent[code as usize] = true);
     let codes = &columns.codes[key];
+    // Of each pair the groups of one cluster and of two, and those outside the scope.
     let mut pairs: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
+    let mut outside: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
     let mut members = Vec::new();
     for group in 0..table.groups.len() {
-        if !in_scope(table.groups.first(group)) {
-            continue;
-        }
+        let of_group = if in_scope(table.groups.first(group)) { &mut pairs } else { &mut outside };
         members.clear();
         members.extend(table.groups.members(group).iter().copied().filter(|&r| frequent[codes[r as usize] as usize]));
         for (i, &a) in members.iter().enumerate() {
             for &b in members[i + 1..].iter().take(NEAR) {
                 let (x, y) = (codes[a as usize], codes[b as usize]);
                 let same = columns.label[a as usize] == columns.label[b as usize];
-                pairs.entry((x.min(y), x.max(y))).or_default()[usize::from(same)] += 1;
+                of_group.entry((x.min(y), x.max(y))).or_default()[usize::from(same)] += 1;
             }
         }
     }
@@ -117,9 +119,12 @@ fn find(
     let mut class: Vec<u32> = top.to_vec();
     let mut gain = 0;
     for ((a, b), [different, same]) in pairs {
+        let [wrong, right] = outside.get(&(a, b)).copied().unwrap_or_default();
+        let (inside, outside) = ([different, same + different], [wrong, wrong + right]);
+        let is_by_chance = conditions::is_by_chance(inside, outside, tried, thresholds.condition_chance_permille);
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
         let (a, b) = (of(a), of(b));
-        if a != b && bound.holds(same, different, prior) {
+        if a != b && !is_by_chance && bound.holds(same, different, prior) {
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
         }

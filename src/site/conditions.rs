@@ -4,6 +4,7 @@
 //! good and bad of the groups by the value of each other key gives the evidence for that operation
 //! under every pattern (k' = v, k' present, k' absent) without another sort.
 
+use super::breadth::power;
 use super::columns::Columns;
 use super::covering::{Action, Covering, Proposal, Table};
 use super::evidence::Bound;
@@ -171,6 +172,34 @@ pub fn totals<'a>(
     found
 }
 
+/// True where an operation that is wrong at random would look as right under some condition: one of
+/// `tried` conditions, under which at most `inside[0]` of `inside[1]` joined groups are wrong, where
+/// `outside[0]` of `outside[1]` are elsewhere, with a chance of more than `permille`. Of thirty words
+/// five have pages that are all equal by chance, where every third page differs.
+///
+/// The chance of one condition is that of the binomial distribution, times `tried` (Bonferroni). O(wrong
+/// groups inside).
+pub fn is_by_chance(inside: [u64; 2], outside: [u64; 2], tried: usize, permille: u64) -> bool {
+    let [wrong, all] = inside;
+    if permille >= 1_000 || outside[0] == 0 || wrong >= all {
+        return false;
+    }
+    let share = outside[0] as f64 / outside[1] as f64;
+    // Chance of no wrong group, of one, and so on.
+    let mut chance = power(1.0 - share, all.min(u64::from(u32::MAX)) as u32);
+    let mut sum = chance;
+    for more in 1..=wrong {
+        chance *= (all - more + 1) as f64 / more as f64 * share / (1.0 - share);
+        sum += chance;
+    }
+    sum * tried as f64 * 1_000.0 > permille as f64
+}
+
+/// Number of conditions on other keys than those of a table.
+pub fn tried(conditions: &[Choices], table: &Table) -> usize {
+    conditions.iter().filter(|choices| !table.keys.contains(&choices.key)).map(|choices| choices.list.len()).sum()
+}
+
 /// Patterns of one constraint under which the operation of a table holds: the best few. A pattern needs
 /// less evidence where everything that it joins is one constant page that is a sink:
 /// see [`Sinks`](super::sinks::Sinks). `noise` is the label noise that is tolerated, in thousandths.
@@ -208,9 +237,17 @@ pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise:
             None => true,
         }
     };
+    let tries = tried(conditions, table);
+    let whole = table.groups.totals();
+    let is_chosen_by_chance = |good: u64, bad: u64| {
+        let outside = [whole.1 - bad, whole.0 + whole.1 - good - bad];
+        is_by_chance([bad, good + bad], outside, tries, thresholds.condition_chance_permille)
+    };
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
         for (condition, good, bad) in totals(columns, table, choices, enough) {
-            let holds = bound.holds(good, bad, table.prior) && supported(choices, condition, bad);
+            let holds = bound.holds(good, bad, table.prior)
+                && supported(choices, condition, bad)
+                && !is_chosen_by_chance(good, bad);
             if holds || few(good) && bad == 0 && sunk(choices, condition) {
                 out.push(Proposal {
                     scope: vec![(choices.key, condition.clone())],
@@ -279,4 +316,25 @@ pub fn exclusion(covering: &Covering, table: &Table, rows: &[u32]) -> Option<(us
         }
     }
     best.map(|(_, k, wrong)| (k, Condition::None(wrong)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_right_groups_of_one_condition_among_many_are_chance() {
+        // A third is wrong elsewhere. Twelve right ones are one in 130: of twenty conditions one in six.
+        assert!(is_by_chance([0, 12], [100, 300], 20, 50));
+        assert!(!is_by_chance([0, 12], [100, 300], 1, 50));
+        assert!(!is_by_chance([0, 20], [100, 300], 20, 50));
+        // One wrong of twenty-two is as likely as none of fifteen.
+        assert!(is_by_chance([1, 20], [100, 300], 20, 50) && !is_by_chance([1, 30], [100, 300], 20, 50));
+        // All are wrong elsewhere: any right one is no chance.
+        assert!(!is_by_chance([0, 1], [7, 7], 1_000, 50));
+        // None is wrong elsewhere, or nothing is elsewhere: nothing was chosen.
+        assert!(!is_by_chance([0, 1], [0, 9], 20, 50) && !is_by_chance([0, 1], [0, 0], 20, 50));
+        assert!(!is_by_chance([0, 12], [100, 300], 20, 1_000), "off");
+        assert!(is_by_chance([0, 4_000_000_000], [1, 5_000_000_000], 20, 50));
+    }
 }

@@ -24,7 +24,7 @@ use super::evidence::Groups;
 use super::operations::{self, Map};
 use super::points::Reader;
 use super::{Stage, Thresholds, Training, Without};
-use crate::rules::{Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
+use crate::rules::{Constraint, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
 use crate::url::{Fixed, Key, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
@@ -128,7 +128,10 @@ impl Sample {
         let has = |(key, values): &(&str, Vec<&str>), at: usize| {
             self.values[at].get(*key).is_some_and(|value| values.iter().any(|target| target.as_bytes() == value))
         };
-        let acts = |&at: &usize| self.rows[at] != rows[at] || targets.iter().any(|target| has(target, at));
+        let acts = |&at: &usize| {
+            self.rows[at] != rows[at]
+                || targets.iter().any(|target| has(target, at)) && is_in_scope(&rule, &self.values[at])
+        };
         let several = |at: &usize| self.urls[&rows[*at].0] > 1;
         let clusters: HashSet<u32, FixedState> =
             (0..rows.len()).filter(several).filter(acts).map(|at| rows[at].0).collect();
@@ -168,6 +171,14 @@ fn targets(rule: &Rule) -> Vec<(&str, Vec<&str>)> {
             (key.as_str(), values)
         })
         .collect()
+}
+
+/// True where the scope of a rule may hold for a URL whose values these are after it: by the keys that
+/// the rule leaves as they are, sections left aside.
+fn is_in_scope(rule: &Rule, values: &HashMap<String, Vec<u8>, FixedState>) -> bool {
+    let is_kept = |key: &str| key != SECTION && rule.operations.iter().all(|(changed, _)| changed != key);
+    let mut scope = rule.scope.iter().filter(|constraint| is_kept(&constraint.key));
+    scope.all(|Constraint { key, test }| test.holds(values.get(key).map(Vec::as_slice)))
 }
 
 fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bool {
