@@ -2,8 +2,8 @@
 //! others.
 
 use super::hash::{Blocks, hash};
+use super::vector::Bytes;
 use super::window::WIDTH;
-use wide::u8x16;
 
 /// An ASCII capital.
 pub const CAPITAL: u8 = 1;
@@ -29,28 +29,28 @@ pub(super) const ODD: u8 = 128;
 /// Classes of the characters in blocks of a URL, a byte of each block a lane.
 #[derive(Default)]
 struct Characters {
-    capital: u8x16,
-    percent: u8x16,
-    plus: u8x16,
-    odd: u8x16,
-    perhaps: u8x16,
+    capital: Bytes,
+    percent: Bytes,
+    plus: Bytes,
+    odd: Bytes,
+    perhaps: Bytes,
 }
 
 impl Characters {
     #[inline(always)]
     fn look(&mut self, block: [u8; 16]) {
-        let block = u8x16::new(block);
-        let is = |b: u8| block.simd_eq(u8x16::splat(b));
-        let from_a = block - u8x16::splat(b'A');
-        self.capital |= from_a.min(u8x16::splat(25)).simd_eq(from_a);
+        let block = Bytes::new(block);
+        let is = |b: u8| block.simd_eq(Bytes::splat(b));
+        let from_a = block - Bytes::splat(b'A');
+        self.capital |= from_a.min(Bytes::splat(25)).simd_eq(from_a);
         self.percent |= is(b'%');
         self.plus |= is(b'+');
         self.odd |= is(b'#') | is(b';');
         // Up to `"` and from `{` on; `<`, `>` and the backslash, in which these bits are the same. With them
         // come `!`, `|`, `~` and `^`, which are seldom.
-        let low = block.min(u8x16::splat(b'"')).simd_eq(block);
-        let high = block.max(u8x16::splat(b'{')).simd_eq(block);
-        let middle = (block & u8x16::splat(0x9d)).simd_eq(u8x16::splat(b'<' & 0x9d));
+        let low = block.min(Bytes::splat(b'"')).simd_eq(block);
+        let high = block.max(Bytes::splat(b'{')).simd_eq(block);
+        let middle = (block & Bytes::splat(0x9d)).simd_eq(Bytes::splat(b'<' & 0x9d));
         self.perhaps |= low | high | middle | is(b'`');
     }
 
@@ -72,20 +72,20 @@ impl Characters {
 }
 
 #[inline(always)]
-fn bit(seen: u8x16, bit: u8) -> u8 {
+fn bit(seen: Bytes, bit: u8) -> u8 {
     if seen.to_bitmask() != 0 { bit } else { 0 }
 }
 
 /// Which of [`CONTROL`], [`SPACE`] and [`RARE`] occur in `bytes`.
 #[inline(never)]
 fn exact(bytes: &[u8]) -> u8 {
-    let (mut control, mut space, mut rare) = (u8x16::default(), u8x16::default(), u8x16::default());
+    let (mut control, mut space, mut rare) = (Bytes::default(), Bytes::default(), Bytes::default());
     blocks(bytes, |block| {
-        let block = u8x16::new(block);
-        let is = |b: u8| block.simd_eq(u8x16::splat(b));
-        control |= block.min(u8x16::splat(0x1f)).simd_eq(block) | is(0x7f);
+        let block = Bytes::new(block);
+        let is = |b: u8| block.simd_eq(Bytes::splat(b));
+        control |= block.min(Bytes::splat(0x1f)).simd_eq(block) | is(0x7f);
         space |= is(b' ');
-        let high = block.max(u8x16::splat(0x80)).simd_eq(block);
+        let high = block.max(Bytes::splat(0x80)).simd_eq(block);
         rare |= high | is(b'"') | is(b'<') | is(b'>') | is(b'\\') | is(b'`') | is(b'{') | is(b'}');
     });
     bit(control, CONTROL) | bit(space, SPACE) | bit(rare, RARE)

@@ -16,6 +16,7 @@ pub(crate) mod scan;
 pub mod section;
 pub mod segment;
 pub mod site;
+mod vector;
 mod window;
 pub use cells::{Cell, Cells, Cut};
 pub use characters::{CAPITAL, LETTERS, PERCENT, PLUS, letters};

@@ -4,41 +4,41 @@
 //! the parts of a URL are short, and there are many of them. Here one look at a piece finds every place
 //! of a mark.
 
-use wide::u8x16;
+use super::vector::Bytes;
 
 /// Bytes of a window.
 pub(super) const WIDTH: usize = 64;
 
 /// So many times sixteen bytes.
-pub(super) struct Window<const BLOCKS: usize>([u8x16; BLOCKS]);
+pub(super) struct Window<const BLOCKS: usize>([Bytes; BLOCKS]);
 
 impl<const BLOCKS: usize> Window<BLOCKS> {
     /// The bytes of `text` from `from` on; zeros where it does not have as many.
     #[inline(always)]
     pub(super) fn at(text: &[u8], from: usize) -> Window<BLOCKS> {
         let blocks = text.get(from..).unwrap_or_default().as_chunks::<16>().0;
-        let block = |i: usize| u8x16::new(blocks.get(i).copied().unwrap_or_default());
+        let block = |i: usize| Bytes::new(blocks.get(i).copied().unwrap_or_default());
         Window(std::array::from_fn(block))
     }
 
     /// The bytes that are `byte`.
     #[inline(always)]
     pub(super) fn equal(&self, byte: u8) -> u64 {
-        self.bits(|block| block.simd_eq(u8x16::splat(byte)))
+        self.bits(|block| block.simd_eq(Bytes::splat(byte)))
     }
 
     /// The bytes from `low` to `high`, or from `low_2` to `high_2`.
     #[inline(always)]
     pub(super) fn between(&self, [low, high]: [u8; 2], [low_2, high_2]: [u8; 2]) -> u64 {
-        let within = |block: u8x16, low: u8, high: u8| {
-            let above = block - u8x16::splat(low);
-            above.min(u8x16::splat(high - low)).simd_eq(above)
+        let within = |block: Bytes, low: u8, high: u8| {
+            let above = block - Bytes::splat(low);
+            above.min(Bytes::splat(high - low)).simd_eq(above)
         };
         self.bits(|block| within(block, low, high) | within(block, low_2, high_2))
     }
 
     #[inline(always)]
-    fn bits(&self, test: impl Fn(u8x16) -> u8x16) -> u64 {
+    fn bits(&self, test: impl Fn(Bytes) -> Bytes) -> u64 {
         (0..BLOCKS).fold(0, |bits, i| bits | u64::from(test(self.0[i]).to_bitmask()) << (i * 16))
     }
 }
