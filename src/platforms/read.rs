@@ -11,6 +11,8 @@ use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SiteRules,
 use crate::url::{Cut, Key, NormalUrl};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
 use std::sync::LazyLock;
 
 /// The catalogue of the program.
@@ -33,10 +35,9 @@ pub struct Catalogue {
 }
 
 /// Why a catalogue is refused. Lines count from 1.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum CatalogueError {
     /// A line of the file is none of a catalogue.
-    #[error("line {line}: neither a program nor a line of a catalogue ({why}); see docs/platforms.md")]
     Text {
         /// The line.
         line: usize,
@@ -44,7 +45,6 @@ pub enum CatalogueError {
         why: String,
     },
     /// An entry breaks a rule of catalogues.
-    #[error("{entry}: {why}")]
     Entry {
         /// Name of the program or of the line.
         entry: String,
@@ -52,6 +52,19 @@ pub enum CatalogueError {
         why: String,
     },
 }
+
+impl fmt::Display for CatalogueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CatalogueError::Text { line, why } => {
+                write!(f, "line {line}: neither a program nor a line of a catalogue ({why}); see docs/platforms.md")
+            }
+            CatalogueError::Entry { entry, why } => write!(f, "{entry}: {why}"),
+        }
+    }
+}
+
+impl Error for CatalogueError {}
 
 /// Entries of the text of a file; empty lines count for nothing.
 ///

@@ -4,6 +4,7 @@
 //! timestamp (`2024-05-01T10:00:00Z`, `20240501100000`). Days are counted by Hinnant's algorithm for
 //! civil dates.
 
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,9 +13,20 @@ use std::str::FromStr;
 pub struct Day(i64);
 
 /// A text that is not a date.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:?}: not a date; write it as 2024-05-31 or as a timestamp that starts with 2024-05-31 or 20240531")]
+#[derive(Debug)]
 pub struct NotADate(String);
+
+impl fmt::Display for NotADate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotADate(text) = self;
+        write!(
+            f,
+            "{text:?}: not a date; write it as 2024-05-31 or as a timestamp that starts with 2024-05-31 or 20240531"
+        )
+    }
+}
+
+impl Error for NotADate {}
 
 impl Day {
     /// The day that many days after 1970-01-01.

@@ -13,6 +13,8 @@
 use super::types::SiteRules;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
 
 /// Name of the look-ups of a site in place of a rule's id.
 pub const LOOK_UPS: &str = "look-ups";
@@ -31,13 +33,9 @@ pub struct Override {
 }
 
 /// Error of reading an overrides file. Lines count from 1.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum OverridesError {
     /// A line is not an override.
-    #[error(
-        "line {line}: not an override ({why}); each line is {{\"site\":...,\"rule\":...,\"reason\":...}}: correct or \
-         remove it"
-    )]
     Line {
         /// The line.
         line: usize,
@@ -45,7 +43,6 @@ pub enum OverridesError {
         why: String,
     },
     /// Two lines disable the same rule.
-    #[error("line {line}: rule {rule} of site {site:?} is disabled by an earlier line already; keep one of the two")]
     Repeated {
         /// The second line.
         line: usize,
@@ -55,6 +52,24 @@ pub enum OverridesError {
         rule: String,
     },
 }
+
+impl fmt::Display for OverridesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OverridesError::Line { line, why } => write!(
+                f,
+                "line {line}: not an override ({why}); each line is {{\"site\":...,\"rule\":...,\"reason\":...}}: \
+                 correct or remove it"
+            ),
+            OverridesError::Repeated { line, site, rule } => write!(
+                f,
+                "line {line}: rule {rule} of site {site:?} is disabled by an earlier line already; keep one of the two"
+            ),
+        }
+    }
+}
+
+impl Error for OverridesError {}
 
 /// The disabled rules, with reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,8 @@ use crate::model::hash64_seeded;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
@@ -34,28 +36,20 @@ const MAX_LINE: u64 = 1 << 30;
 const MARK: &[u8] = b"{\"compiled\":";
 
 /// Error of writing or reading compiled rules.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum PackedError {
     /// The reader failed.
-    #[error("cannot read the compiled rules: {0}")]
     Read(io::Error),
     /// The writer failed; its output is no compiled rule file.
-    #[error("cannot write the compiled rules: {0}")]
     Write(io::Error),
     /// The first line is not that of compiled rules.
-    #[error("line 1: not the first line of compiled rules ({why}); compile them again with `undust rules compile`")]
     Header {
         /// Expected contents.
         why: String,
     },
     /// The overrides in the file cannot be read.
-    #[error("line 1: {0}; compile the rules again with `undust rules compile`")]
     Overrides(OverridesError),
     /// Another layout.
-    #[error(
-        "compiled by undust {writer} (layout {}.{}); this program reads layout {}.{}: compile the rules again with its \
-         `undust rules compile`", .found.major, .found.minor, LAYOUT.major, LAYOUT.minor
-    )]
     Layout {
         /// Layout of the file.
         found: Format,
@@ -63,27 +57,56 @@ pub enum PackedError {
         writer: String,
     },
     /// A block was changed after it was written.
-    #[error("block {block}: not what was written; copy the file again, or compile the rules again")]
     Damaged {
         /// The block, from 1.
         block: u64,
     },
     /// The file ends before its last block.
-    #[error("block {block}: the file ends in it; copy the file again, or compile the rules again")]
     Truncated {
         /// The block, from 1.
         block: u64,
     },
     /// Rules of a method that exists to be compared with.
-    #[error(
-        "site {site:?}: learned with --method published, which is there to be compared with, and is not compiled; apply \
-         its rules.jsonl"
-    )]
     Published {
         /// The site.
         site: String,
     },
 }
+
+impl fmt::Display for PackedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackedError::Read(source) => write!(f, "cannot read the compiled rules: {source}"),
+            PackedError::Write(source) => write!(f, "cannot write the compiled rules: {source}"),
+            PackedError::Header { why } => write!(
+                f,
+                "line 1: not the first line of compiled rules ({why}); compile them again with `undust rules compile`"
+            ),
+            PackedError::Overrides(why) => {
+                write!(f, "line 1: {why}; compile the rules again with `undust rules compile`")
+            }
+            PackedError::Layout { found, writer } => write!(
+                f,
+                "compiled by undust {writer} (layout {}.{}); this program reads layout {}.{}: compile the rules again \
+                 with its `undust rules compile`",
+                found.major, found.minor, LAYOUT.major, LAYOUT.minor
+            ),
+            PackedError::Damaged { block } => {
+                write!(f, "block {block}: not what was written; copy the file again, or compile the rules again")
+            }
+            PackedError::Truncated { block } => {
+                write!(f, "block {block}: the file ends in it; copy the file again, or compile the rules again")
+            }
+            PackedError::Published { site } => write!(
+                f,
+                "site {site:?}: learned with --method published, which is there to be compared with, and is not \
+                 compiled; apply its rules.jsonl"
+            ),
+        }
+    }
+}
+
+impl Error for PackedError {}
 
 /// First line of a compiled file.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,6 +34,8 @@ use super::marks::{Marks, marked};
 use super::origin::{Origin, scheme};
 use super::window::{WIDTH, Window};
 use memchr::{memchr, memchr2, memrchr};
+use std::error::Error;
+use std::fmt;
 
 /// Positions of the parts of a stage-1 normal URL in its bytes; offsets are half open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,25 +92,34 @@ pub fn is_route(fragment: &[u8]) -> bool {
 }
 
 /// Why a string is not a URL undust works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invalid {
     /// Not an absolute `http` or `https` URL.
-    #[error("not an absolute http or https URL")]
     Scheme,
     /// No host, one that is neither a name nor an address (see [`host`](super::host)), or a port that is no
     /// number up to 65535.
-    #[error("no host, or not a valid one")]
     Host,
     /// An ASCII control character.
-    #[error("control character")]
     Control,
     /// A backslash before the query: clients disagree whether it is a slash.
-    #[error("backslash before the query")]
     Backslash,
     /// Longer than offsets can express (4 GiB).
-    #[error("longer than 4 GiB")]
     Length,
 }
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Invalid::Scheme => f.write_str("not an absolute http or https URL"),
+            Invalid::Host => f.write_str("no host, or not a valid one"),
+            Invalid::Control => f.write_str("control character"),
+            Invalid::Backslash => f.write_str("backslash before the query"),
+            Invalid::Length => f.write_str("longer than 4 GiB"),
+        }
+    }
+}
+
+impl Error for Invalid {}
 
 /// Writes the stage-1 normal form of `url` into `out` (cleared first) and returns the positions of its
 /// parts.

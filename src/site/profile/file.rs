@@ -7,6 +7,8 @@
 use super::Profile;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
 use std::io::{self, BufRead, Write};
 
 /// Version of the layout.
@@ -36,10 +38,9 @@ pub struct Line<'p> {
 }
 
 /// Reason why the file cannot be read. Lines count from 1.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum ProfileError {
     /// The system refused to read.
-    #[error("line {line}: {source}")]
     Read {
         /// The line.
         line: u64,
@@ -47,7 +48,6 @@ pub enum ProfileError {
         source: io::Error,
     },
     /// A line is malformed.
-    #[error("line {line}: {why}; learn again, or leave the file out of the folder")]
     Line {
         /// The line.
         line: u64,
@@ -55,11 +55,33 @@ pub enum ProfileError {
         why: String,
     },
     /// Another version wrote it.
-    #[error("written in format {found}, this program reads format {FORMAT}: learn again")]
     Format {
         /// The format of the file.
         found: u32,
     },
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProfileError::Read { line, source } => write!(f, "line {line}: {source}"),
+            ProfileError::Line { line, why } => {
+                write!(f, "line {line}: {why}; learn again, or leave the file out of the folder")
+            }
+            ProfileError::Format { found } => {
+                write!(f, "written in format {found}, this program reads format {FORMAT}: learn again")
+            }
+        }
+    }
+}
+
+impl Error for ProfileError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            ProfileError::Read { source, .. } => Some(source),
+            _ => None,
+        }
+    }
 }
 
 /// Writes the profiles of `sites`, which are sorted by name.
