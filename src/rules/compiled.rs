@@ -286,6 +286,7 @@ impl CompiledSite {
     }
 
     /// The site's own part.
+    #[cfg(feature = "packed")]
     pub fn own(&self) -> &Own {
         &self.own
     }

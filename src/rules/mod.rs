@@ -29,6 +29,7 @@ mod names;
 mod origin_cache;
 pub mod origins;
 pub mod overrides;
+#[cfg(feature = "packed")]
 pub mod packed;
 mod params;
 pub mod platforms;

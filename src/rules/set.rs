@@ -89,6 +89,7 @@ impl LoadedSite {
     }
 
     /// Wraps a site that is compiled already.
+    #[cfg(feature = "packed")]
     pub(super) fn of(
         names: Names,
         origins: Vec<String>,

@@ -105,7 +105,8 @@ fn the_terminal_shows_what_took_no_part_before_what_was_learned_from() {
         "two.org: saved nothing to save on new clusters, nothing to save on new URLs; wrong 0.0000, at most 1.0000; \
          80 URLs, 80 clusters"
     );
-    assert!(lines[4].starts_with("3 of 3 sites: saved 1.000"), "{text}");
+    assert_eq!(of("three.org"), "three.org: not cross-fitted", "without labels nothing is counted");
+    assert!(lines[4].starts_with("2 of 3 sites: saved 1.000"), "{text}");
     assert_eq!(lines[5], "on the data the rules were learned from:");
     assert!(lines[6].starts_with("one.org: 240 URLs, 80 clusters, 80 canonical"), "{text}");
 

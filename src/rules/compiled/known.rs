@@ -86,7 +86,7 @@ impl Known {
     /// Compiles a site, or takes the template of one that differs in its hosts alone.
     pub fn compile(&mut self, site: &SiteRules) -> CompiledSite {
         let (generic, hosts) = Generic::of(site);
-        let key = postcard::to_allocvec(&generic).expect("writing into memory cannot fail");
+        let key = serde_json::to_vec(&generic).expect("writing into memory cannot fail");
         if self.0.len() >= MOST {
             self.0.clear();
         }
