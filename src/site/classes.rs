@@ -120,8 +120,8 @@ fn find(
     let mut gain = 0;
     for ((a, b), [different, same]) in pairs {
         let [wrong, right] = outside.get(&(a, b)).copied().unwrap_or_default();
-        let (inside, outside) = ([different, same + different], [wrong, wrong + right]);
-        let is_by_chance = conditions::is_by_chance(inside, outside, tried, thresholds.condition_chance_permille);
+        let permille = thresholds.condition_chance_permille;
+        let is_by_chance = conditions::is_by_chance([same, different], [right, wrong], tried, bound, permille);
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
         let (a, b) = (of(a), of(b));
         if a != b && !is_by_chance && bound.holds(same, different, prior) {

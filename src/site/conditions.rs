@@ -173,26 +173,45 @@ pub fn totals<'a>(
 }
 
 /// True where an operation that is wrong at random would look as right under some condition: one of
-/// `tried` conditions, under which at most `inside[0]` of `inside[1]` joined groups are wrong, where
-/// `outside[0]` of `outside[1]` are elsewhere, with a chance of more than `permille`. Of thirty words
-/// five have pages that are all equal by chance, where every third page differs.
+/// `tried` conditions, under which `inside[1]` of the merges are wrong and `inside[0]` right, where
+/// `outside` are elsewhere, with a chance of more than `permille`. Of thirty words five have pages that are
+/// all equal by chance, where every third page differs. False where the operation is not wrong elsewhere
+/// (`bound`) and was refused for another reason.
 ///
-/// The chance of one condition is that of the binomial distribution, times `tried` (Bonferroni). O(wrong
-/// groups inside).
-pub fn is_by_chance(inside: [u64; 2], outside: [u64; 2], tried: usize, permille: u64) -> bool {
-    let [wrong, all] = inside;
-    if permille >= 1_000 || outside[0] == 0 || wrong >= all {
+/// The chance of one condition is that of the binomial distribution, times `tried` (Bonferroni). O(merges
+/// inside).
+pub fn is_by_chance(inside: [u64; 2], outside: [u64; 2], tried: usize, bound: Bound, permille: u64) -> bool {
+    let ([good, bad], [good_outside, bad_outside]) = (inside, outside);
+    if permille >= 1_000 || good == 0 || bound.allows(good_outside, bad_outside) {
         return false;
     }
-    let share = outside[0] as f64 / outside[1] as f64;
-    // Chance of no wrong group, of one, and so on.
-    let mut chance = power(1.0 - share, all.min(u64::from(u32::MAX)) as u32);
-    let mut sum = chance;
-    for more in 1..=wrong {
-        chance *= (all - more + 1) as f64 / more as f64 * share / (1.0 - share);
-        sum += chance;
+    if u128::from(bad) * u128::from(good_outside) >= u128::from(bad_outside) * u128::from(good) {
+        return true;
     }
-    sum * tried as f64 * 1_000.0 > permille as f64
+    let share = bad_outside as f64 / (good_outside + bad_outside) as f64;
+    at_most(bad, good + bad, share) * tried as f64 * 1_000.0 > permille as f64
+}
+
+/// Chance that at most `wrong` of `all` are wrong where each is with the chance `share`, which makes more
+/// of them wrong on average.
+fn at_most(wrong: u64, all: u64, share: f64) -> f64 {
+    let right = 1.0 - share;
+    // Of exactly so many: factors above and below one in turn, since neither kind alone need be a float.
+    let (mut exactly, mut left) = (1.0, all - wrong);
+    for nth in 1..=wrong {
+        exactly *= (all - nth + 1) as f64 / nth as f64 * share;
+        while exactly > 1.0 && left > 0 {
+            (exactly, left) = (exactly * right, left - 1);
+        }
+    }
+    exactly *= power(right, left.min(u64::from(u32::MAX)) as u32);
+    // Fewer are ever less likely.
+    let (mut fewer, mut sum) = (1.0, 1.0);
+    for nth in (1..=wrong).rev() {
+        fewer *= nth as f64 * right / ((all - nth + 1) as f64 * share);
+        sum += fewer;
+    }
+    exactly * sum
 }
 
 /// Number of conditions on other keys than those of a table.
@@ -240,8 +259,8 @@ pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise:
     let tries = tried(conditions, table);
     let whole = table.groups.totals();
     let is_chosen_by_chance = |good: u64, bad: u64| {
-        let outside = [whole.1 - bad, whole.0 + whole.1 - good - bad];
-        is_by_chance([bad, good + bad], outside, tries, thresholds.condition_chance_permille)
+        let outside = [whole.0 - good, whole.1 - bad];
+        is_by_chance([good, bad], outside, tries, bound, thresholds.condition_chance_permille)
     };
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
         for (condition, good, bad) in totals(columns, table, choices, enough) {
@@ -321,20 +340,33 @@ pub fn exclusion(covering: &Covering, table: &Table, rows: &[u32]) -> Option<(us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::Thresholds;
 
     #[test]
-    fn few_right_groups_of_one_condition_among_many_are_chance() {
+    fn few_right_merges_of_one_condition_among_many_are_chance() {
+        let bound = Bound::operation(&Thresholds::default());
+        let is_by_chance = |inside, outside, tried| is_by_chance(inside, outside, tried, bound, 50);
         // A third is wrong elsewhere. Twelve right ones are one in 130: of twenty conditions one in six.
-        assert!(is_by_chance([0, 12], [100, 300], 20, 50));
-        assert!(!is_by_chance([0, 12], [100, 300], 1, 50));
-        assert!(!is_by_chance([0, 20], [100, 300], 20, 50));
-        // One wrong of twenty-two is as likely as none of fifteen.
-        assert!(is_by_chance([1, 20], [100, 300], 20, 50) && !is_by_chance([1, 30], [100, 300], 20, 50));
-        // All are wrong elsewhere: any right one is no chance.
-        assert!(!is_by_chance([0, 1], [7, 7], 1_000, 50));
-        // None is wrong elsewhere, or nothing is elsewhere: nothing was chosen.
-        assert!(!is_by_chance([0, 1], [0, 9], 20, 50) && !is_by_chance([0, 1], [0, 0], 20, 50));
-        assert!(!is_by_chance([0, 12], [100, 300], 20, 1_000), "off");
-        assert!(is_by_chance([0, 4_000_000_000], [1, 5_000_000_000], 20, 50));
+        assert!(is_by_chance([12, 0], [200, 100], 20));
+        assert!(!is_by_chance([12, 0], [200, 100], 1) && !is_by_chance([20, 0], [200, 100], 20));
+        // One wrong of twenty is as likely as none of fifteen.
+        assert!(is_by_chance([19, 1], [200, 100], 20) && !is_by_chance([29, 1], [200, 100], 20));
+        // All are wrong elsewhere: no right one is chance.
+        assert!(!is_by_chance([1, 0], [0, 7], 1_000));
+        // Hardly any is wrong elsewhere: something else was wrong with the operation.
+        assert!(!is_by_chance([12, 0], [200, 1], 20) && !is_by_chance([12, 0], [0, 0], 20));
+        // As wrong as elsewhere, or hardly less: of many merges, too, where no chance of none is a float.
+        assert!(is_by_chance([6, 3], [200, 100], 1));
+        assert!(is_by_chance([99_000, 4_900], [99_000, 5_000], 2));
+        assert!(!is_by_chance([99_000, 4_000], [99_000, 5_000], 20));
+    }
+
+    #[test]
+    fn the_chance_is_that_of_the_binomial_distribution() {
+        // Ten throws of a coin: (1 + 10 + 45) / 1024.
+        assert!((at_most(2, 10, 0.5) - 56.0 / 1024.0).abs() < 1e-12);
+        assert!((at_most(0, 3, 0.25) - 27.0 / 64.0).abs() < 1e-12);
+        // By the normal distribution z = -1.60: 0.055.
+        assert!((0.050..0.065).contains(&at_most(950, 100_000, 0.01)));
     }
 }
