@@ -3,6 +3,8 @@
 //! The groups of an operation are pure in every key that the operation does not touch, so adding up
 //! good and bad of the groups by the value of each other key gives the evidence for that operation
 //! under every pattern (k' = v, k' present, k' absent) without another sort.
+//!
+//! Many conditions are tried, and some hold right merges alone by chance: see [`is_by_chance`].
 
 use super::breadth::power;
 use super::columns::Columns;
