@@ -5,7 +5,7 @@
 
 use super::counts::SiteCounts;
 use super::locate::Locator;
-use super::pages::{Canonicalizer, Firing, Page, Pages};
+use super::pages::{Firing, Page, PageMaker, Pages};
 use super::run::{Case, ProvenSite};
 use super::sample::{Cut, Key, Lots, SampleParams, select};
 use super::table::Table;
@@ -117,17 +117,17 @@ pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams
 
 /// Counts of one pass.
 fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &SampleParams) -> SiteCounts {
-    let mut canonicalizer = Canonicalizer::new(table.clone(), Locator::new(SiteBy::Domain), Lots::new(sample), 1);
+    let mut maker = PageMaker::new(table.clone(), Locator::new(SiteBy::Domain), Lots::new(sample), 1);
     let (mut rows, mut firings): (Vec<Page>, Vec<(u64, Firing)>) = (Vec::new(), Vec::new());
     let mut take = |mut pages: Pages| {
         firings.append(&mut pages.firings);
         rows.extend((0..pages.len()).map(|row| pages.get(row)));
     };
     for record in records {
-        canonicalizer.offer(Record { site: Some(site.as_bytes()), ..*record });
-        canonicalizer.ready.drain(..).for_each(|(_, pages)| take(pages));
+        maker.offer(Record { site: Some(site.as_bytes()), ..*record });
+        maker.ready.drain(..).for_each(|(_, pages)| take(pages));
     }
-    canonicalizer.flush().into_iter().for_each(|(_, pages)| take(pages));
+    maker.flush().into_iter().for_each(|(_, pages)| take(pages));
     rows.sort_unstable();
     let mut tally = Tally::new(1, firings);
     let mut labels: HashSet<u64, foldhash::fast::FixedState> = HashSet::default();
@@ -137,6 +137,6 @@ fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &Sample
     rows.iter().for_each(|row| tally.row(row, &mut distinct));
     tally.finish(&mut distinct);
     let counts = tally.sites.pop().unwrap_or_default();
-    let texts = std::mem::take(&mut canonicalizer.texts).into_iter().map(|((_, hash), url)| (hash, url)).collect();
-    SiteCounts { records: canonicalizer.records[0], clusters: labels.len() as u64, texts, ..counts }
+    let texts = std::mem::take(&mut maker.texts).into_iter().map(|((_, hash), url)| (hash, url)).collect();
+    SiteCounts { records: maker.records[0], clusters: labels.len() as u64, texts, ..counts }
 }

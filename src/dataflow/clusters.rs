@@ -21,14 +21,16 @@
 //!
 //! [`grouped`]: super::grouped
 
+use super::failure::run_workers;
 use super::grouped::Grouped;
 use super::near::{Components, Edge, NearPairs};
+use super::pace::{Pace, Paced};
 use super::read::{Pool, read};
 use super::types::{Epoch, Flow, RunError, Shared, Source, SourceError};
 use crate::model::{RecordBatch, SiteBy};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
-use crate::runtime::workers::{self, Alarm, Crew};
+use crate::runtime::workers::Alarm;
 use crate::spill::Scratch;
 use mark::{
     AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, READ, Row,
@@ -131,8 +133,7 @@ impl Clustering {
         progress: Arc<Progress>,
         mesh: Option<&Arc<Mesh>>,
     ) -> Result<Clustering, RunError> {
-        let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
-        shared.shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
+        let shared = Shared::new(Scratch::new(&plan.scratch)?, progress, mesh);
         let plan = ClusterPlan { workers: plan.workers.max(1), ..plan.clone() };
         Ok(Clustering { plan, records, labels, shared: Arc::new(shared), counters: Arc::default() })
     }
@@ -153,15 +154,13 @@ impl Clustering {
     /// # Errors
     /// The first failure of this process.
     pub fn figures(&self) -> Result<Figures, RunError> {
-        match self.shared.take_failure() {
-            Some(failure) => Err(failure),
-            None => Ok(self.counters.figures()),
-        }
+        self.shared.check()?;
+        Ok(self.counters.figures())
     }
 
-    /// Removes the scratch of a lost run: its workers are parked and never release it.
-    pub(super) fn discard(&self) {
-        self.shared.scratch.discard();
+    /// The spill folder.
+    pub(super) fn scratch(&self) -> &Arc<Scratch> {
+        &self.shared.scratch
     }
 }
 
@@ -172,14 +171,10 @@ impl Clustering {
 /// [`RunError`] when records cannot be read, labels not be taken, scratch not be used, or a worker or
 /// process is lost.
 pub fn cluster(run: &Arc<Clustering>, mesh: Option<&Arc<Mesh>>) -> Result<Figures, RunError> {
-    let crew = Crew { workers: run.plan.workers, mesh: mesh.cloned() };
     let ours = run.clone();
-    let worked = workers::run_on(&crew, move |worker, alarm| {
+    let worked = run_workers(run.plan.workers, mesh, &[run.scratch()], move |worker, alarm| {
         ours.work(worker, alarm);
     });
-    if worked.is_err() && mesh.is_some() {
-        run.discard();
-    }
     let figures = run.figures()?;
     worked?;
     Ok(figures)
@@ -192,10 +187,9 @@ const SORT_SHARE: usize = 4;
 fn build<'scope>(scope: Scope<'scope, Epoch>, run: &Clustering, end: &Handle<Epoch>) {
     let Clustering { plan, records, labels, shared, counters } = run;
     let budget = plan.memory / plan.workers / SORT_SHARE;
-    let (pace, pool) = (Handle::new(), Pool::default());
+    let (pace, pool) = (Pace::default(), Pool::default());
     let part = records.open(scope.index(), scope.peers(), 0);
-    let rows =
-        read(scope, part, pace.clone(), pool.clone(), shared.clone()).mark(plan, pool, counters).probe_with(&pace);
+    let rows = read(scope, part, pace.clone(), pool.clone(), shared.clone()).mark(plan, pool, counters).paced(&pace);
     let rows = match plan.by {
         By::Digest | By::Simhash => rows.one_text_a_digest(plan.by, budget, shared, counters),
         By::Canonical | By::Redirect => rows,

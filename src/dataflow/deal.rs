@@ -8,18 +8,23 @@
 
 use super::group::{Site, Sites};
 use crate::spill::SpillError;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
+use timely::scheduling::SyncActivator;
 
 /// The published sites of the workers of a process that have not been taken.
 #[derive(Debug, Default)]
-pub struct Deal(Mutex<Vec<Arc<Mutex<Sites>>>>);
+pub struct Deal {
+    hands: Mutex<Vec<Arc<Mutex<Sites>>>>,
+    /// Operators to be woken when sites may be there.
+    waiting: Mutex<Vec<SyncActivator>>,
+}
 
 /// Result of [`Deal::next`].
 #[derive(Debug)]
 pub enum Next {
     /// A site to learn.
     Site(Box<Site>),
-    /// Nothing now: a worker has not published its sites yet, or another one is taking from them.
+    /// Nothing now: a worker has not published its sites yet.
     Wait,
     /// No site is left.
     Over,
@@ -28,29 +33,44 @@ pub enum Next {
 impl Deal {
     /// Publishes the sites of a worker for stealing; returns its place among them.
     pub fn lay(&self, sites: Sites) -> usize {
-        let mut hands = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
         hands.push(Arc::new(Mutex::new(sites)));
-        hands.len() - 1
+        let own = hands.len() - 1;
+        drop(hands);
+        self.wake();
+        own
     }
 
-    /// A site for the worker at `own` of `workers`.
+    /// Activates the operators that wait.
+    pub fn wake(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        for operator in waiting.drain(..) {
+            // Fails for a worker that has ended, which needs no sites.
+            let _ = operator.activate();
+        }
+    }
+
+    /// A site for the worker at `own` of `workers`. Where it has to wait, its `operator` is activated later.
     ///
     /// # Errors
     /// [`SpillError`] when the rows of a site cannot be read.
-    pub fn next(&self, own: usize, workers: usize) -> Result<Next, SpillError> {
-        let hands = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut over = hands.len() >= workers;
+    pub fn next(&self, own: usize, workers: usize, operator: &SyncActivator) -> Result<Next, SpillError> {
+        let found = self.look(own, workers)?;
+        if !matches!(found, Next::Wait) {
+            return Ok(found);
+        }
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(operator.clone());
+        // Sites that were published before that activated nobody.
+        self.look(own, workers)
+    }
+
+    fn look(&self, own: usize, workers: usize) -> Result<Next, SpillError> {
+        let hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let over = hands.len() >= workers;
         for at in (own..hands.len()).chain(0..own) {
-            let taken = match hands[at].try_lock() {
-                Ok(mut sites) => sites.next_site()?,
-                // A worker that panicked has ended the run.
-                Err(TryLockError::Poisoned(_)) => None,
-                Err(TryLockError::WouldBlock) => {
-                    over = false;
-                    None
-                }
-            };
-            if let Some(site) = taken {
+            // A worker that panicked has ended the run.
+            let Ok(mut sites) = hands[at].lock() else { continue };
+            if let Some(site) = sites.next_site()? {
                 return Ok(Next::Site(Box::new(site)));
             }
         }
@@ -82,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
         let deal = Deal::default();
-        let name = |own| match deal.next(own, 2).expect("no disk is read") {
+        let name = |own| match deal.look(own, 2).expect("no disk is read") {
             Next::Site(site) => site.training().0.site,
             other => format!("{other:?}"),
         };
@@ -99,13 +119,9 @@ mod tests {
         let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
         let deal = Deal::default();
         deal.lay(sites(&[], &scratch));
-        assert!(matches!(deal.next(0, 2), Ok(Next::Wait)));
+        assert!(matches!(deal.look(0, 2), Ok(Next::Wait)));
         deal.lay(sites(&["a"], &scratch));
-        let held = deal.0.lock().expect("no panic")[1].clone();
-        let taking = held.lock().expect("no panic");
-        assert!(matches!(deal.next(0, 2), Ok(Next::Wait)), "the other one may leave some");
-        drop(taking);
-        assert!(matches!(deal.next(0, 2), Ok(Next::Site(_))));
-        assert!(matches!(deal.next(0, 2), Ok(Next::Over)));
+        assert!(matches!(deal.look(0, 2), Ok(Next::Site(_))));
+        assert!(matches!(deal.look(0, 2), Ok(Next::Over)));
     }
 }

@@ -7,11 +7,12 @@
 //! Candidates of all sites are sent to all workers after the samples: they determine the sites that
 //! [`held_out`](super::held_out) cross-fits, before these are learned.
 
-use super::deal::Next;
-use super::group::Grouper;
+use super::gather::Gather;
+use super::group_by_site::{GroupBySite, InHand};
 use super::held_out::Choosing;
 use super::journal::{Keep, TakeUp};
 use super::locate::Locator;
+use super::pace::{Pace, Paced};
 use super::read::{Pool, read};
 use super::rows::Rows;
 use super::sample::{Cut, Sampler};
@@ -21,17 +22,14 @@ use crate::model::RecordBatch;
 use crate::site::held_out::Counts;
 use crate::site::profile::Profile;
 use crate::site::{self, Prepared, Training, energy::Graph};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
-use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Scope;
 use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::core::{Exchange, Inspect, Map};
-use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
-use timely::dataflow::operators::{Capability, Concat, Operator};
+use timely::dataflow::operators::{Concat, Operator};
 
 /// Result of the first dataflow at a worker.
 #[derive(Clone, Debug, Default)]
@@ -51,14 +49,14 @@ pub fn learn<'scope>(
     end: &Handle<Epoch>,
 ) -> Harvest {
     let harvest = Harvest::default();
-    let (pace, in_hand, pool) = (Handle::new(), InHand::default(), Pool::default());
+    let (pace, in_hand, pool) = (Pace::default(), InHand::default(), Pool::default());
     let (choice, progress) = (Choosing::new(plan), shared.progress.clone());
 
     let part = records.open(scope.index(), scope.peers(), 0);
     let (open, finished) = read(scope, part, pace.clone(), pool.clone(), shared.clone())
         .sample(plan, pool, harvest.invalid.clone())
         .exchange(|(owner, _)| *owner)
-        .probe_with(&pace)
+        .paced(&pace)
         .group_by_site(plan, in_hand.clone(), choice.clone(), shared.clone())
         .take_up(shared);
     open.learn_site(plan, choice)
@@ -67,7 +65,7 @@ pub fn learn<'scope>(
         .keep_learned(shared)
         .concat(finished)
         .inspect(move |_| {
-            in_hand.set(in_hand.get() - 1);
+            in_hand.put_down();
             progress.sites(1);
         })
         .gather(plan.workers, harvest.sites.clone())
@@ -77,16 +75,6 @@ pub fn learn<'scope>(
 
 /// Share of a worker's memory that the sampler holds.
 const SAMPLER_SHARE: usize = 5;
-/// A worker's memory is this many times the training sets of one epoch: their columns grow while
-/// learning.
-const TRAINING_SHARE: usize = 32;
-/// Sleep of the group operator while the sites it gave away are being learned, or another worker is
-/// taking from those left.
-const NAP: Duration = Duration::from_micros(200);
-
-/// Sites given by the group operator of a worker and not learned yet. The operators between are at the
-/// same worker.
-type InHand = Rc<Cell<usize>>;
 
 /// Safe syntax, site and sample.
 trait Sample<'scope> {
@@ -131,97 +119,6 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
                 match frontier.frontier().first() {
                     Some(epoch) => cap.downgrade(epoch),
                     None => capability = None,
-                }
-            }
-        })
-    }
-}
-
-/// Group by site.
-trait GroupBySite<'scope> {
-    /// Collects the rows of each site; after the last row, outputs training sets, some an epoch, when none
-    /// is `in_hand`. The sites of the `choice` are known before the first.
-    fn group_by_site(
-        self,
-        plan: &Plan,
-        in_hand: InHand,
-        choice: Choosing,
-        shared: Arc<Shared>,
-    ) -> Flow<'scope, (Training, Option<Cut>)>;
-}
-
-impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
-    fn group_by_site(
-        self,
-        plan: &Plan,
-        in_hand: InHand,
-        choice: Choosing,
-        shared: Arc<Shared>,
-    ) -> Flow<'scope, (Training, Option<Cut>)> {
-        let scope = self.scope();
-        let memory = plan.memory / plan.workers;
-        let mut grouper = Some(Grouper::new(plan.sample, memory / 2, shared.scratch.clone()));
-        let workers = plan.workers;
-        let mut hand: Option<usize> = None;
-        self.unary_frontier(Pipeline, "GroupBySite", move |capability: Capability<Epoch>, info| {
-            let activator = scope.activator_for(info.address);
-            let mut capability = Some(capability);
-            move |(input, frontier), output| {
-                input.for_each_time(|_, batches| {
-                    for (_, rows) in batches.flat_map(|b| b.drain(..)) {
-                        choice.add(&rows.candidates);
-                        let pushed = grouper.as_mut().map_or(Ok(()), |grouper| grouper.push(rows));
-                        if let Err(error) = pushed {
-                            shared.fail(error);
-                            grouper = None;
-                        }
-                    }
-                });
-                if !frontier.is_empty() {
-                    return;
-                }
-                if let Some(whole) = grouper.take() {
-                    choice.decide();
-                    shared.progress.stage("learning");
-                    match whole.finish() {
-                        Ok(found) => hand = Some(shared.deal.lay(found)),
-                        Err(error) => shared.fail(error),
-                    }
-                }
-                let (Some(cap), Some(own)) = (capability.as_mut(), hand) else {
-                    capability = None;
-                    return;
-                };
-                if in_hand.get() > 0 {
-                    activator.activate_after(NAP);
-                    return;
-                }
-                let mut session = output.session(cap);
-                let mut bytes = 0;
-                // In a failed run others may never publish their sites.
-                let mut over = shared.has_failed();
-                while !over && bytes <= memory / TRAINING_SHARE {
-                    match shared.deal.next(own, workers) {
-                        Ok(Next::Site(site)) => {
-                            let (training, cut) = site.training();
-                            bytes += training.memory() + 256;
-                            in_hand.set(in_hand.get() + 1);
-                            session.give((training, cut));
-                        }
-                        Ok(Next::Wait) => break,
-                        Ok(Next::Over) => over = true,
-                        Err(error) => shared.fail(error),
-                    }
-                    over |= shared.has_failed();
-                }
-                drop(session);
-                if over {
-                    capability = None;
-                } else if bytes > 0 {
-                    cap.downgrade(&(*cap.time() + 1));
-                    activator.activate();
-                } else {
-                    activator.activate_after(NAP);
                 }
             }
         })
@@ -278,27 +175,5 @@ impl<'scope> SelectRules<'scope> for Flow<'scope, Box<Walking<Site>>> {
             let outcome = site::finish(prepared, &energy);
             LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out, profile }
         })
-    }
-}
-
-/// Gathering at one worker of each process.
-pub(super) trait Gather<'scope, D> {
-    /// Sends everything to the first worker of every process of `threads` workers, where it is pushed to
-    /// `into`.
-    fn gather(self, threads: usize, into: Rc<RefCell<Vec<D>>>) -> Flow<'scope, (u64, D)>;
-}
-
-impl<'scope, D: timely::ExchangeData + Clone> Gather<'scope, D> for Flow<'scope, D> {
-    fn gather(self, threads: usize, into: Rc<RefCell<Vec<D>>>) -> Flow<'scope, (u64, D)> {
-        let peers = self.scope().peers();
-        self.flat_map(move |item| (0..peers).step_by(threads.max(1)).map(move |leader| (leader as u64, item.clone())))
-            .exchange(|(leader, _)| *leader)
-            .unary(Pipeline, "Gather", move |_, _| {
-                move |input, _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<(u64, D)>>>| {
-                    input.for_each_time(|_, batches| {
-                        into.borrow_mut().extend(batches.flat_map(|b: &mut Vec<_>| b.drain(..)).map(|(_, item)| item));
-                    });
-                }
-            })
     }
 }

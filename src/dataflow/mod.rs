@@ -19,13 +19,17 @@
 //! The module opens no files: records come from a [`types::Source`], results are values.
 pub mod alone;
 pub mod aside;
+mod board;
 pub mod clusters;
 pub mod compare;
 pub mod compress;
 pub mod counts;
 pub mod deal;
+mod failure;
 pub mod form;
+mod gather;
 pub mod group;
+mod group_by_site;
 mod grouped;
 pub mod held_out;
 pub mod journal;
@@ -34,6 +38,7 @@ pub mod locate;
 pub mod marginal;
 pub mod narrow;
 pub mod near;
+mod pace;
 pub mod pages;
 pub mod proof;
 pub mod read;

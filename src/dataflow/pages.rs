@@ -121,7 +121,7 @@ const BATCH_ROWS: usize = 1 << 15;
 
 /// Canonicalizes records at one worker.
 #[derive(Debug)]
-pub struct Canonicalizer {
+pub struct PageMaker {
     table: Arc<Table>,
     finder: Finder,
     lots: Lots,
@@ -148,10 +148,10 @@ pub struct Canonicalizer {
     pub aside: Option<Aside>,
 }
 
-impl Canonicalizer {
-    /// A canonicalizer with the rules of `table`, among `peers` workers.
-    pub fn new(table: Arc<Table>, locator: Locator, lots: Lots, peers: usize) -> Canonicalizer {
-        Canonicalizer {
+impl PageMaker {
+    /// Makes rows with the rules of `table`, among `peers` workers.
+    pub fn new(table: Arc<Table>, locator: Locator, lots: Lots, peers: usize) -> PageMaker {
+        PageMaker {
             records: vec![0; table.len()],
             table,
             finder: Finder::new(locator),

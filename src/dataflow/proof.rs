@@ -12,9 +12,10 @@
 
 use super::aside::{Aside, Laid};
 use super::counts::SiteCounts;
-use super::learn::Gather;
+use super::gather::Gather;
 use super::locate::Locator;
-use super::pages::{Canonicalizer, Firing, Page, Pages};
+use super::pace::{Pace, Paced};
+use super::pages::{Firing, Page, PageMaker, Pages};
 use super::read::{Pool, read};
 use super::sample::Lots;
 use super::sorted::{Sorted, Sorter};
@@ -61,7 +62,7 @@ pub fn prove<'scope>(
     end: &Handle<Epoch>,
 ) -> Evidence {
     let evidence = Evidence::default();
-    let (pace, pool) = (Handle::new(), Pool::default());
+    let (pace, pool) = (Pace::default(), Pool::default());
 
     let (pages, records) = read(scope, part, pace.clone(), pool.clone(), shared.clone()).canonicalize(
         plan,
@@ -71,7 +72,7 @@ pub fn prove<'scope>(
         shared,
     );
     let memory = share(plan, table);
-    let (counts, clusters) = pages.exchange(|(to, _)| *to).probe_with(&pace).tally_pages(memory, table.len(), shared);
+    let (counts, clusters) = pages.exchange(|(to, _)| *to).paced(&pace).tally_pages(memory, table.len(), shared);
     let clusters = clusters.exchange(|(to, _)| *to).count_distinct(memory, shared);
     records.concat(counts).concat(clusters).gather(plan.workers, evidence.counts.clone()).probe_with(end);
     evidence
@@ -112,10 +113,10 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
         let scope = self.scope();
         let shared = shared.clone();
         let locator = Locator::new(plan.site_by);
-        let mut canonicalizer = Canonicalizer::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
+        let mut maker = PageMaker::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
         let bytes = plan.memory / plan.workers;
         let passes_over = table.passes_over;
-        canonicalizer.aside = Some(Aside::new(table.len(), bytes, shared.scratch.clone()));
+        maker.aside = Some(Aside::new(table.len(), bytes, shared.scratch.clone()));
         let mut builder = OperatorBuilder::new("Canonicalize".to_owned(), scope);
         let mut input = builder.new_input(self, Pipeline);
         let (pages, page_stream) = builder.new_output();
@@ -132,9 +133,9 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
                     let mut session = pages.session(cap);
                     for batch in batches.flat_map(|b: &mut Vec<RecordBatch>| b.drain(..)) {
                         for record in batch.iter() {
-                            canonicalizer.offer(record);
-                            if !canonicalizer.ready.is_empty() {
-                                session.give_iterator(canonicalizer.ready.drain(..));
+                            maker.offer(record);
+                            if !maker.ready.is_empty() {
+                                session.give_iterator(maker.ready.drain(..));
                             }
                         }
                         pool.give(batch);
@@ -143,15 +144,15 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
                 match frontiers[0].frontier().first() {
                     Some(epoch) => cap.downgrade(epoch),
                     None => {
-                        pages.session(cap).give_iterator(canonicalizer.flush().into_iter());
-                        if let Some(site) = canonicalizer.unknown.take().filter(|_| !passes_over) {
+                        pages.session(cap).give_iterator(maker.flush().into_iter());
+                        if let Some(site) = maker.unknown.take().filter(|_| !passes_over) {
                             shared.fail(RunError::Changed { site });
                         }
-                        let (kept, run) = canonicalizer.aside.take().map(Aside::finish).unwrap_or_default();
+                        let (kept, run) = maker.aside.take().map(Aside::finish).unwrap_or_default();
                         *laid.borrow_mut() = run;
-                        let counts = canonicalizer.records.iter().zip(0u32..).filter(|(records, _)| **records > 0);
+                        let counts = maker.records.iter().zip(0u32..).filter(|(records, _)| **records > 0);
                         let mut texts: BTreeMap<u32, BTreeMap<u64, String>> = BTreeMap::new();
-                        for ((site, hash), url) in std::mem::take(&mut canonicalizer.texts) {
+                        for ((site, hash), url) in std::mem::take(&mut maker.texts) {
                             texts.entry(site).or_default().insert(hash, url);
                         }
                         let counts = counts.map(|(&records, site)| {

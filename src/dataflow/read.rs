@@ -1,23 +1,13 @@
-//! The source: records, paced.
-//!
-//! Timely has no flow control of its own and its queues are unbounded. So a batch is an epoch, and a
-//! source yields after each and holds back while the probe is more than [`LEAD`] epochs behind: a
-//! worker has at most that many batches under way.
+//! The source: records, a batch an epoch.
 
+use super::pace::Pace;
 use super::types::{Batches, Epoch, Flow, Shared, SourceError};
 use crate::model::RecordBatch;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use timely::dataflow::Scope;
 use timely::dataflow::operators::generic::operator::source;
-use timely::dataflow::operators::probe::Handle;
-
-/// Epochs a source may be ahead of the probe.
-const LEAD: Epoch = 2;
-/// Sleep of a source that holds back.
-const NAP: Duration = Duration::from_micros(200);
 
 /// Pool of batches that were read, for reuse: no allocation a batch.
 #[derive(Clone, Debug, Default)]
@@ -34,12 +24,11 @@ impl Pool {
     }
 }
 
-/// This worker's `part` of the records, one batch an epoch, no more than [`LEAD`] epochs ahead of
-/// `probe`.
+/// This worker's `part` of the records, one batch an epoch, at its `pace`.
 pub fn read<'scope>(
     scope: Scope<'scope, Epoch>,
     part: Result<Box<dyn Batches>, SourceError>,
-    probe: Handle<Epoch>,
+    pace: Pace,
     pool: Pool,
     shared: Arc<Shared>,
 ) -> Flow<'scope, RecordBatch> {
@@ -60,8 +49,7 @@ pub fn read<'scope>(
                 part = None;
             }
             if let Some(open) = part.as_mut() {
-                if probe.less_than(&epoch.saturating_sub(LEAD)) {
-                    activator.activate_after(NAP);
+                if pace.holds_back(epoch, &activator) {
                     return;
                 }
                 let mut batch = pool.take();

@@ -4,8 +4,10 @@
 //! Within a process the first worker decides and publishes its table for the others.
 
 use super::aside::{self, Laid};
+use super::board::Board;
 use super::clusters::Clustering;
 use super::counts::SiteCounts;
+use super::failure::run_workers;
 use super::journal::Journal;
 use super::learn::{Harvest, learn};
 use super::proof::{Counts, prove};
@@ -18,13 +20,13 @@ use crate::rules::types::{Evidence, Rule, SECTION, SiteRules};
 use crate::rules::{RuleSet, Scratch as Buffers};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
-use crate::runtime::workers::{self, Alarm, Crew};
+use crate::runtime::workers::Alarm;
 use crate::site::evidence::Bound;
 use crate::site::{Params, Thresholds};
 use crate::spill::Scratch;
 use crate::url::NormalUrl;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
@@ -215,35 +217,27 @@ fn run_from(
     first: Option<Arc<Clustering>>,
     given: Option<Vec<SiteRules>>,
 ) -> Result<Learned, RunError> {
-    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
-    let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress);
-    (shared.journal, shared.shutdown) = (journal, shutdown);
+    let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress, mesh);
+    shared.journal = journal;
     let shared = Arc::new(shared);
-    let desk = Arc::new(Desk::default());
+    let board: Arc<Board<Case>> = Arc::default();
     let plan = Plan { workers: plan.workers.max(1), ..plan.clone() };
-    let crew = Crew { workers: plan.workers, mesh: mesh.cloned() };
-    let (ours, theirs) = (shared.clone(), desk.clone());
+    let (ours, theirs) = (shared.clone(), board.clone());
     let before = first.clone();
-    let worked = workers::run_on(&crew, move |worker, alarm| {
+    let mut scratch = vec![shared.scratch.as_ref()];
+    scratch.extend(first.iter().map(|first| first.scratch().as_ref()));
+    let worked = run_workers(plan.workers, mesh, &scratch, move |worker, alarm| {
         if before.as_ref().is_some_and(|first| !first.work(worker, alarm)) {
             return 0;
         }
         work(worker, alarm, &plan, (records.as_ref(), given.as_deref()), &ours, &theirs)
     });
-    if worked.is_err() && mesh.is_some() {
-        // The workers are parked and never release it.
-        shared.scratch.discard();
-        first.iter().for_each(|first| first.discard());
-    }
     if let Some(first) = first {
         first.figures()?;
     }
-    if let Some(failure) = shared.take_failure() {
-        return Err(failure);
-    }
+    shared.check()?;
     let invalid = worked?;
-    let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let case = case.expect("the first worker leaves the result");
+    let case = board.take().expect("the first worker leaves the result");
     Ok(Learned { sites: case.sites, invalid: invalid.into_iter().sum(), proof_passes: case.passes as u64 })
 }
 
@@ -254,10 +248,6 @@ fn bear_out(rule: &mut Rule, thresholds: &Thresholds) {
     let holds = holds && clusters >= thresholds.min_clusters as u64;
     rule.provisional &= !holds;
 }
-
-/// Leader barrier: the first worker of a process publishes the proof state for the others.
-#[derive(Debug, Default)]
-struct Desk(Mutex<Option<Case>>);
 
 /// Proof state after some passes.
 #[derive(Clone, Debug)]
@@ -280,7 +270,7 @@ fn work(
     plan: &Plan,
     (records, given): (&dyn Source, Option<&[SiteRules]>),
     shared: &Arc<Shared>,
-    desk: &Desk,
+    board: &Board<Case>,
 ) -> u64 {
     let leads = worker.index().is_multiple_of(plan.workers);
     shared.progress.stage("reading");
@@ -303,13 +293,13 @@ fn work(
             Some(sites) => Case::given(sites, plan.workers, room),
             None => Case::open(harvest.sites.take(), plan.workers, room),
         };
-        desk.leave(Case { closed: case.closed || shared.has_failed(), ..case });
+        board.post(Case { closed: case.closed || shared.has_failed(), ..case });
     }
     // Spilled records of small sites, for a pass that counts no others.
     let mut laid = Laid::default();
     for pass in 0.. {
-        alarm.work_while(worker, || !desk.has(pass));
-        let Some((table, closed)) = desk.look() else { break };
+        let here = |case: &Case| (case.passes >= pass).then(|| (case.table.clone(), case.closed));
+        let (table, closed) = board.wait(worker, alarm, here);
         if closed {
             break;
         }
@@ -325,35 +315,13 @@ fn work(
         laid = evidence.laid.take();
         if leads {
             let counts = evidence.counts.take();
-            desk.update(|case| {
+            board.update(|case| {
                 case.weigh(counts, &plan.params);
                 case.closed |= shared.has_failed();
             });
         }
     }
     invalid
-}
-
-impl Desk {
-    fn leave(&self, case: Case) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(case);
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Case)) {
-        if let Some(case) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            change(case);
-        }
-    }
-
-    /// True if a case with this many passes is published.
-    fn has(&self, passes: usize) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|case| case.passes >= passes)
-    }
-
-    fn look(&self) -> Option<(Arc<Table>, bool)> {
-        let case = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        case.as_ref().map(|case| (case.table.clone(), case.closed))
-    }
 }
 
 impl Case {

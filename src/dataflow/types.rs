@@ -1,7 +1,7 @@
 //! Arguments and shared state of the dataflows; short names for their streams.
 use crate::model::{RecordBatch, SiteBy};
 use crate::rules::types::SiteRules;
-use crate::runtime::mesh::{Cause, Shutdown};
+use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::WorkersError;
 use crate::site::Params;
@@ -11,10 +11,10 @@ use crate::spill::{Scratch, SpillError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::deal::Deal;
+use super::failure::Failure;
 use super::journal::Journal;
 use super::sample::{Cut, SampleParams};
 
@@ -103,46 +103,37 @@ pub struct Shared {
     pub journal: Option<Arc<dyn Journal>>,
     /// Sites to be learned.
     pub deal: Deal,
-    /// On several processes: this one's index, and the common shutdown of the run.
-    pub shutdown: Option<(usize, Arc<Shutdown>)>,
-    failed: AtomicBool,
-    failure: Mutex<Option<RunError>>,
+    /// The first failure.
+    failure: Failure<RunError>,
 }
 
 impl Shared {
-    /// Shared state of a run that spills to `scratch`.
-    pub fn new(scratch: Scratch, progress: Arc<Progress>) -> Shared {
+    /// Shared state of a run that spills to `scratch`, with the processes of `mesh`.
+    pub fn new(scratch: Scratch, progress: Arc<Progress>, mesh: Option<&Arc<Mesh>>) -> Shared {
         Shared {
             scratch: Arc::new(scratch),
             progress,
             journal: None,
             deal: Deal::default(),
-            shutdown: None,
-            failed: AtomicBool::new(false),
-            failure: Mutex::new(None),
+            failure: Failure::new(mesh),
         }
     }
 
-    /// Keeps the first failure; sources stop at the next batch. On several processes the run ends here: the
-    /// dataflow would not inform the others in time.
+    /// [Records](Failure::record) a failure; workers that wait for sites of others learn of it.
     pub fn fail(&self, error: impl Into<RunError>) {
-        let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        failure.get_or_insert(error.into());
-        self.failed.store(true, Ordering::Release);
-        drop(failure);
-        if let Some((process, shutdown)) = &self.shutdown {
-            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
-        }
+        self.failure.record(error);
+        self.deal.wake();
     }
 
     /// True once something has failed.
     pub fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
+        self.failure.is_set()
     }
 
+    /// # Errors
     /// The failure, if any.
-    pub fn take_failure(&self) -> Option<RunError> {
-        self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+    pub fn check(&self) -> Result<(), RunError> {
+        self.failure.check()
     }
 }
 

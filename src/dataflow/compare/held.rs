@@ -104,8 +104,8 @@ impl<'scope> Checked<'scope> for Flow<'scope, Held> {
                 if !frontier.is_empty() || capability.is_none() {
                     return;
                 }
-                if let Some(fault) = all.fault(&job).filter(|_| first && !state.has_failed()) {
-                    state.fail(fault);
+                if let Some(fault) = all.fault(&job).filter(|_| first && !state.failure.is_set()) {
+                    state.failure.record(fault);
                 }
                 // Methods start after this.
                 capability = None;

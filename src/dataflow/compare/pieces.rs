@@ -70,16 +70,16 @@ pub(super) fn read<'scope>(
         let mut capability = Some(capability);
         move |output| {
             let Some(cap) = capability.as_ref() else { return };
-            if open.is_none() && !state.has_failed() {
+            if open.is_none() && !state.failure.is_set() {
                 open = mine.next().and_then(|shard| match records.open(shard, shards, 0) {
                     Ok(part) => Some(((before + shard) as u64, 0, part)),
                     Err(error) => {
-                        state.fail(CompareError::Source(error));
+                        state.failure.record(CompareError::Source(error));
                         None
                     }
                 });
             }
-            let Some((shard, number, part)) = open.as_mut().filter(|_| !state.has_failed()) else {
+            let Some((shard, number, part)) = open.as_mut().filter(|_| !state.failure.is_set()) else {
                 (open, capability) = (None, None);
                 return;
             };
@@ -90,7 +90,7 @@ pub(super) fn read<'scope>(
                     *number += 1;
                 }
                 Ok(false) => open = None,
-                Err(error) => state.fail(CompareError::Source(error)),
+                Err(error) => state.failure.record(CompareError::Source(error)),
             }
             activator.activate();
         }
@@ -144,7 +144,7 @@ impl<'scope> Pieces<'scope> for Flow<'scope, Placed> {
                         }
                         let bytes: usize = pieces.values().map(|p| p.bytes.len() + p.ends.len() * ROW_BYTES).sum();
                         if state.held.fetch_add(bytes, Ordering::Relaxed) + bytes > limit {
-                            state.fail(CompareError::Memory { limit });
+                            state.failure.record(CompareError::Memory { limit });
                         }
                         session.give_iterator(pieces.into_values());
                     }

@@ -4,16 +4,16 @@ use super::held::{BySite, Checked, Held};
 use super::pieces::{Piece, Pieces, read, records};
 use super::{CompareError, Job, predictions};
 use crate::baselines::protocol::Records;
+use crate::dataflow::failure::{Failure, run_workers};
 use crate::dataflow::types::{Epoch, Flow, Source};
 use crate::model::hash64;
-use crate::runtime::mesh::{Cause, Mesh, Shutdown};
-use crate::runtime::workers::{self, Crew};
+use crate::runtime::mesh::Mesh;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::operators::Operator;
@@ -21,26 +21,10 @@ use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
 /// The state of a run that the workers of a process share.
-#[derive(Default)]
 pub(super) struct State {
-    failure: Mutex<Option<CompareError>>,
+    pub(super) failure: Failure<CompareError>,
     /// Bytes of records and predictions.
     pub(super) held: AtomicUsize,
-    /// On several processes: this one's index, and the common shutdown of the run.
-    shutdown: Option<(usize, Arc<Shutdown>)>,
-}
-
-impl State {
-    pub(super) fn fail(&self, error: CompareError) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        if let Some((process, shutdown)) = &self.shutdown {
-            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
-        }
-    }
-
-    pub(super) fn has_failed(&self) -> bool {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
 }
 
 /// Counts of records that take no part.
@@ -75,11 +59,9 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
     if held > job.memory {
         return Err(CompareError::Memory { limit: job.memory });
     }
-    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
-    let state = Arc::new(State { shutdown, held: AtomicUsize::new(held), ..State::default() });
+    let state = Arc::new(State { failure: Failure::new(mesh), held: AtomicUsize::new(held) });
     let (job_in, state_in) = (job.clone(), state.clone());
-    let crew = Crew { workers: job.workers.max(1), mesh: mesh.cloned() };
-    let worked = workers::run_on(&crew, move |worker, alarm| {
+    let worked = run_workers(job.workers, mesh, &[], move |worker, alarm| {
         let end: Handle<Epoch> = Handle::new();
         let (totals, sites): (Rc<RefCell<Totals>>, Rc<RefCell<Vec<T>>>) = (Rc::default(), Rc::default());
         worker.dataflow_named("compare", |scope| {
@@ -94,9 +76,7 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
         alarm.work_while(worker, || !end.done());
         Found { sites: sites.take(), totals: totals.take() }
     });
-    if let Some(error) = state.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        return Err(error);
-    }
+    state.failure.check()?;
     let mut parts: Vec<Found<T>> = worked?;
     if let Some(mesh) = mesh {
         let mine = serde_json::to_vec(&parts)?;
@@ -168,7 +148,7 @@ impl<'scope> Sites<'scope> for Flow<'scope, ()> {
                 }
                 // One site a turn, so that the worker notices a failure elsewhere between two.
                 let next = held.borrow_mut().pop_first();
-                let Some((name, pieces)) = next.filter(|_| !state.has_failed()) else {
+                let Some((name, pieces)) = next.filter(|_| !state.failure.is_set()) else {
                     capability = None;
                     return;
                 };

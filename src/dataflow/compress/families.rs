@@ -67,7 +67,7 @@ fn owner(hash: &[u8], peers: usize) -> usize {
 }
 
 /// Documents and lines to rows.
-pub struct Canonicalizer {
+pub struct RowMaker {
     task: Task,
     rules: Arc<RuleSet>,
     scratch: Scratch,
@@ -77,11 +77,11 @@ pub struct Canonicalizer {
     pub counts: Counts,
 }
 
-impl Canonicalizer {
+impl RowMaker {
     /// Makes rows for `peers` workers.
-    pub fn new(task: Task, rules: Arc<RuleSet>, peers: usize) -> Canonicalizer {
+    pub fn new(task: Task, rules: Arc<RuleSet>, peers: usize) -> RowMaker {
         let rows = vec![ByteRows::default(); peers];
-        Canonicalizer { task, rules, scratch: Scratch::default(), rows, counts: Counts::default() }
+        RowMaker { task, rules, scratch: Scratch::default(), rows, counts: Counts::default() }
     }
 
     /// Takes documents: grouping rows where their names are URLs, else joining rows.

@@ -6,7 +6,7 @@
 //! and bytes, from reading to writing, so a long list holds the source back and does not use memory.
 //! Records that keep their order follow the lists by the same way.
 
-use super::documents::Nothing;
+use super::assemble::Nothing;
 use super::types::{CompressError, Input, ListBlock, Output, Pack, Pull, Shared};
 use crate::dataflow::types::{Epoch, Flow};
 use crate::index::remap::{Buffers, ListCounts, remap_block, remap_records};
@@ -124,8 +124,8 @@ fn read<'scope>(
 ) -> Flow<'scope, Block> {
     let shared = shared.clone();
     let mut pull: Option<Pull<ListBlock>> = None;
-    if scope.index() == 0 && !shared.has_failed() {
-        pull = input.lists(records).map_err(|error| shared.fail(CompressError::Edge(error))).ok();
+    if scope.index() == 0 && !shared.failure.is_set() {
+        pull = input.lists(records).map_err(|error| shared.failure.record(CompressError::Edge(error))).ok();
     }
     let mut sequence = 0;
     source(scope, "ReadLists", move |capability, info| {
@@ -136,7 +136,7 @@ fn read<'scope>(
             let mut session = output.session(cap);
             while let Some(open) = pull.as_mut() {
                 let mut ledger = ledger.borrow_mut();
-                let Some(worker) = ledger.next_worker().filter(|_| !shared.has_failed()) else { break };
+                let Some(worker) = ledger.next_worker().filter(|_| !shared.failure.is_set()) else { break };
                 let mut block = ledger.spare.pop().unwrap_or_default();
                 let mut read = ListBlock { bytes: std::mem::take(&mut block.input), ..ListBlock::default() };
                 match open(&mut read) {
@@ -152,13 +152,13 @@ fn read<'scope>(
                     }
                     Ok(false) => pull = None,
                     Err(error) => {
-                        shared.fail(CompressError::Edge(error));
+                        shared.failure.record(CompressError::Edge(error));
                         pull = None;
                     }
                 }
             }
             drop(session);
-            if pull.is_none() || shared.has_failed() {
+            if pull.is_none() || shared.failure.is_set() {
                 (pull, capability) = (None, None);
             }
         }
@@ -248,14 +248,14 @@ impl<'scope> Write<'scope> for Flow<'scope, Block> {
                     let failed = match (block.error.take(), output.as_mut()) {
                         (Some(BlockError::List(error)), _) => Some(CompressError::List(error)),
                         (Some(BlockError::Pack(error)), _) => Some(CompressError::Edge(error.into())),
-                        (None, Some(output)) if !shared.has_failed() => {
+                        (None, Some(output)) if !shared.failure.is_set() => {
                             *counts.borrow_mut() += block.counts;
                             output(&block.output).map_err(CompressError::Edge).err()
                         }
                         _ => None,
                     };
                     if let Some(error) = failed {
-                        shared.fail(error);
+                        shared.failure.record(error);
                     }
                     let mut ledger = ledger.borrow_mut();
                     ledger.blocks -= 1;

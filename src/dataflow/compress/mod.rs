@@ -20,12 +20,17 @@
 //! Deterministic: survivors are chosen by rank and old id ([`crate::index::policy`]), rows are sorted
 //! before any decision on them, blocks are cut by the reader and written in the order in which they
 //! were read.
+mod assemble;
+
 pub mod documents;
 pub mod families;
 pub mod lists;
+mod make_rows;
+mod reading;
 pub mod records;
 pub mod rows;
 pub mod run;
+mod sort_then;
 pub mod sorter;
 pub mod types;
 pub use run::run;

@@ -3,14 +3,16 @@
 use super::documents::{Found, documents};
 use super::lists::{Lists, lists};
 use super::types::{CompressError, Compressed, Input, Output, Pack, Shared, Task, UrlsBy};
+use crate::dataflow::board::Board;
+use crate::dataflow::failure::{Failure, run_workers};
 use crate::dataflow::types::Epoch;
 use crate::index::DocMap;
 use crate::index::remap::ListCounts;
 use crate::rules::RuleSet;
 use crate::runtime::mesh::Mesh;
-use crate::runtime::workers::{self, Alarm, Crew};
+use crate::runtime::workers::Alarm;
 use crate::spill::Scratch;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
@@ -30,14 +32,13 @@ pub fn run(
     output: Output,
     mesh: Option<&Arc<Mesh>>,
 ) -> Result<Compressed, CompressError> {
-    let shutdown = mesh.map(|mesh| (mesh.process(), mesh.shutdown().clone()));
-    let shared = Arc::new(Shared::new(Scratch::new(&task.scratch)?, shutdown));
-    let desk = Arc::new(Desk::default());
+    let scratch = Arc::new(Scratch::new(&task.scratch)?);
+    let shared = Arc::new(Shared { scratch: scratch.clone(), failure: Failure::new(mesh) });
+    let board: Arc<Board<Case>> = Arc::default();
     let output = Arc::new(Mutex::new(Some(output)));
     let task = Task { workers: task.workers.max(1), ..task.clone() };
-    let (ours, theirs) = (shared.clone(), desk.clone());
-    let crew = Crew { workers: task.workers, mesh: mesh.cloned() };
-    let worked = workers::run_on(&crew, move |worker, alarm| {
+    let (ours, theirs) = (shared.clone(), board.clone());
+    let worked = run_workers(task.workers, mesh, &[&scratch], move |worker, alarm| {
         work(
             worker,
             alarm,
@@ -49,16 +50,9 @@ pub fn run(
             &theirs,
         )
     });
-    if worked.is_err() && mesh.is_some() {
-        // The workers are parked and never release it.
-        shared.scratch.discard();
-    }
-    if let Some(failure) = shared.take_failure() {
-        return Err(failure);
-    }
+    shared.failure.check()?;
     let counts = worked?;
-    let case = desk.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Case { map, found, with_records } = case.expect("the first worker leaves the result");
+    let Case { map, found, with_records } = board.take().expect("the first worker leaves the result");
     let lists = counts.into_iter().next().unwrap_or_default();
     Ok(Compressed { map, counts: found.counts, lists, with_records, urls: found.urls })
 }
@@ -69,23 +63,12 @@ struct Edge {
     output: Arc<Mutex<Option<Output>>>,
 }
 
-/// Leader barrier: the first worker of a process publishes the map for the others.
-#[derive(Default)]
-struct Desk(Mutex<Option<Case>>);
-
 /// State between the dataflows.
 struct Case {
     map: Arc<DocMap>,
     found: Found,
     /// Records go with the lists, since nothing is to be sorted or added up.
     with_records: bool,
-}
-
-impl Desk {
-    fn map(&self) -> Option<(Arc<DocMap>, bool)> {
-        let case = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        case.as_ref().map(|case| (case.map.clone(), case.with_records))
-    }
 }
 
 /// One worker's part.
@@ -98,7 +81,7 @@ fn work(
     input: &dyn Input,
     edge: &Edge,
     shared: &Arc<Shared>,
-    desk: &Desk,
+    board: &Board<Case>,
 ) -> ListCounts {
     let end: Handle<Epoch> = Handle::new();
     let found = worker.dataflow_named("documents", |scope| documents(scope, task, rules, input, shared, &end));
@@ -106,11 +89,10 @@ fn work(
     if worker.index().is_multiple_of(task.workers) {
         let mut found = found.take();
         let map = map(&mut found, task, shared);
-        *desk.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Case { map: Arc::new(map), with_records: found.ascending && !task.by_url && !task.merge_tf, found });
+        let with_records = found.ascending && !task.by_url && !task.merge_tf;
+        board.post(Case { map: Arc::new(map), with_records, found });
     }
-    alarm.work_while(worker, || desk.map().is_none());
-    let Some((map, records)) = desk.map() else { unreachable!("waited for") };
+    let (map, records) = board.wait(worker, alarm, |case| Some((case.map.clone(), case.with_records)));
 
     // Built after a failure too, with nothing to read: workers of other processes would otherwise block.
     let plan = Lists { map, records, pack: edge.pack.clone(), output: edge.output.clone() };
@@ -124,20 +106,20 @@ fn work(
 fn map(found: &mut Found, task: &Task, shared: &Shared) -> DocMap {
     let counts = &found.counts;
     if let Some((line, other)) = counts.conflict {
-        shared.fail(CompressError::TwoUrls { line, other });
-    } else if counts.lines > 0 && counts.docs > 0 && counts.without_url == counts.docs && !shared.has_failed() {
+        shared.failure.record(CompressError::TwoUrls { line, other });
+    } else if counts.lines > 0 && counts.docs > 0 && counts.without_url == counts.docs && !shared.failure.is_set() {
         let expected = match task.urls_by {
             UrlsBy::Ids => "document ids of the index (without --urls-by docid: names of the collection)",
             _ => "names of the collection, as the document records have them (with --urls-by docid: document ids)",
         };
-        shared.fail(CompressError::NoUrls { lines: counts.lines, expected });
+        shared.failure.record(CompressError::NoUrls { lines: counts.lines, expected });
     }
-    if shared.has_failed() {
+    if shared.failure.is_set() {
         return DocMap::default();
     }
     let order = task.by_url.then(|| std::mem::take(&mut found.order));
     DocMap::new(std::mem::take(&mut found.survivor_of), order.as_deref(), task.merge_tf).unwrap_or_else(|error| {
-        shared.fail(error);
+        shared.failure.record(error);
         DocMap::default()
     })
 }

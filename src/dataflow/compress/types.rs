@@ -1,17 +1,16 @@
 //! Arguments and results of the dataflows of `compress-index`.
 use super::families::Counts;
 use super::sorter::SortedRows;
+use crate::dataflow::failure::Failure;
 use crate::dataflow::types::SourceError;
 use crate::index::docmap::MapError;
 use crate::index::remap::ListCounts;
 use crate::index::{CiffError, DocMap, Fault, Policy};
-use crate::runtime::mesh::{Cause, Shutdown};
 use crate::runtime::workers::WorkersError;
 use crate::spill::{Scratch, SpillError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Parameters and resources of a run.
 #[derive(Clone, Debug)]
@@ -167,36 +166,6 @@ pub enum CompressError {
 pub struct Shared {
     /// The spill folder.
     pub scratch: Arc<Scratch>,
-    /// On several processes: this one's index, and the common shutdown of the run.
-    shutdown: Option<(usize, Arc<Shutdown>)>,
-    failed: AtomicBool,
-    failure: Mutex<Option<CompressError>>,
-}
-
-impl Shared {
-    /// For a run that spills to `scratch`; on several processes with this one's index and their common
-    /// shutdown.
-    pub fn new(scratch: Scratch, shutdown: Option<(usize, Arc<Shutdown>)>) -> Shared {
-        Shared { scratch: Arc::new(scratch), shutdown, failed: AtomicBool::new(false), failure: Mutex::new(None) }
-    }
-
-    /// Keeps the first failure; sources stop at the next block. On several processes the run ends here: the
-    /// dataflow would not inform the others in time.
-    pub fn fail(&self, error: impl Into<CompressError>) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.into());
-        self.failed.store(true, Ordering::Release);
-        if let Some((process, shutdown)) = &self.shutdown {
-            shutdown.record(Cause::Failed { process: *process, reason: String::new() });
-        }
-    }
-
-    /// True once something has failed.
-    pub fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
-    }
-
-    /// The failure, if any.
-    pub fn take_failure(&self) -> Option<CompressError> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
+    /// The first failure.
+    pub failure: Failure<CompressError>,
 }
