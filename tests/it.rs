@@ -63,6 +63,8 @@ mod formats_jobs;
 mod formats_support;
 #[path = "it/formats_warc.rs"]
 mod formats_warc;
+#[path = "it/fuzz_readers.rs"]
+mod fuzz_readers;
 #[path = "it/fuzz_replay.rs"]
 mod fuzz_replay;
 #[path = "it/held_out.rs"]

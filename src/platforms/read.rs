@@ -5,6 +5,7 @@
 
 use super::place::{Placed, place};
 use super::recognise::is_anchored;
+use crate::rules::file::reason_in_line;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::platforms::{Entry, Line, Program, Recognised};
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SiteRules, Test};
@@ -73,7 +74,7 @@ impl Error for CatalogueError {}
 pub fn entries(text: &str) -> Result<Vec<Entry>, CatalogueError> {
     let lines = (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty());
     let read = |(line, text)| {
-        serde_json::from_str(text).map_err(|error| CatalogueError::Text { line, why: format!("{error}") })
+        serde_json::from_str(text).map_err(|error| CatalogueError::Text { line, why: reason_in_line(&error) })
     };
     lines.map(read).collect()
 }

@@ -370,6 +370,14 @@ fn reason(error: &serde_json::Error) -> String {
     text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }
 
+/// The message of the parser of one line, with the column alone.
+pub(crate) fn reason_in_line(error: &serde_json::Error) -> String {
+    match error.column() {
+        0 => reason(error),
+        column => format!("{} at column {column}", reason(error)),
+    }
+}
+
 /// The error of a line that is not a site; a missing id is distinguished from other faults.
 fn explain(line: u64, text: &[u8], error: &serde_json::Error) -> RuleFileError {
     if error.is_data()

@@ -107,10 +107,10 @@ impl SeenFilter {
         let long = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("four bytes"));
         let fingerprints: Box<[u8]> = body[HEAD..].into();
-        // The filter indexes unchecked: the lengths must be consistent.
+        // The filter indexes by these lengths alone. Without a first segment it looks in a third one all the same.
         let (urls, length, mask, count) = (long(16), short(40), short(44), short(48));
         let reach = u64::from(count) + 2 * u64::from(length);
-        let blocks = length.is_power_of_two() && mask == length - 1 && count.is_multiple_of(length);
+        let blocks = length.is_power_of_two() && mask == length - 1 && count > 0 && count.is_multiple_of(length);
         let sound = blocks && reach <= fingerprints.len() as u64;
         if long(24) != fingerprints.len() as u64 || !(sound || urls == 0) {
             return Err(FilterError::Damaged("the lengths in the file do not agree"));
@@ -156,6 +156,29 @@ mod tests {
             assert!(SeenFilter::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
         }
         assert!(SeenFilter::from_bytes(&[&bytes[..], b"x"].concat()).is_err());
+    }
+
+    #[test]
+    fn lengths_that_reach_beyond_the_fingerprints_are_refused() {
+        let bytes = filter(200).to_bytes();
+        let [length, count] = [40, 48].map(|at| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+        // As another program would write it: with a checksum that holds.
+        let with = |length: u32, count: u32, fingerprints: usize| {
+            let mut body = bytes[..HEAD + fingerprints].to_vec();
+            body[24..32].copy_from_slice(&(fingerprints as u64).to_le_bytes());
+            for (at, word) in [(40, length), (44, length.wrapping_sub(1)), (48, count)] {
+                body[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            SeenFilter::from_bytes(&[&body[..], &hash128(&body).to_le_bytes()].concat())
+        };
+        let all = bytes.len() - HEAD - SUM;
+        assert_eq!(with(length, count, all).unwrap().to_bytes(), bytes);
+        // No first segment, and so few fingerprints that the third one is not there.
+        assert!(with(1, 0, 2).is_err());
+        assert!(with(length, 0, 2 * length as usize).is_err());
+        assert!(with(length, count + length, all).is_err());
+        assert!(with(length, count, all - 1).is_err());
+        assert!(with(0, count, all).is_err());
     }
 
     #[test]

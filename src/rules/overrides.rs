@@ -10,6 +10,7 @@
 //! A disabled rule stays in the rule file with its evidence; it is removed when the rules are compiled
 //! for applying.
 
+use super::file::reason_in_line;
 use super::types::SiteRules;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +64,8 @@ impl fmt::Display for OverridesError {
             ),
             OverridesError::Repeated { line, site, rule } => write!(
                 f,
-                "line {line}: rule {rule} of site {site:?} is disabled by an earlier line already; keep one of the two"
+                "line {line}: rule {} of site {site:?} is disabled by an earlier line already; keep one of the two",
+                rule.escape_debug()
             ),
         }
     }
@@ -99,7 +101,7 @@ impl Overrides {
             }
             let faulty = |why: String| OverridesError::Line { line: number, why };
             let Override { site, rule, reason } =
-                serde_json::from_str(line).map_err(|error| faulty(error.to_string()))?;
+                serde_json::from_str(line).map_err(|error| faulty(reason_in_line(&error)))?;
             if reason.trim().is_empty() {
                 return Err(faulty("the reason is empty".to_owned()));
             }
@@ -221,7 +223,9 @@ mod tests {
         let good = "{\"site\":\"a\",\"rule\":\"*\",\"reason\":\"r\"}\n";
         assert!(message(&format!("{good}\n{good}")).starts_with("line 3: rule * of site \"a\" is disabled"));
         assert!(message(&good.replace("\"r\"", "\" \"")).contains("the reason is empty"));
-        assert!(message("x").starts_with("line 1: not an override"));
+        assert!(message("x").starts_with("line 1: not an override (expected value at column 1);"));
+        let two_lines = good.replace('*', "a\\nb");
+        assert!(message(&two_lines.repeat(2)).starts_with("line 2: rule a\\nb of site"));
         assert!(message(&good.replace("reason", "why")).contains("missing field `reason`"));
     }
 }

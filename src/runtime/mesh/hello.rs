@@ -188,6 +188,52 @@ pub fn noise(secret: &Secret, initiates: bool) -> Result<HandshakeState, snow::E
     if initiates { builder.build_initiator() } else { builder.build_responder() }
 }
 
+/// Fault of the first bytes of an initiator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadOffer {
+    /// That of its hello.
+    Hello(BadHello),
+    /// It announces more than [`MAX_MESSAGE`] bytes.
+    Overlong,
+    /// No handshake can be made on this machine.
+    Unanswerable,
+    /// Message 1 does not decrypt.
+    Secret,
+    /// Message 1 decrypts and is no [`Offer`].
+    Unreadable,
+}
+
+/// An [`Offer`] that decrypted.
+#[derive(Debug)]
+pub struct Heard {
+    /// The handshake that it begins.
+    pub noise: HandshakeState,
+    /// What it says.
+    pub offer: Offer,
+    /// Bytes of the hello and of message 1; what follows belongs to later messages.
+    pub length: usize,
+}
+
+/// Reads hello and message 1 of an initiator, a stranger until then, as far as they have come; `None`
+/// where more bytes are needed.
+///
+/// # Errors
+/// [`BadOffer`].
+pub fn read_offer(bytes: &[u8], secret: &Secret) -> Result<Option<Heard>, BadOffer> {
+    check_hello(bytes).map_err(BadOffer::Hello)?;
+    let Some((length, rest)) = bytes.get(HELLO..).and_then(<[u8]>::split_first_chunk) else { return Ok(None) };
+    let length = usize::from(u16::from_be_bytes(*length));
+    if length > MAX_MESSAGE {
+        return Err(BadOffer::Overlong);
+    }
+    let Some(message) = rest.get(..length) else { return Ok(None) };
+    let mut payload = [0; MAX_MESSAGE];
+    let mut noise = noise(secret, false).map_err(|_| BadOffer::Unanswerable)?;
+    let n = noise.read_message(message, &mut payload).map_err(|_| BadOffer::Secret)?;
+    let offer = serde_json::from_slice(&payload[..n]).map_err(|_| BadOffer::Unreadable)?;
+    Ok(Some(Heard { noise, offer, length: HELLO + 2 + length }))
+}
+
 /// A handshake message with its length before it.
 pub fn framed(noise: &mut HandshakeState, payload: &impl Serialize) -> Result<Vec<u8>, String> {
     let payload = serde_json::to_vec(payload).map_err(|error| error.to_string())?;

@@ -1,55 +1,21 @@
 //! One authenticated connection to a peer: frames of data, notes, and signs of life.
 //!
-//! A frame is a length (two bytes, big-endian) and a body: one byte for its kind, and its payload; the
-//! whole body is sealed where traffic is encrypted (Noise transport, one counter a direction: a frame
-//! lost, repeated or out of order does not open). A thread a link reads all its life, so that silence
-//! is always seen; data goes on through a short queue, notes (the few words that processes exchange
-//! beside the dataflow) through another.
+//! A thread a link reads all its life, so that silence is always seen; data goes on through a short
+//! queue, notes (the few words that processes exchange beside the dataflow) through another.
 
+use super::frame::{FRAME, Kind, Opener, Sealer};
 use super::shutdown::{Cause, Shutdown, park};
 use super::watch::Pulse;
 use snow::StatelessTransportState;
-use std::io::{self, BufReader, Chain, Cursor, Read, Write};
+use std::io::{self, BufReader, Cursor, Read};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Most payload bytes of a frame: two of them take what timely's buffer holds.
-pub const FRAME: usize = 1 << 15;
-/// Bytes that sealing adds.
-const TAG: usize = 16;
 /// Frames of data queued for timely's thread.
 const QUEUE: usize = 64;
-
-/// Kind of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A sign of life.
-    Beat = 0,
-    /// Bytes of the dataflow.
-    Data = 1,
-    /// No more data comes.
-    End = 2,
-    /// Part of a note; more follows.
-    NotePart = 3,
-    /// The last part of a note.
-    Note = 4,
-    /// The sender has lost the process named in the first four bytes; how it showed.
-    Lost = 5,
-    /// The sender gives up, with the reason.
-    Failed = 6,
-    /// The sender is done and will close.
-    Bye = 7,
-}
-
-impl Kind {
-    fn of(byte: u8) -> Option<Kind> {
-        use Kind::{Beat, Bye, Data, End, Failed, Lost, Note, NotePart};
-        [Beat, Data, End, NotePart, Note, Lost, Failed, Bye].into_iter().find(|kind| *kind as u8 == byte)
-    }
-}
 
 /// A connection whose handshake is over.
 pub struct Joined {
@@ -79,7 +45,7 @@ pub struct Link {
     /// Its index.
     pub process: usize,
     socket: TcpStream,
-    writer: Mutex<Sealer>,
+    writer: Mutex<Sealer<TcpStream>>,
     shutdown: Arc<Shutdown>,
     pulse: Arc<Pulse>,
     born: Instant,
@@ -109,14 +75,7 @@ impl Link {
         let (notes_in, notes) = channel();
         let link = Arc::new(Link {
             process,
-            writer: Mutex::new(Sealer {
-                socket: socket.try_clone()?,
-                cipher: cipher.clone(),
-                nonce: nonces.0,
-                plain: Vec::new(),
-                frame: Vec::new(),
-                sent: 0,
-            }),
+            writer: Mutex::new(Sealer::new(socket.try_clone()?, cipher.clone(), nonces.0)),
             shutdown,
             pulse,
             born: Instant::now(),
@@ -129,7 +88,7 @@ impl Link {
             socket: socket.try_clone()?,
         });
         let from = BufReader::with_capacity(1 << 17, Cursor::new(leftover).chain(socket));
-        let opener = Opener { from, cipher, nonce: nonces.1, body: Vec::new() };
+        let opener = Opener::new(from, cipher, nonces.1);
         let (reads, beats) = (link.clone(), Arc::downgrade(&link));
         std::thread::Builder::new()
             .name(format!("mesh:read-{process}"))
@@ -166,7 +125,7 @@ impl Link {
 
     /// Bytes so far.
     pub fn traffic(&self) -> Traffic {
-        let sent = self.writer.lock().unwrap_or_else(PoisonError::into_inner).sent;
+        let sent = self.writer.lock().unwrap_or_else(PoisonError::into_inner).sent();
         Traffic { sent, received: self.received.load(Ordering::Relaxed) }
     }
 
@@ -276,7 +235,7 @@ impl Link {
     }
 
     /// The reader's thread.
-    fn read(&self, mut opener: Opener, data: &SyncSender<Vec<u8>>, notes: &Sender<Vec<u8>>) {
+    fn read(&self, mut opener: Opener<impl Read>, data: &SyncSender<Vec<u8>>, notes: &Sender<Vec<u8>>) {
         let mut note = Vec::new();
         loop {
             let mut frame = Vec::new();
@@ -337,76 +296,5 @@ impl Link {
 impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Link").field("process", &self.process).finish_non_exhaustive()
-    }
-}
-
-/// The sending half.
-struct Sealer {
-    socket: TcpStream,
-    cipher: Option<Arc<StatelessTransportState>>,
-    nonce: u64,
-    plain: Vec<u8>,
-    frame: Vec<u8>,
-    sent: u64,
-}
-
-impl Sealer {
-    fn write(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
-        debug_assert!(payload.len() <= FRAME, "the length has two bytes");
-        self.frame.clear();
-        match &self.cipher {
-            None => {
-                self.frame.extend_from_slice(&(payload.len() as u16 + 1).to_be_bytes());
-                self.frame.push(kind as u8);
-                self.frame.extend_from_slice(payload);
-            }
-            Some(cipher) => {
-                self.plain.clear();
-                self.plain.push(kind as u8);
-                self.plain.extend_from_slice(payload);
-                self.frame.resize(2 + self.plain.len() + TAG, 0);
-                let n =
-                    cipher.write_message(self.nonce, &self.plain, &mut self.frame[2..]).map_err(io::Error::other)?;
-                self.nonce += 1;
-                self.frame[..2].copy_from_slice(&(n as u16).to_be_bytes());
-            }
-        }
-        self.sent += self.frame.len() as u64;
-        self.socket.write_all(&self.frame)
-    }
-}
-
-/// The receiving half.
-struct Opener {
-    from: BufReader<Chain<Cursor<Vec<u8>>, TcpStream>>,
-    cipher: Option<Arc<StatelessTransportState>>,
-    nonce: u64,
-    body: Vec<u8>,
-}
-
-impl Opener {
-    /// Reads the next frame: kind byte and payload.
-    fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Kind> {
-        let damaged = |what: &'static str| io::Error::new(io::ErrorKind::InvalidData, what);
-        let mut length = [0; 2];
-        self.from.read_exact(&mut length)?;
-        let length = usize::from(u16::from_be_bytes(length));
-        match &self.cipher {
-            None => {
-                out.resize(length, 0);
-                self.from.read_exact(out)?;
-            }
-            Some(cipher) => {
-                self.body.resize(length, 0);
-                self.from.read_exact(&mut self.body)?;
-                out.resize(length.checked_sub(TAG).ok_or_else(|| damaged("a frame that is too short"))?, 0);
-                let n = cipher
-                    .read_message(self.nonce, &self.body, out)
-                    .map_err(|_| damaged("a frame was tampered with"))?;
-                self.nonce += 1;
-                out.truncate(n);
-            }
-        }
-        out.first().copied().and_then(Kind::of).ok_or_else(|| damaged("a frame of no known kind"))
     }
 }

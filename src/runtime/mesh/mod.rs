@@ -8,6 +8,7 @@
 
 mod dial;
 mod error;
+pub mod frame;
 pub mod hello;
 mod join;
 mod link;

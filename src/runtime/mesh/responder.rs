@@ -2,8 +2,8 @@
 
 use super::Handshakes;
 use super::hello::{
-    Answer, BadHello, ClearRefusal, HELLO, HERE, JOIN, JOINED, MAX_MESSAGE, Offer, SEALED_WORD, WORDS_SEALED,
-    check_hello, framed, hello, is_word, noise, own_version, refusal, seal_word,
+    Answer, BadHello, BadOffer, ClearRefusal, HELLO, HERE, Heard, JOIN, JOINED, MAX_MESSAGE, Offer, SEALED_WORD,
+    WORDS_SEALED, framed, hello, is_word, own_version, read_offer, refusal, seal_word,
 };
 use super::link::Joined;
 use super::notices::Kind;
@@ -140,35 +140,25 @@ impl Visitor {
     /// Hello and message 1.
     fn offer(&mut self, state: &Handshakes) -> Step {
         let refuse = |kind, why: &str| Step::End(Progress::Refused(kind, why.to_owned()));
-        match check_hello(&self.bytes) {
-            Ok(()) => {}
-            Err(BadHello::Foreign) => return refuse(Kind::Foreign, "does not speak the protocol of undust"),
-            Err(BadHello::Version(theirs)) => {
-                let why = format!("is {theirs}, this is {}: run the same binary on all hosts", own_version());
-                return refuse(Kind::Version, &why);
+        match read_offer(&self.bytes, &state.place.secret) {
+            Ok(None) => Step::Wait(Stage::Offering),
+            Ok(Some(Heard { noise, offer, length })) => {
+                self.bytes.drain(..length);
+                Step::On(Stage::Offered(Box::new(noise), offer))
             }
+            Err(BadOffer::Hello(BadHello::Foreign)) => refuse(Kind::Foreign, "does not speak the protocol of undust"),
+            Err(BadOffer::Hello(BadHello::Version(theirs))) => {
+                let why = format!("is {theirs}, this is {}: run the same binary on all hosts", own_version());
+                refuse(Kind::Version, &why)
+            }
+            Err(BadOffer::Overlong) => refuse(Kind::Foreign, "sent an overlong handshake"),
+            Err(BadOffer::Unanswerable) => refuse(Kind::Foreign, "cannot be answered: no handshake can be made here"),
+            Err(BadOffer::Secret) => {
+                let _ = self.socket.write(&refusal(ClearRefusal::Secret));
+                refuse(Kind::Secret, "has another secret")
+            }
+            Err(BadOffer::Unreadable) => refuse(Kind::Peer, "sent an unreadable offer"),
         }
-        let Some(rest) = self.bytes.get(HELLO..).filter(|rest| rest.len() >= 2) else {
-            return Step::Wait(Stage::Offering);
-        };
-        let length = usize::from(u16::from_be_bytes([rest[0], rest[1]]));
-        if length > MAX_MESSAGE {
-            return refuse(Kind::Foreign, "sent an overlong handshake");
-        }
-        let Some(message) = rest.get(2..2 + length) else { return Step::Wait(Stage::Offering) };
-        let mut payload = [0; MAX_MESSAGE];
-        let Ok(mut noise) = noise(&state.place.secret, false) else {
-            return refuse(Kind::Foreign, "cannot be answered: no handshake can be made here");
-        };
-        let Ok(n) = noise.read_message(message, &mut payload) else {
-            let _ = self.socket.write(&refusal(ClearRefusal::Secret));
-            return refuse(Kind::Secret, "has another secret");
-        };
-        let Ok(offer) = serde_json::from_slice::<Offer>(&payload[..n]) else {
-            return refuse(Kind::Peer, "sent an unreadable offer");
-        };
-        self.bytes.drain(..HELLO + 2 + length);
-        Step::On(Stage::Offered(Box::new(noise), offer))
     }
 
     /// Message 2.

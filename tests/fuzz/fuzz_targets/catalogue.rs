@@ -1,0 +1,13 @@
+//! Fuzzes the reader of catalogue files: whatever the bytes, the laws hold.
+#![no_main]
+
+#[path = "../laws/catalogue.rs"]
+mod laws;
+#[path = "../laws/memory.rs"]
+mod memory;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Err(broken) = laws::laws(data) {
+        panic!("{broken}");
+    }
+});
