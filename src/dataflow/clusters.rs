@@ -217,7 +217,7 @@ impl<'scope> Mark<'scope> for Flow<'scope, RecordBatch> {
         let counters = counters.clone();
         self.unary(Pipeline, "Mark", move |_, _| {
             move |input, output| {
-                input.for_each_time(|time, batches| {
+                input.for_each_stamp(|time, batches| {
                     let mut session = output.session(&time);
                     for batch in batches.flat_map(|batch: &mut Vec<RecordBatch>| batch.drain(..)) {
                         for (at, record) in batch.iter().enumerate() {
@@ -405,7 +405,7 @@ impl<'scope> HandBack<'scope> for Flow<'scope, [u64; 3]> {
         let mut sorter = Some(super::sorted::Sorter::<2>::new(budget, shared.scratch.clone()));
         self.exchange(|row: &[u64; 3]| row[1]).unary_frontier(Pipeline, "HandBack", move |_, _| {
             move |(input, frontier), _: &mut OutputBuilderSession<'_, Epoch, timely::container::CapacityContainerBuilder<Vec<()>>>| {
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for row in batches.flat_map(|batch: &mut Vec<[u64; 3]>| batch.drain(..)) {
                         let Some(open) = sorter.as_mut() else { continue };
                         // Shifted to the top: the sorter uses the first byte for its buckets.

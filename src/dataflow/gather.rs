@@ -23,7 +23,7 @@ impl<'scope, D: timely::ExchangeData + Clone> Gather<'scope, D> for Flow<'scope,
             .exchange(|(leader, _)| *leader)
             .unary(Pipeline, "Gather", move |_, _| {
                 move |input, _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<(u64, D)>>>| {
-                    input.for_each_time(|_, batches| {
+                    input.for_each_stamp(|_, batches| {
                         into.borrow_mut().extend(batches.flat_map(|b: &mut Vec<_>| b.drain(..)).map(|(_, item)| item));
                     });
                 }

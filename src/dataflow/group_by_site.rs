@@ -83,7 +83,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
             let from_others = scope.worker().sync_activator_for(info.address.to_vec());
             let mut capability = Some(capability);
             move |(input, frontier), output| {
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for (_, rows) in batches.flat_map(|b| b.drain(..)) {
                         choice.add(&rows.candidates);
                         let pushed = grouper.as_mut().map_or(Ok(()), |grouper| grouper.push(rows));

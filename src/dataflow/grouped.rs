@@ -51,7 +51,7 @@ where
             let mut capability = Some(capability);
             move |(input, frontier), output| {
                 let mut failed = None;
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for row in batches.flat_map(|batch: &mut Vec<[u64; W]>| batch.drain(..)) {
                         if let Stage::Taking(sorter) = &mut stage {
                             sorter.push(row);

@@ -93,7 +93,7 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
             let mut capability = Some(capability);
             move |(input, frontier), output| {
                 let Some(cap) = capability.as_mut() else { return };
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for batch in batches.flat_map(|b| b.drain(..)) {
                         let mut targets = batch.targets().peekable();
                         for (row, record) in batch.iter().enumerate() {

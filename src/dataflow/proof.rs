@@ -129,7 +129,7 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
             move |frontiers| {
                 let (mut pages, mut records) = (pages.activate(), records.activate());
                 let (Some(cap), Some(last)) = (page_cap.as_mut(), record_cap.as_ref()) else { return };
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     let mut session = pages.session(cap);
                     for batch in batches.flat_map(|b: &mut Vec<RecordBatch>| b.drain(..)) {
                         for record in batch.iter() {
@@ -216,7 +216,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
             move |frontiers| {
                 let (mut counts, mut clusters) = (counts.activate(), clusters.activate());
                 let mut failed: Result<(), SpillError> = Ok(());
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for (_, mut pages) in batches.flat_map(|b: &mut Vec<(u64, Pages)>| b.drain(..)) {
                         if let Stage::Taking(sorter, firings) = &mut stage {
                             firings.append(&mut pages.firings);
@@ -300,7 +300,7 @@ impl<'scope> CountDistinct<'scope> for Flow<'scope, (u64, Clusters)> {
         self.unary_frontier(Pipeline, "CountDistinct", move |capability, _| {
             let mut capability = Some(capability);
             move |(input, frontier), output| {
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for (_, [clusters, sites]) in batches.flat_map(|b: &mut Vec<(u64, Clusters)>| b.drain(..)) {
                         let Some(open) = sorter.as_mut() else { return };
                         clusters.into_iter().zip(sites).for_each(|(cluster, site)| open.push([cluster, site]));

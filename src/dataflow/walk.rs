@@ -8,9 +8,9 @@
 
 use super::types::Flow;
 use crate::site::energy::{self, Graph};
+use timely::dataflow::StreamVec;
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::core::{Enter, Feedback, Leave};
-use timely::dataflow::operators::vec::Branch;
+use timely::dataflow::operators::core::{Enter, Feedback, Leave, OkErr};
 use timely::dataflow::operators::{Concat, ConnectLoop, Operator};
 use timely::order::Product;
 
@@ -57,18 +57,19 @@ impl<'scope, S: HasGraph> EnergyWalk<'scope, S> for Flow<'scope, Box<Walking<S>>
         let outer = self.scope();
         outer.scoped::<Product<u64, u32>, _, _>("EnergyWalk", |rounds| {
             let (again, walking) = rounds.feedback(Product::new(Default::default(), 1));
-            let stepped = self.enter(rounds).concat(walking).unary(Pipeline, "Step", |_, _| {
-                |input, output| {
-                    input.for_each_time(|time, sites| {
-                        let mut session = output.session(&time);
-                        for mut site in sites.flat_map(|batch: &mut Vec<_>| batch.drain(..)) {
-                            site.step();
-                            session.give(site);
-                        }
-                    });
-                }
-            });
-            let (going_on, converged) = stepped.branch(|_, site| site.done);
+            let stepped: StreamVec<'_, _, Box<Walking<S>>> =
+                self.enter(rounds).concat(walking).unary(Pipeline, "Step", |_, _| {
+                    |input, output| {
+                        input.for_each_stamp(|time, sites| {
+                            let mut session = output.session(&time);
+                            for mut site in sites.flat_map(|batch: &mut Vec<_>| batch.drain(..)) {
+                                site.step();
+                                session.give(site);
+                            }
+                        });
+                    }
+                });
+            let (going_on, converged) = stepped.ok_err(|site| if site.done { Err(site) } else { Ok(site) });
             going_on.connect_loop(again);
             converged.leave(outer)
         })

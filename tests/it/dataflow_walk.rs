@@ -70,7 +70,7 @@ fn the_loop_is_the_walk() {
                     "Take",
                     move |_, _| {
                         move |input, _| {
-                            input.for_each_time(|_, sites| {
+                            input.for_each_stamp(|_, sites| {
                                 for site in sites.flat_map(|batch| batch.drain(..)) {
                                     let bits: Vec<u64> = site.energy.iter().map(|e| e.to_bits()).collect();
                                     let mut into = into.lock().expect("no panic while held");

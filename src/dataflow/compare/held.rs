@@ -98,7 +98,7 @@ impl<'scope> Checked<'scope> for Flow<'scope, Held> {
         self.unary_frontier(Exchange::new(|_: &Held| 0), "Checked", move |capability, _| {
             let mut capability = Some(capability);
             move |(input, frontier), _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<()>>>| {
-                input.for_each_time(|_, held| {
+                input.for_each_stamp(|_, held| {
                     held.flat_map(|h: &mut Vec<Held>| h.drain(..)).for_each(|held| all.join(held));
                 });
                 if !frontier.is_empty() || capability.is_none() {

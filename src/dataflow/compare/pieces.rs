@@ -109,7 +109,7 @@ impl<'scope> Pieces<'scope> for Flow<'scope, Placed> {
         let sizes = job.plan.setup.sizes;
         self.unary(Pipeline, "Pieces", move |_, _| {
             move |input, output| {
-                input.for_each_time(|time, batches| {
+                input.for_each_stamp(|time, batches| {
                     let mut session = output.session(&time);
                     for (place, batch) in batches.flat_map(|b: &mut Vec<Placed>| b.drain(..)) {
                         let mut pieces: BTreeMap<Vec<u8>, Piece> = BTreeMap::new();

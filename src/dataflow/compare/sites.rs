@@ -105,7 +105,7 @@ impl<'scope> Gathered<'scope> for Flow<'scope, Piece> {
         self.unary_frontier(owner, "Gathered", move |capability, _| {
             let mut capability = Some(capability);
             move |(input, frontier), output| {
-                input.for_each_time(|_, pieces| {
+                input.for_each_stamp(|_, pieces| {
                     for piece in pieces.flat_map(|p: &mut Vec<Piece>| p.drain(..)) {
                         held.borrow_mut().entry(piece.site.clone()).or_default().push(piece);
                     }
@@ -142,7 +142,7 @@ impl<'scope> Sites<'scope> for Flow<'scope, ()> {
             let activator = scope.activator_for(info.address);
             let mut capability = Some(capability);
             move |(input, frontier), _: &mut OutputBuilderSession<'_, Epoch, CapacityContainerBuilder<Vec<()>>>| {
-                input.for_each_time(|_, _| ());
+                input.for_each_stamp(|_, _| ());
                 if !frontier.is_empty() || capability.is_none() {
                     return;
                 }

@@ -103,7 +103,7 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
             let mut capability = Some(capability);
             move |(input, frontier), output| {
                 let mut found = found.borrow_mut();
-                input.for_each_time(|_, decisions| {
+                input.for_each_stamp(|_, decisions| {
                     for (_, decided) in decisions.flat_map(|d: &mut Vec<(u64, Decisions)>| d.drain(..)) {
                         // Whether ids are dense is known only once all records were read.
                         if shared.failure.is_set() {
@@ -182,7 +182,7 @@ pub(super) fn take_order<'scope>(
 ) -> Flow<'scope, ()> {
     order.unary_frontier(Pipeline, "TakeOrder", move |_, _| {
         move |(input, _), _output: &mut Nothing<'_>| {
-            input.for_each_time(|_, parts| {
+            input.for_each_stamp(|_, parts| {
                 for (_, (at, ids)) in parts.flat_map(|p: &mut Vec<(u64, Order)>| p.drain(..)) {
                     let (order, at) = (&mut found.borrow_mut().order, at as usize);
                     if order.capacity() == 0 {

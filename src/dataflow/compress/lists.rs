@@ -180,9 +180,9 @@ impl<'scope> Remap<'scope> for Flow<'scope, Block> {
         self.unary(Pipeline, "Remap", move |_, info| {
             let activator = scope.activator_for(info.address);
             move |input, output| {
-                input.for_each_time(|time, blocks| {
+                input.for_each_stamp(|time, blocks| {
                     let blocks = blocks.flat_map(|b: &mut Vec<Block>| b.drain(..));
-                    waiting.extend(blocks.map(|block| (time.retain(0), block)));
+                    waiting.extend(blocks.map(|block| (time.retain_least(0).expect("a message has a time"), block)));
                 });
                 let Some((capability, mut block)) = waiting.pop_front() else { return };
                 block.output.clear();
@@ -235,7 +235,7 @@ impl<'scope> Write<'scope> for Flow<'scope, Block> {
         self.unary(Pipeline, "Write", move |_, _| {
             move |input, _output: &mut Nothing<'_>| {
                 let mut came = false;
-                input.for_each_time(|_, blocks| {
+                input.for_each_stamp(|_, blocks| {
                     for block in blocks.flat_map(|b: &mut Vec<Block>| b.drain(..)) {
                         ledger.borrow_mut().held[block.worker as usize] -= 1;
                         waiting.insert(block.sequence, block);

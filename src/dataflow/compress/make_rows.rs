@@ -26,7 +26,7 @@ impl<'scope> MakeRows<'scope> for Flow<'scope, (u64, Item)> {
             let mut capability = Some(capability);
             move |(input, frontier), output| {
                 let Some(cap) = capability.as_mut() else { return };
-                input.for_each_time(|_, items| {
+                input.for_each_stamp(|_, items| {
                     for (_, item) in items.flat_map(|i: &mut Vec<(u64, Item)>| i.drain(..)) {
                         match item {
                             Item::Documents(documents) => maker.documents(&documents),

@@ -76,7 +76,7 @@ impl<'scope> SortThen<'scope> for Flow<'scope, (u64, Batch)> {
             let activator = scope.activator_for(info.address);
             let mut capability = Some(capability);
             move |(input, frontier), output| {
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     for (_, (rows, counts)) in batches.flat_map(|b: &mut Vec<(u64, Batch)>| b.drain(..)) {
                         step.count(counts);
                         let Some(open) = sorter.as_mut() else { continue };

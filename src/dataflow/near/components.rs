@@ -51,7 +51,7 @@ impl<'scope> Contract<'scope> for Flow<'scope, Edge> {
             // That of the first epoch, in which all stars are.
             let mut capability = Some(capability);
             move |(input, frontier), output| {
-                input.for_each_time(|_, batches| {
+                input.for_each_stamp(|_, batches| {
                     batches.flat_map(|batch: &mut Vec<Edge>| batch.drain(..)).for_each(|(a, b)| least.join(a, b));
                 });
                 if frontier.is_empty()
