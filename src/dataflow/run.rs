@@ -35,7 +35,7 @@ use timely::worker::Worker;
 pub struct ProvenSite {
     /// The rules that hold on all records, with whole-corpus evidence.
     pub rules: SiteRules,
-    /// Result of learning, with its parameters.
+    /// Result of learning, but its rules, which are [`rules`](Self::rules) now.
     pub learned: LearnedSite,
     /// Counts of all records under the rules that hold.
     pub counts: SiteCounts,
@@ -330,7 +330,11 @@ impl Case {
         let (table, learned) = Table::new(learned, threads, room);
         let sites: Vec<ProvenSite> = learned
             .into_iter()
-            .map(|learned| ProvenSite { rules: learned.rules.clone(), learned, ..ProvenSite::default() })
+            .map(|mut learned| ProvenSite {
+                rules: std::mem::take(&mut learned.rules),
+                learned,
+                ..ProvenSite::default()
+            })
             .collect();
         let known = vec![Pending::default(); sites.len()];
         Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites, known }
@@ -406,13 +410,13 @@ impl Case {
         }
         self.closed = !again.contains(&true);
         if !self.closed {
-            let rules = self.sites.iter().map(|site| site.rules.clone()).collect();
+            let rules: Vec<&SiteRules> = self.sites.iter().map(|site| &site.rules).collect();
             let laid = laid.iter().zip(&again).all(|(&laid, &again)| laid || !again);
             let ask = Ask {
                 suspects: self.known.iter().map(|pending| pending.suspects.clone()).collect(),
                 wanted: self.known.iter().map(|pending| pending.wanted.clone()).collect(),
             };
-            self.table = Arc::new(self.table.again(rules, again, laid, ask, self.threads));
+            self.table = Arc::new(self.table.again(&rules, again, laid, ask, self.threads));
         }
         self.passes += 1;
     }

@@ -5,6 +5,7 @@ use crate::rules::set::Programs;
 use crate::rules::types::{Operation, Rule, SECTION, SiteRules, Test};
 use crate::rules::{Compiler, RuleSet, Tokens};
 use crate::url::{self, Key};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,7 +115,7 @@ impl Without {
                 out.by_site.insert(site, start..out.suspects.len());
             }
         }
-        out.rules = compile(&lacking.iter().collect::<Vec<_>>(), threads);
+        out.rules = compile(&lacking.iter().collect::<Vec<_>>(), false, threads);
         out
     }
 }
@@ -199,14 +200,23 @@ impl Table {
     }
 
     /// The table of a later pass: other rules, and only some sites counted, all of them spilled or not.
-    pub fn again(&self, sites: Vec<SiteRules>, counted: Vec<bool>, laid: bool, ask: Ask, threads: usize) -> Table {
+    pub fn again<'s>(
+        &self,
+        sites: &[&'s SiteRules],
+        counted: Vec<bool>,
+        laid: bool,
+        ask: Ask,
+        threads: usize,
+    ) -> Table {
         // Sites that are not counted are not applied either.
-        let applied = |(site, &counted): (SiteRules, &bool)| match counted {
-            true => site,
-            false => SiteRules { site: site.site, origins: site.origins, ..SiteRules::default() },
+        let applied = |(&site, &counted): (&&'s SiteRules, &bool)| match counted {
+            true => Cow::Borrowed(site),
+            false => {
+                Cow::Owned(SiteRules { site: site.site.clone(), origins: site.origins.clone(), ..SiteRules::default() })
+            }
         };
-        let sites: Vec<SiteRules> = sites.into_iter().zip(&counted).map(applied).collect();
-        let sites: Vec<&SiteRules> = sites.iter().collect();
+        let sites: Vec<Cow<'_, SiteRules>> = sites.iter().zip(&counted).map(applied).collect();
+        let sites: Vec<&SiteRules> = sites.iter().map(AsRef::as_ref).collect();
         let bytes = sites.iter().map(|site| memory(site)).sum();
         let (cuts, index, trained) = (self.cuts.clone(), self.index.clone(), self.trained.clone());
         let aside = smallest(&trained, &counted, self.room);
@@ -246,7 +256,6 @@ struct Sets {
 
 impl Sets {
     fn new(sites: &[&SiteRules], suspects: &[Vec<u16>], threads: usize) -> Sets {
-        let plain: Vec<SiteRules> = sites.iter().map(|site| without_memory(site)).collect();
         let (mut of, mut remembering) = (Vec::with_capacity(sites.len()), Vec::new());
         for site in sites {
             of.push(has_memory(site).then(|| {
@@ -255,8 +264,8 @@ impl Sets {
             }));
         }
         Sets {
-            rules: compile(&plain.iter().collect::<Vec<_>>(), threads),
-            memory: Memory { rules: compile(&remembering, threads), of },
+            rules: compile(sites, false, threads),
+            memory: Memory { rules: compile(&remembering, true, threads), of },
             without: Without::new(sites, suspects, threads),
         }
     }
@@ -285,9 +294,9 @@ fn memory(site: &SiteRules) -> usize {
     aliases + ranges.map(|span| span.like.len() + span.page.len() + PAIR + LOOK_UP).sum::<usize>()
 }
 
-/// Compiles the rules of sites sorted by name, on several threads: reducing the look-ups by the rules
-/// takes time.
-fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
+/// Compiles the rules of sites sorted by name, with their memory or without, on several threads: reducing
+/// the look-ups by the rules takes time.
+fn compile(sites: &[&SiteRules], remembers: bool, threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut compiler = Compiler::default();
@@ -295,7 +304,13 @@ fn compile(sites: &[&SiteRules], threads: usize) -> RuleSet {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(site) = sites.get(at) else { return done };
-            done.push((at, compiler.compile(site)));
+            done.push((
+                at,
+                match remembers {
+                    true => compiler.compile(site),
+                    false => compiler.compile(&without_memory(site)),
+                },
+            ));
         }
     };
     let mut compiled: Vec<(usize, Programs)> = std::thread::scope(|scope| {

@@ -3,7 +3,8 @@ use super::dataflow_support::{Memory, Owned, crawl, plan, run, shuffled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use undust::dataflow::sample::SampleParams;
-use undust::dataflow::{Batches, Learned, Plan, Source, SourceError};
+use undust::dataflow::types::LearnedSite;
+use undust::dataflow::{Batches, Journal, Learned, Plan, Source, SourceError, run_on};
 use undust::model::SiteBy;
 use undust::runtime::progress::Progress;
 use undust::site::{self, Training};
@@ -27,18 +28,36 @@ fn by_site(records: &[Owned]) -> BTreeMap<String, Vec<(Vec<u8>, &Owned)>> {
     sites
 }
 
+/// What each site was learned to be, before the proof.
+#[derive(Debug, Default)]
+struct Kept(Mutex<BTreeMap<String, LearnedSite>>);
+
+impl Journal for Kept {
+    fn finished(&self, _: &str) -> Result<Option<LearnedSite>, SourceError> {
+        Ok(None)
+    }
+
+    fn keep(&self, site: &LearnedSite) -> Result<(), SourceError> {
+        self.0.lock().expect("no panic").insert(site.rules.site.clone(), site.clone());
+        Ok(())
+    }
+}
+
 #[test]
 fn every_site_is_learned_as_by_the_sequential_learner() {
     let records = crawl(5, 300);
-    let got = run(&plan(3, LARGE), records.clone(), 100);
-    let sites = by_site(&records);
-    assert_eq!(got.sites.len(), sites.len());
+    let (kept, sites) = (Arc::new(Kept::default()), by_site(&records));
+    let source = Arc::new(Memory { records: Arc::new(records.clone()), batch: 100 });
+    let got = run_on(&plan(3, LARGE), source, Arc::new(Progress::default()), None, Some(kept.clone()), None);
+    let got = got.expect("the run succeeds");
+    let kept = kept.0.lock().expect("no panic");
+    assert_eq!((got.sites.len(), kept.len()), (sites.len(), sites.len()));
     for (site, (name, records)) in got.sites.iter().zip(&sites) {
         let rows = records.iter().map(|(url, r)| (&url[..], r.cluster.as_deref().map(str::as_bytes), r.elsewhere));
         let training = Training::new(name, rows);
         let (trained, conflicts) = (training.len() as u64, training.conflicts);
         let want = site::learn(training, &plan(1, LARGE).params);
-        assert_eq!(site.learned.rules, want.rules, "{name}");
+        assert_eq!(kept[name].rules, want.rules, "{name}");
         assert_eq!(site.learned.counts, want.counts, "{name}");
         assert_eq!(site.learned.trained, trained, "{name}");
         assert_eq!(site.learned.conflicts, conflicts, "{name}");
