@@ -107,7 +107,8 @@ impl SeenFilter {
         let long = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("four bytes"));
         let fingerprints: Box<[u8]> = body[HEAD..].into();
-        // The filter indexes by these lengths alone. Without a first segment it looks in a third one all the same.
+        // The filter indexes by these lengths alone, and in a third segment even where there is no
+        // first one.
         let (urls, length, mask, count) = (long(16), short(40), short(44), short(48));
         let reach = u64::from(count) + 2 * u64::from(length);
         let blocks = length.is_power_of_two() && mask == length - 1 && count > 0 && count.is_multiple_of(length);

@@ -83,11 +83,11 @@ pub(super) fn decode(words: &mut [u64]) -> Option<(&[u64], &[u32], &[u8])> {
     let bytes = bytes_of(words);
     assert!(bytes.as_ptr().cast::<Columns>().is_aligned(), "a Vec<u64> is aligned to 8 bytes");
     let (head, rest) = bytes.split_at_mut_checked(size_of::<Columns>())?;
-    // Not `abomonation::decode`: it makes this reference out of one to a single byte, which may not be
-    // used for the others (Miri refuses it).
+    // Not `abomonation::decode`: it makes this reference out of one to a single byte, which may
+    // not be used for the others (Miri refuses it).
     //
-    // SAFETY: the module's argument, points 1 to 4; `head` is as long as the struct, and borrowed as
-    // long as what is handed out.
+    // SAFETY: the module's argument, points 1 to 4; `head` is as long as the struct, and borrowed
+    // as long as what is handed out.
     let columns = unsafe { &mut *head.as_mut_ptr().cast::<Columns>() };
     // SAFETY: the bytes behind the struct are those that `entomb` wrote behind it.
     let rest = unsafe { columns.exhume(rest) }?;

@@ -1,5 +1,5 @@
-//! Replays the corpora of the fuzz targets of small files and of strangers, as they are, cut short and
-//! in thousands of mutations.
+//! Replays the corpora of the fuzz targets of small files and of strangers, as they are, cut short
+//! and in thousands of mutations.
 #[path = "../fuzz/laws/catalogue.rs"]
 mod catalogue;
 #[path = "../fuzz/laws/hello.rs"]
@@ -22,8 +22,8 @@ use undust::rules::packed::PackedHeader;
 /// Cuts of each file that are tried.
 const CUTS: usize = 60;
 
-/// Checks the files whole, cut and mutated; gives how many of the whole ones and of the mutations are
-/// good, by the count of the law.
+/// Checks the files whole, cut and mutated; gives how many of the whole ones and of the mutations
+/// are good, by the count of the law.
 fn replay(
     target: &str,
     files: &[(String, Vec<u8>)],

@@ -1,8 +1,8 @@
 //! Frames of a link.
 //!
-//! A frame is a length (two bytes, big-endian) and a body: one byte for its kind, and its payload; the
-//! whole body is sealed where traffic is encrypted (Noise transport, one counter a direction: a frame
-//! lost, repeated or out of order does not open).
+//! A frame is a length (two bytes, big-endian) and a body: one byte for its kind, and its payload;
+//! the whole body is sealed where traffic is encrypted (Noise transport, one counter a direction: a
+//! frame lost, repeated or out of order does not open).
 
 use snow::StatelessTransportState;
 use std::io::{self, Read, Write};

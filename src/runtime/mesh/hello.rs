@@ -214,8 +214,8 @@ pub struct Heard {
     pub length: usize,
 }
 
-/// Reads hello and message 1 of an initiator, a stranger until then, as far as they have come; `None`
-/// where more bytes are needed.
+/// Reads hello and message 1 of an initiator, a stranger until then, as far as they have come;
+/// `None` where more bytes are needed.
 ///
 /// # Errors
 /// [`BadOffer`].

@@ -35,8 +35,8 @@ pub fn laws(bytes: &[u8]) -> Result<Said, String> {
     Ok(Said { offered: stranger(bytes)?, is_offer: payload(bytes)?, frames: in_the_clear(bytes)? + sealed(bytes)? })
 }
 
-/// A stranger is waited for no longer than for what is missing of a hello and of the message that it
-/// announces; what was refused is refused with more bytes, and with the same words.
+/// A stranger is waited for no longer than for what is missing of a hello and of the message that
+/// it announces; what was refused is refused with more bytes, and with the same words.
 fn stranger(bytes: &[u8]) -> Result<bool, String> {
     let secret = Secret::none();
     let heard = bounded(bytes.len(), 32 << 10, 4, || read_offer(bytes, &secret))?;
@@ -82,8 +82,8 @@ fn awaited(bytes: &[u8]) -> usize {
     }
 }
 
-/// The input as the text of message 1 of a process with the secret: an offer, or unreadable, as JSON has
-/// it; with another secret, or a changed byte, it does not decrypt.
+/// The input as the text of message 1 of a process with the secret: an offer, or unreadable, as
+/// JSON has it; with another secret, or a changed byte, it does not decrypt.
 fn payload(bytes: &[u8]) -> Result<bool, String> {
     // The text of a message, less what sealing and the key of the sender take.
     let text = &bytes[..bytes.len().min(MAX_MESSAGE - 48)];
@@ -155,8 +155,8 @@ fn in_the_clear(bytes: &[u8]) -> Result<usize, String> {
     Ok(all.len())
 }
 
-/// The input as payloads, sealed: they come back in their order; one that is changed, repeated or left
-/// out ends the link. As it is it does not open.
+/// The input as payloads, sealed: they come back in their order; one that is changed, repeated or
+/// left out ends the link. As it is it does not open.
 fn sealed(bytes: &[u8]) -> Result<usize, String> {
     static CIPHERS: LazyLock<Result<[Cipher; 2], String>> = LazyLock::new(ciphers);
     let [ours, theirs] = CIPHERS.as_ref().map_err(Clone::clone)?;

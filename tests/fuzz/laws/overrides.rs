@@ -3,8 +3,8 @@ use super::memory::bounded;
 use undust::rules::overrides::{LOOK_UPS, OverridesError, WHOLE_SITE};
 use undust::rules::{Overrides, Rule, SiteRules};
 
-/// Any text is refused with one line that names a line of the file, or it is overrides that are written
-/// and read again unchanged and disable what they name. Gives the number of overrides.
+/// Any text is refused with one line that names a line of the file, or it is overrides that are
+/// written and read again unchanged and disable what they name. Gives the number of overrides.
 pub fn laws(bytes: &[u8]) -> Result<usize, String> {
     // The reader of the file refuses what is not UTF-8 before it is parsed.
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(0) };
@@ -40,8 +40,8 @@ fn names_a_line(text: &str, error: &OverridesError) -> Result<(), String> {
     }
 }
 
-/// Of sites with the rules that are disabled and one more, those are left out and that one only with its
-/// site; the file names nothing that is not there.
+/// Of sites with the rules that are disabled and one more, those are left out and that one only
+/// with its site; the file names nothing that is not there.
 fn applied(overrides: &Overrides) -> Result<(), String> {
     const OTHER: &str = "not disabled";
     let page = || vec![["http://a/1".to_owned(), "http://a/2".to_owned()]];

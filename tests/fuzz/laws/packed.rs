@@ -1,7 +1,7 @@
 //! The laws of compiled rules on any bytes, for the fuzz target and the replay of its corpus.
 //!
-//! The checks of a compiled file detect damage, not malice, and applying rules that somebody else made
-//! up is not covered; opening them is.
+//! The checks of a compiled file detect damage, not malice, and applying rules that somebody else
+//! made up is not covered; opening them is.
 use std::fmt::Write as _;
 
 use super::memory::bounded;
@@ -25,9 +25,9 @@ pub enum Is {
     Rules,
 }
 
-/// Compiled rules open or are refused, with a way out, and so are those whose checks were made good; what
-/// opens is written and opens again as the same bytes. Any other bytes that are a rule file are compiled:
-/// these rules do what the file says, and one changed byte is known.
+/// Compiled rules open or are refused, with a way out, and so are those whose checks were made
+/// good; what opens is written and opens again as the same bytes. Any other bytes that are a rule
+/// file are compiled: these rules do what the file says, and one changed byte is known.
 pub fn laws(bytes: &[u8]) -> Result<Is, String> {
     if is_packed(bytes) {
         let is = if opened(bytes)? { Is::Compiled } else { Is::Refused };
@@ -88,8 +88,8 @@ fn again(header: &PackedHeader, sites: &[LoadedSite]) -> Result<Vec<u8>, String>
     written.map_err(|error| format!("opened, but not written: {error}"))
 }
 
-/// Whether the bytes open. Memory: what serde takes in advance for lists of a length that is made up, a
-/// mebibyte a list, and the rules.
+/// Whether the bytes open. Memory: what serde takes in advance for lists of a length that is made
+/// up, a mebibyte a list, and the rules.
 fn opened(bytes: &[u8]) -> Result<bool, String> {
     let (header, sites) = match bounded(bytes.len(), 8 << 20, 64, || unpacked(bytes, 1))? {
         Ok(opened) => opened,

@@ -7,8 +7,8 @@ use undust::io::{IoError, Rejects, predictions};
 
 /// Longest line here.
 const LIMIT: usize = 4 << 10;
-/// What a reader of lines may hold beside the longest line, and for a line of at most 64 MiB that comes
-/// out of few compressed bytes.
+/// What a reader of lines may hold beside the longest line, and for a line of at most 64 MiB that
+/// comes out of few compressed bytes.
 const FIXED: usize = 4 << 20;
 const UNPACKED: usize = 192 << 20;
 /// Most predictions of a compressed file that are looked at.
@@ -17,10 +17,10 @@ const MOST: usize = 10_000;
 /// A prediction and the number of its line.
 type Line = (Vec<u8>, Vec<u8>, u64);
 
-/// Writes `data` to `path` and reads it as predictions. Only damaged compression is an error; each line
-/// is a prediction or a reject with its number and reason; predictions are texts, written and read again
-/// unchanged, and found by their URL, except where two lines contradict each other. Gives the numbers of
-/// predictions and of rejects.
+/// Writes `data` to `path` and reads it as predictions. Only what cannot be unpacked, or is UTF-16,
+/// is an error; each line is a prediction or a reject with its number and reason; predictions are
+/// texts, written and read again unchanged, and found by their URL, except where two lines
+/// contradict each other. Gives the numbers of predictions and of rejects.
 pub fn laws(path: &Path, data: &[u8]) -> Result<(u64, u64), String> {
     std::fs::write(path, data).map_err(|error| error.to_string())?;
     let Some((lines, rejects)) = read(path, data)? else { return Ok((0, 0)) };
@@ -71,7 +71,7 @@ impl From<IoError> for End {
     }
 }
 
-/// Reads the file; nothing where its compression is damaged or not read.
+/// Reads the file; nothing where its compression is damaged or not read, or it is UTF-16.
 fn read(path: &Path, data: &[u8]) -> Result<Option<(Vec<Line>, Rejects)>, String> {
     let is_packed = [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"].iter().any(|magic| data.starts_with(magic));
     let fixed = if is_packed { UNPACKED } else { FIXED };
@@ -85,7 +85,7 @@ fn read(path: &Path, data: &[u8]) -> Result<Option<(Vec<Line>, Rejects)>, String
     })?;
     match done {
         Ok(()) => Ok(Some((lines, rejects))),
-        Err(End::Enough | End::Read(IoError::UnreadCompression { .. })) => Ok(None),
+        Err(End::Enough | End::Read(IoError::UnreadCompression { .. } | IoError::Utf16 { .. })) => Ok(None),
         Err(End::Read(IoError::Corrupt { .. } | IoError::Read { .. })) if is_packed => Ok(None),
         Err(End::Read(error)) => Err(format!("a file is read or its lines are rejected: {error}")),
     }

@@ -6,9 +6,10 @@ use undust::rules::filter::SeenFilter;
 /// Bytes of the checksum at the end.
 const SUM: usize = 16;
 
-/// Any bytes are refused, or they are a set that is written as it was read and answers for every URL;
-/// so are they with a checksum that holds, which no damage has. The lines of the input as URLs make a
-/// set that holds them all and is read as it was written. Gives whether the bytes as they are are a set.
+/// Any bytes are refused, or they are a set that is written as it was read and answers for every
+/// URL; so are they with a checksum that holds, which no damage has. The lines of the input as URLs
+/// make a set that holds them all and is read as it was written. Gives whether the bytes as they
+/// are are a set.
 pub fn laws(bytes: &[u8]) -> Result<bool, String> {
     let is_set = read(bytes)?;
     let (body, sum) = bytes.split_at(bytes.len().saturating_sub(SUM));

@@ -20,7 +20,9 @@ pub fn laws(path: &Path, format: Format, data: &[u8]) -> Result<(u64, u64), Stri
         // The one format whose end must be whole for anything to be read; a header without its column; what is
         // refused by its first bytes.
         Err(IoError::Parquet { .. } | IoError::NoUrlColumn { .. }) => return Ok((0, 1)),
-        Err(IoError::UnreadCompression { .. } | IoError::UnreadArchive { .. }) => return Ok((0, 1)),
+        Err(IoError::UnreadCompression { .. } | IoError::UnreadArchive { .. } | IoError::Utf16 { .. }) => {
+            return Ok((0, 1));
+        }
         Err(error) => return Err(format!("a file is read or its parts are rejected: {error}")),
     };
     let (mut batch, mut rejects, mut records) = (RecordBatch::default(), Rejects::default(), 0);
