@@ -2,6 +2,7 @@
 //! runs no script; its policy allows neither. It follows the light or dark mode of the reader's system.
 
 use super::escape::html as escaped;
+use super::text::brief;
 use std::fmt::Write as _;
 
 /// A page with this title up to its body.
@@ -25,15 +26,16 @@ pub(super) fn end(out: &mut String, command: &str) {
     );
 }
 
-/// A list of pairs of URLs, or of single ones where the second is empty, with a word between.
+/// A list of pairs of URLs, or of single ones where the second is empty, with a word between; as
+/// [`brief`] shows them.
 pub(super) fn pairs<'a>(out: &mut String, pairs: impl Iterator<Item = (&'a str, &'a str)>, between: &str) {
     out.push_str("<ul class=pairs>");
     for (a, b) in pairs {
-        let _ = write!(out, "<li><span class=url>{}</span>", escaped(a));
+        let _ = write!(out, "<li><span class=url>{}</span>", escaped(&brief(a)));
         if a == b && !b.is_empty() {
             out.push_str(" <span class=to>(as it is)</span>");
         } else if !b.is_empty() {
-            let _ = write!(out, " <span class=to>{between}</span> <span class=url>{}</span>", escaped(b));
+            let _ = write!(out, " <span class=to>{between}</span> <span class=url>{}</span>", escaped(&brief(b)));
         }
         out.push_str("</li>");
     }

@@ -17,4 +17,5 @@ pub mod precision;
 pub mod run;
 pub mod table;
 pub mod tables;
+mod text;
 mod tree;

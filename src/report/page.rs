@@ -6,6 +6,7 @@ use super::charts::{Series, lines, style};
 use super::escape::html as escaped;
 use super::figures::{RECALL, micro, summaries};
 use super::frame::{self, pairs};
+use super::text::{brief, count, many};
 use super::{costs, joined, precision, tables};
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Protocol, Shown, Site, Times, TreeNode};
@@ -80,7 +81,7 @@ fn lead(comparison: &Comparison) -> String {
         Protocol::Www10 => format!(
             "Protocol of WWW 2010: {} % of the URLs of a site train, at most {}; all URLs test.",
             comparison.train_share * 100.0,
-            comparison.train_max
+            count(comparison.train_max)
         ),
         Protocol::Sigir2017 => {
             "Protocol of SIGIR 2017: the first 15,000 URLs of a site train, the next 5,000 test.".to_owned()
@@ -88,9 +89,11 @@ fn lead(comparison: &Comparison) -> String {
     };
     let headline = comparison.fpr_max.get(comparison.headline).copied().unwrap_or(f64::NAN);
     format!(
-        "{} sites, {urls} URLs of {clusters} pages. {} \
+        "{}, {} of {}. {} \
          Where one figure stands for a method, the highest false-positive rate is {headline}.",
-        comparison.sites.len(),
+        many(comparison.sites.len() as u64, "site"),
+        many(urls, "URL"),
+        many(clusters, "page"),
         escaped(&(how + &tables::without(comparison))),
     )
 }
@@ -199,10 +202,10 @@ fn sites(out: &mut String, comparison: &Comparison, prefix: &str) {
         let name = if site.site.is_empty() { "(no site)" } else { &site.site };
         let _ = write!(
             out,
-            "<details class=site><summary><span class=url>{}</span><span class=count>{} URLs, {} pages</span></summary>",
-            escaped(name),
-            site.urls,
-            site.clusters
+            "<details class=site><summary><h3 class=url>{}</h3><span class=count>{}, {}</span></summary>",
+            escaped(&brief(name)),
+            many(site.urls, "URL"),
+            many(site.clusters, "page")
         );
         tree(out, site);
         for shown in &site.shown {
@@ -217,24 +220,24 @@ fn tree(out: &mut String, site: &Site) {
     if site.tree.is_empty() {
         return;
     }
-    let _ = write!(out, "<h4>Pattern tree (WWW10, Algorithm 1): {} nodes", site.tree_nodes);
+    let _ = write!(out, "<h4>Pattern tree (WWW10, Algorithm 1): {}", many(site.tree_nodes, "node"));
     if site.tree_nodes > site.tree.len() as u64 {
         let _ = write!(out, ", the {} largest shown", site.tree.len());
     }
     out.push_str("</h4>");
-    let all = site.tree[0].urls.max(1) as f64;
+    let all = site.tree[0].urls;
     let parents: Vec<usize> = site.tree.iter().map(|node| node.parent).collect();
     super::tree::nested(out, &parents, |out, at| label(out, &site.tree[at], all));
 }
 
-fn label(out: &mut String, node: &TreeNode, all: f64) {
+fn label(out: &mut String, node: &TreeNode, all: u64) {
+    super::tree::bar(out, node.urls, all);
     let _ = write!(
         out,
-        "<code>{}</code><span class=count>{}</span><span class=bar style=\"width:{:.1}rem\"></span><span class=\"url pattern\">{}</span>",
-        escaped(&node.branch),
-        node.urls,
-        node.urls as f64 / all * 8.0,
-        escaped(&node.pattern)
+        "<code>{}</code><span class=count>{}</span><span class=\"url pattern\">{}</span>",
+        escaped(&brief(&node.branch)),
+        count(node.urls),
+        escaped(&brief(&node.pattern))
     );
 }
 
@@ -247,20 +250,20 @@ fn method(out: &mut String, site: &Site, shown: &Shown, headline: usize) {
         let share = super::table::share;
         let _ = write!(
             out,
-            "saved {}, recall {}, {} rules",
+            "saved {}, recall {}, {}",
             share(rates.saved_share),
             share(rates.rec),
-            shown.rules.len() as u64 + shown.more_rules
+            many(shown.rules.len() as u64 + shown.more_rules, "rule")
         );
     }
     if let Some(missing) = run.and_then(|run| run.missing) {
-        let _ = write!(out, ", {missing} URLs without a prediction");
+        let _ = write!(out, ", {} without a prediction", many(missing, "URL"));
     }
     out.push_str("</span></summary>");
     if !shown.rules.is_empty() {
         out.push_str("<h4>Rules</h4><ol class=rules>");
         for rule in &shown.rules {
-            let _ = write!(out, "<li><code>{}</code>", escaped(&rule.text));
+            let _ = write!(out, "<li><code>{}</code>", escaped(&brief(&rule.text)));
             if let Some(evidence) = &rule.evidence {
                 let _ = write!(
                     out,
@@ -273,13 +276,13 @@ fn method(out: &mut String, site: &Site, shown: &Shown, headline: usize) {
         }
         out.push_str("</ol>");
         if shown.more_rules > 0 {
-            let _ = write!(out, "<p class=note>and {} rules more</p>", shown.more_rules);
+            let _ = write!(out, "<p class=note>and {} more</p>", many(shown.more_rules, "rule"));
         }
     }
     if !shown.split.is_empty() {
         out.push_str("<h4>Missed: pages that still cost most fetches</h4>");
         for split in &shown.split {
-            let _ = write!(out, "<p class=note>{} fetches too many for one page</p>", split.extra);
+            let _ = write!(out, "<p class=note>{} too many for one page</p>", many(split.extra, "fetch"));
             pairs(out, split.urls.iter().map(|[url, canonical]| (url.as_str(), canonical.as_str())), "→");
         }
     }
@@ -288,9 +291,9 @@ fn method(out: &mut String, site: &Site, shown: &Shown, headline: usize) {
         for mixed in &shown.mixed {
             let _ = write!(
                 out,
-                "<p class=note>{} URLs at <span class=url>{}</span></p>",
-                mixed.wrong,
-                escaped(&mixed.canonical)
+                "<p class=note>{} at <span class=url>{}</span></p>",
+                many(mixed.wrong, "URL"),
+                escaped(&brief(&mixed.canonical))
             );
             pairs(out, mixed.urls.iter().map(|url| (url.as_str(), "")), "");
         }

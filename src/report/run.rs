@@ -20,6 +20,7 @@ use crate::rules::file::Header;
 use crate::rules::{Overrides, SiteRules};
 use crate::site::profile::Profile;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Name of the page, or of the page that lists the others.
 pub const PAGE: &str = "report.html";
@@ -119,10 +120,13 @@ fn part(run: Run<'_>, sites: &[OneSite<'_>], number: usize, count: usize) -> Str
     let mut out = frame::begin(&format!("undust: what was learned, page {number} of {count}"));
     let from = (number - 1) * PER_PAGE;
     let sites = &sites[from..(from + PER_PAGE).min(sites.len())];
-    head::part(&mut out, number, count, from, sites.len());
-    out.push_str("<main>");
+    head::part(&mut out, number, count);
+    let _ = write!(out, "<main><h2 id=sites>{} by what they save</h2>", head::range(from, sites.len()));
     let shown = site::Shown::MANY;
     sites.iter().zip(from..).for_each(|(one, at)| site::section(&mut out, run, one, at, false, shown));
+    out.push_str("<p class=parts>");
+    head::links(&mut out, number, count);
+    out.push_str("</p>");
     frame::end(&mut out, COMMAND);
     out
 }

@@ -67,10 +67,18 @@ impl Table {
         String::from_utf8(out.into_inner().expect("memory takes all")).expect("fields are text")
     }
 
-    /// A figure with its caption; wide tables scroll by themselves.
+    /// [`section`](Self::section) under a heading of level 3.
     pub fn html(&self) -> String {
-        let mut out =
-            format!("<section class=table id=\"{}\"><h3>{}</h3>", escape::html(&self.id), escape::html(&self.title));
+        self.section(3)
+    }
+
+    /// A figure with its caption, a heading of this level unless the title is empty; wide tables scroll by
+    /// themselves.
+    pub fn section(&self, level: u8) -> String {
+        let mut out = format!("<section class=table id=\"{}\">", escape::html(&self.id));
+        if !self.title.is_empty() {
+            let _ = write!(out, "<h{level}>{}</h{level}>", escape::html(&self.title));
+        }
         out.push_str("<div class=scroll tabindex=0><table><thead><tr>");
         self.head.iter().for_each(|cell| _ = write!(out, "<th scope=col>{}</th>", escape::html(cell)));
         out.push_str("</tr></thead><tbody>");
@@ -111,6 +119,8 @@ mod tests {
         assert_eq!(table.text().as_str(), "A <title>\n  name         n\n  a,b         10\n  \\u{1b}[31m   5\n");
         assert_eq!(table.csv(), "name,n\n\"a,b\",10\n\\u{1b}[31m,5\n");
         assert!(table.html().contains("<h3>A &lt;title&gt;</h3>") && table.html().contains("<td>10</td>"));
+        assert!(table.section(4).contains("<h4>A &lt;title&gt;</h4>"));
+        assert!(!Table::new("t", "", "", &[]).html().contains("<h3>"));
         assert_eq!(share(f64::NAN), "-");
     }
 }

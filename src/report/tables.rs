@@ -2,6 +2,7 @@
 
 use super::figures::{Mean, first, macro_mean, micro, seeds, summaries, total};
 use super::table::{Table, share};
+use super::text::many;
 use crate::baselines::Name;
 use crate::baselines::results::{Comparison, Protocol, Site};
 use crate::evaluate::{Rates, Summary};
@@ -81,7 +82,11 @@ fn methods(comparison: &Comparison, joined: bool) -> Table {
     let (id, how) =
         if joined { ("methods", "all URLs together (micro)") } else { ("methods-macro", "mean of the sites (macro)") };
     let seeds = seeds(comparison);
-    let title = format!("All methods at fpr_max {}: {how}, {} sites", headline(comparison), comparison.sites.len());
+    let title = format!(
+        "All methods at fpr_max {}: {how}, {}",
+        headline(comparison),
+        many(comparison.sites.len() as u64, "site")
+    );
     let note = match seeds {
         0 | 1 => "One training sample.".to_owned(),
         n => format!("Mean ± standard deviation of {n} training samples."),

@@ -1,4 +1,12 @@
-//! A tree as nested `<details>`.
+//! A tree as nested `<details>`, and the bars of its nodes.
+
+use std::fmt::Write as _;
+
+/// Draws the bar of a node that holds `part` of `all`; it stands before the text of the node.
+pub(super) fn bar(out: &mut String, part: u64, all: u64) {
+    let share = (part as f64 / all.max(1) as f64).min(1.0) * 100.0;
+    let _ = write!(out, "<span class=bar style=\"background-size:max(1px,{share:.0}%)\"></span>");
+}
 
 /// Draws the tree in which `parents` holds the parent of each node, the root first; `label` writes the
 /// text of a node. The root is open.

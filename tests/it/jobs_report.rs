@@ -51,7 +51,7 @@ fn the_page_is_the_same_from_any_workers_and_made_again() {
         assert!(!first.contains(markup), "{markup}");
     }
     assert!(first.contains("&lt;script&gt;&quot;b\\u{202e}"), "the name of the site");
-    assert!(first.contains("On URLs that took no part in learning the rules save <b>"));
+    assert!(first.contains("On URLs that took no part in learning, the rules save <span class=whole><b>"));
     assert!(first.contains("parameter “sid”"));
     assert!(first.contains("<th scope=row>query sid=</th><td>"), "what the key does");
     assert!(!first.contains(folder.path("").to_str().unwrap()), "no path of this machine");

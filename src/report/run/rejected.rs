@@ -1,9 +1,9 @@
 //! Refused rules of a site with reasons, and missing evidence.
 
 use super::OneSite;
-use super::words::{brief, count, many};
 use crate::dataflow::summary::{Changed, Gone, Summary};
 use crate::report::escape::html as escaped;
+use crate::report::text::{brief, count, many};
 use crate::site::profile::{Effect, KeyProfile};
 use std::fmt::Write as _;
 
@@ -14,18 +14,25 @@ const SHOWN_KEYS: usize = 8;
 /// URLs that a key must have, so that it is worth asking for more of them.
 const LEAST: u64 = 10;
 
-/// Both lists, where there is something to say.
-pub(super) fn list(out: &mut String, summary: &Summary, site: &OneSite<'_>) {
-    let lines = rejected(summary, site);
-    section(out, "Refused, and why", &lines);
-    section(out, "What evidence is missing", &missing(site));
+/// Refused rules, where there are some.
+pub(super) fn refused(out: &mut String, summary: &Summary, site: &OneSite<'_>, at: usize) {
+    section(out, &format!("refused-{at}"), "Refused, and why", &rejected(summary, site));
 }
 
-fn section(out: &mut String, title: &str, lines: &[String]) {
+/// Missing evidence, where some is.
+pub(super) fn wanting(out: &mut String, site: &OneSite<'_>, at: usize) {
+    section(out, &format!("missing-{at}"), "What evidence is missing", &missing(site));
+}
+
+fn section(out: &mut String, id: &str, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    let _ = write!(out, "<details><summary>{title}<span class=count>{}</span></summary><ul class=pairs>", lines.len());
+    let _ = write!(
+        out,
+        "<details id={id}><summary>{title}<span class=count>{}</span></summary><ul class=pairs>",
+        lines.len()
+    );
     lines.iter().for_each(|line| _ = write!(out, "<li>{line}</li>"));
     out.push_str("</ul></details>");
 }

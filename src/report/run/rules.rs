@@ -1,10 +1,11 @@
 //! The rules of a site: plain words, examples, evidence, risk, and the command that switches a rule
 //! off.
 
-use super::words::{brief, count, many, percent, sentence};
+use super::words::sentence;
 use super::{OneSite, Run};
 use crate::report::escape::html as escaped;
 use crate::report::frame::pairs;
+use crate::report::text::{brief, count, many, percent};
 use crate::rules::explain::pattern_text;
 use crate::rules::stops::bad_until_withdrawn;
 use crate::rules::{Evidence, Kind, Rule, RuleSet, Scratch, SiteRules};
@@ -14,45 +15,71 @@ use std::fmt::Write as _;
 
 /// Examples of a rule.
 const EXAMPLES: usize = 3;
+/// Rules before the others, which open.
+const FIRST: usize = 10;
 
 /// The list, at most `shown` of them, those that move most URLs first.
-pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>, shown: usize) {
+pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: usize, shown: usize) {
     let Some(rules) = site.rules.filter(|site| !site.rules.is_empty()) else {
-        out.push_str("<p>No rule: every URL gets safe syntax only.</p>");
+        let _ = write!(out, "<p id=rules-{at}>No rule: every URL gets safe syntax only.</p>");
         return;
     };
     let mut order: Vec<&Rule> = rules.rules.iter().collect();
     order.sort_by_key(|rule| Reverse(rule.evidence.good));
+    let more = order.len().saturating_sub(shown);
+    order.truncate(shown);
     let acting = acting(run, rules);
     let mut scratch = Scratch::default();
-    out.push_str("<h4>Rules</h4><ol class=rules>");
-    for rule in order.iter().take(shown) {
-        let _ = write!(out, "<li><p class=words>{}</p>", escaped(&sentence(rule)));
-        if let Some(reason) = run.overrides.reason(site.name, &rule.id) {
-            let _ = write!(out, "<p class=\"note wrong\">Disabled: {}</p>", escaped(&brief(reason)));
+    let _ = write!(
+        out,
+        "<h4 id=rules-{at}>Rules</h4><p class=note>Those that move most URLs first.{}</p>",
+        match order.iter().any(|rule| !rule.evidence.examples.is_empty()) {
+            true => " Examples: a URL, and what all rules of the site make of it.",
+            false => "",
         }
-        let examples = examples(&acting, &mut scratch, rule);
-        if !examples.is_empty() {
-            pairs(out, examples.iter().map(|[before, after]| (before.as_str(), after.as_str())), "→");
-        }
-        let _ = write!(
-            out,
-            "<div class=evidence>{} {}</div><div class=evidence><code>{}</code></div><code class=command>undust rules \
-             disable --rules . {} --reason WHY</code></li>",
-            escaped(&evidence(&rule.evidence)),
-            escaped(&risk(rule)),
-            escaped(&brief(&pattern_text(rule))),
-            escaped(&rule.id)
-        );
-    }
+    );
+    let (first, rest) = order.split_at(FIRST.min(order.len()));
+    out.push_str("<ol class=rules>");
+    first.iter().for_each(|rule| one(out, run, site, &acting, &mut scratch, rule));
     out.push_str("</ol>");
-    if order.len() > shown {
+    if !rest.is_empty() {
         let _ = write!(
             out,
-            "<p class=note>and {} more: <code>undust rules list --rules . --per-site 0</code></p>",
-            many((order.len() - shown) as u64, "rule")
+            "<details><summary>{}</summary><ol class=rules start={}>",
+            many(rest.len() as u64, "more rule"),
+            FIRST + 1
+        );
+        rest.iter().for_each(|rule| one(out, run, site, &acting, &mut scratch, rule));
+        out.push_str("</ol></details>");
+    }
+    if more > 0 {
+        let _ = write!(
+            out,
+            "<p class=note>{} in the file: <code>undust rules list --rules . --per-site 0</code></p>",
+            many(more as u64, "more rule")
         );
     }
+}
+
+/// One rule of the list.
+fn one(out: &mut String, run: Run<'_>, site: &OneSite<'_>, acting: &RuleSet, scratch: &mut Scratch, rule: &Rule) {
+    let _ = write!(out, "<li><p class=words>{}</p>", escaped(&sentence(rule)));
+    if let Some(reason) = run.overrides.reason(site.name, &rule.id) {
+        let _ = write!(out, "<p class=\"note wrong\">Disabled: {}</p>", escaped(&brief(reason)));
+    }
+    let examples = examples(acting, scratch, rule);
+    if !examples.is_empty() {
+        pairs(out, examples.iter().map(|[before, after]| (before.as_str(), after.as_str())), "→");
+    }
+    let _ = write!(
+        out,
+        "<div class=evidence>{} {}</div><div class=evidence><code>{}</code></div><code class=command>undust rules disable \
+         --rules . {} --reason WHY</code></li>",
+        escaped(&evidence(&rule.evidence)),
+        escaped(&risk(rule)),
+        escaped(&brief(&pattern_text(rule))),
+        escaped(&rule.id)
+    );
 }
 
 /// The rules that act, without what is known of single pages.
@@ -77,7 +104,7 @@ fn examples(rules: &RuleSet, scratch: &mut Scratch, rule: &Rule) -> Vec<[String;
         let applied = rules.apply_normal(url.by_ref(), Some(0), scratch);
         let fires = !wants_own || own.is_some_and(|own| applied.fired.iter().any(|of| usize::from(of) == own));
         let after = String::from_utf8_lossy(applied.url).into_owned();
-        (fires && after != *before).then(|| [brief(before), brief(&after)])
+        (fires && after != *before).then(|| [before.clone(), after])
     };
     let changed = rule.evidence.examples.iter().filter_map(|[one, other]| {
         [(one, true), (other, true), (one, false), (other, false)].iter().find_map(|(url, own)| after(url, *own))
@@ -87,6 +114,9 @@ fn examples(rules: &RuleSet, scratch: &mut Scratch, rule: &Rule) -> Vec<[String;
 
 fn evidence(evidence: &Evidence) -> String {
     let Evidence { good, bad, clusters, upper_bound_ppm, .. } = evidence;
+    if (*good, *bad) == (0, 0) {
+        return "No URL with a label shows that it is right, or wrong.".to_owned();
+    }
     format!(
         "{} merged rightly, {} wrongly, on {}; at most {} wrong.",
         many(*good, "URL"),

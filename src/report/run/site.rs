@@ -1,9 +1,10 @@
 //! One site: its figures, and what opens below them.
 
-use super::words::{brief, count, many, percent};
+use super::words::branch;
 use super::{OneSite, Run, head, keys, rejected, rules, traps};
 use crate::report::escape::html as escaped;
-use crate::report::tree::nested;
+use crate::report::text::{brief, count, many};
+use crate::report::tree::{bar, nested};
 use crate::rules::explain::platform_text;
 use crate::rules::overrides::LOOK_UPS;
 use std::fmt::Write as _;
@@ -38,23 +39,37 @@ pub(super) fn section(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: us
     let OneSite { name, figures, .. } = site;
     let _ = write!(
         out,
-        "<details class=site id=s{at}{}><summary><span class=url>{}</span><span class=count>saves {} of {} ({}), {}</span></summary>",
+        "<details class=site id=s{at}{}><summary><h3 class=url>{}</h3><span class=count>saves {} of {} ({}), {}</span></summary>",
         if open { " open" } else { "" },
         title(name),
         count(site.saved()),
         many(figures.urls, "fetch"),
-        percent(figures.compression_ppm),
-        many(figures.rules, "rule"),
+        head::whole_percent(figures.compression_ppm),
+        head::rules(figures),
     );
-    if figures.held_out.is_some() {
-        let _ = write!(out, "<p>{}</p>", head::headline(figures.held_out.as_ref()));
+    // Of one site the first line of the page says the same.
+    if figures.held_out.is_some() && run.summary.sites.len() > 1 {
+        let _ = write!(out, "<p>{}</p>", head::headline(figures));
     }
     memory(out, run, site);
-    rules::list(out, run, site, shown.rules);
-    keys::table(out, site, at, shown.keys);
-    traps::table(out, site, at, shown.traps);
-    tree(out, site);
-    rejected::list(out, run.summary, site);
+    let part = |write: &dyn Fn(&mut String)| {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    };
+    let parts = [
+        ("rules", "Rules", part(&|out| rules::list(out, run, site, at, shown.rules))),
+        ("keys", "Keys", part(&|out| keys::table(out, site, at, shown.keys))),
+        ("traps", "Traps", part(&|out| traps::table(out, site, at, shown.traps))),
+        ("tree", "Pattern tree", part(&|out| tree(out, site, at))),
+        ("refused", "Refused", part(&|out| rejected::refused(out, run.summary, site, at))),
+        ("missing", "Missing evidence", part(&|out| rejected::wanting(out, site, at))),
+    ];
+    out.push_str("<p class=parts>");
+    let there = parts.iter().filter(|(_, _, text)| !text.is_empty());
+    there.for_each(|(id, name, _)| _ = write!(out, "<a href=\"#{id}-{at}\">{name}</a>"));
+    out.push_str("</p>");
+    parts.iter().for_each(|(_, _, text)| out.push_str(text));
     out.push_str("</details>");
 }
 
@@ -76,7 +91,7 @@ fn memory(out: &mut String, run: Run<'_>, site: &OneSite<'_>) {
         );
     }
     if let Some(reason) = run.overrides.reason(site.name, LOOK_UPS).filter(|_| look_ups > 0) {
-        let _ = write!(out, "<p class=\"note wrong\">Look-ups are disabled: {}</p>", escaped(reason));
+        let _ = write!(out, "<p class=\"note wrong\">Look-ups are disabled: {}</p>", escaped(&brief(reason)));
     }
 }
 
@@ -87,12 +102,13 @@ fn argument(name: &str) -> &str {
 }
 
 /// The pattern tree.
-fn tree(out: &mut String, site: &OneSite<'_>) {
+fn tree(out: &mut String, site: &OneSite<'_>, at: usize) {
     let Some(profile) = site.profile.filter(|profile| !profile.tree.is_empty()) else { return };
     let _ = write!(
         out,
-        "<details><summary>Pattern tree<span class=count>{}{}</span></summary><p class=note>Distinct pages of the \
-         training URLs, as operations on keys leave them, split where few values are common.</p>",
+        "<details id=tree-{at}><summary>Pattern tree<span class=count>{}{}</span></summary><p class=note>The training URLs, \
+         as rules on single keys leave them, split where a part of the URL has few values. Numbers and bars: distinct \
+         URLs.</p>",
         many(profile.tree_nodes, "node"),
         match profile.tree.len() as u64 {
             shown if shown < profile.tree_nodes => format!(", the {shown} largest shown"),
@@ -100,16 +116,11 @@ fn tree(out: &mut String, site: &OneSite<'_>) {
         }
     );
     let parents: Vec<usize> = profile.tree.iter().map(|node| node.parent as usize).collect();
-    let all = profile.tree[0].pages.max(1) as f64;
+    let all = profile.tree[0].pages;
     nested(out, &parents, |out, at| {
         let node = &profile.tree[at];
-        let width = (node.pages as f64 / all).min(1.0) * 8.0;
-        let _ = write!(
-            out,
-            "<code>{}</code><span class=count>{}</span><span class=bar style=\"width:{width:.1}rem\"></span>",
-            escaped(&node.branch),
-            count(node.pages)
-        );
+        bar(out, node.pages, all);
+        let _ = write!(out, "{}<span class=count>{}</span>", escaped(&branch(&node.branch)), count(node.pages));
     });
     out.push_str("</details>");
 }

@@ -2,7 +2,7 @@
 use super::*;
 use crate::dataflow::held_out::{HeldOut, HeldOutFigures};
 use crate::dataflow::sample::SampleParams;
-use crate::dataflow::summary::{FORMAT, Gone, Parameters};
+use crate::dataflow::summary::{FORMAT, Gone, Parameters, Provisional};
 use crate::dataflow::verdict::Reason;
 use crate::rules::file::InputCounts;
 use crate::rules::{Constraint, Evidence, Operation, Representative, Rule, Test};
@@ -80,7 +80,7 @@ fn text_of(page: &str) -> String {
                 assert!(known.split_whitespace().any(|known| known == name), "<{name}>");
                 for attribute in tag.attributes.keys() {
                     let attribute = String::from_utf8_lossy(attribute);
-                    let known = "lang charset http-equiv content name class id href open style scope tabindex";
+                    let known = "lang charset http-equiv content name class id href open start style scope tabindex";
                     assert!(known.split(' ').any(|known| known == attribute), "<{name} {attribute}>");
                 }
                 if !VOID.contains(&name.as_str()) && !tag.self_closing {
@@ -142,7 +142,7 @@ fn hostile_names_stay_text_and_the_page_is_well_formed() {
     let traps = text.split("Where a crawler is trapped").nth(1).expect("traps").split("Pattern tree").next();
     assert_eq!(traps.expect("before the tree").matches(shown).count(), 5);
     for words in [
-        "the parameter “sid” goes.",
+        "the parameter “sid” is removed.",
         "200 URLs merged rightly, 0 wrongly, on 7 pages; at most 1.2 % wrong.",
         "undust rules disable --rules . 0123456789abcdef --reason WHY",
         "Disabled: \"><script>",
@@ -188,7 +188,8 @@ fn beyond_a_thousand_sites_there_is_a_list_and_a_page_a_thousand() {
     for (few, shown) in [(100, 40), (101, 10)] {
         let page = &made(&summary(&sites[..few]), &[rules(&names[0])], &[], &Overrides::default())[0].1;
         assert_eq!(page.matches("<p class=words>").count(), shown, "{few} sites");
-        assert!(page.contains(&format!("and {} rules more", 50 - shown)));
+        assert!(page.contains(&format!("{} more rules in the file", 50 - shown)));
+        assert_eq!(page.contains("<summary>30 more rules</summary><ol class=rules start=11>"), shown > 10);
     }
     let one = made(&summary(&sites[..1_000]), &[], &[], &Overrides::default());
     assert_eq!((one.len(), one[0].1.matches("<details class=site").count()), (1, 1_000));
@@ -215,7 +216,7 @@ fn traps_are_a_table_with_the_share_of_new_pages() {
 fn the_first_line_is_that_of_urls_that_took_no_part() {
     let of = |held_out| {
         let mut summary = summary(&[]);
-        summary.total.held_out = held_out;
+        (summary.total.held_out, summary.total.labelled) = (held_out, 9);
         text_of(&made(&summary, &[], &[], &Overrides::default())[0].1)
     };
     let figures = HeldOutFigures {
@@ -229,12 +230,42 @@ fn the_first_line_is_that_of_urls_that_took_no_part() {
         rows: 56_789,
     };
     let text = of(Some(HeldOut::Figures(figures)));
-    let line = "On URLs that took no part in learning the rules save 92.6 % (± 2.3 %) of the fetches that duplicates cost, \
+    let line = "On URLs that took no part in learning, the rules save 92.6 % (± 2.3 %) of the fetches that duplicates cost, \
                 nothing (there are no duplicates) on pages never met, and merge 0.05 % of the URLs wrongly (at most 0.21 \
                 %). Counted on 56,789 URLs of 1,234 pages, bounds of 95 %.";
     assert!(text.contains(line), "{text}");
     assert!(of(Some(HeldOut::None(HeldOut::NONE.to_owned()))).contains("it was not cross-fitted"));
     assert!(of(None).contains("--no-held-out"));
+}
+
+#[test]
+fn without_labels_nothing_is_said_of_wrong_merges() {
+    let mut summary = summary(&[]);
+    let provisional = Provisional { rules: 10, ..Provisional::default() };
+    let held_out = Some(HeldOut::None(HeldOut::NONE.to_owned()));
+    summary.total =
+        Figures { urls: 1_300, canonical: 900, provisional: Some(provisional), held_out, ..Figures::default() };
+    let text = text_of(&made(&summary, &[], &[], &Overrides::default())[0].1);
+    for words in [
+        "Not measured on URLs that took no part in learning: no record has a label.",
+        "0 sites, 1,300 URLs without labels, 10 provisional rules. The rules save 400 fetches",
+        "No label says whether they merge rightly. The date of the data was not given",
+    ] {
+        assert!(text.contains(words), "{words} is missing in\n{text}");
+    }
+    assert!(!text.contains("are wrong"), "{text}");
+}
+
+#[test]
+fn the_stylesheet_names_the_columns_that_a_phone_stacks() {
+    let css = include_str!("../style.css");
+    for (table, head) in [("keys", &keys::HEAD[2..]), ("traps", &traps::HEAD[2..])] {
+        for (name, column) in head.iter().zip(3..) {
+            let name = name.split(" of a ").next().expect("a part");
+            let rule = format!("[id^={table}-] td:nth-child({column})::before{{content:\"{name} \"}}");
+            assert!(css.contains(&rule), "{rule}");
+        }
+    }
 }
 
 #[test]
@@ -249,8 +280,30 @@ fn rules_are_told_in_plain_words() {
     let section = constraint("section", Test::OneOf(vec!["<other>".to_owned(), "<number>".to_owned(), "w".to_owned()]));
     assert_eq!(
         of(vec![section], vec![("query start=", classes)], false),
-        "Where the first directory is any other or a number or “w”: in the parameter “start” nothing becomes “0”, “a” becomes nothing."
+        "Where the first directory is rare or missing, a number or “w”: in the parameter “start”, a missing value becomes “0”, \
+         “a” becomes a missing value."
     );
+    let removed = Operation::Classes(vec![(some("0"), None), (some(""), None)]);
+    let path = Test::OneOf(["a", "b", "c", "d", "e"].map(str::to_owned).to_vec());
+    let nothing = Operation::Classes(Vec::new());
+    assert_eq!(
+        of(vec![constraint("path0", path)], vec![("path1", nothing), ("host", Operation::Keep("m".to_owned()))], false),
+        "Where part 1 of the path is “a”, “b”, “c”, “d” or “e”: the host becomes “m”."
+    );
+    let scope = || vec![constraint("depth", Test::Equals("1".to_owned())), constraint("query ", Test::Absent)];
+    assert_eq!(
+        of(scope(), vec![("query start=", removed), ("order", Operation::Ignore(Representative::LeftOut))], false),
+        "Where the path has 1 part and the parameter without a name is absent: the parameter “start” is removed where it is \
+         “0” or empty; the parameters are put in one order."
+    );
+    for (branch, words) in [
+        ("all pages", "all pages"),
+        ("path0.group is \"a is b\"", "last but one piece of part 1 of the path is \"a is b\""),
+        ("query do= is none of 7", "parameter “do” is none of the 7 values"),
+        ("ext is another", "extension is another value"),
+    ] {
+        assert_eq!(words::branch(branch), words);
+    }
     let https = || "https".to_owned();
     let scheme = Operation::Ignore(Representative::WherePresent(https()));
     assert_eq!(of(vec![], vec![("scheme", scheme)], false), "The scheme is always “https”.");
@@ -266,11 +319,7 @@ fn rules_are_told_in_plain_words() {
     ];
     assert_eq!(
         of(scope, same, true),
-        "Where the scheme is “https” and the number in part 2 of the path is there and the parameter “old” is there and \
-         nothing else is in the URL: part 2 of the path becomes “x-”; the parameter “old” goes."
-    );
-    assert_eq!(
-        (words::percent(9_999), words::percent(10_000), words::count(1_234_567)),
-        ("1.00 %".into(), "1.0 %".into(), "1,234,567".into())
+        "Where the scheme is “https” and the number in part 2 of the path is present and the parameter “old” is present and \
+         nothing else is in the URL: part 2 of the path becomes “x-”; the parameter “old” is removed."
     );
 }

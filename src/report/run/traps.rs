@@ -1,9 +1,13 @@
 //! Crawler traps of a site, as a table.
 
 use super::OneSite;
-use super::words::{brief, count, percent};
 use crate::report::table::Table;
+use crate::report::text::{brief, count, percent};
 use crate::site::profile::{Trap, TrapKind};
+
+/// Names of the columns; the stylesheet has them before the cells on a phone.
+pub(super) const HEAD: [&str; 7] =
+    ["family", "trap", "varies", "URLs", "new pages", "share new", "example of a page seen before"];
 
 /// The table, where the site has traps: at most `shown` of them, those of most wasted fetches.
 pub(super) fn table(out: &mut String, site: &OneSite<'_>, at: usize, shown: usize) {
@@ -17,15 +21,14 @@ pub(super) fn table(out: &mut String, site: &OneSite<'_>, at: usize, shown: usiz
     if more > 0 {
         note += &format!(" {more} more in profiles.jsonl.");
     }
-    let head = ["family", "trap", "varies", "URLs", "new pages", "share new", "example of a page seen before"];
-    let mut table = Table::new(&format!("traps-{at}"), "Where a crawler is trapped", &note, &head);
+    let mut table = Table::new(&format!("traps-{at}"), "Where a crawler is trapped", &note, &HEAD);
     for trap in profile.traps.iter().take(shown) {
         let Trap { kind, family, varies, example, urls, new } = trap;
         let varies = if varies.is_empty() { "-".to_owned() } else { brief(varies) };
         let share = percent(trap.new_ppm());
         table.row([brief(family), words(*kind).to_owned(), varies, count(*urls), count(*new), share, brief(example)]);
     }
-    out.push_str(&table.html());
+    out.push_str(&table.section(4));
 }
 
 /// A kind in words.

@@ -1,51 +1,16 @@
-//! Numbers and rules in plain words.
+//! Rules and branches of the pattern tree in plain words.
 
 use crate::model::shown::within;
+use crate::report::text::many;
 use crate::rules::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, Test};
 use crate::url::keys::HOST_SUB;
 use crate::url::section::{NUMBER, OTHER};
 use crate::url::{Key, Part};
 
-/// Characters of a text of others (URL, value, name) that are shown.
-const LONGEST: usize = 300;
 /// Values of a list that are written out.
 const VALUES: usize = 4;
-
-/// A text of others, the middle left out where it is long; not escaped for HTML.
-pub(super) fn brief(text: &str) -> String {
-    within(text, LONGEST)
-}
-
-/// A number with commas.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A number and its noun.
-pub(super) fn many(number: u64, noun: &str) -> String {
-    let ending = match (number, noun.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        _ => "s",
-    };
-    format!("{} {noun}{ending}", count(number))
-}
-
-/// Millionths as percent, rounded up in the second place where it is under 1 %, else in the first.
-pub(super) fn percent(ppm: u64) -> String {
-    match ppm {
-        0..10_000 => format!("{:.2} %", ppm.div_ceil(100) as f64 / 100.0),
-        _ => format!("{:.1} %", ppm as f64 / 1e4),
-    }
-}
+/// Keys that every URL has.
+const ALWAYS: [&str; 4] = [SECTION, "scheme", "host", "depth"];
 
 /// Effect of a rule, in a sentence.
 pub(super) fn sentence(rule: &Rule) -> String {
@@ -59,7 +24,7 @@ pub(super) fn sentence(rule: &Rule) -> String {
         // What the source has and no operation names does not exist in the target.
         let named = |key: &str| rule.operations.iter().any(|(of, _)| of == key) || key == SECTION;
         let gone = rule.scope.iter().filter(|of| of.test != Test::Absent && !named(&of.key));
-        done.extend(gone.map(|of| format!("{} goes", key(&of.key))));
+        done.extend(gone.map(|of| format!("{} is removed", key(&of.key))));
     }
     if done.is_empty() {
         done.push("the URL stays as it is".to_owned());
@@ -78,6 +43,7 @@ pub(super) fn sentence(rule: &Rule) -> String {
 fn keeps(rule: &Rule, key: &str, operation: &Operation) -> bool {
     match operation {
         Operation::Replace(source) => source == key,
+        Operation::Classes(pairs) => pairs.is_empty(),
         Operation::Keep(value) => {
             rule.scope.iter().any(|of| of.key == key && matches!(&of.test, Test::Equals(is) if is == value))
         }
@@ -85,9 +51,24 @@ fn keeps(rule: &Rule, key: &str, operation: &Operation) -> bool {
     }
 }
 
+/// A branch of the pattern tree: its text is a key, and what the key is.
+pub(super) fn branch(text: &str) -> String {
+    let Some((name, is)) = text.split_once(" is ") else { return text.to_owned() };
+    let of = key(name);
+    let of = of.strip_prefix("the ").unwrap_or(&of);
+    match (is, is.strip_prefix("none of ")) {
+        ("another", _) => format!("{of} is another value"),
+        (_, Some(named)) => format!("{of} is none of the {named} values"),
+        _ => format!("{of} is {is}"),
+    }
+}
+
 /// A key of a URL in words.
 fn key(text: &str) -> String {
-    let named = |what: &str, name: &str| format!("the {what} {}", quoted(name.strip_suffix('=').unwrap_or(name)));
+    let named = |what: &str, name: &str| match name.strip_suffix('=').unwrap_or(name) {
+        "" => format!("the {what} without a name"),
+        name => format!("the {what} {}", quoted(name)),
+    };
     match Key::parse(text) {
         Some(Key::Query(name)) => named("parameter", &name),
         Some(Key::Param(name)) => named("path parameter", &name),
@@ -100,7 +81,7 @@ fn key(text: &str) -> String {
                     Part::Tail => format!("what follows the number in {of}"),
                     Part::Extension => format!("the extension in {of}"),
                     Part::Group => format!("the last but one piece of {of}"),
-                    Part::Groups => format!("the first pieces of {of}"),
+                    Part::Groups => format!("the front of {of}"),
                 }
             }
             None => fixed_key(text),
@@ -115,13 +96,13 @@ fn fixed_key(text: &str) -> String {
         PREFIX => "the beginning of the URL",
         HOST_SUB => "the subdomain",
         "trailing slash" => "the slash at the end of the path",
-        "double slash" => "doubled slashes in the path",
+        "double slash" => "the doubled slash in the path",
         "index" => "the name of the directory index",
         "depth" => "the number of parts of the path",
         "ext" => "the extension",
-        "empty query" => "a ? with nothing behind it",
+        "empty query" => "the ? with nothing behind it",
         "order" => "the order of the parameters",
-        "separator" => "the separators of the parameters",
+        "separator" => "the separator of the parameters",
         "whole query" => "the whole query",
         "scheme" | "host" | "fragment" => return format!("the {text}"),
         other => other,
@@ -132,17 +113,21 @@ fn fixed_key(text: &str) -> String {
 fn constraint(Constraint { key: name, test }: &Constraint) -> String {
     let of = key(name);
     let quoted = |value: &str| match value {
-        OTHER if name == SECTION => "any other".to_owned(),
+        OTHER if name == SECTION => "rare or missing".to_owned(),
         NUMBER if name == SECTION => "a number".to_owned(),
         value => quoted(value),
     };
     let list = |values: &[String]| list(values, quoted);
     match test {
-        Test::Equals(value) => format!("{of} is {}", quoted(value)),
+        Test::Equals(value) => match value.parse() {
+            Ok(parts) if name == "depth" => format!("the path has {}", many(parts, "part")),
+            _ => format!("{of} is {}", quoted(value)),
+        },
         Test::OneOf(values) => format!("{of} is {}", list(values)),
-        Test::NoneOf(values) => format!("{of} is there and is not {}", list(values)),
-        Test::Present => format!("{of} is there"),
-        Test::Absent => format!("{of} is not there"),
+        Test::NoneOf(values) if ALWAYS.contains(&name.as_str()) => format!("{of} is not {}", list(values)),
+        Test::NoneOf(values) => format!("{of} is present and is not {}", list(values)),
+        Test::Present => format!("{of} is present"),
+        Test::Absent => format!("{of} is absent"),
     }
 }
 
@@ -151,21 +136,31 @@ fn operation(name: &str, operation: &Operation) -> String {
     match operation {
         Operation::Keep(value) => format!("{of} becomes {}", quoted(value)),
         Operation::Replace(source) => format!("{of} is taken from {}", key(source)),
-        Operation::Ignore(Representative::LeftOut) => format!("{of} goes"),
+        Operation::Ignore(Representative::LeftOut) if name == "order" => {
+            "the parameters are put in one order".to_owned()
+        }
+        Operation::Ignore(Representative::LeftOut) => format!("{of} is removed"),
         Operation::Ignore(Representative::WherePresent(value)) => match Key::parse(name) {
             Some(Key::Fixed(_)) => format!("{of} is always {}", quoted(value)),
-            _ => format!("{of} becomes {} where it is there", quoted(value)),
+            _ => format!("{of} becomes {} where it is present", quoted(value)),
         },
         Operation::Ignore(Representative::Everywhere(value)) => format!("{of} is always {}", quoted(value)),
-        Operation::Classes(pairs) => {
-            let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), quoted);
-            let shown = pairs.iter().take(VALUES).map(|(from, to)| format!("{} becomes {}", value(from), value(to)));
-            let more = pairs.len().saturating_sub(VALUES);
-            let more = if more > 0 { format!(", and {more} more values") } else { String::new() };
-            format!("in {of} {}{more}", shown.collect::<Vec<_>>().join(", "))
-        }
+        Operation::Classes(pairs) => classes(&of, pairs),
         Operation::Apply(function) => format!("{of} {}", applied(*function)),
     }
+}
+
+/// Values of a key that become others; `None` is an absent key.
+fn classes(of: &str, pairs: &[(Option<String>, Option<String>)]) -> String {
+    let removed: Option<Vec<String>> = pairs.iter().map(|(from, to)| from.clone().filter(|_| to.is_none())).collect();
+    if let Some(removed) = removed {
+        return format!("{of} is removed where it is {}", list(&removed, quoted));
+    }
+    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "a missing value".to_owned(), quoted);
+    let shown = pairs.iter().take(VALUES).map(|(from, to)| format!("{} becomes {}", value(from), value(to)));
+    let more = pairs.len().saturating_sub(VALUES);
+    let more = if more > 0 { format!(", and {}", many(more as u64, "more value")) } else { String::new() };
+    format!("in {of}, {}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
 fn applied(function: Function) -> &'static str {
@@ -174,7 +169,7 @@ fn applied(function: Function) -> &'static str {
         Function::DecodeSubDelimiters => "has harmless escapes written out",
         Function::DecodeSlash => "has escaped slashes written out",
         Function::PlusIsSpace => "has + written as %20",
-        Function::DropEmpty => "goes where it is empty",
+        Function::DropEmpty => "is removed where it is empty",
         Function::LowerCase => "is written in lower case",
         Function::DropLeadingZeros => "loses zeros before numbers",
         Function::FirstRepeat => "counts once, the first of its values",
@@ -184,13 +179,18 @@ fn applied(function: Function) -> &'static str {
 }
 
 fn quoted(value: &str) -> String {
-    format!("“{}”", within(value, 80))
+    if value.is_empty() { "empty".to_owned() } else { format!("“{}”", within(value, 80)) }
 }
 
 fn list(values: &[String], quoted: impl Fn(&str) -> String) -> String {
-    let mut shown: Vec<String> = values.iter().take(VALUES).map(|value| quoted(value)).collect();
-    if values.len() > VALUES {
-        shown.push(format!("one of {} more", values.len() - VALUES));
+    // One more takes no more room than the words that count it.
+    let written = if values.len() == VALUES + 1 { VALUES + 1 } else { VALUES };
+    let mut shown: Vec<String> = values.iter().take(written).map(|value| quoted(value)).collect();
+    if values.len() > written {
+        shown.push(format!("one of {} more", values.len() - written));
     }
-    shown.join(" or ")
+    match shown.pop() {
+        Some(last) if !shown.is_empty() => format!("{} or {last}", shown.join(", ")),
+        last => last.unwrap_or_else(|| "nothing".to_owned()),
+    }
 }
