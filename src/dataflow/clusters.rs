@@ -21,7 +21,7 @@
 //!
 //! [`grouped`]: super::grouped
 
-use super::failure::run_workers;
+use super::driver::run_workers;
 use super::grouped::Grouped;
 use super::near::{Components, Edge, NearPairs};
 use super::pace::{Pace, Paced};

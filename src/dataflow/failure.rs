@@ -1,11 +1,8 @@
-//! Failures of a run, and running its workers.
+//! The first failure of a run.
 
 use crate::runtime::mesh::{Cause, Mesh, Shutdown};
-use crate::runtime::workers::{self, Alarm, Crew, WorkersError};
-use crate::spill::Scratch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use timely::worker::Worker;
 
 /// The first failure at the workers of a process. Sources stop at the next batch.
 #[derive(Debug)]
@@ -45,23 +42,4 @@ impl<E> Failure<E> {
     pub fn check(&self) -> Result<(), E> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
-}
-
-/// Runs `work` at `workers` threads, together with those of the other processes of `mesh`; gives what
-/// they return, by index. `scratch` of a lost run is removed here: its workers are parked and never
-/// release it. A failure that was recorded is for the caller to [check](Failure::check) first.
-///
-/// # Errors
-/// [`WorkersError`] when the threads cannot be started, one panics, or another process is lost or fails.
-pub fn run_workers<T: Send + 'static>(
-    workers: usize,
-    mesh: Option<&Arc<Mesh>>,
-    scratch: &[&Scratch],
-    work: impl Fn(&mut Worker, &Alarm) -> T + Send + Sync + 'static,
-) -> Result<Vec<T>, WorkersError> {
-    let worked = workers::run_on(&Crew { workers: workers.max(1), mesh: mesh.cloned() }, work);
-    if worked.is_err() && mesh.is_some() {
-        scratch.iter().for_each(|scratch| scratch.discard());
-    }
-    worked
 }

@@ -16,6 +16,9 @@
 //! differential dataflow. [`compare`](mod@compare) deals sites to all methods, [`undust`] among them,
 //! and [`compress`] merges the documents of an index: each is a dataflow of its own.
 //!
+//! All are started by `driver`; their sources keep a `pace`, the first worker of a process tells
+//! the others by a `board`, and `failure` keeps what went wrong first.
+//!
 //! The module opens no files: records come from a [`types::Source`], results are values.
 pub mod alone;
 pub mod aside;
@@ -25,6 +28,7 @@ pub mod compare;
 pub mod compress;
 pub mod counts;
 pub mod deal;
+mod driver;
 mod failure;
 pub mod form;
 mod gather;

@@ -7,7 +7,7 @@ use super::aside::{self, Laid};
 use super::board::Board;
 use super::clusters::Clustering;
 use super::counts::SiteCounts;
-use super::failure::run_workers;
+use super::driver::run_workers;
 use super::journal::Journal;
 use super::learn::{Harvest, learn};
 use super::proof::{Counts, prove};
