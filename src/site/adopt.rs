@@ -2,7 +2,7 @@
 //! rewritten and joined.
 
 use super::breadth;
-use super::carried::keep_carried;
+use super::carried::{is_carried, keep_carried};
 use super::conditions;
 use super::covering::{Action, Adopted, Covering, Proposal, Table};
 use super::defaults;
@@ -104,7 +104,13 @@ impl Covering {
         let may_be_short = matches!(action, Action::Function(_) | Action::Prefix(_)) || defaults || are_constant;
         let least = self.thresholds.min_carriers;
         let keep = |map: &mut (usize, Map)| keep_carried(&self.columns, &groups, map, least);
-        if !may_be_short && maps.iter_mut().fold(false, |any, map| keep(map) | any) {
+        let mut short = !may_be_short && maps.iter_mut().fold(false, |any, map| keep(map) | any);
+        if matches!(action, Action::Function(family) if family.is_shown_by_key()) {
+            let before = maps.len();
+            maps.retain(|(key, _)| is_carried(&self.columns, &groups, *key, least));
+            short |= maps.len() < before;
+        }
+        if short {
             groups = self.table(&rows, &maps);
             if !self.accepts(&groups, action, &maps, prior, &rows) {
                 return;

@@ -16,20 +16,11 @@ use std::collections::BTreeSet;
 pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize, Map), least: usize) -> bool {
     let Map::Table(table) = map else { return false };
     let mut carriers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); table.len()];
-    let mut members: Vec<(u32, u32)> = Vec::new();
-    for group in 0..groups.len() {
-        members.clear();
-        members.extend(groups.members(group).iter().map(|&row| (columns.label[row as usize], columns.code(*key, row))));
-        members.sort_unstable();
-        members.dedup();
-        for same in members.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
-            for &(label, code) in same {
-                if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < least) {
-                    of.insert(label);
-                }
-            }
+    for_each_shown(columns, groups, *key, |label, code| {
+        if let Some(of) = carriers.get_mut(code as usize).filter(|of| of.len() < least) {
+            of.insert(label);
         }
-    }
+    });
     let mut changed = false;
     for (code, to) in table.iter_mut().enumerate() {
         let is_mapped = *to != code as u32;
@@ -39,4 +30,30 @@ pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize,
         }
     }
     changed
+}
+
+/// True where at least `least` clusters have a group in which the values of `key` differ: what shows that a
+/// string function holds for this key, and not for others of its family alone.
+///
+/// O(rows of the groups x log).
+pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize) -> bool {
+    let mut carriers: BTreeSet<u32> = BTreeSet::new();
+    for_each_shown(columns, groups, key, |label, _| {
+        carriers.insert(label);
+    });
+    carriers.len() >= least
+}
+
+/// Calls `shown` with each cluster and value of a key that stands beside another value in one group.
+fn for_each_shown(columns: &Columns, groups: &Groups, key: usize, mut shown: impl FnMut(u32, u32)) {
+    let mut members: Vec<(u32, u32)> = Vec::new();
+    for group in 0..groups.len() {
+        members.clear();
+        members.extend(groups.members(group).iter().map(|&row| (columns.label[row as usize], columns.code(key, row))));
+        members.sort_unstable();
+        members.dedup();
+        for same in members.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+            same.iter().for_each(|&(label, code)| shown(label, code));
+        }
+    }
 }

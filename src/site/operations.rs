@@ -343,6 +343,12 @@ impl Family {
         matches!(self.function, Function::DecodeSubDelimiters | Function::DecodeSlash | Function::PlusIsSpace)
     }
 
+    /// True where each key must show by itself that the function holds: a program reads one empty parameter
+    /// as an absent one, and another as a value.
+    pub fn is_shown_by_key(&self) -> bool {
+        self.on == On::Query && !self.keeps_all()
+    }
+
     /// Prior of the function: changes of case and of numbers have none, nor has the choice among repeated
     /// keys.
     pub fn prior(&self, thresholds: &Thresholds) -> u64 {
