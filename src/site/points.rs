@@ -64,6 +64,9 @@ fn inner_point(identity: u64, hash: u64, value: &[u8], seed: u64) -> Option<(u64
     Some((group, Value::Number(number)))
 }
 
+/// The values of a URL, by key in the notation of rules.
+pub type Values = HashMap<String, Vec<u8>, FixedState>;
+
 /// Cuts reduced URLs.
 pub struct Reader {
     cut: Cut,
@@ -94,7 +97,7 @@ impl Reader {
     }
 
     /// The values of a URL, by key; of a key that comes again the last. Empty for what is no URL.
-    pub fn values(&mut self, url: &[u8]) -> HashMap<String, Vec<u8>, FixedState> {
+    pub fn values(&mut self, url: &[u8]) -> Values {
         let mut cells = std::mem::take(&mut self.cells);
         let mut out = HashMap::default();
         if self.read(url, &mut cells) {

@@ -22,8 +22,9 @@ use super::columns::Columns;
 use super::covering::{Action, Covering};
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::points::Reader;
+use super::points::{Reader, Values};
 use super::{Stage, Thresholds, Training, Without};
+use crate::rules::twins::below;
 use crate::rules::{Constraint, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
 use crate::url::{Fixed, Key, section};
 use foldhash::fast::FixedState;
@@ -104,7 +105,7 @@ struct Sample {
     /// Canonical URLs of each cluster.
     pieces: HashMap<u32, usize, FixedState>,
     /// The values of each canonical URL, by key.
-    values: Vec<HashMap<String, Vec<u8>, FixedState>>,
+    values: Vec<Values>,
 }
 
 impl Sample {
@@ -118,7 +119,8 @@ impl Sample {
     }
 
     /// Clusters that are in more pieces without the rule at `at`, and the others in which it acts, or whose
-    /// URLs have the value that it gives. Clusters of one URL are not evidence and do not count.
+    /// URLs have the value that it gives or lie in the directory to which it moves another one beside it.
+    /// Clusters of one URL are not evidence and do not count.
     fn counts(&self, rules: &SiteRules, training: &Training, at: usize) -> (usize, usize) {
         let mut others = SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() };
         let rule = others.rules.remove(at);
@@ -128,8 +130,12 @@ impl Sample {
         let has = |(key, values): &(&str, Vec<&str>), at: usize| {
             self.values[at].get(*key).is_some_and(|value| values.iter().any(|target| target.as_bytes() == value))
         };
+        // Of two directories beside each other, pages of one alone are as silent as pages of the other.
+        let beside = rule.mirror().filter(|(from, to)| depth(from) == depth(to)).map(|(_, to)| to);
+        let is_twin = |at: usize| beside.is_some_and(|to| below(&self.rows[at].1, to.as_bytes()).is_some());
         let acts = |&at: &usize| {
             self.rows[at] != rows[at]
+                || is_twin(at)
                 || targets.iter().any(|target| has(target, at)) && is_in_scope(&rule, &self.values[at])
         };
         let several = |at: &usize| self.urls[&rows[*at].0] > 1;
@@ -173,9 +179,14 @@ fn targets(rule: &Rule) -> Vec<(&str, Vec<&str>)> {
         .collect()
 }
 
+/// Slashes of a front.
+fn depth(front: &str) -> usize {
+    front.matches('/').count()
+}
+
 /// True where the scope of a rule may hold for a URL whose values these are after it: by the keys that
 /// the rule leaves as they are, sections left aside.
-fn is_in_scope(rule: &Rule, values: &HashMap<String, Vec<u8>, FixedState>) -> bool {
+fn is_in_scope(rule: &Rule, values: &Values) -> bool {
     let is_kept = |key: &str| key != SECTION && rule.operations.iter().all(|(changed, _)| changed != key);
     let mut scope = rule.scope.iter().filter(|constraint| is_kept(&constraint.key));
     scope.all(|Constraint { key, test }| test.holds(values.get(key).map(Vec::as_slice)))
