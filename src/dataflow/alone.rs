@@ -33,7 +33,7 @@ pub fn cross_fitted(
     extent: held_out::Extent,
 ) -> LearnedSite {
     let (training, cut) = training(site, records, sample);
-    let held_out = held_out::cross_fit(&training, extent, |part| proven(part, sample, params));
+    let held_out = held_out::cross_fit(&training, extent, &params.thresholds, |part| proven(part, sample, params));
     LearnedSite { held_out: Some(held_out), ..profiled(training, cut, params) }
 }
 

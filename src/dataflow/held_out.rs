@@ -117,7 +117,8 @@ impl Choosing {
             return None;
         }
         let extent = self.choice.borrow().extent(&training.site)?;
-        Some(cross_fit(training, extent, |part| alone::proven(part, &self.sample, &self.params)))
+        let learn = |part| alone::proven(part, &self.sample, &self.params);
+        Some(cross_fit(training, extent, &self.params.thresholds, learn))
     }
 }
 

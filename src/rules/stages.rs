@@ -37,6 +37,8 @@ pub enum Stage {
     Fronts,
     /// More evidence where the sample is small (`small_samples`).
     SmallSamples,
+    /// Scopes that are right by chance (`chance`).
+    Chance,
     /// Exceptions of rules, page by page (`lookups`).
     Exceptions,
     /// Look-ups of single URLs (`lookups`).
@@ -50,7 +52,7 @@ pub enum Stage {
 impl Stage {
     /// All stages, about in the order of learning: noise is measured in the first pass of the covering loop, and
     /// constant pages and small samples count in several of its levels.
-    pub const ALL: [Stage; 19] = [
+    pub const ALL: [Stage; 20] = [
         Stage::Tokens,
         Stage::Functions,
         Stage::Platforms,
@@ -66,6 +68,7 @@ impl Stage {
         Stage::Mirrors,
         Stage::Fronts,
         Stage::SmallSamples,
+        Stage::Chance,
         Stage::Exceptions,
         Stage::LookUps,
         Stage::Spans,
@@ -90,6 +93,7 @@ impl Stage {
             Stage::Mirrors => "mirrors",
             Stage::Fronts => "fronts",
             Stage::SmallSamples => "small-samples",
+            Stage::Chance => "chance",
             Stage::Exceptions => "exceptions",
             Stage::LookUps => "look-ups",
             Stage::Spans => "spans",

@@ -191,7 +191,14 @@ pub fn is_by_chance(inside: [u64; 2], outside: [u64; 2], tried: usize, bound: Bo
         return true;
     }
     let share = bad_outside as f64 / (good_outside + bad_outside) as f64;
-    at_most(bad, good + bad, share) * tried as f64 * 1_000.0 > permille as f64
+    !is_beyond_chance(inside, share, tried, permille)
+}
+
+/// True where so few of these right and wrong pages are wrong that with at most `permille` thousandths one of
+/// `tried` conditions would look like this where each page is wrong with the chance `share`.
+pub fn is_beyond_chance([good, bad]: [u64; 2], share: f64, tried: usize, permille: u64) -> bool {
+    let is_fewer = (bad as f64) < share * (good + bad) as f64;
+    permille >= 1_000 || is_fewer && at_most(bad, good + bad, share) * tried as f64 * 1_000.0 <= permille as f64
 }
 
 /// Chance that at most `wrong` of `all` are wrong where each is with the chance `share`, which makes more

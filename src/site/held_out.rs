@@ -1,9 +1,10 @@
 //! Cross-fitted figures of one site: the effect of learned rules on URLs that took no part in learning.
 //!
 //! Two schemes split the training rows into folds ([`Extent::folds`]): *by cluster*, so that whole
-//! clusters are left out, and *by URL*, so that other URLs of a cluster may train. For each fold the
-//! whole learner runs on the other rows, and its rules are applied to all rows. Of the groups (labelled
-//! rows with one canonical URL) only the rows of the fold are counted:
+//! clusters are left out, with all variants of their pages ([`pages`]): a list that is another one in each
+//! order would else warn of its own being merged; and *by URL*, so that other URLs of a cluster may train.
+//! For each fold the whole learner runs on the other rows, and its rules are applied to all rows. Of the
+//! groups (labelled rows with one canonical URL) only the rows of the fold are counted:
 //!
 //! - **Saved** ([`Counts::by_cluster`], [`Counts::by_url`]). A row saves `1 - 1/q` of a fetch, where
 //!   `q` rows of its own cluster are in its group, itself among them; the rows of the fold that is
@@ -31,7 +32,7 @@ mod ratio;
 pub use choice::{Choice, Extent, Limits, choose, site_key};
 pub use ratio::Ratio;
 
-use super::Training;
+use super::{Thresholds, Training, pages};
 use crate::model::{hash64_seeded, hash128};
 use crate::rules::types::SiteRules;
 use crate::rules::{RuleSet, Scratch};
@@ -55,9 +56,9 @@ pub struct Counts {
     pub by_cluster: Ratio,
     /// Fetches saved of those that perfect rules save, folds by URL; a unit is a cluster.
     pub by_url: Ratio,
-    /// Wrong rows of the rows in groups of two or more, folds by cluster; a unit is the largest cluster
-    /// of a group with all groups in which it is the largest, since a wrong rule is wrong in many rows
-    /// of a group at once.
+    /// Wrong rows of the rows in groups of two or more, folds by cluster; a unit is the page of the largest
+    /// cluster of a group with all groups of such clusters, since a wrong rule is wrong in many rows of a
+    /// group, and in many variants of a page, at once.
     pub wrong: Ratio,
 }
 
@@ -74,19 +75,25 @@ impl Counts {
 
 /// Cross-fits `learn` on the site. Of a site with more rows than `extent` allows, whole clusters (and
 /// single rows without a label) take part by hash.
-pub fn cross_fit(training: &Training, extent: Extent, learn: impl Fn(Training) -> SiteRules) -> Counts {
+pub fn cross_fit(
+    training: &Training,
+    extent: Extent,
+    thresholds: &Thresholds,
+    learn: impl Fn(Training) -> SiteRules,
+) -> Counts {
     let folds = extent.folds;
     let sampled = sample(training, extent.rows);
     let training = sampled.as_ref().unwrap_or(training);
     let first = first_rows(training);
     let fold_by_url = |row: usize| hash64_seeded(training.url(row), FOLD_URL_SEED) % folds;
+    let pages = pages::of_clusters(training, first.len(), thresholds);
     let fold_by_cluster = |row: usize| match training.clusters[row] {
         u32::MAX => fold_by_url(row),
-        id => hash64_seeded(training.url(first[id as usize] as usize), FOLD_SEED) % folds,
+        id => hash64_seeded(training.url(first[pages[id as usize] as usize] as usize), FOLD_SEED) % folds,
     };
     let sizes = sizes(training, first.len());
-    let by_cluster = scheme(training, &sizes, folds, fold_by_cluster, &learn);
-    let by_url = scheme(training, &sizes, folds, fold_by_url, &learn);
+    let by_cluster = scheme(training, &sizes, &pages, folds, fold_by_cluster, &learn);
+    let by_url = scheme(training, &sizes, &pages, folds, fold_by_url, &learn);
     Counts {
         rows: sizes.iter().sum(),
         clusters: first.len() as u64,
@@ -137,7 +144,7 @@ fn sample(training: &Training, most: u64) -> Option<Training> {
 struct Sums {
     /// Fetches saved, in parts of [`Ratio::UNIT`].
     saved: Vec<u64>,
-    /// Rows in groups of two or more, at the largest cluster of their group.
+    /// Rows in groups of two or more, at the page of the largest cluster of their group.
     merged: Vec<u64>,
     /// Those outside that cluster.
     wrong: Vec<u64>,
@@ -163,6 +170,7 @@ impl Sums {
 fn scheme(
     training: &Training,
     sizes: &[u64],
+    pages: &[u32],
     folds: u64,
     fold: impl Fn(usize) -> u64,
     learn: &impl Fn(Training) -> SiteRules,
@@ -173,7 +181,7 @@ fn scheme(
     // A small site may have nothing in a fold.
     for out in (0..folds).filter(|&out| (0..training.len()).any(|row| is_counted(row, out))) {
         let rules = learn(part(training, |row| fold(row) != out));
-        count(training, rules, |row| fold(row) == out, &mut sums);
+        count(training, rules, pages, |row| fold(row) == out, &mut sums);
     }
     sums
 }
@@ -194,7 +202,7 @@ fn part(training: &Training, keeps: impl Fn(usize) -> bool) -> Training {
 
 /// Groups all labelled rows by their canonical URLs under `rules`, and counts the rows that `counts`
 /// names.
-fn count(training: &Training, rules: SiteRules, counts: impl Fn(usize) -> bool, sums: &mut Sums) {
+fn count(training: &Training, rules: SiteRules, pages: &[u32], counts: impl Fn(usize) -> bool, sums: &mut Sums) {
     let set = RuleSet::new(vec![rules]);
     let mut scratch = Scratch::default();
     let canonical = |row: usize| match training.normal(row) {
@@ -222,8 +230,9 @@ fn count(training: &Training, rules: SiteRules, counts: impl Fn(usize) -> bool, 
         }
         if group.len() > 1 {
             let counted = group.iter().filter(|row| row.2);
-            sums.merged[owner as usize] += counted.clone().count() as u64;
-            sums.wrong[owner as usize] += counted.filter(|row| row.1 != owner).count() as u64;
+            let page = pages[owner as usize] as usize;
+            sums.merged[page] += counted.clone().count() as u64;
+            sums.wrong[page] += counted.filter(|row| row.1 != owner).count() as u64;
         }
     }
 }

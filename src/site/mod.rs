@@ -4,6 +4,7 @@
 mod adopt;
 mod breadth;
 mod carried;
+mod chance;
 pub mod classes;
 mod clusters;
 pub mod columns;
@@ -28,10 +29,12 @@ pub mod mirrors;
 pub mod noise;
 pub mod operations;
 mod overlap;
+mod pages;
 mod points;
 mod prefixes;
 pub mod profile;
 pub mod published;
+mod scopes;
 mod sections;
 pub mod select;
 mod sinks;
@@ -372,6 +375,14 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
             found = lookups::identities(&rules, &training);
         }
     }
+    if training.len() < thresholds.chance_most_rows && !without.has(Stage::Chance) {
+        let changed = chance::withdraw(&mut rules, &training, &covering);
+        if changed > 0 {
+            set_ids(&mut rules);
+            counts.insert("rules that chance explains".to_owned(), changed);
+            found = lookups::identities(&rules, &training);
+        }
+    }
     let exceptions = match without.has(Stage::Exceptions) {
         true => 0,
         false => lookups::learn_exceptions(&mut rules, &training, &found, thresholds),
@@ -396,7 +407,9 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
 
 /// Learns one site with the given cuts.
 fn learn_cut(training: Training, tokens: Tokens, params: &Params) -> Outcome {
-    let params = Params { extend_to_domain: false, ..params.clone() };
+    // Chance would take out the same scopes with each cut.
+    let without = params.without.and(Stage::Chance);
+    let params = Params { extend_to_domain: false, without, ..params.clone() };
     let prepared = prepare_cut(training, tokens, lines::Lines::default(), params);
     let energy = energy::walk(prepared.graph());
     finish(prepared, &energy)

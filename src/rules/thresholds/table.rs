@@ -234,6 +234,13 @@ thresholds! {
     small_min_numbered: u64 = 64, 0..=MANY;
     /// Values from which on a parameter can be one whose numbers lead to one cluster each.
     small_min_numbers: usize = 9, 1..=MANY as usize;
+    /// Rows of a site from which on no scope is tested against chance: there are few pages that one does not
+    /// know another of.
+    chance_most_rows: usize = 20_000, 0..=MANY as usize;
+    /// Values of a parameter up to which it makes variants of a page, not pages.
+    page_most_values: usize = 16, 0..=MANY as usize;
+    /// Clusters up to which URLs that differ in such parameters alone are one page.
+    page_most_clusters: usize = 32, 0..=MANY as usize;
     /// Letters and digits from which on a value is a token drawn at random: 64 bits in hexadecimal digits.
     small_opaque: usize = 16, 1..=MANY as usize;
 

@@ -56,7 +56,9 @@ fn the_same_rules_in_all_folds_give_the_figures_of_the_whole() {
         ("http://a.org/x", ""),
     ]);
     // Groups: a1 a2 | a3 | b1 c | b2.
-    let counts = cross_fit(&site, Extent { rows: 100, folds: 2 }, |_| look_ups(&[["a1", "a2"], ["b1", "c"]]));
+    let counts = cross_fit(&site, Extent { rows: 100, folds: 2 }, &Thresholds::default(), |_| {
+        look_ups(&[["a1", "a2"], ["b1", "c"]])
+    });
     assert_eq!((counts.rows, counts.clusters), (6, 3));
     // One fetch of the three that perfect rules save.
     assert_eq!((counts.by_cluster.ppm(), counts.by_url.ppm()), (Some(333_333), Some(333_333)));
@@ -75,7 +77,7 @@ fn own_rows_in_a_wrong_group_are_rightly_joined() {
         ("http://a.org/b1", "b"),
         ("http://a.org/b2", "b"),
     ]);
-    let counts = cross_fit(&site, Extent { rows: 100, folds: 2 }, |_| {
+    let counts = cross_fit(&site, Extent { rows: 100, folds: 2 }, &Thresholds::default(), |_| {
         look_ups(&[["a1", "b1"], ["a2", "b1"], ["a3", "b1"], ["b2", "b1"]])
     });
     // Five URLs become one page and b is lost: 5 - 1 - 1 of 3 to save, as `saved` of `evaluate` has it.
@@ -88,7 +90,7 @@ fn each_fold_is_left_out_once_and_clusters_as_a_whole() {
     let records = sessions();
     let site = training(borrowed(&records));
     let parts = RefCell::new(Vec::new());
-    cross_fit(&site, Extent { rows: 1_000, folds: 2 }, |part| {
+    cross_fit(&site, Extent { rows: 1_000, folds: 2 }, &Thresholds::default(), |part| {
         parts.borrow_mut().push(part);
         SiteRules::default()
     });
@@ -126,11 +128,11 @@ fn who_learns_by_heart_saves_nothing() {
         aliases.sort();
         SiteRules { aliases, origins: part.origins.iter().cloned().collect(), ..look_ups(&[]) }
     };
-    let counts = cross_fit(&site, Extent { rows: 1_000, folds: 2 }, by_heart);
+    let counts = cross_fit(&site, Extent { rows: 1_000, folds: 2 }, &Thresholds::default(), by_heart);
     assert_eq!((counts.by_cluster.ppm(), counts.by_url.ppm()), (Some(0), Some(0)));
     // On what it learned from it is perfect.
     let mut sums = Sums { saved: vec![0; 61], merged: vec![0; 61], wrong: vec![0; 61] };
-    count(&site, by_heart(site.clone()), |_| true, &mut sums);
+    count(&site, by_heart(site.clone()), &(0..61).collect::<Vec<u32>>(), |_| true, &mut sums);
     assert_eq!(sums.saved(&sizes(&site, 61)).ppm(), Some(1_000_000));
 }
 
@@ -140,7 +142,7 @@ fn an_earlier_result_takes_no_part() {
     let sessions = sessions();
     let mut training = training(borrowed(&sessions));
     training.hints.previous = Some(std::sync::Arc::new(look_ups(&[])));
-    cross_fit(&training, Extent { rows: 1_000, folds: 3 }, |part| {
+    cross_fit(&training, Extent { rows: 1_000, folds: 3 }, &Thresholds::default(), |part| {
         assert!(part.hints.previous.is_none());
         look_ups(&[])
     });
@@ -150,7 +152,8 @@ fn an_earlier_result_takes_no_part() {
 fn what_holds_for_new_clusters_is_saved() {
     let records = sessions();
     let learn = |part| site::learn(part, &Params::default()).rules;
-    let counts = cross_fit(&training(borrowed(&records)), Extent { rows: 1_000, folds: 2 }, learn);
+    let counts =
+        cross_fit(&training(borrowed(&records)), Extent { rows: 1_000, folds: 2 }, &Thresholds::default(), learn);
     assert_eq!((counts.by_cluster.ppm(), counts.by_url.ppm()), (Some(1_000_000), Some(1_000_000)));
     assert_eq!((counts.wrong.ppm(), counts.rows, counts.clusters), (Some(0), 241, 61));
     // Sixty clusters, none wrong: Wilson's bound.
@@ -172,8 +175,11 @@ fn a_large_site_is_sampled_by_whole_clusters_in_any_order() {
     assert!(sample(&whole, 301).is_none());
     let learn = |part| site::learn(part, &Params::default()).rules;
     let extent = |rows| Extent { rows, folds: 3 };
-    assert_eq!(cross_fit(&whole, extent(120), learn), cross_fit(&turned, extent(120), learn));
-    assert_eq!(cross_fit(&whole, extent(0), learn), Counts::default());
+    assert_eq!(
+        cross_fit(&whole, extent(120), &Thresholds::default(), learn),
+        cross_fit(&turned, extent(120), &Thresholds::default(), learn)
+    );
+    assert_eq!(cross_fit(&whole, extent(0), &Thresholds::default(), learn), Counts::default());
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn folds_without_a_labelled_row_are_not_learned_without() {
     let site =
         training([("http://a.org/1", "a"), ("http://a.org/2", "a"), ("http://a.org/3", "b"), ("http://a.org/4", "")]);
     let fits = std::cell::Cell::new(0);
-    let counts = cross_fit(&site, Extent { rows: 10, folds: 10 }, |_| {
+    let counts = cross_fit(&site, Extent { rows: 10, folds: 10 }, &Thresholds::default(), |_| {
         fits.set(fits.get() + 1);
         look_ups(&[["1", "2"]])
     });

@@ -1,0 +1,322 @@
+//! Scopes that are right by chance.
+//!
+//! An operation that is wrong on a good part of a site is right on the rest, and among many words,
+//! directories and parameters some have by chance only pages of the rest: of lists of which every second
+//! is sorted, three that are too short for it may be all that the sample knows under `/garden/`. A rule of
+//! such a scope is right on all that was seen and wrong on every second list that was not. Conditions,
+//! forms, exclusions and sections all choose scopes by their evidence, so the test stands behind them all.
+//!
+//! For each constraint of a rule, the rule is tried without it ([`relaxed`]). What it joins then and did
+//! not join before is the evidence *outside*. Where that is as right as any rule must be, the constraint
+//! says nothing. Else each value that the constraint allows needs more right merges than chance explains
+//! among all conditions that could have been chosen; values that do not have them are taken out of the
+//! scope, and a rule without any value is withdrawn. A constraint that names the values it excludes acts on
+//! values that were never met, so it is judged by values: those that were met must speak for it as the
+//! sections of a site must, else it lists those that do.
+//!
+//! One page gives many merges: a list has as many wrong ones as it has ways to be sorted, each a cluster
+//! of its own. What counts are therefore pages ([`Variants`]).
+
+use super::conditions::is_beyond_chance;
+use super::covering::Covering;
+use super::evidence::Bound;
+use super::lookups;
+use super::pages::Variants;
+use super::points::Reader;
+use super::scopes::{self, Met};
+use super::{Thresholds, Training};
+use crate::model::hash64;
+use crate::rules::{Constraint, Kind, Operation, Rule, RuleSet, SECTION, Scratch, SiteRules, Test};
+use crate::url::section::{self, Section};
+use crate::url::{Fixed, Key};
+use foldhash::fast::FixedState;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Rounds of tests, at most, a bound of work: a rule that changes leaves other merges to the others.
+const ROUNDS: usize = 4;
+/// Values of a key that are tried as conditions, at most: see [`conditions`](super::conditions).
+const VALUES: usize = 14;
+
+/// Takes values that are right by chance out of the scopes of rules, and withdraws rules that have no
+/// other. Returns how many rules it changed and withdrew.
+///
+/// Exempt are lines of the catalogue of platforms and rules with a prior, which others have proven; rules
+/// that change the origin alone; constant pages, which have a bound of their own; and mirror rules, whose
+/// scope is their operation.
+///
+/// O(canonical URLs x pairs, constraints x canonical URLs outside by them, and rules whose scope is tested x rows).
+pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
+    let judge = Judge::new(covering);
+    let mut changed = 0;
+    for _ in 0..ROUNDS {
+        let found = lookups::identities(rules, training);
+        let met = Met::with_values(&found, rules);
+        let judged: Vec<Option<Rule>> = (0..rules.rules.len())
+            .map(|at| match is_exempt(&rules.rules[at]) {
+                true => Some(rules.rules[at].clone()),
+                false => tested(rules, at, &met, training, &judge),
+            })
+            .collect();
+        let before = rules.rules.len();
+        let narrowed = judged.iter().zip(&rules.rules).filter(|(new, old)| new.as_ref().is_some_and(|new| new != *old));
+        let narrowed = narrowed.count();
+        rules.rules = judged.into_iter().flatten().collect();
+        let withdrawn = before - rules.rules.len();
+        if narrowed + withdrawn == 0 {
+            break;
+        }
+        changed += (narrowed + withdrawn) as u64;
+    }
+    changed
+}
+
+fn is_exempt(rule: &Rule) -> bool {
+    let is_origin =
+        |key: &str| Key::parse(key).is_some_and(|key| [Fixed::SCHEME, Fixed::HOST].iter().any(|&fixed| key.is(fixed)));
+    rule.scope.is_empty()
+        || rule.line.is_some()
+        || rule.evidence.prior > 0
+        || rule.mirror().is_some()
+        || rule.kind == Kind::ConstantPage
+        || rule.operations.iter().all(|(key, _)| is_origin(key))
+}
+
+/// The rule at `at` with what is left of its scope; `None` where nothing is.
+fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, training: &Training, judge: &Judge) -> Option<Rule> {
+    let mut rule = rules.rules[at].clone();
+    let each_counts = !judge.makes_variants(&rule);
+    let mut inside: BTreeMap<String, Vec<Joined>> = BTreeMap::new();
+    for nth in 0..rule.scope.len() {
+        let key = &rule.scope[nth].key;
+        let outside = |relaxed: Rule, urls: Vec<usize>| {
+            let mut others = rules.clone();
+            others.rules[at] = relaxed;
+            judge.joined(&others, met, urls, key, each_counts)
+        };
+        let Some(relaxed) = relaxed(&rule, nth) else { continue };
+        let mut joined = outside(relaxed.clone(), met.outside(&rule.scope, |of| of.key == *key));
+        if joined.is_empty() {
+            // A section holds the words of its directory: one of the two alone is never outside.
+            let mut others = relaxed;
+            others.scope.retain(|constraint| constraint.key != SECTION);
+            joined = outside(others, met.outside(&rule.scope, |of| of.key == *key || of.key == SECTION));
+        }
+        let Some(share) = judge.share_of_wrong(&joined) else { continue };
+        let inside = inside.entry(key.clone()).or_insert_with(|| {
+            let mut others = rules.clone();
+            others.rules.remove(at);
+            let pieces = lookups::identities(&others, training);
+            judge.joined(rules, &Met::new(&pieces), (0..pieces.len()).collect(), key, each_counts)
+        });
+        // It does nothing that other rules leave: there is nothing that chance could explain.
+        if inside.is_empty() {
+            continue;
+        }
+        rule.scope[nth].test = judge.narrowed(&rule.scope[nth], inside, &joined, share)?;
+    }
+    Some(rule)
+}
+
+/// The rule without the constraint at `nth`, or, of a rule between forms, with any value for its key.
+/// `None` where the constraint is on a key that the rule changes, or says how a URL is written.
+fn relaxed(rule: &Rule, nth: usize) -> Option<Rule> {
+    let Constraint { key, test } = &rule.scope[nth];
+    let parsed = Key::parse(key);
+    if parsed.as_ref().is_some_and(|key| [Fixed::SCHEME, Fixed::HOST, Fixed::DEPTH].iter().any(|&of| key.is(of))) {
+        return None;
+    }
+    let mut relaxed = rule.clone();
+    let own = relaxed.operations.iter_mut().find(|(changed, _)| changed == key);
+    if rule.closed && key != SECTION {
+        if matches!(test, Test::Present | Test::Absent) {
+            return None;
+        }
+        let is_kept = match own {
+            Some((_, Operation::Replace(from))) => from == key,
+            Some((_, operation @ Operation::Keep(_))) => {
+                let is_kept = matches!((&*operation, test), (Operation::Keep(value), Test::Equals(of)) if value == of);
+                *operation = Operation::Replace(key.clone());
+                is_kept
+            }
+            Some(_) => false,
+            None => true,
+        };
+        relaxed.scope[nth].test = Test::Present;
+        return is_kept.then_some(relaxed);
+    }
+    if own.is_some() {
+        return None;
+    }
+    relaxed.scope.remove(nth);
+    Some(relaxed)
+}
+
+/// Canonical URLs that a rule joins.
+struct Joined {
+    /// Value of the key of the constraint in them; `None` without one.
+    value: Option<Vec<u8>>,
+    /// Cluster of the first.
+    label: u32,
+    /// Hash of the page: [`Variants::stem`].
+    stem: u64,
+    /// All are of one cluster.
+    right: bool,
+    /// Observations that it counts for: one, or each URL beside the first.
+    count: u64,
+    /// First directory of the path, of a URL in no other section; `None` without one.
+    directory: Option<Vec<u8>>,
+}
+
+/// What the scopes of a site are tested with.
+struct Judge<'c> {
+    tokens: &'c crate::rules::Tokens,
+    thresholds: &'c Thresholds,
+    variants: Variants,
+    /// Conditions that could have been chosen.
+    tried: usize,
+    bound: Bound,
+}
+
+impl<'c> Judge<'c> {
+    fn new(covering: &'c Covering) -> Judge<'c> {
+        let Covering { columns, thresholds, noise, .. } = covering;
+        let keys = || columns.keys.iter().enumerate();
+        let values = |k: usize| columns.codes_len(k) - 1;
+        let conditions = keys().map(|(k, key)| values(k).min(VALUES) + if key.optional() { 2 } else { 0 });
+        Judge {
+            tokens: &columns.tokens,
+            thresholds,
+            variants: Variants::of_columns(columns, thresholds),
+            tried: conditions.sum::<usize>() + columns.sections.names.len(),
+            bound: Bound::operation(thresholds).allowing(*noise),
+        }
+    }
+
+    /// Canonical URLs that `rules` join where they change one of `urls`.
+    fn joined(&self, rules: &SiteRules, met: &Met<'_>, urls: Vec<usize>, key: &str, each_counts: bool) -> Vec<Joined> {
+        if urls.is_empty() {
+            return Vec::new();
+        }
+        let Met { found, .. } = *met;
+        let set = RuleSet::new(vec![rules.clone()]);
+        let mut scratch = Scratch::default();
+        // Those that the rules change come first: their values are those that the rule is about.
+        let mut groups: HashMap<u64, Vec<usize>, FixedState> = HashMap::default();
+        for at in urls {
+            let to = set.apply(&found[at].composed, Some(0), &mut scratch).url;
+            if to != found[at].composed {
+                groups.entry(hash64(to)).or_default().push(at);
+            }
+        }
+        groups.iter_mut().for_each(|(&to, group)| group.extend(met.at(to)));
+        let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
+        groups.sort_unstable();
+        let mut reader = Reader::new(self.tokens);
+        let joined = |group: &Vec<usize>| {
+            let first = &found[group[0]];
+            let values = reader.values(&first.composed);
+            let value = match key {
+                SECTION => Some(scopes::section(self.tokens, first)),
+                _ => values.get(key).cloned(),
+            };
+            let right = group.iter().all(|&at| found[at].majority == first.majority);
+            let count = if each_counts { group.len() as u64 - 1 } else { 1 };
+            let directory = match section::of(section::path(&first.composed)) {
+                Section::Word(name) | Section::Member(name, _) => Some(name.to_vec()),
+                Section::Tenant(_) | Section::Number | Section::Other => None,
+            };
+            Joined { value, label: first.majority, stem: self.variants.stem(&values), right, count, directory }
+        };
+        groups.iter().map(joined).collect()
+    }
+
+    /// Share of wrong among the merges outside, by merges or by pages, whichever is less; `None` where it is
+    /// small enough for any rule. One more right than was seen: all of a few is not all.
+    fn share_of_wrong(&self, outside: &[Joined]) -> Option<f64> {
+        let count =
+            |right: bool| outside.iter().filter(|joined| joined.right == right).map(|joined| joined.count).sum();
+        let (right, wrong): (u64, u64) = (count(true), count(false));
+        if self.bound.allows(right, wrong) {
+            return None;
+        }
+        let wrong_pages = self.pages(outside.iter().filter(|joined| !joined.right));
+        let right_pages = self.pages(outside.iter().filter(|joined| joined.right));
+        let share = |right: u64, wrong: u64| wrong as f64 / (right + wrong + 1) as f64;
+        Some(share(right, wrong).min(share(right_pages, wrong_pages)))
+    }
+
+    /// Number of pages; of a key that tells pages apart, each value that leads to one page counts.
+    fn pages<'j>(&self, joined: impl Iterator<Item = &'j Joined> + Clone) -> u64 {
+        let (merges, all) = joined.clone().fold((0, 0), |(merges, all), of| (merges + 1, all + of.count));
+        if all > merges {
+            return all;
+        }
+        self.variants.count(joined.map(|of| (of.stem, of.label)))
+    }
+
+    /// True where a rule may act in directories that are no section of their own, although it is wrong in
+    /// some section: the directories that were met there, and the pages in none, must outnumber those against
+    /// it as the sections of a site must. Which directories are sections is a matter of their clusters, and
+    /// where a rule is wrong a page has many.
+    fn speaks_for_the_rest(&self, inside: &[Joined], outside: &[Joined]) -> bool {
+        let is_rest = |joined: &&Joined| joined.value.as_deref() == Some(section::OTHER.as_bytes());
+        let right = || inside.iter().filter(is_rest).filter(|joined| joined.right);
+        let directories: BTreeSet<&Vec<u8>> = right().filter_map(|joined| joined.directory.as_ref()).collect();
+        let in_none = self.pages(right().filter(|joined| joined.directory.is_none()));
+        let wrong = inside.iter().chain(outside).filter(|joined| !joined.right);
+        let against: BTreeSet<&Vec<u8>> =
+            wrong.filter_map(|joined| joined.directory.as_ref().or(joined.value.as_ref())).collect();
+        let good = in_none + directories.difference(&against).count() as u64;
+        self.bound.wilson(good, against.len() as u64, 0)
+    }
+
+    /// True for a rule that changes parameters of few values alone: what it joins are variants of a page.
+    fn makes_variants(&self, rule: &Rule) -> bool {
+        let is_dropped = |of: &&Constraint| !rule.operations.iter().any(|(key, _)| *key == of.key);
+        let dropped = rule.scope.iter().filter(|_| rule.closed).filter(is_dropped).map(|of| &of.key);
+        let is_kept = |operation: &Operation| matches!(operation, Operation::Keep(_) | Operation::Replace(_));
+        let changed = rule.operations.iter().filter(|(_, operation)| !is_kept(operation)).map(|(key, _)| key);
+        let mut keys = changed.chain(dropped).filter(|key| *key != SECTION).peekable();
+        keys.peek().is_some() && keys.all(|key| self.variants.has(key))
+    }
+
+    /// The test with the values that are right beyond chance; `None` without any.
+    fn narrowed(&self, constraint: &Constraint, inside: &[Joined], outside: &[Joined], share: f64) -> Option<Test> {
+        let is_proven = |of: &dyn Fn(&Joined) -> bool| {
+            let right = self.pages(inside.iter().filter(|joined| joined.right && of(joined)));
+            let wrong = inside.iter().filter(|joined| !joined.right && of(joined)).map(|joined| joined.count).sum();
+            is_beyond_chance([right, wrong], share, self.tried, self.thresholds.condition_chance_permille)
+        };
+        let has = |joined: &Joined, value: &str| joined.value.as_deref() == Some(value.as_bytes());
+        let proves = |value: &str| {
+            let is_rest = constraint.key == SECTION && value == section::OTHER;
+            is_proven(&|joined| has(joined, value)) && (!is_rest || self.speaks_for_the_rest(inside, outside))
+        };
+        let listed = |values: Vec<String>| {
+            let most = self.thresholds.section_most_listed;
+            (1..=most).contains(&values.len()).then_some(Test::OneOf(values))
+        };
+        match &constraint.test {
+            test @ (Test::Present | Test::Absent) => is_proven(&|_| true).then(|| test.clone()),
+            test @ Test::Equals(value) => proves(value).then(|| test.clone()),
+            Test::OneOf(values) => listed(values.iter().filter(|value| proves(value)).cloned().collect()),
+            test @ Test::NoneOf(_) => {
+                let of = |joined: &[Joined], right: bool| -> BTreeSet<Vec<u8>> {
+                    joined.iter().filter(|joined| joined.right == right).filter_map(|j| j.value.clone()).collect()
+                };
+                let against: BTreeSet<Vec<u8>> = &of(outside, false) | &of(inside, false);
+                let in_favour = &of(inside, true) - &against;
+                let [good, bad] = [in_favour.len() as u64, against.len() as u64];
+                let enough = match constraint.key == SECTION {
+                    true => good >= self.bound.min_good && self.bound.wilson(good, bad, 0),
+                    false => self.bound.holds(good, bad, 0),
+                };
+                if enough {
+                    return Some(test.clone());
+                }
+                let text = |value: &Vec<u8>| String::from_utf8(value.clone()).ok();
+                listed(in_favour.iter().filter_map(text).filter(|value| proves(value)).collect())
+            }
+        }
+    }
+}
