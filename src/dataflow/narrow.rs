@@ -10,6 +10,7 @@ use super::table::key_of_table;
 use crate::model::hash64;
 use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test};
 use crate::site::Thresholds;
+use crate::site::conditions::is_beyond_chance;
 use crate::site::evidence::Bound;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +72,19 @@ impl Against {
     /// True where nothing is against the rule.
     pub fn is_empty(&self) -> bool {
         self.sections.is_empty() && self.values.is_empty()
+    }
+
+    /// True where a rule may leave out the sections against it: in a rule of the whole site the others must
+    /// outvote them, as where it is learned ([`reach`](crate::site)). Else those that are left are the few that
+    /// are right by chance, and the rule would act in directories that nobody met.
+    pub fn is_outvoted(&self, rule: &Rule, marginal: &Marginal, bound: Bound) -> bool {
+        let lists = |of: &Constraint| of.key == SECTION && matches!(of.test, Test::OneOf(_) | Test::Equals(_));
+        if self.sections.is_empty() || rule.scope.iter().any(lists) {
+            return true;
+        }
+        let right = marginal.cells.iter().filter(|(_, of)| of.good > 0).map(|(cell, _)| &cell.section);
+        let in_favour: BTreeSet<&String> = right.filter(|section| !self.sections.contains(*section)).collect();
+        bound.wilson(in_favour.len() as u64, self.sections.len() as u64, u64::from(rule.evidence.prior))
     }
 
     /// The rule without the parts against it; `None` where nothing is left, or the parts cannot be
@@ -163,9 +177,9 @@ pub fn by_test(
         return None;
     }
     // A cluster and its URLs are of one half.
-    let first = |merge: &&Merge<'_>| hash64(&merge.cluster.to_le_bytes()) & 1 == 0;
+    let first = |merge: &Merge<'_>| hash64(&merge.cluster.to_le_bytes()) & 1 == 0;
     let half = |merges: &[Merge<'_>], test: &Constraint, which: bool| {
-        let of: Vec<&Merge<'_>> = merges.iter().filter(|merge| first(merge) == which).collect();
+        let of: Vec<&Merge<'_>> = merges.iter().filter(|&merge| first(merge) == which).collect();
         let stays = of.iter().filter(|merge| stays(test, &merge.pairs)).count() as u64;
         (stays, of.len() as u64 - stays)
     };
@@ -197,7 +211,16 @@ pub fn by_test(
     let stays_bad = bad.iter().filter(|merge| stays(&test, &merge.pairs)).count() as u64;
     let held: BTreeSet<u64> =
         bad.iter().filter(|merge| !stays(&test, &merge.pairs)).map(|merge| merge.cluster).collect();
+    // One test was chosen on the first half, so the pages of the other that stay must be right beyond the
+    // chance of any page.
+    let of_half = |merges: &[Merge<'_>]| {
+        let stays = merges.iter().filter(|merge| !first(merge) && stays(&test, &merge.pairs));
+        stays.map(|merge| merge.cluster).collect::<BTreeSet<u64>>().len() as u64
+    };
+    let share = marginal.wrong() as f64 / (marginal.good + marginal.wrong()) as f64;
+    let is_chance = !is_beyond_chance([of_half(&good), bad_in], share, 1, thresholds.condition_chance_permille);
     let accepted = bad_out > 0
+        && !is_chance
         && bad_out * 100 >= held_percent * (bad_in + bad_out)
         && held.len() >= thresholds.narrow_min_held_clusters
         && rest_passes(stays_good, good_seen, stays_bad, bad_seen);

@@ -190,6 +190,7 @@ fn changes(
         let (good, bad) = against.rest(marginal);
         let passes = bound.allows(good, bad) && bound.wilson(good, bad, u64::from(rule.evidence.prior));
         let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
+        let may = may && against.is_outvoted(rule, marginal, bound);
         let narrowed = may.then(|| against.taken_from(rule)).flatten();
         if rule.provisional {
             changes.push((*at, Change::Withdraw(*reason)));

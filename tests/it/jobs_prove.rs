@@ -100,10 +100,15 @@ fn a_value_and_a_section_that_merge_wrongly_are_taken_out() {
             records.push((format!("docs/d{i}?lang={lang}"), format!("doc {i} {lang}")));
         }
         records.push((format!("docs/d{i}"), format!("doc {i}")));
+        // Sections enough to outvote it.
+        for lang in ["de", "fr"] {
+            records.push((format!("s{i}/page?lang={lang}"), format!("section {i}")));
+        }
     }
     let view = classes("000000000000000a", "query view=", &[("edit", "full"), ("print", "full")]);
     let mut rules = site(vec![view, ignore("000000000000000b", "query lang=", vec![])]);
-    rules.tokens.sections = vec!["docs".to_owned()];
+    rules.tokens.sections = (0..40).map(|i| format!("s{i}")).chain(["docs".to_owned()]).collect();
+    rules.tokens.sections.sort();
     let folder = folder(&rules, &records);
     prove(&folder, &["-q"]).done();
     let (site, summary) = proven(&folder);
