@@ -1,6 +1,6 @@
 //! `undust clusters`: records in, records with the labels of their duplicate clusters out.
 
-use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, together};
+use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, merged, together};
 use super::failure::{Exit, Failure};
 use super::inputs::{Inputs, Tally, all_tallies};
 use super::labelled::labelled_limit;
@@ -161,6 +161,10 @@ fn part(
         return Err(inputs.no_records());
     }
     file.commit()?;
+    if let Some(mesh) = mesh {
+        // All parts have their names now: a process that failed to name its part has ended the others.
+        merged(mesh, &(), |(), ()| ()).map_err(|error| error.into_failure())?;
+    }
     if mesh.is_none_or(|mesh| mesh.process() == 0) {
         for (reason, count) in rejects.counts() {
             args.reading.quiet.say(format_args!("rejected: {count} {reason}"));

@@ -29,7 +29,7 @@ use undust::dataflow::{Journal, Plan, RunError, Source};
 use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
 use undust::io::rules::RuleFile;
-use undust::io::{IoError, OutputDir, Shard};
+use undust::io::{IoError, OutputDir, Shard, fingerprint};
 use undust::model::SiteBy;
 use undust::rules::age::Day;
 use undust::rules::types::SiteRules;
@@ -300,9 +300,11 @@ fn learn(
         None => (source.clone() as Arc<dyn Source>, None),
     };
     let kept = journal.clone().map(|journal| journal as Arc<dyn Journal>);
+    let before = fingerprint::times(&source.shards);
     let learned = undust::dataflow::run_on(plan, records, progress, mesh, kept, first);
     drop(reporter);
     let learned = learned?;
+    stays(&source.shards, &before)?;
     tell(args, mesh.map(Arc::as_ref), journal.as_deref());
 
     let (mut rejects, mut tally) = match unlabelled {
@@ -333,14 +335,12 @@ fn learn(
         journal.into_iter().for_each(LearnedSites::remove);
         return Err(error);
     }
+    let mut shown = None;
     if let Some(out) = &mut out {
         let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
         let summary = Summary::new(plan, &learned, counts);
         files::write(out, plan, args, &learned, &summary, &rejects, tally.data())?;
-        report(held_out::section(&summary), &learned, &summary)?;
-        if summary.total.rules == 0 {
-            args.reading.quiet.say(no_rules(&summary.total));
-        }
+        shown = Some(summary);
     }
     let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
     match out {
@@ -351,11 +351,15 @@ fn learn(
         Some(out) => out.leave_unmarked()?,
         None => {}
     }
+    // After the result has its mark: a closed standard output does not take it away.
+    if let Some(summary) = shown {
+        report(held_out::section(&summary), &learned, &summary)?;
+        if summary.total.rules == 0 {
+            args.reading.quiet.say(no_rules(&summary.total));
+        }
+    }
     if let Some(mesh) = mesh {
-        // The result is present, and complete or not for all alike.
-        let failed = |error: serde_json::Error| LearnError::Failed(Box::new(error));
-        let note = serde_json::to_vec(&refused).map_err(failed)?;
-        refused = serde_json::from_slice(&mesh.broadcast(note).map_err(ClusterError::Mesh)?).map_err(failed)?;
+        refused = told(mesh, &refused)?;
         if mesh.process() > 0 {
             drop(source);
             journal.into_iter().for_each(LearnedSites::remove);
@@ -364,6 +368,26 @@ fn learn(
     match refused {
         Some((rejected, lines)) => Err(LearnError::Rejects { rejected, lines, out: args.out.clone() }),
         None => Ok(()),
+    }
+}
+
+/// What process 0 made of the result, once it is written: present, and complete or not for all alike.
+pub(super) fn told(mesh: &Mesh, refused: &Option<(u64, u64)>) -> Result<Option<(u64, u64)>, LearnError> {
+    let failed = |error: serde_json::Error| LearnError::Failed(Box::new(error));
+    let note = serde_json::to_vec(refused).map_err(failed)?;
+    serde_json::from_slice(&mesh.broadcast(note).map_err(ClusterError::Mesh)?).map_err(failed)
+}
+
+/// Checks that the files of a run are what they were when it began: it reads them several times, and rules
+/// that were learned from some records and proven on others are no result.
+pub(super) fn stays(shards: &[Shard], before: &str) -> Result<(), LearnError> {
+    match fingerprint::times(shards) == before {
+        true => Ok(()),
+        false => {
+            let text =
+                "the input changed while it was read: nothing is written; run again on files that stay as they are";
+            Err(LearnError::Failed(text.into()))
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of};
 use super::failure::chain;
 use super::inputs::{Inputs, all_tallies};
 use super::labels::{Means, RecordArgs};
-use super::learn::{LearnError, report};
+use super::learn::{LearnError, report, stays, told};
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::{Counted, Shards};
 use super::watched::{self, Watched};
@@ -17,7 +17,7 @@ use undust::dataflow::{Learned, Plan, Source, prove_on};
 use undust::io::output::Existing;
 use undust::io::rejects::Limit;
 use undust::io::rules::RuleFile;
-use undust::io::{OutputDir, Shard};
+use undust::io::{OutputDir, Shard, fingerprint};
 use undust::model::shown::Page;
 use undust::rules::file::{self, Header, InputCounts};
 use undust::rules::types::SiteRules;
@@ -98,7 +98,8 @@ pub fn run(args: ProveArgs) -> Result<(), LearnError> {
     rules.overrides.apply(&mut rules.sites);
     let plan = plan(&args, cluster.as_ref(), &rules.header);
     let shards = args.records.find(&args.inputs, &plan.scratch)?.shards.clone();
-    let parameters = digest_of(&(&rules.sites, &plan.params, args.reading.line_limit, format!("{:?}", args.records)));
+    let reading = (args.reading.line_limit, format!("{:?} {:?}", args.records, args.sites));
+    let parameters = digest_of(&(&rules.sites, &plan.params, reading));
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;
     let mesh = args.cluster.meet(cluster.as_ref(), plan.workers, &parameters, &agreed)?;
     let done = prove(&args, &plan, rules, (shards, progress), mesh.as_ref());
@@ -156,9 +157,11 @@ fn prove(
     };
     let RuleFile { header, sites, .. } = rules;
     progress.sites(sites.len());
+    let before = fingerprint::times(&source.shards);
     let proven = prove_on(plan, records, progress, mesh, sites, first);
     drop(reporter);
     let proven = proven?;
+    stays(&source.shards, &before)?;
     let (mut rejects, mut tally) = match unlabelled {
         Some(unlabelled) => {
             let found = unlabelled.finish(&means)?;
@@ -178,7 +181,7 @@ fn prove(
         out.into_iter().for_each(OutputDir::abandon);
         return Err(error);
     }
-    let refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
+    let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
     if let Some(mut out) = out {
         let counts = rejects.counts().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
         let summary = Summary::new(plan, &proven, counts);
@@ -193,6 +196,9 @@ fn prove(
             ));
         }
         if refused.is_none() { out.finish()? } else { out.leave_unmarked()? }
+    }
+    if let Some(mesh) = mesh {
+        refused = told(mesh, &refused)?;
     }
     match refused {
         Some((rejected, lines)) => Err(LearnError::Rejects { rejected, lines, out: args.out.clone() }),

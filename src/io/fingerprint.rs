@@ -57,13 +57,14 @@ pub fn contents(shards: &[Shard]) -> Result<String, IoError> {
     Ok(digest(text.as_bytes()))
 }
 
-/// Digest of the modification times of the files.
+/// Digest of the modification times and sizes of the files.
 pub fn times(shards: &[Shard]) -> String {
     let mut text = String::new();
     for shard in shards {
-        let changed = shard.path.metadata().and_then(|meta| meta.modified()).ok();
+        let meta = shard.path.metadata().ok();
+        let changed = meta.as_ref().and_then(|meta| meta.modified().ok());
         let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_nanos());
-        let _ = writeln!(text, "{changed:?}");
+        let _ = writeln!(text, "{changed:?} {:?}", meta.map(|meta| meta.len()));
     }
     digest(text.as_bytes())
 }

@@ -49,7 +49,7 @@ fn those_who_do_not_agree_are_refused_with_the_reason() {
                 let (zero, one) = pair(&cluster, &a, arguments);
                 check(&one, 2, &["process 0 (127.0.0.1:", told]);
                 check(&zero, 3, &[&never[..], &[says]].concat());
-                assert!(one.after < Duration::from_secs(10), "within the deadline: {:?}", one.after);
+                assert!(one.after < Duration::from_secs(20), "long before the other gives up: {:?}", one.after);
             });
         }
     });
