@@ -11,7 +11,7 @@ use crate::model::{hash64, hash64_seeded};
 use crate::rules::Tokens;
 use crate::url::Key;
 use foldhash::fast::FixedState;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The parameters of a site that make variants of pages.
 #[derive(Clone, Debug)]
@@ -59,7 +59,8 @@ impl Variants {
 }
 
 /// The page of each cluster of a site with `clusters` clusters, named by its smallest cluster: clusters that
-/// have URLs of one stem are variants of one page. URLs are cut as on most sites. O(rows x pairs).
+/// have URLs of one stem are variants of one page, up to `page_most_clusters`. URLs are cut as on most
+/// sites. O(rows x pairs).
 pub fn of_clusters(training: &Training, clusters: usize, thresholds: &Thresholds) -> Vec<u32> {
     let mut reader = Reader::new(&Tokens::default());
     let mut values: HashMap<String, BTreeSet<Vec<u8>>, FixedState> = HashMap::default();
@@ -77,16 +78,22 @@ pub fn of_clusters(training: &Training, clusters: usize, thresholds: &Thresholds
     let few = values.iter().filter(|(key, of)| is_minor(key) && of.len() <= thresholds.page_most_values);
     let keys = few.map(|(key, _)| key.clone()).collect();
     let variants = Variants { keys, most_clusters: thresholds.page_most_clusters };
-    let mut stems: HashMap<u64, BTreeSet<u32>, FixedState> = HashMap::default();
+    // In the order of their hashes, so that it is the same for any order of rows.
+    let mut stems: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
     for (cluster, values) in &rows {
         stems.entry(variants.stem(values)).or_default().insert(*cluster);
     }
     let mut page: Vec<u32> = (0..clusters as u32).collect();
-    for of in stems.values().filter(|of| of.len() <= variants.most_clusters) {
-        let least = of.iter().map(|&cluster| root(&mut page, cluster)).min().unwrap_or_default();
-        for &cluster in of {
-            let at = root(&mut page, cluster);
-            page[at as usize] = least;
+    let mut sizes = vec![1; clusters];
+    for of in stems.into_values().filter(|of| of.len() <= variants.most_clusters) {
+        for (&a, &b) in of.iter().zip(of.iter().skip(1)) {
+            let [a, b] = [root(&mut page, a), root(&mut page, b)];
+            let [least, other] = [a.min(b) as usize, a.max(b) as usize];
+            // A login page has URLs of all pages, and is no variant of them.
+            if least != other && sizes[least] + sizes[other] <= variants.most_clusters {
+                page[other] = least as u32;
+                sizes[least] += sizes[other];
+            }
         }
     }
     (0..clusters as u32).map(|cluster| root(&mut page, cluster)).collect()

@@ -259,6 +259,18 @@ fn processes_that_do_not_agree_or_fail_end_together() {
         apart(&cluster, |process| words(&format!("compare in -q --fpr-max 0.01 --seeds {} --out o", process + 1)));
     assert!(ended.iter().any(|end| end.code == Some(2)), "{ended:?}");
     assert!(ended.iter().all(|end| end.code != Some(0) && !end.err.contains("panicked")), "{ended:?}");
+    // Not the same sites.
+    let learned = cluster.undust(&["learn", "in", "--out", "rules", "-q", "--no-held-out"]);
+    assert_eq!(learned.code, Some(0), "{}", learned.err);
+    let by = |process: usize| if process == 0 { "host" } else { "domain" };
+    let ended =
+        apart(&cluster, |process| words(&format!("prove in --rules rules --out p -q --site-by {}", by(process))));
+    assert!(ended.iter().any(|end| end.code == Some(2)), "{ended:?}");
+    assert!(ended.iter().all(|end| end.code != Some(0) && !end.err.contains("panicked")), "{ended:?}");
+    // One cannot name its part: none says that all is there.
+    std::fs::create_dir_all(cluster.path("pages.1.jsonl/in")).unwrap();
+    let ended = together(&cluster, |_| words("clusters in --cluster-by label --out pages.jsonl --overwrite -q"));
+    assert!(ended.iter().all(|end| end.code == Some(1)), "{ended:?}");
     // One cannot read what it is to read: the other hears of it.
     index_of_a_crawl(&cluster, |shard| format!("host{}", shard % 2));
     std::fs::write(cluster.path("host1/9.jsonl.gz"), b"\x1f\x8b\x08\x00not gzip").unwrap();

@@ -140,6 +140,27 @@ fn memory_does_not_grow_with_the_input() {
 }
 
 #[test]
+fn input_that_changes_while_it_is_read_is_an_error_and_no_result() {
+    use std::io::Write;
+    let folder = Folder::with_rules();
+    synth(&folder, 6, 9_000);
+    let shards = std::fs::read_dir(folder.path("crawl")).unwrap().map(|entry| entry.unwrap().path());
+    let shard = shards.filter(|path| path.extension().is_some_and(|of| of == "tsv")).min().unwrap();
+    let mut child =
+        learn(&folder, "out", &["--no-held-out"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut shard = std::fs::OpenOptions::new().append(true).open(shard).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        shard.write_all(b"http://a.example/1\t1\n").unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("changed while it was read") && said.contains("run again"), "{said}");
+    assert!(bytes(&folder.path("out")).iter().all(Option::is_none), "nothing is written");
+}
+
+#[test]
 fn bad_input_is_counted_or_told_with_its_path() {
     let folder = Folder::with_rules();
     let learn = |input: &str, more: &[&str]| {
