@@ -406,17 +406,10 @@ mod tests {
         let site = site(&[Rule::of("a", Vec::new(), vec![("query q=".to_owned(), list)])]);
         let cell = |section: &str, value: &str| Cell { section: section.to_owned(), value: Some(value.to_owned()) };
         let of_cell = |good, bad| CellCounts { good, bad, clusters: Smallest((0..bad).collect()) };
-        let marginal = Marginal {
-            good: 80,
-            bad: 8,
-            cells: [
-                (cell("news", "x"), of_cell(40, 0)),
-                (cell("news", "y"), of_cell(0, 4)),
-                (cell("shop", "x"), of_cell(40, 4)),
-            ]
-            .into(),
-            ..Marginal::default()
-        };
+        let against = [(cell("n0", "y"), of_cell(0, 4)), (cell("shop", "x"), of_cell(40, 4))];
+        let in_favour = (0..30).map(|n| (cell(&format!("n{n}"), "x"), of_cell(2, 0)));
+        let cells = in_favour.chain(against).collect();
+        let marginal = Marginal { good: 100, bad: 8, cells, ..Marginal::default() };
         let rules = vec![RuleCounts { bad: 8, marginal: Some(Box::new(marginal)), ..RuleCounts::default() }];
         let mut pending = Pending { suspects: vec![0], ..Pending::default() };
         let Verdict::Change(changes) = judge(&site, &of(rules), 10_000, 1, &mut pending) else {

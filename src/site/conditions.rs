@@ -79,15 +79,16 @@ pub struct Choices {
     pub key: usize,
     /// The conditions.
     pub list: Vec<Condition>,
-    /// Slot of each code: 0 for the absent key, from 2 on for the values in `list`, 1 for the others.
+    /// Slot of each code: 0 for the absent key, from 2 on for the values in `list`, the last for an empty value
+    /// that is not, 1 for the others.
     slot: Vec<u8>,
 }
 
 /// Slots of [`Choices::slot`].
-const SLOTS: usize = VALUES + 2;
+const SLOTS: usize = VALUES + 3;
 
-/// Conditions worth trying, key by key: frequent values that are not bare numbers; presence and
-/// absence. `total` is the number of rows.
+/// Conditions worth trying, key by key: frequent values that are not bare numbers; presence, absence, and
+/// presence with a value that is not empty. `total` is the number of rows.
 pub fn conditions(covering: &Covering, total: u32) -> Vec<Choices> {
     let (columns, thresholds) = (&covering.columns, &covering.thresholds);
     let (least, most) = (thresholds.condition_min_rows, thresholds.condition_max_percent);
@@ -114,9 +115,15 @@ pub fn conditions(covering: &Covering, total: u32) -> Vec<Choices> {
         if name.optional() && counts[0] > 0 && total - counts[0] >= least {
             list.extend([Condition::Present, Condition::Absent]);
         }
+        // Many programs take an empty parameter for an absent one, or for the value of the page.
+        let empty = (1..counts.len() as u32).find(|&c| counts[c as usize] > 0 && columns.value(k, c).is_empty());
+        let empty = empty.filter(|_| name.optional());
+        let filled = |code: u32| total - counts[0] - counts[code as usize];
+        list.extend(empty.filter(|&code| filled(code) >= least).map(|code| Condition::None(vec![code])));
         if !list.is_empty() {
             let mut slot = vec![1; columns.codes_len(k)];
             slot[0] = 0;
+            empty.into_iter().for_each(|code| slot[code as usize] = SLOTS as u8 - 1);
             for (i, condition) in list.iter().enumerate() {
                 if let Condition::Is(code) = condition {
                     slot[*code as usize] = i as u8 + 2;
@@ -155,7 +162,11 @@ pub fn totals<'a>(
     let of = |sums: &[u64; SLOTS], condition: &Condition| match condition {
         Condition::Is(code) => sums[usize::from(choices.slot[*code as usize])],
         Condition::Present => sums[1..].iter().sum(),
-        Condition::Absent | Condition::None(_) => sums[0],
+        Condition::Absent => sums[0],
+        Condition::None(codes) => {
+            let without: u64 = codes.iter().map(|&code| sums[usize::from(choices.slot[code as usize])]).sum();
+            sums[1..].iter().sum::<u64>() - without
+        }
     };
     let mut good = [0u64; SLOTS];
     for &group in &table.with_good {
