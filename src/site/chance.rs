@@ -23,14 +23,14 @@ use super::evidence::Bound;
 use super::lookups;
 use super::pages::Variants;
 use super::points::Reader;
-use super::scopes::{self, Met};
+use super::scopes::{self, Fired, Met, Piece};
 use super::{Thresholds, Training};
 use crate::model::hash64;
-use crate::rules::{Constraint, Kind, Operation, Rule, RuleSet, SECTION, Scratch, SiteRules, Test};
+use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
 use crate::url::{Fixed, Key};
 use foldhash::fast::FixedState;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Rounds of tests, at most, a bound of work: a rule that changes leaves other merges to the others.
 const ROUNDS: usize = 4;
@@ -40,26 +40,30 @@ const VALUES: usize = 14;
 /// Takes values that are right by chance out of the scopes of rules, and withdraws rules that have no
 /// other. Returns how many rules it changed and withdrew.
 ///
-/// Exempt are lines of the catalogue of platforms and rules with a prior, which others have proven; rules
-/// that change the origin alone; constant pages, which have a bound of their own; and mirror rules, whose
+/// Exempt are lines of the catalogue of platforms, which others have proven; rules that change the origin
+/// alone; constant pages, which have a bound of their own; and mirror rules, whose
 /// scope is their operation.
 ///
 /// O(canonical URLs x pairs, constraints x canonical URLs outside by them, and rules whose scope is tested x rows).
 pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
     let judge = Judge::new(covering);
     let mut changed = 0;
+    let mut asked: Vec<bool> = rules.rules.iter().map(|rule| !is_exempt(rule)).collect();
     for _ in 0..ROUNDS {
         let found = lookups::identities(rules, training);
-        let met = Met::with_values(&found, rules);
+        let met = Met::new(&found, rules);
+        let fired = Fired::new(rules, training);
         let judged: Vec<Option<Rule>> = (0..rules.rules.len())
-            .map(|at| match is_exempt(&rules.rules[at]) {
-                true => Some(rules.rules[at].clone()),
-                false => tested(rules, at, &met, training, &judge),
+            .map(|at| match asked[at] {
+                false => Some(rules.rules[at].clone()),
+                true => tested(rules, at, &met, (training, &fired), &judge),
             })
             .collect();
         let before = rules.rules.len();
-        let narrowed = judged.iter().zip(&rules.rules).filter(|(new, old)| new.as_ref().is_some_and(|new| new != *old));
-        let narrowed = narrowed.count();
+        // A rule without some values may have others that are right by chance.
+        let is_new = |(new, old): (&Option<Rule>, &Rule)| new.as_ref().map(|new| new != old);
+        asked = judged.iter().zip(&rules.rules).filter_map(is_new).collect();
+        let narrowed = asked.iter().filter(|&&asked| asked).count();
         rules.rules = judged.into_iter().flatten().collect();
         let withdrawn = before - rules.rules.len();
         if narrowed + withdrawn == 0 {
@@ -75,23 +79,23 @@ fn is_exempt(rule: &Rule) -> bool {
         |key: &str| Key::parse(key).is_some_and(|key| [Fixed::SCHEME, Fixed::HOST].iter().any(|&fixed| key.is(fixed)));
     rule.scope.is_empty()
         || rule.line.is_some()
-        || rule.evidence.prior > 0
         || rule.mirror().is_some()
         || rule.kind == Kind::ConstantPage
         || rule.operations.iter().all(|(key, _)| is_origin(key))
 }
 
 /// The rule at `at` with what is left of its scope; `None` where nothing is.
-fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, training: &Training, judge: &Judge) -> Option<Rule> {
+fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired), judge: &Judge) -> Option<Rule> {
     let mut rule = rules.rules[at].clone();
-    let each_counts = !judge.makes_variants(&rule);
-    let mut inside: BTreeMap<String, Vec<Joined>> = BTreeMap::new();
+    let changed = judge.tells_pages_apart(&rule);
+    let prior = u64::from(rule.evidence.prior);
+    let mut pieces: Option<Vec<Piece>> = None;
     for nth in 0..rule.scope.len() {
         let key = &rule.scope[nth].key;
         let outside = |relaxed: Rule, urls: Vec<usize>| {
             let mut others = rules.clone();
             others.rules[at] = relaxed;
-            judge.joined(&others, met, urls, key, each_counts)
+            judge.joined(met.joined_by(&others, urls), key, &changed)
         };
         let Some(relaxed) = relaxed(&rule, nth) else { continue };
         let mut joined = outside(relaxed.clone(), met.outside(&rule.scope, |of| of.key == *key));
@@ -101,18 +105,15 @@ fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, training: &Training, judg
             others.scope.retain(|constraint| constraint.key != SECTION);
             joined = outside(others, met.outside(&rule.scope, |of| of.key == *key || of.key == SECTION));
         }
-        let Some(share) = judge.share_of_wrong(&joined) else { continue };
-        let inside = inside.entry(key.clone()).or_insert_with(|| {
-            let mut others = rules.clone();
-            others.rules.remove(at);
-            let pieces = lookups::identities(&others, training);
-            judge.joined(rules, &Met::new(&pieces), (0..pieces.len()).collect(), key, each_counts)
-        });
-        // It does nothing that other rules leave: there is nothing that chance could explain.
-        if inside.is_empty() {
+        let Some(share) = judge.share_of_wrong(&joined, prior) else { continue };
+        let pieces = pieces.get_or_insert_with(|| rows.1.pieces(rules, at, rows.0));
+        let inside = judge.joined(scopes::groups(pieces), key, &changed);
+        // It does nothing that other rules leave: there is nothing that chance could explain. Or with what is
+        // outside it would hold everywhere: a few wrong labels in one section.
+        if inside.is_empty() || judge.allows(inside.iter().chain(&joined), prior) {
             continue;
         }
-        rule.scope[nth].test = judge.narrowed(&rule.scope[nth], inside, &joined, share)?;
+        rule.scope[nth].test = judge.narrowed(&rule.scope[nth], &inside, &joined, (share, prior))?;
     }
     Some(rule)
 }
@@ -122,7 +123,10 @@ fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, training: &Training, judg
 fn relaxed(rule: &Rule, nth: usize) -> Option<Rule> {
     let Constraint { key, test } = &rule.scope[nth];
     let parsed = Key::parse(key);
-    if parsed.as_ref().is_some_and(|key| [Fixed::SCHEME, Fixed::HOST, Fixed::DEPTH].iter().any(|&of| key.is(of))) {
+    let is_of = |fixed: Fixed| parsed.as_ref().is_some_and(|key| key.is(fixed));
+    // Pages of another depth are mostly of another kind (crawl-lists: .68 to .65 saved with it, for one wrong page
+    // of 67).
+    if is_of(Fixed::SCHEME) || is_of(Fixed::DEPTH) {
         return None;
     }
     let mut relaxed = rule.clone();
@@ -161,8 +165,12 @@ struct Joined {
     stem: u64,
     /// All are of one cluster.
     right: bool,
-    /// Observations that it counts for: one, or each URL beside the first.
-    count: u64,
+    /// URLs beside the first of the largest cluster, and those of other clusters.
+    urls: [u64; 2],
+    /// Of a rule that changes what tells pages apart, hashes of its values in the URLs; else none.
+    values: Vec<u64>,
+    /// Such a rule changes a part of the path.
+    in_path: bool,
     /// First directory of the path, of a URL in no other section; `None` without one.
     directory: Option<Vec<u8>>,
 }
@@ -192,66 +200,77 @@ impl<'c> Judge<'c> {
         }
     }
 
-    /// Canonical URLs that `rules` join where they change one of `urls`.
-    fn joined(&self, rules: &SiteRules, met: &Met<'_>, urls: Vec<usize>, key: &str, each_counts: bool) -> Vec<Joined> {
-        if urls.is_empty() {
-            return Vec::new();
-        }
-        let Met { found, .. } = *met;
-        let set = RuleSet::new(vec![rules.clone()]);
-        let mut scratch = Scratch::default();
-        // Those that the rules change come first: their values are those that the rule is about.
-        let mut groups: HashMap<u64, Vec<usize>, FixedState> = HashMap::default();
-        for at in urls {
-            let to = set.apply(&found[at].composed, Some(0), &mut scratch).url;
-            if to != found[at].composed {
-                groups.entry(hash64(to)).or_default().push(at);
-            }
-        }
-        groups.iter_mut().for_each(|(&to, group)| group.extend(met.at(to)));
-        let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
-        groups.sort_unstable();
+    /// Groups of URLs with their clusters as evidence for a constraint on `key`, of a rule that changes these
+    /// keys. The first URL of a group is one that the rule changes.
+    fn joined(&self, groups: Vec<Vec<(&[u8], u32)>>, key: &str, changed: &[String]) -> Vec<Joined> {
         let mut reader = Reader::new(self.tokens);
-        let joined = |group: &Vec<usize>| {
-            let first = &found[group[0]];
-            let values = reader.values(&first.composed);
+        let is_part = |key: &String| Key::parse(key).is_some_and(|key| key.as_path().is_some());
+        let in_path = changed.iter().any(is_part);
+        let mut joined = |group: Vec<(&[u8], u32)>| {
+            let (first, label) = group[0];
+            let values = reader.values(first);
             let value = match key {
-                SECTION => Some(scopes::section(self.tokens, first)),
+                SECTION => Some(self.tokens.section(first).to_vec()),
                 _ => values.get(key).cloned(),
             };
-            let right = group.iter().all(|&at| found[at].majority == first.majority);
-            let count = if each_counts { group.len() as u64 - 1 } else { 1 };
-            let directory = match section::of(section::path(&first.composed)) {
+            let mut labels: Vec<u32> = group.iter().map(|of| of.1).collect();
+            labels.sort_unstable();
+            let most = labels.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or_default();
+            let (right, urls) = (most == group.len(), [most as u64 - 1, (group.len() - most) as u64]);
+            let directory = match section::of(section::path(first)) {
                 Section::Word(name) | Section::Member(name, _) => Some(name.to_vec()),
                 Section::Tenant(_) | Section::Number | Section::Other => None,
             };
-            Joined { value, label: first.majority, stem: self.variants.stem(&values), right, count, directory }
+            let stem = self.variants.stem(&values);
+            let mut of_changed = |url: &[u8]| {
+                let values = reader.values(url);
+                changed
+                    .iter()
+                    .filter_map(|key| values.get(key))
+                    .fold(0u64, |sum, value| sum.rotate_left(7) ^ hash64(value))
+            };
+            let values =
+                if changed.is_empty() { Vec::new() } else { group.iter().map(|of| of_changed(of.0)).collect() };
+            Joined { value, label, stem, right, urls, values, in_path, directory }
         };
-        groups.iter().map(joined).collect()
+        groups.into_iter().map(&mut joined).collect()
+    }
+
+    /// Right and wrong pages.
+    fn counts<'j>(&self, joined: impl Iterator<Item = &'j Joined> + Clone) -> [u64; 2] {
+        [true, false].map(|right| self.pages(joined.clone().filter(|of| of.right == right)))
+    }
+
+    /// True where these merges are as right as those of any rule must be.
+    fn allows<'j>(&self, joined: impl Iterator<Item = &'j Joined> + Clone, prior: u64) -> bool {
+        let [right, wrong] = joined.fold([0, 0], |sum, of| [sum[0] + of.urls[0], sum[1] + of.urls[1]]);
+        self.bound.allows(right + prior, wrong)
     }
 
     /// Share of wrong among the merges outside, by merges or by pages, whichever is less; `None` where it is
     /// small enough for any rule. One more right than was seen: all of a few is not all.
-    fn share_of_wrong(&self, outside: &[Joined]) -> Option<f64> {
-        let count =
-            |right: bool| outside.iter().filter(|joined| joined.right == right).map(|joined| joined.count).sum();
-        let (right, wrong): (u64, u64) = (count(true), count(false));
-        if self.bound.allows(right, wrong) {
+    fn share_of_wrong(&self, outside: &[Joined], prior: u64) -> Option<f64> {
+        if self.allows(outside.iter(), prior) {
             return None;
         }
-        let wrong_pages = self.pages(outside.iter().filter(|joined| !joined.right));
-        let right_pages = self.pages(outside.iter().filter(|joined| joined.right));
-        let share = |right: u64, wrong: u64| wrong as f64 / (right + wrong + 1) as f64;
-        Some(share(right, wrong).min(share(right_pages, wrong_pages)))
+        let wrong = outside.iter().filter(|joined| !joined.right).count() as u64;
+        let share = |[right, wrong]: [u64; 2]| wrong as f64 / (right + wrong + 1) as f64;
+        Some(share([outside.len() as u64 - wrong, wrong]).min(share(self.counts(outside.iter()))))
     }
 
-    /// Number of pages; of a key that tells pages apart, each value that leads to one page counts.
+    /// Number of pages. Of a key that tells pages apart each URL counts, unless its values come again on other
+    /// pages as the sizes of lists do; of a part of the path also where all lead to one constant page.
     fn pages<'j>(&self, joined: impl Iterator<Item = &'j Joined> + Clone) -> u64 {
-        let (merges, all) = joined.clone().fold((0, 0), |(merges, all), of| (merges + 1, all + of.count));
-        if all > merges {
-            return all;
+        let values = || joined.clone().flat_map(|of| &of.values);
+        let (all, distinct) = (values().count(), values().collect::<HashSet<&u64, FixedState>>().len());
+        if all > 0 && distinct * 2 > all {
+            return (all - joined.clone().count()) as u64;
         }
-        self.variants.count(joined.map(|of| (of.stem, of.label)))
+        let mut by_cluster: BTreeMap<u32, u64> = BTreeMap::new();
+        joined.clone().filter(|of| of.in_path).for_each(|of| *by_cluster.entry(of.label).or_default() += of.urls[0]);
+        by_cluster.retain(|_, urls| *urls >= self.bound.min_constant);
+        let others = joined.filter(|of| !by_cluster.contains_key(&of.label)).map(|of| (of.stem, of.label));
+        by_cluster.values().sum::<u64>() + self.variants.count(others)
     }
 
     /// True where a rule may act in directories that are no section of their own, although it is wrong in
@@ -270,22 +289,33 @@ impl<'c> Judge<'c> {
         self.bound.wilson(good, against.len() as u64, 0)
     }
 
-    /// True for a rule that changes parameters of few values alone: what it joins are variants of a page.
-    fn makes_variants(&self, rule: &Rule) -> bool {
+    /// The keys that a rule changes, where one of them is no parameter of few values: what it joins are not
+    /// variants of a page alone.
+    fn tells_pages_apart(&self, rule: &Rule) -> Vec<String> {
         let is_dropped = |of: &&Constraint| !rule.operations.iter().any(|(key, _)| *key == of.key);
         let dropped = rule.scope.iter().filter(|_| rule.closed).filter(is_dropped).map(|of| &of.key);
         let is_kept = |operation: &Operation| matches!(operation, Operation::Keep(_) | Operation::Replace(_));
         let changed = rule.operations.iter().filter(|(_, operation)| !is_kept(operation)).map(|(key, _)| key);
-        let mut keys = changed.chain(dropped).filter(|key| *key != SECTION).peekable();
-        keys.peek().is_some() && keys.all(|key| self.variants.has(key))
+        let keys: Vec<String> = changed.chain(dropped).filter(|key| *key != SECTION).cloned().collect();
+        if !keys.is_empty() && keys.iter().all(|key| self.variants.has(key)) { Vec::new() } else { keys }
     }
 
     /// The test with the values that are right beyond chance; `None` without any.
-    fn narrowed(&self, constraint: &Constraint, inside: &[Joined], outside: &[Joined], share: f64) -> Option<Test> {
+    fn narrowed(
+        &self,
+        constraint: &Constraint,
+        inside: &[Joined],
+        outside: &[Joined],
+        (share, prior): (f64, u64),
+    ) -> Option<Test> {
         let is_proven = |of: &dyn Fn(&Joined) -> bool| {
-            let right = self.pages(inside.iter().filter(|joined| joined.right && of(joined)));
-            let wrong = inside.iter().filter(|joined| !joined.right && of(joined)).map(|joined| joined.count).sum();
-            is_beyond_chance([right, wrong], share, self.tried, self.thresholds.condition_chance_permille)
+            let [right, wrong] = self.counts(inside.iter().filter(|joined| of(joined)));
+            is_beyond_chance(
+                [right + if right > 0 { prior } else { 0 }, wrong],
+                share,
+                self.tried,
+                self.thresholds.condition_chance_permille,
+            )
         };
         let has = |joined: &Joined, value: &str| joined.value.as_deref() == Some(value.as_bytes());
         let proves = |value: &str| {

@@ -127,6 +127,19 @@ fn chance(held: u64, of: u64, share: f64) -> f64 {
     product
 }
 
+/// True where most groups of four rows or more that are not pure hold rows of two other clusters or more: a
+/// wrong label hits one URL of a page and a split cluster makes one other, but where the operation is wrong
+/// each variant of a page is a cluster.
+pub fn is_of_variants(groups: &Groups, label: &[u32]) -> bool {
+    let (mut several, mut mixed) = (0, 0);
+    for group in (0..groups.len()).filter(|&group| groups.bad[group] > 0 && groups.members(group).len() > 3) {
+        let labels = groups.members(group).iter().map(|&row| label[row as usize]);
+        let others: BTreeSet<u32> = labels.filter(|&label| label != groups.majority[group]).collect();
+        (several, mixed) = (several + usize::from(others.len() > 1), mixed + 1);
+    }
+    several * 2 > mixed
+}
+
 /// True where the rows outside the largest clusters of their groups have the values of a key about as
 /// often as all rows of the groups: no value has more of them than `noise_spread` standard deviations, and
 /// one, above its share. Labels that are wrong at random hit every value; a value that is another page is
@@ -150,11 +163,32 @@ pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32], thresholds: &Thr
 #[cfg(test)]
 mod tests {
     use super::super::evidence::Sorter;
-    use super::{Thresholds, Witness, chance, floor, is_spread};
+    use super::{Thresholds, Witness, chance, floor, is_of_variants, is_spread};
 
     fn of(seen: &[(u64, u64, u64)]) -> u64 {
         let seen = seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true });
         floor(seen, &Thresholds::default())
+    }
+
+    #[test]
+    fn few_sure_observations_do_not_bound_the_median() {
+        let witness = |good, bad, prior| Witness { good, bad, prior, spread: true };
+        let seen = [witness(290, 10, 0), witness(290, 10, 0), witness(100, 0, 8)];
+        let with = |least| floor(seen.into_iter(), &Thresholds { noise_min_sure: least, ..Thresholds::default() });
+        assert!(with(1) < with(101) && with(101) == 33);
+    }
+
+    #[test]
+    fn groups_of_many_clusters_are_no_noise() {
+        let is = |labels: &[u32]| {
+            let identities: Vec<u64> = (0..labels.len() as u64).map(|at| at / 4).collect();
+            let groups = Sorter::default().group(identities.into_iter().zip(0..), labels);
+            is_of_variants(&groups, labels)
+        };
+        // A wrong label, and a cluster that is split; a list that is another one in each order.
+        assert!(!is(&[1, 1, 1, 2, 3, 3, 4, 4, 5, 5, 5, 5]));
+        assert!(is(&[1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 7, 8]));
+        assert!(!is(&[1, 1, 2, 3, 4, 4, 4, 6, 7, 7, 7, 8]) && !is(&[1, 1, 1, 1]));
     }
 
     #[test]

@@ -4,17 +4,19 @@
 //! values of the keys that scopes name are read once, as columns of codes, and a constraint is a table of
 //! its codes: only URLs for which all other constraints hold are left to try.
 
+use super::Training;
 use super::lookups::Identity;
 use super::points::Reader;
 use crate::model::hash64;
-use crate::rules::{Constraint, SECTION, SiteRules, Tokens};
+use crate::rules::{Constraint, RuleSet, SECTION, Scratch, SiteRules};
 use foldhash::fast::FixedState;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 /// The canonical URLs of a site, with their values for the keys that its rules name in scopes.
 pub struct Met<'f> {
     /// The URLs.
-    pub found: &'f [Identity],
+    found: &'f [Identity],
     by_hash: HashMap<u64, usize, FixedState>,
     columns: HashMap<&'f str, Column, FixedState>,
 }
@@ -41,29 +43,41 @@ impl Column {
 }
 
 impl<'f> Met<'f> {
-    /// Without the values of keys.
-    pub fn new(found: &'f [Identity]) -> Met<'f> {
+    /// Reads the values of the keys that the scopes of `rules` name. O(URLs x pairs).
+    pub fn new(found: &'f [Identity], rules: &'f SiteRules) -> Met<'f> {
         let by_hash = found.iter().enumerate().map(|(at, of)| (hash64(&of.composed), at)).collect();
-        Met { found, by_hash, columns: HashMap::default() }
-    }
-
-    /// With the values of the keys that the scopes of `rules` name. O(URLs x pairs).
-    pub fn with_values(found: &'f [Identity], rules: &'f SiteRules) -> Met<'f> {
-        let mut met = Met::new(found);
+        let mut met = Met { found, by_hash, columns: HashMap::default() };
         let keys = rules.rules.iter().flat_map(|rule| &rule.scope).map(|constraint| &*constraint.key);
         met.columns = keys.map(|key| (key, Column::default())).collect();
         let mut reader = Reader::new(&rules.tokens);
         for identity in found {
             let mut values = reader.values(&identity.composed);
-            values.insert(SECTION.to_owned(), section(&rules.tokens, identity));
+            values.insert(SECTION.to_owned(), rules.tokens.section(&identity.composed).to_vec());
             met.columns.iter_mut().for_each(|(key, column)| column.push(values.remove(*key)));
         }
         met
     }
 
-    /// The URL with this hash.
-    pub fn at(&self, hash: u64) -> Option<usize> {
-        self.by_hash.get(&hash).copied()
+    /// Groups of URLs that `rules` join where they change one of `urls`, with the cluster of each; those that
+    /// they change come first.
+    pub fn joined_by(&self, rules: &SiteRules, urls: Vec<usize>) -> Vec<Vec<(&[u8], u32)>> {
+        if urls.is_empty() {
+            return Vec::new();
+        }
+        let set = RuleSet::new(vec![rules.clone()]);
+        let mut scratch = Scratch::default();
+        let mut groups: HashMap<u64, Vec<usize>, FixedState> = HashMap::default();
+        for at in urls {
+            let to = set.apply(&self.found[at].composed, Some(0), &mut scratch).url;
+            if to != self.found[at].composed {
+                groups.entry(hash64(to)).or_default().push(at);
+            }
+        }
+        groups.iter_mut().for_each(|(to, group)| group.extend(self.by_hash.get(to)));
+        let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
+        groups.sort_unstable();
+        let url = |at: usize| (&*self.found[at].composed, self.found[at].majority);
+        groups.into_iter().map(|group| group.into_iter().map(url).collect()).collect()
     }
 
     /// URLs for which all constraints hold but those that `is_lifted` names, of which some does not.
@@ -79,7 +93,75 @@ impl<'f> Met<'f> {
     }
 }
 
-/// The section of a canonical URL.
-pub fn section(tokens: &Tokens, identity: &Identity) -> Vec<u8> {
-    tokens.section(&identity.composed).to_vec()
+/// The rules that fire on the labelled rows of a site.
+pub struct Fired {
+    /// Rows on which each rule fires.
+    by_rule: Vec<Vec<u32>>,
+    /// Hash of the canonical URL of each row.
+    canonical: Vec<u64>,
+    /// Rows with each canonical URL, by cluster.
+    rows: HashMap<u64, BTreeMap<u32, u32>, FixedState>,
+}
+
+/// What the other rules make of the rows of one canonical URL on which a rule fires: those with one URL.
+pub struct Piece {
+    canonical: u64,
+    /// The URL; empty for the rows on which the rule does not fire.
+    url: Vec<u8>,
+    /// The largest cluster of its rows; ties go to the smaller id.
+    label: u32,
+}
+
+impl Fired {
+    /// Applies all rules to all labelled rows.
+    pub fn new(rules: &SiteRules, training: &Training) -> Fired {
+        let set = RuleSet::new(vec![rules.clone()]);
+        let mut scratch = Scratch::default();
+        let (mut by_rule, mut canonical) = (vec![Vec::new(); rules.rules.len()], vec![0; training.len()]);
+        let mut rows: HashMap<u64, BTreeMap<u32, u32>, FixedState> = HashMap::default();
+        for row in (0..training.len()).filter(|&row| training.clusters[row] != u32::MAX) {
+            let Some(url) = training.normal(row) else { continue };
+            let applied = set.apply_normal(url, Some(0), &mut scratch);
+            applied.fired.iter().for_each(|rule| by_rule[usize::from(rule)].push(row as u32));
+            canonical[row] = hash64(applied.url);
+            *rows.entry(canonical[row]).or_default().entry(training.clusters[row]).or_default() += 1;
+        }
+        Fired { by_rule, canonical, rows }
+    }
+
+    /// The pieces into which canonical URLs fall without the rule at `at`, sorted; those that it changes first.
+    pub fn pieces(&self, rules: &SiteRules, at: usize, training: &Training) -> Vec<Piece> {
+        let mut others = SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() };
+        others.rules.remove(at);
+        let set = RuleSet::new(vec![others]);
+        let mut scratch = Scratch::default();
+        let mut pieces: BTreeMap<(u64, Vec<u8>), BTreeMap<u32, u32>> = BTreeMap::new();
+        let mut rest: BTreeMap<u64, BTreeMap<u32, u32>> = BTreeMap::new();
+        for &row in &self.by_rule[at] {
+            let Some(url) = training.normal(row as usize) else { continue };
+            let (canonical, cluster) = (self.canonical[row as usize], training.clusters[row as usize]);
+            let url = set.apply_normal(url, Some(0), &mut scratch).url.to_vec();
+            *pieces.entry((canonical, url)).or_default().entry(cluster).or_default() += 1;
+            let rest = rest.entry(canonical).or_insert_with(|| self.rows[&canonical].clone());
+            rest.entry(cluster).and_modify(|rows| *rows -= 1);
+        }
+        let largest = |of: &BTreeMap<u32, u32>| {
+            of.iter().filter(|of| *of.1 > 0).max_by_key(|of| (*of.1, Reverse(*of.0))).map(|of| *of.0)
+        };
+        let piece = |((canonical, url), of): (&(u64, Vec<u8>), &BTreeMap<u32, u32>)| {
+            Some(Piece { canonical: *canonical, url: url.clone(), label: largest(of)? })
+        };
+        let mut out: Vec<Piece> = pieces.iter().filter_map(piece).collect();
+        out.extend(
+            rest.iter().filter_map(|(&canonical, of)| Some(Piece { canonical, url: Vec::new(), label: largest(of)? })),
+        );
+        out.sort_by(|a, b| (a.canonical, a.url.is_empty(), &a.url).cmp(&(b.canonical, b.url.is_empty(), &b.url)));
+        out
+    }
+}
+
+/// Groups of pieces of one canonical URL, with the cluster of each, where there are two or more.
+pub fn groups(pieces: &[Piece]) -> Vec<Vec<(&[u8], u32)>> {
+    let groups = pieces.chunk_by(|a, b| a.canonical == b.canonical).filter(|group| group.len() > 1);
+    groups.map(|group| group.iter().map(|piece| (&*piece.url, piece.label)).collect()).collect()
 }

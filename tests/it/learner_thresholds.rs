@@ -19,6 +19,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("form_rarer", "crawl-bugs"),
     ("look_up_many", "crawl-bugs"),
     ("noise_min_held_percent", "university"),
+    ("noise_min_sure", "site::noise"),
     ("noise_spread", "site::noise"),
     ("span_raw_permille", "unseen: the Wilson bound of value ranges is mostly reached before"),
 ];
