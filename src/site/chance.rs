@@ -25,12 +25,10 @@ use super::pages::Variants;
 use super::points::Reader;
 use super::scopes::{self, Fired, Met, Piece};
 use super::{Thresholds, Training};
-use crate::model::hash64;
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
 use crate::url::{Fixed, Key};
-use foldhash::fast::FixedState;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of tests, at most, a bound of work: a rule that changes leaves other merges to the others.
 const ROUNDS: usize = 4;
@@ -87,7 +85,7 @@ fn is_exempt(rule: &Rule) -> bool {
 /// The rule at `at` with what is left of its scope; `None` where nothing is.
 fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired), judge: &Judge) -> Option<Rule> {
     let mut rule = rules.rules[at].clone();
-    let changed = judge.tells_pages_apart(&rule);
+    let changes = Changes::of(&rule, &judge.variants);
     let prior = u64::from(rule.evidence.prior);
     let mut pieces: Option<Vec<Piece>> = None;
     for nth in 0..rule.scope.len() {
@@ -95,7 +93,7 @@ fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired)
         let outside = |relaxed: Rule, urls: Vec<usize>| {
             let mut others = rules.clone();
             others.rules[at] = relaxed;
-            judge.joined(met.joined_by(&others, urls), key, &changed)
+            judge.joined(met.joined_by(&others, urls), key, changes)
         };
         let Some(relaxed) = relaxed(&rule, nth) else { continue };
         let mut joined = outside(relaxed.clone(), met.outside(&rule.scope, |of| of.key == *key));
@@ -107,7 +105,7 @@ fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired)
         }
         let Some(share) = judge.share_of_wrong(&joined, prior) else { continue };
         let pieces = pieces.get_or_insert_with(|| rows.1.pieces(rules, at, rows.0));
-        let inside = judge.joined(scopes::groups(pieces), key, &changed);
+        let inside = judge.joined(scopes::groups(pieces), key, changes);
         // It does nothing that other rules leave: there is nothing that chance could explain. Or with what is
         // outside it would hold everywhere: a few wrong labels in one section.
         if inside.is_empty() || judge.allows(inside.iter().chain(&joined), prior) {
@@ -116,6 +114,27 @@ fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired)
         rule.scope[nth].test = judge.narrowed(&rule.scope[nth], &inside, &joined, (share, prior))?;
     }
     Some(rule)
+}
+
+/// What a rule changes beside parameters of few values.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    /// Some key that is no such parameter.
+    telling: bool,
+    /// A part of the path.
+    in_path: bool,
+}
+
+impl Changes {
+    fn of(rule: &Rule, variants: &Variants) -> Changes {
+        let is_kept = |operation: &Operation| matches!(operation, Operation::Keep(_) | Operation::Replace(_));
+        let has = |of: &&Constraint| rule.operations.iter().any(|(key, _)| *key == of.key);
+        let dropped = rule.scope.iter().filter(|of| rule.closed && !has(of)).map(|of| &of.key);
+        let changed = rule.operations.iter().filter(|of| !is_kept(&of.1)).map(|of| &of.0);
+        let keys: Vec<&String> = changed.chain(dropped).filter(|key| *key != SECTION).collect();
+        let is_part = |key: &&String| Key::parse(key).is_some_and(|key| key.as_path().is_some());
+        Changes { telling: keys.iter().any(|key| !variants.has(key)), in_path: keys.iter().any(is_part) }
+    }
 }
 
 /// The rule without the constraint at `nth`, or, of a rule between forms, with any value for its key.
@@ -167,10 +186,8 @@ struct Joined {
     right: bool,
     /// URLs beside the first of the largest cluster, and those of other clusters.
     urls: [u64; 2],
-    /// Of a rule that changes what tells pages apart, hashes of its values in the URLs; else none.
-    values: Vec<u64>,
-    /// Such a rule changes a part of the path.
-    in_path: bool,
+    /// What the rule changes.
+    changes: Changes,
     /// First directory of the path, of a URL in no other section; `None` without one.
     directory: Option<Vec<u8>>,
 }
@@ -200,12 +217,10 @@ impl<'c> Judge<'c> {
         }
     }
 
-    /// Groups of URLs with their clusters as evidence for a constraint on `key`, of a rule that changes these
-    /// keys. The first URL of a group is one that the rule changes.
-    fn joined(&self, groups: Vec<Vec<(&[u8], u32)>>, key: &str, changed: &[String]) -> Vec<Joined> {
+    /// Groups of URLs with their clusters as evidence for a constraint on `key`. The first URL of a group is
+    /// one that the rule changes.
+    fn joined(&self, groups: Vec<Vec<(&[u8], u32)>>, key: &str, changes: Changes) -> Vec<Joined> {
         let mut reader = Reader::new(self.tokens);
-        let is_part = |key: &String| Key::parse(key).is_some_and(|key| key.as_path().is_some());
-        let in_path = changed.iter().any(is_part);
         let mut joined = |group: Vec<(&[u8], u32)>| {
             let (first, label) = group[0];
             let values = reader.values(first);
@@ -222,16 +237,7 @@ impl<'c> Judge<'c> {
                 Section::Tenant(_) | Section::Number | Section::Other => None,
             };
             let stem = self.variants.stem(&values);
-            let mut of_changed = |url: &[u8]| {
-                let values = reader.values(url);
-                changed
-                    .iter()
-                    .filter_map(|key| values.get(key))
-                    .fold(0u64, |sum, value| sum.rotate_left(7) ^ hash64(value))
-            };
-            let values =
-                if changed.is_empty() { Vec::new() } else { group.iter().map(|of| of_changed(of.0)).collect() };
-            Joined { value, label, stem, right, urls, values, in_path, directory }
+            Joined { value, label, stem, right, urls, changes, directory }
         };
         groups.into_iter().map(&mut joined).collect()
     }
@@ -258,19 +264,21 @@ impl<'c> Judge<'c> {
         Some(share([outside.len() as u64 - wrong, wrong]).min(share(self.counts(outside.iter()))))
     }
 
-    /// Number of pages. Of a key that tells pages apart each URL counts, unless its values come again on other
-    /// pages as the sizes of lists do; of a part of the path also where all lead to one constant page.
+    /// Number of pages: of a constant page each URL, which leads to it whatever its value, and else each page
+    /// once. A constant page is a cluster of many URLs in which a part of the path differs, or a parameter of
+    /// many values where hardly another page is joined.
     fn pages<'j>(&self, joined: impl Iterator<Item = &'j Joined> + Clone) -> u64 {
-        let values = || joined.clone().flat_map(|of| &of.values);
-        let (all, distinct) = (values().count(), values().collect::<HashSet<&u64, FixedState>>().len());
-        if all > 0 && distinct * 2 > all {
-            return (all - joined.clone().count()) as u64;
-        }
-        let mut by_cluster: BTreeMap<u32, u64> = BTreeMap::new();
-        joined.clone().filter(|of| of.in_path).for_each(|of| *by_cluster.entry(of.label).or_default() += of.urls[0]);
-        by_cluster.retain(|_, urls| *urls >= self.bound.min_constant);
-        let others = joined.filter(|of| !by_cluster.contains_key(&of.label)).map(|of| (of.stem, of.label));
-        by_cluster.values().sum::<u64>() + self.variants.count(others)
+        let mut urls: BTreeMap<u32, u64> = BTreeMap::new();
+        joined.clone().for_each(|of| *urls.entry(of.label).or_default() += of.urls[0]);
+        let few = urls.len() < self.bound.min_clusters;
+        let is_constant = |of: &Joined| {
+            let Changes { telling, in_path } = of.changes;
+            (in_path || telling && few) && urls[&of.label] >= self.bound.min_constant
+        };
+        let constant: BTreeMap<u32, u64> =
+            joined.clone().filter(|of| is_constant(of)).map(|of| (of.label, urls[&of.label])).collect();
+        let others = joined.filter(|of| !is_constant(of)).map(|of| (of.stem, of.label));
+        constant.values().sum::<u64>() + self.variants.count(others)
     }
 
     /// True where a rule may act in directories that are no section of their own, although it is wrong in
@@ -287,17 +295,6 @@ impl<'c> Judge<'c> {
             wrong.filter_map(|joined| joined.directory.as_ref().or(joined.value.as_ref())).collect();
         let good = in_none + directories.difference(&against).count() as u64;
         self.bound.wilson(good, against.len() as u64, 0)
-    }
-
-    /// The keys that a rule changes, where one of them is no parameter of few values: what it joins are not
-    /// variants of a page alone.
-    fn tells_pages_apart(&self, rule: &Rule) -> Vec<String> {
-        let is_dropped = |of: &&Constraint| !rule.operations.iter().any(|(key, _)| *key == of.key);
-        let dropped = rule.scope.iter().filter(|_| rule.closed).filter(is_dropped).map(|of| &of.key);
-        let is_kept = |operation: &Operation| matches!(operation, Operation::Keep(_) | Operation::Replace(_));
-        let changed = rule.operations.iter().filter(|(_, operation)| !is_kept(operation)).map(|(key, _)| key);
-        let keys: Vec<String> = changed.chain(dropped).filter(|key| *key != SECTION).cloned().collect();
-        if !keys.is_empty() && keys.iter().all(|key| self.variants.has(key)) { Vec::new() } else { keys }
     }
 
     /// The test with the values that are right beyond chance; `None` without any.
