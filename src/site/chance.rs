@@ -1,10 +1,11 @@
 //! Scopes that are right by chance.
 //!
 //! An operation that is wrong on a good part of a site is right on the rest, and among many words,
-//! directories and parameters some have by chance only pages of the rest: of lists of which every second
-//! is sorted, three that are too short for it may be all that the sample knows under `/garden/`. A rule of
-//! such a scope is right on all that was seen and wrong on every second list that was not. Conditions,
-//! forms, exclusions and sections all choose scopes by their evidence, so the test stands behind them all.
+//! directories and parameters some have by chance only pages of the rest: of lists of which every second is
+//! another one in each order, three that are too short for that may be all that the sample knows under
+//! `/garden/`. A rule of such a scope is right on all that was seen and wrong on every second list that was
+//! not. Conditions, forms, exclusions and sections all choose scopes by their evidence, so the test stands
+//! behind them all.
 //!
 //! For each constraint of a rule, the rule is tried without it ([`relaxed`]). What it joins then and did
 //! not join before is the evidence *outside*. Where that is as right as any rule must be, the constraint
@@ -17,7 +18,7 @@
 //! One page gives many merges: a list has as many wrong ones as it has ways to be sorted, each a cluster
 //! of its own. What counts are therefore pages ([`Variants`]).
 
-use super::conditions::is_beyond_chance;
+use super::conditions::{VALUES, is_beyond_chance};
 use super::covering::Covering;
 use super::evidence::Bound;
 use super::lookups;
@@ -32,17 +33,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of tests, at most, a bound of work: a rule that changes leaves other merges to the others.
 const ROUNDS: usize = 4;
-/// Values of a key that are tried as conditions, at most: see [`conditions`](super::conditions).
-const VALUES: usize = 14;
 
 /// Takes values that are right by chance out of the scopes of rules, and withdraws rules that have no
 /// other. Returns how many rules it changed and withdrew.
 ///
 /// Exempt are lines of the catalogue of platforms, which others have proven; rules that change the origin
-/// alone; constant pages, which have a bound of their own; and mirror rules, whose
-/// scope is their operation.
+/// alone; constant pages, which have a bound of their own; and mirror rules, whose scope is their operation.
 ///
-/// O(canonical URLs x pairs, constraints x canonical URLs outside by them, and rules whose scope is tested x rows).
+/// O(canonical URLs x pairs + constraints x canonical URLs outside by them + rows on which the rules fire).
 pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering) -> u64 {
     let judge = Judge::new(covering);
     let mut changed = 0;

@@ -14,7 +14,7 @@ use super::operations::is_number;
 use crate::url::Fixed;
 
 /// Most values of a key that are tried as conditions: a bound of work.
-const VALUES: usize = 14;
+pub(super) const VALUES: usize = 14;
 /// Patterns of one operation that are proposed in one pass, a bound of work: the next pass tests the
 /// others again.
 const TOP: usize = 4;
