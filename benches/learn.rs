@@ -11,8 +11,8 @@ use std::io::Read;
 use undust::model::hash64;
 use undust::site::columns::Columns;
 use undust::site::covering::Covering;
-use undust::site::forms::Forms;
-use undust::site::{Params, Training, energy, finish, prepare, select, tree};
+use undust::site::forms::{self, Forms};
+use undust::site::{Params, Training, energy, finish, prepare, select};
 use undust::synth::{self, Options, parts::Parts};
 
 /// Records of one site: URL, label, points elsewhere.
@@ -128,7 +128,7 @@ fn site(name: &str, records: &Records, runs: usize, dump: Option<&str>) {
         shape = (columns.len(), columns.keys.len());
         let mut covering = timed(&mut row[2], || Covering::new(columns, &thresholds));
         timed(&mut row[3], || covering.run());
-        let tree = timed(&mut row[4], || tree::grow(&covering.columns, &covering.alive, &thresholds));
+        let tree = timed(&mut row[4], || forms::tree(&covering));
         let mut forms = timed(&mut row[5], || Forms::new(&covering, &tree, [0, 0]));
         let energy = energy::walk(&forms.graph());
         timed(&mut row[8], || select::select(&mut forms, &covering.columns, &energy));

@@ -18,7 +18,8 @@ use crate::evaluate::{Counts, Pages};
 use crate::model::{hash64_seeded, hash128};
 use crate::site::Training;
 use crate::site::published::keys::Columns;
-use crate::site::published::tree::{Branch, Slot, Tree};
+use crate::site::published::tree::{Patterns, Slot};
+use crate::site::tree::Branch;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -343,7 +344,8 @@ fn tree(training: &Training) -> (Vec<TreeNode>, u64) {
     if columns.is_empty() {
         return (Vec::new(), 0);
     }
-    let tree = Tree::build(&columns, &crate::site::published::Switches::default());
+    let patterns = Patterns::build(&columns, &crate::site::published::Switches::default());
+    let tree = &patterns.tree;
     let all = tree.nodes.len();
     let mut order: Vec<usize> = (0..all).collect();
     // A parent has at least the URLs of its child and comes before it, so its place is among the kept ones
@@ -357,11 +359,11 @@ fn tree(training: &Training) -> (Vec<TreeNode>, u64) {
         let key = || columns.keys.get(at.key as usize).map(ToString::to_string).unwrap_or_default();
         let branch = match (node, &at.branch) {
             (0, _) => "all URLs".to_owned(),
-            (_, Branch::Value(crate::site::published::keys::ABSENT)) => format!("{} absent", key()),
-            (_, Branch::Value(value)) => format!("{} {}", key(), columns.text(*value)),
+            (_, Branch::Is(crate::site::published::keys::ABSENT)) => format!("{} absent", key()),
+            (_, Branch::Is(value)) => format!("{} {}", key(), columns.text(*value)),
             (_, _) => format!("{} *", key()),
         };
-        let slots = tree.pattern(node as u32);
+        let slots = patterns.of(node as u32);
         let values: Vec<Option<Vec<u8>>> = slots
             .iter()
             .map(|slot| match *slot {

@@ -10,7 +10,7 @@ use super::{Figures, Learned, Method, Sample, Selected};
 use crate::site::energy;
 use crate::site::published::candidates::{self, Candidates, Maker};
 use crate::site::published::keys::Columns;
-use crate::site::published::tree::Tree;
+use crate::site::published::tree::Patterns;
 use crate::site::published::{Switches, emit, select};
 
 /// The method.
@@ -26,9 +26,9 @@ impl Method for Published {
     fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
         let training = &sample.training;
         let columns = Columns::new(training);
-        let tree = Tree::build(&columns, &self.switches);
-        let candidates = candidates::generate(&columns, &tree, &self.switches, f64::INFINITY);
-        Box::new(Candidate { site: training.site.clone(), method: *self, columns, tree, candidates })
+        let patterns = Patterns::build(&columns, &self.switches);
+        let candidates = candidates::generate(&columns, &patterns, &self.switches, f64::INFINITY);
+        Box::new(Candidate { site: training.site.clone(), method: *self, columns, patterns, candidates })
     }
 }
 
@@ -36,28 +36,28 @@ struct Candidate {
     site: String,
     method: Published,
     columns: Columns,
-    tree: Tree,
+    patterns: Patterns,
     candidates: Candidates,
 }
 
 impl Learned for Candidate {
     fn figures(&self) -> Figures {
-        let height = self.tree.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-        Figures { raw: self.candidates.raw, nodes: self.tree.nodes.len() as u64, height: height.into() }
+        let height = self.patterns.tree.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+        Figures { raw: self.candidates.raw, nodes: self.patterns.tree.nodes.len() as u64, height: height.into() }
     }
 
     fn select(&self, fpr_max: f64) -> Selected {
         let Published { naive, switches } = &self.method;
         let qualified: Vec<_> = self.candidates.rules.iter().filter(|c| c.fpr <= fpr_max).cloned().collect();
         let next = if *naive {
-            select::naive(&qualified, &self.tree)
+            select::naive(&qualified, &self.patterns.tree)
         } else {
-            let (graph, vertices) = select::graph(&qualified, &self.tree, switches);
-            select::by_energy(&qualified, &self.tree, &vertices, &energy::walk(&graph), switches)
+            let (graph, vertices) = select::graph(&qualified, &self.patterns.tree, switches);
+            select::by_energy(&qualified, &self.patterns.tree, &vertices, &energy::walk(&graph), switches)
         };
-        let mut maker = Maker::new(&self.columns, &self.tree, switches);
+        let mut maker = Maker::new(&self.columns, &self.patterns, switches);
         let deployed = select::direct(&next, &mut maker, switches, fpr_max);
-        let rules = emit::rules(&self.site, &self.columns, &self.tree, &deployed, &mut maker, switches);
+        let rules = emit::rules(&self.site, &self.columns, &self.patterns, &deployed, &mut maker, switches);
         Selected { deployed: deployed.len() as u64, ..SiteRuleSet::selected(rules, qualified.len() as u64) }
     }
 }

@@ -13,9 +13,10 @@ use super::conditions::{Condition, Scope};
 use super::covering::Covering;
 use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
+use super::operations::is_number;
 use super::overlap::Overlap;
 use super::small_samples;
-use super::tree::{Branch, Tree};
+use super::tree::{Branch, Reading, Salient, Table, Tree};
 use crate::model::hash64;
 use crate::url::Fixed;
 use crate::url::keys::host_sub;
@@ -82,6 +83,35 @@ pub struct Forms {
     sorter: Sorter,
 }
 
+/// The pattern tree over the rows alive. Departures from WWW10, each measured (docs/method.md, "Departures
+/// from WWW10"): rows are clusters' rows after the operations of the covering loop, and salience counts
+/// clusters, not URLs: a value is salient when it is in at least max(8, 1 %) of the clusters of the node and
+/// is not a bare number (eq. 5 makes a node of every popular id). Query keys and path parameters do not
+/// split: their presence is part of the form of a URL. Where the key of least entropy has no salient value,
+/// the next one splits, and a node under 40 rows is a leaf.
+pub fn tree(covering: &Covering) -> Tree {
+    let Covering { columns, alive: rows, thresholds, .. } = covering;
+    let splits = |key: &usize| {
+        let name = &columns.keys[*key];
+        !(name.optional() || [Fixed::FRAGMENT, Fixed::ORDER, Fixed::SEPARATOR].iter().any(|&fixed| name.is(fixed)))
+    };
+    let table = Table {
+        columns: columns.codes.iter().map(Vec::as_slice).collect(),
+        clusters: &columns.label,
+        codes: (0..columns.keys.len()).map(|k| columns.codes_len(k)).max().unwrap_or(0),
+    };
+    let reading = Reading {
+        min_rows: thresholds.tree_min_rows,
+        max_nodes: usize::MAX,
+        tries_others: true,
+        presence: true,
+        salient: Salient::Clusters { least: thresholds.tree_min_salient, permille: thresholds.tree_salient_permille },
+        is_trivial: &|key, code| !columns.keys[key].is(Fixed::DEPTH) && is_number(columns, key, code),
+    };
+    let keys = (0..columns.keys.len()).filter(splits).collect();
+    Tree::grow(&table, rows.clone(), keys, &reading)
+}
+
 impl Forms {
     /// Finds forms and candidates among the rows alive (odd rows, which have keys without a column, take no
     /// part).
@@ -110,8 +140,9 @@ impl Forms {
         // That a family of names is there says nothing of each name: forms without it alone.
         let families: Vec<usize> = (0..columns.keys.len()).filter(|&k| columns.keys[k].is_family()).collect();
         let is_of_form = |row: u32| !columns.odd[row as usize] && families.iter().all(|&k| columns.code(k, row) == 0);
-        for (at, &row) in rows.iter().enumerate().filter(|(_, row)| is_of_form(**row)) {
-            let leaf = tree.leaf_of[at];
+        let leaves = tree.leaves(columns.len());
+        for &row in rows.iter().filter(|&&row| is_of_form(row)) {
+            let leaf = leaves[row as usize];
             let tag = columns.codes.iter().enumerate().fold(u64::from(leaf), |tag, (k, codes)| {
                 if codes[row as usize] == 0 { tag } else { crate::model::hash64_seeded(&(k as u64).to_le_bytes(), tag) }
             });
@@ -315,16 +346,17 @@ impl Forms {
         let mut is: Vec<(usize, Condition)> = form.constants.iter().map(|&(k, c)| (k, Condition::Is(c))).collect();
         is.extend(form.slots.iter().map(|&k| (k, Condition::Present)));
         let mut none = Vec::new();
-        for branch in &tree.nodes[form.leaf as usize].path {
-            match branch {
-                Branch::Is(k, code) if form.slots.contains(k) => {
-                    is.retain(|(key, _)| key != k);
-                    is.push((*k, Condition::Is(*code)));
+        for node in tree.path(form.leaf) {
+            let k = node.key as usize;
+            match &node.branch {
+                Branch::Is(code) if form.slots.contains(&k) => {
+                    is.retain(|(key, _)| *key != k);
+                    is.push((k, Condition::Is(*code)));
                 }
-                Branch::None(k, codes) if form.slots.contains(k) => {
+                Branch::NoneOf(codes) if form.slots.contains(&k) => {
                     let codes: Vec<u32> = codes.iter().copied().filter(|&c| c != 0).collect();
                     if !codes.is_empty() {
-                        none.push((*k, codes));
+                        none.push((k, codes));
                     }
                 }
                 _ => {}

@@ -310,7 +310,7 @@ fn prepare_cut(training: Training, tokens: Tokens, platforms: lines::Lines, para
     if !rules.platforms.is_empty() {
         counts.insert("lines of platforms".to_owned(), covering.adopted_lines);
     }
-    let tree = tree::grow(&covering.columns, &covering.alive, thresholds);
+    let tree = forms::tree(&covering);
     let least = match covering.is_small {
         true => [thresholds.min_clusters_form_small, small_samples::least_numbered(without, thresholds)],
         false => [0, 0],

@@ -1,197 +1,431 @@
-//! The pattern tree (WWW10 5.1, Algorithm 1) over the reduced rows of a site.
+//! The pattern tree (WWW10 5.1, Algorithm 1, Build-Pattern-Tree), of undust and of the published method.
 //!
-//! A node is split on the key with the least entropy (eq. 4) that has a salient value; one child a
-//! salient value, one for all trivial ones. Departures, each measured (docs/method.md, "Departures from
-//! WWW10"): rows are clusters' rows after the operations of the covering loop, and salience counts clusters, not
-//! URLs: a value is salient when it is in at least max(8, 1 %) of the clusters of the node and is not a
-//! bare number (eq. 5 makes a node of every popular id). The absent key is a value. Query keys and path
-//! parameters do not split: their presence is part of the form of a URL. A node under 40 rows is a
-//! leaf.
+//! A node is a set of rows. It is split on the key not yet done whose values have the least entropy (eq. 4):
+//! each salient value gets a child, all trivial ones share one. [`Reading`] says how the paper is read, and
+//! which departures are made.
 //!
-//! Cost: O(rows x keys) a level, whatever the sizes of dictionaries; a key splits once on a path from
-//! the root, and one that has a single value in a node is not looked at below it.
+//! Readings that both methods share:
+//! * Eq. 5 as printed, the greatest `log f_i - log f_(i-1)` of a falling curve, names the *smallest*
+//!   drop. The text and Figure 6 mean the largest: values up to the greatest `log f_i - log f_(i+1)`
+//!   (the first one on ties) are salient. A curve without any drop has no salient value.
+//! * A key with one value has entropy 0 and would be taken first, with one child each time. Such keys
+//!   make no node, there and below.
+//! * An absent key is a value of its own, with the frequency of the rows without it (a switch).
+//!
+//! Cost: O(rows x keys) a level, whatever the sizes of dictionaries.
 
-use super::Thresholds;
-use super::columns::Columns;
-use super::operations::is_number;
-use crate::url::Fixed;
+use std::cmp::Reverse;
 
-/// One branch on the way to a leaf.
+/// No parent.
+pub const NONE: u32 = u32::MAX;
+/// Code of the absent key.
+const ABSENT: u32 = 0;
+
+/// What a tree is grown over.
+#[derive(Clone, Debug)]
+pub struct Table<'c> {
+    /// Code of each row, a column a key; 0 where the key is absent.
+    pub columns: Vec<&'c [u32]>,
+    /// Cluster of each row.
+    pub clusters: &'c [u32],
+    /// Codes are smaller than this.
+    pub codes: usize,
+}
+
+/// Which values of a key are salient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Salient {
+    /// Those before the largest drop of the log frequency (eq. 5, sign mended).
+    Decline,
+    /// Those in at least `least` clusters of the node and `permille` thousandths of them, but for the values
+    /// that [`Reading::is_trivial`] names.
+    Clusters {
+        /// Clusters.
+        least: u32,
+        /// Share of the clusters of the node, in thousandths.
+        permille: u64,
+    },
+}
+
+/// How Algorithm 1 is read.
+pub struct Reading<'r> {
+    /// Rows under which a node is a leaf.
+    pub min_rows: usize,
+    /// Most nodes: nodes beyond stay unsplit, in breadth-first order.
+    pub max_nodes: usize,
+    /// The key of least entropy among those with a salient value splits a node; else a node whose key of least
+    /// entropy has none is a leaf.
+    pub tries_others: bool,
+    /// The absent key is a value.
+    pub presence: bool,
+    /// Which values are salient.
+    pub salient: Salient,
+    /// Values that are never salient where clusters are counted, by key and code.
+    pub is_trivial: &'r dyn Fn(usize, u32) -> bool,
+}
+
+/// How a node differs from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Branch {
-    /// The key has this code (0: it is absent).
-    Is(usize, u32),
-    /// The key has none of these codes.
-    None(usize, Vec<u32>),
+    /// The root.
+    Root,
+    /// The split key has this code (0: it is absent).
+    Is(u32),
+    /// The split key has none of these codes, which are the salient ones.
+    NoneOf(Vec<u32>),
 }
 
-/// A node: the rows that follow its branches.
-#[derive(Clone, Debug)]
+/// A node of the pattern tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Parent; the root is its own.
+    /// Index of the parent, [`NONE`] for the root.
     pub parent: u32,
-    /// How the node was reached; all branches from the root.
-    pub path: Vec<Branch>,
-    /// Reduced rows in the node.
-    pub rows: u32,
-    /// No children.
-    pub leaf: bool,
+    /// Edges to the root.
+    pub depth: u32,
+    /// The key on which the parent was split; 0 for the root.
+    pub key: u32,
+    /// Which of the parent's rows are here.
+    pub branch: Branch,
+    start: u32,
+    end: u32,
 }
 
-/// The pattern tree of a site.
+/// The pattern tree of a site. Nodes are in breadth-first order: parents come before their children,
+/// salient children by falling frequency (ties by code), the trivial one last.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// Nodes in the order of their making, root first.
+    /// The nodes; the root is the first.
     pub nodes: Vec<Node>,
-    /// Leaf of each row of `rows` as given to [`grow`].
-    pub leaf_of: Vec<u32>,
+    /// The rows, those of a node next to each other, those of a leaf rising.
+    rows: Vec<u32>,
 }
 
-/// Rows on their way to a leaf.
-struct Work {
-    node: u32,
-    /// Places in the rows given to [`grow`], by cluster, then rising.
-    members: Vec<u32>,
-    /// Keys that may still split: those that vary in the parent and have not split on the way.
-    keys: Vec<usize>,
-}
+impl Tree {
+    /// Grows the tree over `rows`; `keys` may split.
+    pub fn grow(table: &Table<'_>, mut rows: Vec<u32>, keys: Vec<usize>, reading: &Reading<'_>) -> Tree {
+        // By cluster, so that the clusters of a value are counted without a table.
+        rows.sort_unstable_by_key(|&row| (table.clusters[row as usize], row));
+        let end = rows.len() as u32;
+        let root = Node { parent: NONE, depth: 0, key: 0, branch: Branch::Root, start: 0, end };
+        let mut tree = Tree { nodes: vec![root], rows };
+        let mut counter = Counter::new(table, reading);
+        // Keys that may split each node: those that vary in its parent and have not split on the way.
+        let mut open = std::collections::VecDeque::from([keys]);
+        let mut next = 0;
+        while let Some(keys) = open.pop_front() {
+            let before = tree.nodes.len();
+            let keys = tree.split(next, keys, &mut counter);
+            open.extend((before..tree.nodes.len()).map(|_| keys.clone()));
+            if tree.nodes.len() == before {
+                let Node { start, end, .. } = tree.nodes[next];
+                tree.rows[start as usize..end as usize].sort_unstable();
+            }
+            next += 1;
+        }
+        tree
+    }
 
-/// Grows the tree over `rows`.
-pub fn grow(columns: &Columns, rows: &[u32], thresholds: &Thresholds) -> Tree {
-    let mut tree = Tree { nodes: Vec::new(), leaf_of: vec![0; rows.len()] };
-    tree.nodes.push(Node { parent: 0, path: Vec::new(), rows: rows.len() as u32, leaf: true });
-    let mut members: Vec<u32> = (0..rows.len() as u32).collect();
-    members.sort_by_key(|&m| columns.label[rows[m as usize] as usize]);
-    let splits = |key: &usize| {
-        let name = &columns.keys[*key];
-        !(name.optional() || [Fixed::FRAGMENT, Fixed::ORDER, Fixed::SEPARATOR].iter().any(|&fixed| name.is(fixed)))
-    };
-    let mut chooser = Chooser::new(columns, thresholds);
-    let keys = (0..columns.keys.len()).filter(splits).collect();
-    let mut work = vec![Work { node: 0, members, keys }];
-    while let Some(Work { node, members, mut keys }) = work.pop() {
-        for &m in &members {
-            tree.leaf_of[m as usize] = node;
+    /// Splits a node, where it can be. Returns the keys that may split its children.
+    fn split(&mut self, node: usize, mut keys: Vec<usize>, counter: &mut Counter<'_>) -> Vec<usize> {
+        let Node { depth, start, end, .. } = self.nodes[node];
+        let members = start as usize..end as usize;
+        if members.len() < counter.reading.min_rows {
+            return keys;
         }
-        if members.len() < thresholds.tree_min_rows {
-            continue;
+        let Some((key, salient)) = counter.choose(&self.rows[members.clone()], &mut keys) else { return keys };
+        if self.nodes.len() + salient.len() + 1 > counter.reading.max_nodes {
+            return keys;
         }
-        let Some((key, salient)) = chooser.choose(columns, rows, &members, &mut keys) else { continue };
         keys.retain(|&k| k != key);
-        tree.nodes[node as usize].leaf = false;
-        let mut children: Vec<Vec<u32>> = vec![Vec::new(); salient.len() + 1];
-        for m in members {
-            let code = columns.codes[key][rows[m as usize] as usize];
-            let child = salient.iter().position(|&s| s == code).unwrap_or(salient.len());
-            children[child].push(m);
+        let sizes = counter.partition(key, &mut self.rows[members], &salient);
+        let mut from = start;
+        for (child, &size) in sizes.iter().enumerate().filter(|child| *child.1 > 0) {
+            let branch = salient.get(child).map_or_else(|| Branch::NoneOf(salient.clone()), |&code| Branch::Is(code));
+            let (parent, depth, key) = (node as u32, depth + 1, key as u32);
+            self.nodes.push(Node { parent, depth, key, branch, start: from, end: from + size });
+            from += size;
         }
-        for (i, members) in children.into_iter().enumerate().filter(|(_, m)| !m.is_empty()) {
-            let branch =
-                if i < salient.len() { Branch::Is(key, salient[i]) } else { Branch::None(key, salient.clone()) };
-            let mut path = tree.nodes[node as usize].path.clone();
-            path.push(branch);
-            let id = tree.nodes.len() as u32;
-            tree.nodes.push(Node { parent: node, path, rows: members.len() as u32, leaf: true });
-            work.push(Work { node: id, members, keys: keys.clone() });
-        }
+        keys
     }
-    tree
+
+    /// Rows of a node.
+    pub fn rows(&self, node: u32) -> &[u32] {
+        let node = &self.nodes[node as usize];
+        &self.rows[node.start as usize..node.end as usize]
+    }
+
+    /// Rows of a node that are not rows of another one: those before and after it.
+    pub fn rows_without(&self, node: u32, other: u32) -> [&[u32]; 2] {
+        let (n, o) = (&self.nodes[node as usize], &self.nodes[other as usize]);
+        let cut = |a: u32, b: u32| &self.rows[a as usize..b.max(a) as usize];
+        [cut(n.start, n.end.min(o.start)), cut(n.start.max(o.end), n.end)]
+    }
+
+    /// Number of rows of a node: its volume (WWW10 5.3).
+    pub fn volume(&self, node: u32) -> u32 {
+        self.rows(node).len() as u32
+    }
+
+    /// True where `above` lies on the way from `node` to the root; false for the node itself.
+    pub fn is_ancestor(&self, above: u32, node: u32) -> bool {
+        // A node and its only child would have the same rows; every split makes at least two children.
+        let (a, n) = (&self.nodes[above as usize], &self.nodes[node as usize]);
+        above != node && a.start <= n.start && n.end <= a.end
+    }
+
+    /// The ancestors of a node, nearest first.
+    pub fn ancestors(&self, node: u32) -> impl Iterator<Item = u32> {
+        let parent = |n: u32| Some(self.nodes[n as usize].parent).filter(|&p| p != NONE);
+        std::iter::successors(parent(node), move |&n| parent(n))
+    }
+
+    /// The nodes from a child of the root to `node`: its branches are those of its pattern.
+    pub fn path(&self, node: u32) -> Vec<&Node> {
+        let mut path: Vec<&Node> =
+            std::iter::once(node).chain(self.ancestors(node)).map(|at| &self.nodes[at as usize]).collect();
+        path.pop();
+        path.reverse();
+        path
+    }
+
+    /// Leaf of each row below `rows`; the root for those that are not in the tree.
+    pub fn leaves(&self, rows: usize) -> Vec<u32> {
+        let mut leaf = vec![0; rows];
+        // Children come after their parents.
+        for node in 0..self.nodes.len() as u32 {
+            self.rows(node).iter().for_each(|&row| leaf[row as usize] = node);
+        }
+        leaf
+    }
 }
 
-/// Scratch for choosing keys: as big as the largest dictionary, and clean between nodes, so that a node
-/// costs its own rows and not the dictionaries of the site.
-struct Chooser {
-    counts: Vec<u32>,
-    /// Codes of the key under trial that come in the node.
-    seen: Vec<u32>,
-    /// Clusters of the members, in their order.
-    labels: Vec<u32>,
-    /// Last cluster and number of clusters in which a code came.
+/// Eq. 4 over the frequencies of the values of a key: `sum of -(v/N) ln(v/N)`, N their sum.
+pub fn entropy(frequencies: impl Iterator<Item = u32>) -> f64 {
+    let (mut total, mut sum) = (0u64, 0.0);
+    for v in frequencies {
+        total += u64::from(v);
+        if v > 1 {
+            sum += f64::from(v) * f64::from(v).ln();
+        }
+    }
+    if total == 0 { 0.0 } else { (total as f64).ln() - sum / total as f64 }
+}
+
+/// Eq. 5: how many of the values are salient, given their frequencies in falling order. A single value
+/// is salient; of several, those before the largest drop of the log frequency (the first one on ties);
+/// none on a flat curve.
+pub fn decline(falling: &[u32]) -> usize {
+    if falling.len() < 2 {
+        return falling.len();
+    }
+    let mut best = (0, 0.0);
+    for (i, pair) in falling.windows(2).enumerate() {
+        let drop = f64::from(pair[0]).ln() - f64::from(pair[1]).ln();
+        if drop > best.1 + 1e-12 {
+            best = (i + 1, drop);
+        }
+    }
+    best.0
+}
+
+/// Counts values of the rows of a node in time linear in the rows: its tables are as long as the largest
+/// dictionary, and clean between calls.
+struct Counter<'t> {
+    table: &'t Table<'t>,
+    reading: &'t Reading<'t>,
+    /// Of each code: its count, or its place among the salient ones.
+    dense: Vec<u32>,
+    /// Of each code: the last cluster in which it came, and the number of its clusters.
     met: Vec<(u32, u32)>,
-    /// Clusters that a salient value needs, and their share among those of the node, in thousandths.
-    least: (u32, u64),
+    counts: Vec<(u32, u32)>,
+    moved: Vec<u32>,
 }
 
-impl Chooser {
-    fn new(columns: &Columns, thresholds: &Thresholds) -> Chooser {
-        let most = (0..columns.keys.len()).map(|k| columns.codes_len(k)).max().unwrap_or(0);
-        let least = (thresholds.tree_min_salient, thresholds.tree_salient_permille);
-        Chooser { counts: vec![0; most], seen: Vec::new(), labels: Vec::new(), met: vec![(0, 0); most], least }
+impl<'t> Counter<'t> {
+    fn new(table: &'t Table<'t>, reading: &'t Reading<'t>) -> Counter<'t> {
+        let (dense, met) = (vec![0; table.codes], vec![(0, 0); table.codes]);
+        Counter { table, reading, dense, met, counts: Vec::new(), moved: Vec::new() }
     }
 
-    /// The key to split on, and its salient values by falling count of rows. Keys with one value leave
-    /// `keys`.
-    fn choose(
-        &mut self,
-        columns: &Columns,
-        rows: &[u32],
-        members: &[u32],
-        keys: &mut Vec<usize>,
-    ) -> Option<(usize, Vec<u32>)> {
-        self.labels.clear();
-        self.labels.extend(members.iter().map(|&m| columns.label[rows[m as usize] as usize]));
-        let clusters = self.labels.chunk_by(|a, b| a == b).count();
-        let needed = self.least.0.max((clusters as u64 * self.least.1 / 1_000) as u32);
+    /// The key to split on, and its salient values. Keys with one value leave `keys`.
+    fn choose(&mut self, rows: &[u32], keys: &mut Vec<usize>) -> Option<(usize, Vec<u32>)> {
+        let clusters = rows.chunk_by(|&a, &b| self.cluster(a) == self.cluster(b)).count();
+        let (presence, tries_others) = (self.reading.presence, self.reading.tries_others);
         let mut best: Option<(f64, usize, Vec<u32>)> = None;
         keys.retain(|&key| {
-            let codes = members.iter().map(|&m| columns.codes[key][rows[m as usize] as usize]);
-            self.seen.clear();
-            for code in codes.clone() {
-                let count = &mut self.counts[code as usize];
-                if *count == 0 {
-                    self.seen.push(code);
-                }
-                *count += 1;
+            self.count(key, rows);
+            if self.counts.len() == 1 {
+                return false;
             }
-            let varies = self.seen.len() > 1;
-            if varies && self.seen.iter().any(|&c| self.counts[c as usize] >= needed) {
-                let least = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-                if let Some(entropy) = self.entropy(members.len(), least) {
-                    let salient = self.salient(columns, key, codes, needed);
-                    if !salient.is_empty() {
-                        best = Some((entropy, key, salient));
-                    }
+            let entropy = entropy(self.counts.iter().filter(|c| presence || c.0 != ABSENT).map(|c| c.1));
+            // Equal entropies differ by rounding: the first key wins.
+            if best.as_ref().is_none_or(|best| entropy < best.0 - 1e-12) {
+                let salient = if tries_others { self.salient(key, rows, clusters) } else { Vec::new() };
+                if !tries_others || !salient.is_empty() {
+                    best = Some((entropy, key, salient));
                 }
             }
-            self.seen.iter().for_each(|&code| self.counts[code as usize] = 0);
-            varies
+            true
         });
-        best.map(|(_, key, salient)| (key, salient))
+        let (_, key, mut salient) = best?;
+        if !tries_others {
+            self.count(key, rows);
+            salient = self.salient(key, rows, clusters);
+        }
+        Some((key, salient)).filter(|of| !of.1.is_empty())
     }
 
-    /// Entropy (eq. 4) of the codes seen, where it is under `least`. Summed by rising code, so that it does
-    /// not depend on the order of rows; a sum in any order rules out most keys before that.
-    fn entropy(&mut self, total: usize, least: f64) -> Option<f64> {
-        let total = total as f64;
-        let term = |count: u32| -f64::from(count) / total * (f64::from(count) / total).ln();
-        let one = term(1);
-        let sum = |seen: &[u32], counts: &[u32]| -> f64 {
-            let each = |&code: &u32| if counts[code as usize] == 1 { one } else { term(counts[code as usize]) };
-            seen.iter().map(each).sum()
+    fn cluster(&self, row: u32) -> u32 {
+        self.table.clusters[row as usize]
+    }
+
+    /// Fills `counts` with `(code, rows)` of each value, in order of first appearance.
+    fn count(&mut self, key: usize, rows: &[u32]) {
+        let column = self.table.columns[key];
+        self.counts.clear();
+        for &row in rows {
+            let code = column[row as usize];
+            let n = &mut self.dense[code as usize];
+            *n += 1;
+            if *n == 1 {
+                self.counts.push((code, 0));
+            }
+        }
+        for (code, n) in &mut self.counts {
+            *n = std::mem::take(&mut self.dense[*code as usize]);
+        }
+    }
+
+    /// The salient values of the key that was counted last, by falling frequency, ties by code.
+    fn salient(&mut self, key: usize, rows: &[u32], clusters: usize) -> Vec<u32> {
+        let mut found: Vec<(u32, u32)> =
+            self.counts.iter().copied().filter(|of| self.reading.presence || of.0 != ABSENT).collect();
+        if let Salient::Clusters { least, permille } = self.reading.salient {
+            let needed = least.max((clusters as u64 * permille / 1_000) as u32);
+            // A value is in no more clusters than rows.
+            found.retain(|of| of.1 >= needed);
+            if found.is_empty() {
+                return Vec::new();
+            }
+            let column = self.table.columns[key];
+            for &row in rows {
+                let cluster = self.cluster(row);
+                let (last, clusters) = &mut self.met[column[row as usize] as usize];
+                *clusters += u32::from(*clusters == 0 || *last != cluster);
+                *last = cluster;
+            }
+            found.retain(|of| self.met[of.0 as usize].1 >= needed && !(self.reading.is_trivial)(key, of.0));
+            self.counts.iter().for_each(|of| self.met[of.0 as usize] = (0, 0));
+        }
+        found.sort_unstable_by_key(|&(code, count)| (Reverse(count), code));
+        if self.reading.salient == Salient::Decline {
+            let falling: Vec<u32> = found.iter().map(|of| of.1).collect();
+            found.truncate(decline(&falling));
+        }
+        found.into_iter().map(|of| of.0).collect()
+    }
+
+    /// Orders `rows` by their place among `salient` (all others last), keeping their order within a place;
+    /// returns the number of rows a place.
+    fn partition(&mut self, key: usize, rows: &mut [u32], salient: &[u32]) -> Vec<u32> {
+        let column = self.table.columns[key];
+        for (place, &code) in salient.iter().enumerate() {
+            self.dense[code as usize] = place as u32 + 1;
+        }
+        let place = |dense: &[u32], row: u32| match dense[column[row as usize] as usize] {
+            0 => salient.len(),
+            place => place as usize - 1,
         };
-        // Rounding errors of any order are far below a millionth.
-        if sum(&self.seen, &self.counts) > least + 1e-6 * (1.0 + least) {
-            return None;
+        let mut sizes = vec![0u32; salient.len() + 1];
+        rows.iter().for_each(|&row| sizes[place(&self.dense, row)] += 1);
+        let mut ends: Vec<u32> = sizes.iter().scan(0, |at, &n| Some(std::mem::replace(at, *at + n))).collect();
+        self.moved.clear();
+        self.moved.resize(rows.len(), 0);
+        for &row in rows.iter() {
+            let end = &mut ends[place(&self.dense, row)];
+            self.moved[*end as usize] = row;
+            *end += 1;
         }
-        self.seen.sort_unstable();
-        let entropy = sum(&self.seen, &self.counts);
-        (entropy > 0.0 && entropy < least).then_some(entropy)
+        rows.copy_from_slice(&self.moved);
+        salient.iter().for_each(|&code| self.dense[code as usize] = 0);
+        sizes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, eq. 4 with the natural logarithm: frequencies 2, 1, 1 of N = 4 give
+    /// -(1/2) ln(1/2) - 2 (1/4) ln(1/4) = 0.5 ln 2 + 0.5 ln 4 = 1.5 ln 2.
+    #[test]
+    fn entropy_is_equation_four() {
+        assert!((entropy([2, 1, 1].into_iter()) - 1.5 * 2f64.ln()).abs() < 1e-12);
+        assert_eq!(entropy([7].into_iter()), 0.0);
+        assert!((entropy([3, 3, 3].into_iter()) - 3f64.ln()).abs() < 1e-12);
     }
 
-    /// Values in at least `needed` clusters of the node, by falling count of rows. Members come cluster by
-    /// cluster, so the last cluster in which a value was met identifies new ones.
-    fn salient(&mut self, columns: &Columns, key: usize, codes: impl Iterator<Item = u32>, needed: u32) -> Vec<u32> {
-        for (code, &label) in codes.zip(&self.labels) {
-            let (last, clusters) = &mut self.met[code as usize];
-            *clusters += u32::from(*clusters == 0 || *last != label);
-            *last = label;
+    /// By hand, eq. 5 with the sign mended: 100, 80, 9, 8 drop by ln 1.25 = 0.22, ln 8.89 = 2.18, ln 1.125
+    /// = 0.12: two values are salient. 1000, 400, 390, 380 drop most after the first. 30, 1, 1 makes one
+    /// popular id salient. Of equal drops (8, 4, 2) the first counts. A flat curve has no decline.
+    #[test]
+    fn the_largest_drop_ends_the_salient_values() {
+        for (falling, salient) in [
+            (&[100, 80, 9, 8][..], 2),
+            (&[1000, 400, 390, 380], 1),
+            (&[30, 1, 1], 1),
+            (&[8, 4, 2], 1),
+            (&[5, 5, 5], 0),
+            (&[4], 1),
+            (&[], 0),
+        ] {
+            assert_eq!(decline(falling), salient, "{falling:?}");
         }
-        let depth = columns.keys[key].is(Fixed::DEPTH);
-        let (met, counts) = (&self.met, &self.counts);
-        let enough = |code: u32| met[code as usize].1 >= needed && (depth || !is_number(columns, key, code));
-        let mut salient: Vec<u32> = self.seen.iter().copied().filter(|&code| enough(code)).collect();
-        salient.sort_by_key(|&c| (std::cmp::Reverse(counts[c as usize]), c));
-        self.seen.iter().for_each(|&code| self.met[code as usize] = (0, 0));
-        salient
+    }
+
+    /// Key 0 halves the rows and key 1 is 1 on three of four; key 2 has one value in each half of key 0.
+    fn grown(reading: &Reading<'_>) -> Tree {
+        let half: Vec<u32> = (0..8).map(|row| 1 + row / 4).collect();
+        let ids: Vec<u32> = (0..8).map(|row| if row % 4 == 3 { 3 + row } else { 1 }).collect();
+        let clusters: Vec<u32> = (0..8).rev().collect();
+        let table = Table { columns: vec![&half, &ids, &half], clusters: &clusters, codes: 16 };
+        Tree::grow(&table, (0..8).collect(), vec![0, 1, 2], reading)
+    }
+
+    #[test]
+    fn a_key_without_salient_values_ends_the_published_tree_alone() {
+        let salient = Salient::Clusters { least: 3, permille: 0 };
+        let is_trivial: &dyn Fn(usize, u32) -> bool = &|key, _| key != 1;
+        let reading = Reading { min_rows: 1, max_nodes: 99, tries_others: true, presence: true, salient, is_trivial };
+        let tree = grown(&reading);
+        let branches: Vec<(u32, &Branch)> = tree.nodes.iter().map(|node| (node.key, &node.branch)).collect();
+        assert_eq!(branches, [(0, &Branch::Root), (1, &Branch::Is(1)), (1, &Branch::NoneOf(vec![1]))]);
+        assert_eq!((tree.rows(1), tree.rows(2)), (&[0, 1, 2, 4, 5, 6][..], &[3, 7][..]));
+        assert_eq!(tree.leaves(9), [1, 1, 1, 2, 1, 1, 1, 2, 0]);
+        assert_eq!(tree.path(2), [&tree.nodes[2]]);
+        assert_eq!(grown(&Reading { tries_others: false, ..reading }).nodes.len(), 1);
+        let is_trivial: &dyn Fn(usize, u32) -> bool = &|_, _| false;
+        let all = Reading { tries_others: false, is_trivial, ..reading };
+        // Key 0 first, since key 2 has its entropy and comes behind it; then key 1, in both halves.
+        assert_eq!(grown(&all).nodes.iter().map(|node| node.key).collect::<Vec<_>>(), [0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(grown(&Reading { max_nodes: 4, ..all }).nodes.len(), 3);
+        assert_eq!(grown(&Reading { min_rows: 5, ..all }).nodes.len(), 3);
+        assert_eq!(grown(&Reading { min_rows: 9, ..all }).nodes.len(), 1);
+    }
+
+    #[test]
+    fn absent_keys_are_values_only_with_presence() {
+        let column: Vec<u32> = [0, 0, 0, 0, 1, 1, 2, 3].to_vec();
+        let clusters: Vec<u32> = (0..8).collect();
+        let table = Table { columns: vec![&column], clusters: &clusters, codes: 4 };
+        let grow = |presence| {
+            let is_trivial: &dyn Fn(usize, u32) -> bool = &|_, _| false;
+            let salient = Salient::Decline;
+            let reading = Reading { min_rows: 1, max_nodes: 99, tries_others: false, presence, salient, is_trivial };
+            let tree = Tree::grow(&table, (0..8).collect(), vec![0], &reading);
+            tree.nodes.iter().map(|node| node.branch.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(grow(true), [Branch::Root, Branch::Is(0), Branch::NoneOf(vec![0])]);
+        assert_eq!(grow(false), [Branch::Root, Branch::Is(1), Branch::NoneOf(vec![1])]);
     }
 }

@@ -9,8 +9,9 @@ use undust::site::published::duplicates::identify;
 use undust::site::published::evidence::{Counts, Operation as Op};
 use undust::site::published::keys::Columns;
 use undust::site::published::select;
-use undust::site::published::tree::{Branch, Slot, Tree};
+use undust::site::published::tree::{Patterns, Slot};
 use undust::site::published::{State, Switches, learn, prepare};
+use undust::site::tree::{Branch, Tree};
 use undust::site::{Method, Params, Training};
 
 fn training(urls: &[(&str, &str)]) -> Training {
@@ -27,7 +28,7 @@ fn state(urls: &[(&str, &str)]) -> State {
 
 /// The pattern of a node as text, without the keys that are nowhere in it.
 fn pattern(state: &State, node: u32) -> Vec<String> {
-    let slots = state.tree().pattern(node).iter().zip(&state.columns().keys);
+    let slots = state.patterns().of(node).iter().zip(&state.columns().keys);
     let text = |(slot, key): (&Slot, &_)| match *slot {
         Slot::One(0) => None,
         Slot::One(value) => Some(format!("{key}:{}", state.columns().text(value))),
@@ -104,7 +105,7 @@ const FIGURE_4: [(&str, &str); 10] = [
 #[test]
 fn figure_4_tree_has_two_siblings_and_their_parent() {
     let state = state(&FIGURE_4);
-    assert_eq!(state.tree().nodes.len(), 3);
+    assert_eq!(state.patterns().tree.nodes.len(), 3);
     let fixed = |rest: &[&str]| {
         let all = ["scheme:http", "auth_0:www", "auth_1:example", "auth_2:com"].iter().chain(rest);
         all.map(|s| s.to_string()).collect::<Vec<_>>()
@@ -113,8 +114,8 @@ fn figure_4_tree_has_two_siblings_and_their_parent() {
     assert_eq!(pattern(&state, 0), fixed(&c));
     assert_eq!(pattern(&state, 1), fixed(&["path_0:*", "path_1:view.php", "q:pageid=:*"]));
     assert_eq!(pattern(&state, 2), fixed(&["path_0:*", "path_1:*", "path_2:display", "q:sid=:*"]));
-    assert_eq!(state.tree().nodes[1].branch, Branch::Value(0), "A: path_2 is absent");
-    assert_eq!([1, 2].map(|n| state.tree().nodes[n].parent), [0, 0]);
+    assert_eq!(state.patterns().tree.nodes[1].branch, Branch::Is(0), "A: path_2 is absent");
+    assert_eq!([1, 2].map(|n| state.patterns().tree.nodes[n].parent), [0, 0]);
 }
 
 /// Figure 4 (c): the rule from A to B ignores `path_0` (a fake replace), replaces `path_1` by `pageid`,
@@ -158,7 +159,7 @@ fn figure_4_rule_rewrites_urls_of_a() {
     assert!(pairs.contains(&(1, 2)), "{pairs:?}");
     let next = select::by_energy(
         &state.candidates().rules,
-        state.tree(),
+        &state.patterns().tree,
         &[0, 1, 2],
         // B is the most popular.
         &[0.0, 1.0, 9.0],
@@ -166,10 +167,16 @@ fn figure_4_rule_rewrites_urls_of_a() {
     );
     assert_eq!(next.get(&1).map(|r| r.target), Some(2));
     assert_eq!(graph.walk, energy::Walk::Lazy);
-    let maker = &mut undust::site::published::candidates::Maker::new(state.columns(), state.tree(), &switches);
+    let maker = &mut undust::site::published::candidates::Maker::new(state.columns(), state.patterns(), &switches);
     let deployed = select::direct(&next, maker, &switches, 0.05);
-    let rules =
-        undust::site::published::emit::rules("example.com", state.columns(), state.tree(), &deployed, maker, &switches);
+    let rules = undust::site::published::emit::rules(
+        "example.com",
+        state.columns(),
+        state.patterns(),
+        &deployed,
+        maker,
+        &switches,
+    );
     for (url, expected) in [
         ("http://www.example.com/archive0/view.php?pageid=10", "http://www.example.com/*/10/display?sid=*"),
         ("http://www.example.com/archive9/view.php?pageid=77", "http://www.example.com/*/77/display?sid=*"),
@@ -189,7 +196,7 @@ fn figure_4_rule_rewrites_urls_of_a() {
 fn figure_4_overlaps_are_equation_six() {
     let switches = Switches::default();
     let columns = Columns::new(&training(&FIGURE_4));
-    let tree = Tree::build(&columns, &switches);
+    let tree = Patterns::build(&columns, &switches).tree;
     let found: Vec<(u32, u32, String)> = identify(&columns, &tree, &switches)
         .iter()
         .map(|p| (p.source, p.target, format!("{:.3}", p.overlap)))
@@ -209,7 +216,7 @@ fn figure_4_overlaps_are_equation_six() {
 
 /// A tree for the selection figures: a root with three folders a (9 URLs), b (7), c (5), and in folder
 /// a, split by page, x (5) and the rest (4). Nodes: 0 root, 1 a, 2 b, 3 c, 4 a/x, 5 a/*.
-fn selection_tree() -> (Columns, Tree) {
+fn selection_tree() -> (Columns, Patterns) {
     let mut urls = Vec::new();
     for (folder, count) in [("a", 9), ("b", 7), ("c", 5)] {
         for i in 0..count {
@@ -224,11 +231,12 @@ fn selection_tree() -> (Columns, Tree) {
     // One more folder of one URL makes the decline of eq. 5 fall after c.
     urls.push(("http://example.com/z/x0?n=z".to_owned(), "z".to_owned()));
     let columns = Columns::new(&training(&urls.iter().map(|(u, c)| (u.as_str(), c.as_str())).collect::<Vec<_>>()));
-    let tree = Tree::build(&columns, &Switches::default());
+    let patterns = Patterns::build(&columns, &Switches::default());
+    let tree = &patterns.tree;
     let volumes: Vec<u32> = (0..tree.nodes.len() as u32).map(|n| tree.volume(n)).collect();
     assert_eq!(volumes, [22, 9, 7, 5, 1, 5, 4]);
     assert_eq!([5, 6].map(|n| tree.nodes[n].parent), [1, 1]);
-    (columns, tree)
+    (columns, patterns)
 }
 
 const A: u32 = 1;
@@ -248,7 +256,7 @@ fn kept(rules: &[Candidate], tree: &Tree) -> Vec<(u32, u32)> {
 /// Figure 7 (a): s to t1 and s to t2; the rule of smaller false-positive rate is kept.
 #[test]
 fn figure_7a_two_rules_of_one_source() {
-    let (_, tree) = selection_tree();
+    let tree = selection_tree().1.tree;
     assert_eq!(kept(&[rule(A, B, 0.03), rule(A, C, 0.01)], &tree), [(A, C)]);
     assert_eq!(kept(&[rule(A, B, 0.01), rule(A, C, 0.03)], &tree), [(A, B)]);
 }
@@ -257,7 +265,7 @@ fn figure_7a_two_rules_of_one_source() {
 /// smaller rate.
 #[test]
 fn figure_7b_one_rule_covers_another() {
-    let (_, tree) = selection_tree();
+    let tree = selection_tree().1.tree;
     assert_eq!(kept(&[rule(A, B, 0.03), rule(A_X, C, 0.0)], &tree), [(A, B)]);
 }
 
@@ -265,7 +273,7 @@ fn figure_7b_one_rule_covers_another() {
 /// and 5, so the rule from c goes.
 #[test]
 fn figure_7c_a_circle_is_broken_at_the_least_support() {
-    let (_, tree) = selection_tree();
+    let tree = selection_tree().1.tree;
     assert_eq!(kept(&[rule(A, B, 0.0), rule(B, C, 0.0), rule(C, A, 0.0)], &tree), [(A, B), (B, C)]);
 }
 
@@ -274,7 +282,7 @@ fn figure_7c_a_circle_is_broken_at_the_least_support() {
 /// row of a/x is 0.8 to b and 1 to a, normalized 0.8/1.8 and 1/1.8.
 #[test]
 fn figure_8b_graph_has_rules_and_links_to_ancestors() {
-    let (_, tree) = selection_tree();
+    let tree = selection_tree().1.tree;
     let rules = [rule(A_X, B, 0.2), rule(B, C, 0.0), rule(A, C, 0.5)];
     let (graph, nodes) = select::graph(&rules, &tree, &Switches::default());
     assert_eq!(nodes, [A, B, C, A_X]);
@@ -299,10 +307,11 @@ fn figure_8b_graph_has_rules_and_links_to_ancestors() {
 /// from a/x to c.
 #[test]
 fn figure_8_chains_become_one_direct_rule() {
-    let (columns, tree) = selection_tree();
+    let (columns, patterns) = selection_tree();
+    let tree = &patterns.tree;
     let key = |name: &str| columns.keys.iter().position(|k| k.to_string() == name).expect("a key of the site");
     let (folder, page, n) = (key("path_0"), key("path_1"), key("q:n="));
-    let value = |node: u32| match tree.pattern(node)[folder] {
+    let value = |node: u32| match patterns.of(node)[folder] {
         Slot::One(value) => value,
         Slot::Many(_) => panic!("one folder"),
     };
@@ -319,12 +328,12 @@ fn figure_8_chains_become_one_direct_rule() {
     ];
     // The destination is the vertex of most energy; here it is given, so that the figure does not hang on
     // the walk.
-    let (_, nodes) = select::graph(&rules, &tree, &Switches::default());
-    let next = select::by_energy(&rules, &tree, &nodes, &[1.0, 2.0, 9.0, 0.0], &Switches::default());
+    let (_, nodes) = select::graph(&rules, tree, &Switches::default());
+    let next = select::by_energy(&rules, tree, &nodes, &[1.0, 2.0, 9.0, 0.0], &Switches::default());
     let chosen: Vec<(u32, u32)> = next.iter().map(|(&s, r)| (s, r.target)).collect();
     assert_eq!(chosen, [(A, B), (B, C), (A_X, A)], "no rule starts from the destination c");
     let switches = Switches::default();
-    let maker = &mut undust::site::published::candidates::Maker::new(&columns, &tree, &switches);
+    let maker = &mut undust::site::published::candidates::Maker::new(&columns, &patterns, &switches);
     let direct = select::direct(&next, maker, &switches, 0.05);
     let four = direct.iter().find(|r| r.source == A_X).expect("rule 4");
     assert_eq!(four.target, C);

@@ -18,7 +18,7 @@ use super::duplicates::{Pair, identify};
 use super::evidence::{Counts, Evaluator, Operation};
 use super::keys::Columns;
 use super::mapping::{Duplicates, Mapper};
-use super::tree::{Slot, Tree};
+use super::tree::{Patterns, Slot};
 
 /// A rule between two nodes of the tree.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,9 +45,9 @@ pub struct Candidates {
 }
 
 /// Candidate rules with a false-positive rate of at most `fpr_max`.
-pub fn generate(columns: &Columns, tree: &Tree, switches: &Switches, fpr_max: f64) -> Candidates {
-    let mut maker = Maker::new(columns, tree, switches);
-    let pairs = identify(columns, tree, switches);
+pub fn generate(columns: &Columns, patterns: &Patterns, switches: &Switches, fpr_max: f64) -> Candidates {
+    let mut maker = Maker::new(columns, patterns, switches);
+    let pairs = identify(columns, &patterns.tree, switches);
     let rules = pairs.iter().filter_map(|&pair| maker.rule(pair)).filter(|c| c.fpr <= fpr_max).collect();
     Candidates { raw: pairs.len() as u64, rules }
 }
@@ -55,7 +55,7 @@ pub fn generate(columns: &Columns, tree: &Tree, switches: &Switches, fpr_max: f6
 /// Builder of rules; its buffers are reused from pair to pair.
 pub struct Maker<'a> {
     columns: &'a Columns,
-    tree: &'a Tree,
+    patterns: &'a Patterns,
     switches: &'a Switches,
     mapper: Mapper,
     evaluator: Evaluator<'a>,
@@ -67,11 +67,11 @@ pub struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// For the tree at hand.
-    pub fn new(columns: &'a Columns, tree: &'a Tree, switches: &'a Switches) -> Maker<'a> {
+    pub fn new(columns: &'a Columns, patterns: &'a Patterns, switches: &'a Switches) -> Maker<'a> {
         let clusters = columns.cluster_count as usize;
         Maker {
             columns,
-            tree,
+            patterns,
             switches,
             mapper: Mapper::new(columns),
             evaluator: Evaluator::new(columns),
@@ -93,9 +93,9 @@ impl<'a> Maker<'a> {
 
     /// Runs operations over the training set.
     pub fn run(&mut self, source: u32, target: u32, operations: &[(usize, Operation)]) -> Counts {
-        let [before, after] = self.tree.rows_without(target, source);
+        let [before, after] = self.patterns.tree.rows_without(target, source);
         let others = before.iter().chain(after).copied();
-        self.evaluator.run(operations, self.tree.rows(source), others)
+        self.evaluator.run(operations, self.patterns.tree.rows(source), others)
     }
 
     /// Pairs of rows that the last run joined.
@@ -106,14 +106,15 @@ impl<'a> Maker<'a> {
     /// Rows of the pair in common clusters with two URLs, by cluster, and the number of those clusters.
     fn duplicates(&mut self, pair: Pair) -> (Vec<u32>, Vec<u32>, u32) {
         let cluster = |row: u32| self.columns.clusters[row as usize];
-        let both = [self.tree.rows(pair.source), self.tree.rows(pair.target)];
+        let both = [self.patterns.tree.rows(pair.source), self.patterns.tree.rows(pair.target)];
         for (side, rows) in both.iter().enumerate() {
             rows.iter().for_each(|&row| self.members[cluster(row) as usize][side] += 1);
         }
         // A URL is no duplicate of itself: where one node holds the other, a cluster needs two rows in the
         // larger.
         let (s, t) = (pair.source, pair.target);
-        let least = if s == t || self.tree.is_ancestor(s, t) || self.tree.is_ancestor(t, s) { 2 } else { 1 };
+        let least =
+            if s == t || self.patterns.tree.is_ancestor(s, t) || self.patterns.tree.is_ancestor(t, s) { 2 } else { 1 };
         let common = |row: &u32| {
             let [s, t] = self.members[cluster(*row) as usize];
             s.min(t) >= 1 && s.max(t) >= least
@@ -129,7 +130,7 @@ impl<'a> Maker<'a> {
     }
 
     fn operations(&mut self, target: u32, rows: Duplicates<'_>) -> Vec<(usize, Operation)> {
-        let pattern = self.tree.pattern(target);
+        let pattern = self.patterns.of(target);
         let open: Vec<usize> = (0..pattern.len()).filter(|&key| matches!(pattern[key], Slot::Many(_))).collect();
         let mapped = self.mapper.find(self.columns, rows, &open, self.switches);
         let mut operations: Vec<(usize, Operation)> = (pattern.iter().enumerate())

@@ -11,8 +11,8 @@
 //! rows.
 
 use super::keys::Columns;
-use super::tree::Tree;
 use super::{Overlap, Switches};
+use crate::site::tree::Tree;
 
 /// Pairs of nodes at most, of greatest overlap.
 pub const MAX_PAIRS: usize = 20_000;

@@ -14,10 +14,11 @@
 use super::candidates::{Candidate, Maker};
 use super::evidence::Operation as Op;
 use super::keys::{ABSENT, Columns};
-use super::tree::{Branch, Slot, Tree};
+use super::tree::{Patterns, Slot};
 use super::{Fpr, Switches};
 use crate::model::hash64;
 use crate::rules::types::{Constraint, Evidence, Kind, Operation, Representative, Rule, SiteRules, Test, Tokens};
+use crate::site::tree::Branch;
 use std::collections::BTreeMap;
 
 /// Branches of one node that are written as two rules each, at most.
@@ -27,21 +28,21 @@ pub const MAX_FREE: usize = 4;
 pub fn rules(
     site: &str,
     columns: &Columns,
-    tree: &Tree,
+    patterns: &Patterns,
     deployed: &[Candidate],
     maker: &mut Maker<'_>,
     switches: &Switches,
 ) -> SiteRules {
     let mut order: Vec<&Candidate> = deployed.iter().collect();
-    order.sort_by_key(|c| (std::cmp::Reverse(tree.nodes[c.source as usize].depth), c.source));
+    order.sort_by_key(|c| (std::cmp::Reverse(patterns.tree.nodes[c.source as usize].depth), c.source));
     let mut rules = Vec::new();
     for candidate in order {
         // The counts are known; running again finds the examples.
         maker.run(candidate.source, candidate.target, &candidate.operations);
         let examples = maker.examples().iter().map(|pair| pair.map(|row| columns.url(row))).collect();
         let evidence = evidence(candidate, examples, switches);
-        let operations = operations(columns, tree, candidate);
-        for scope in scopes(columns, tree, candidate) {
+        let operations = operations(columns, patterns, candidate);
+        for scope in scopes(columns, patterns, candidate) {
             let (operations, evidence) = (operations.clone(), evidence.clone());
             let id = format!("{:016x}", identity(site, &scope, &operations));
             let kind = if candidate.source == candidate.target { Kind::Ignore } else { Kind::Form };
@@ -73,7 +74,7 @@ fn evidence(candidate: &Candidate, examples: Vec<[String; 2]>, switches: &Switch
     }
 }
 
-fn operations(columns: &Columns, tree: &Tree, candidate: &Candidate) -> Vec<(String, Operation)> {
+fn operations(columns: &Columns, patterns: &Patterns, candidate: &Candidate) -> Vec<(String, Operation)> {
     let mut out: Vec<(usize, Operation)> = candidate
         .operations
         .iter()
@@ -86,7 +87,7 @@ fn operations(columns: &Columns, tree: &Tree, candidate: &Candidate) -> Vec<(Str
             (key, operation)
         })
         .collect();
-    for (key, slot) in tree.pattern(candidate.source).iter().enumerate() {
+    for (key, slot) in patterns.of(candidate.source).iter().enumerate() {
         if *slot == Slot::Many(true) && candidate.operations.iter().all(|o| o.0 != key) {
             out.push((key, Operation::Ignore(Representative::LeftOut)));
         }
@@ -97,19 +98,20 @@ fn operations(columns: &Columns, tree: &Tree, candidate: &Candidate) -> Vec<(Str
 }
 
 /// The scopes that together are the source pattern.
-fn scopes(columns: &Columns, tree: &Tree, candidate: &Candidate) -> Vec<Vec<Constraint>> {
+fn scopes(columns: &Columns, patterns: &Patterns, candidate: &Candidate) -> Vec<Vec<Constraint>> {
+    let tree = &patterns.tree;
     let node = candidate.source;
     let trivial: BTreeMap<usize, &[u32]> = std::iter::once(node)
         .chain(tree.ancestors(node))
         .map(|n| &tree.nodes[n as usize])
         .filter_map(|n| match &n.branch {
-            Branch::Trivial(salient) => Some((n.key as usize, salient.as_slice())),
-            Branch::Root | Branch::Value(_) => None,
+            Branch::NoneOf(salient) => Some((n.key as usize, salient.as_slice())),
+            Branch::Root | Branch::Is(_) => None,
         })
         .collect();
     let mut scopes = vec![Vec::new()];
     let mut free = 0;
-    for (key, slot) in tree.pattern(node).iter().enumerate() {
+    for (key, slot) in patterns.of(node).iter().enumerate() {
         let name = columns.keys[key].to_string();
         let written = candidate.operations.iter().any(|o| o.0 == key || o.1 == Op::Replace(key));
         let salient = trivial.get(&key).copied().unwrap_or_default();

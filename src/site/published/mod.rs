@@ -1,8 +1,9 @@
 //! The published method: WWW10 as far as its text defines it, with every departure of undust off.
 //!
-//! A baseline: [`keys`] cuts URLs into columns, [`tree`] is Algorithm 1, [`duplicates`] Algorithm 2,
-//! [`mapping`] Algorithm 3, [`candidates`] makes and filters rules, [`select`] picks those to deploy,
-//! [`emit`] writes them in the one rule type. Each module lists its readings where the text is open.
+//! A baseline: [`keys`] cuts URLs into columns, [`tree`] reads Algorithm 1 ([`super::tree`] has it for both
+//! methods), [`duplicates`] is Algorithm 2, [`mapping`] Algorithm 3, [`candidates`] makes and filters rules,
+//! [`select`] picks those to deploy, [`emit`] writes them in the one rule type. Each module lists its readings
+//! where the text is open.
 //! Departures of undust that could be made here are fields of [`Switches`]; the literal reading is the
 //! default.
 //!
@@ -26,7 +27,7 @@ use super::{Method, Outcome, Params, Training};
 use candidates::{Candidates, Maker};
 use keys::Columns;
 use serde::{Deserialize, Serialize};
-use tree::Tree;
+use tree::Patterns;
 
 /// Which values of a key are salient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +152,7 @@ pub struct State {
     fpr_max: f64,
     switches: Switches,
     columns: Columns,
-    tree: Tree,
+    patterns: Patterns,
     candidates: Candidates,
     /// Nodes of the vertices of the graph.
     vertices: Vec<u32>,
@@ -164,8 +165,8 @@ impl State {
     }
 
     /// The pattern tree.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
+    pub fn patterns(&self) -> &Patterns {
+        &self.patterns
     }
 
     /// The candidate rules.
@@ -180,30 +181,31 @@ impl State {
 /// parameters is the paper's `fpr_max` (0.05 in its Table 3).
 pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Graph, State) {
     let columns = Columns::new(training);
-    let tree = Tree::build(&columns, switches);
+    let patterns = Patterns::build(&columns, switches);
     let fpr_max = f64::from(params.fpr_max_ppm) / 1e6;
-    let candidates = candidates::generate(&columns, &tree, switches, fpr_max);
+    let candidates = candidates::generate(&columns, &patterns, switches, fpr_max);
     let naive = params.method == Method::PublishedNaive;
-    let (graph, vertices) = if naive { Default::default() } else { select::graph(&candidates.rules, &tree, switches) };
+    let (graph, vertices) =
+        if naive { Default::default() } else { select::graph(&candidates.rules, &patterns.tree, switches) };
     let (site, switches) = (training.site.clone(), *switches);
-    (graph, State { site, naive, fpr_max, switches, columns, tree, candidates, vertices })
+    (graph, State { site, naive, fpr_max, switches, columns, patterns, candidates, vertices })
 }
 
 /// Selects rules from the energies after the walk (one a vertex; none for naive selection).
 pub fn finish(state: State, energy: &[f64]) -> Outcome {
-    let State { columns, tree, switches, candidates, .. } = &state;
+    let State { columns, patterns, switches, candidates, .. } = &state;
     let next = if state.naive {
-        select::naive(&candidates.rules, tree)
+        select::naive(&candidates.rules, &patterns.tree)
     } else {
-        select::by_energy(&candidates.rules, tree, &state.vertices, energy, switches)
+        select::by_energy(&candidates.rules, &patterns.tree, &state.vertices, energy, switches)
     };
-    let mut maker = Maker::new(columns, tree, switches);
+    let mut maker = Maker::new(columns, patterns, switches);
     let deployed = select::direct(&next, &mut maker, switches, state.fpr_max);
-    let rules = emit::rules(&state.site, columns, tree, &deployed, &mut maker, switches);
+    let rules = emit::rules(&state.site, columns, patterns, &deployed, &mut maker, switches);
     let counts = [
         ("published-rows", columns.len() as u64),
         ("published-left-out", columns.left_out),
-        ("published-nodes", tree.nodes.len() as u64),
+        ("published-nodes", patterns.tree.nodes.len() as u64),
         ("published-candidates", candidates.raw),
         ("published-qualified", candidates.rules.len() as u64),
         ("published-deployed", deployed.len() as u64),

@@ -5,8 +5,8 @@
 use super::Switches;
 use super::candidates::{Candidate, Maker};
 use super::evidence::Operation;
-use super::tree::Tree;
 use crate::site::energy::{Graph, Walk};
+use crate::site::tree::Tree;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
