@@ -94,6 +94,9 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         Operation::Apply(Function::DropEmpty) => format!("leave out {key} where empty"),
         Operation::Apply(Function::LowerCase) => format!("lower-case {key}"),
         Operation::Apply(Function::DropLeadingZeros) => format!("drop zeros before numbers in {key}"),
+        Operation::Apply(
+            function @ (Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12),
+        ) => format!("cut hashes in {key} to {} digits", function.hash_digits().unwrap_or_default()),
         Operation::Apply(Function::FirstRepeat) => format!("of repeats of {key} keep the first"),
         Operation::Apply(Function::LastRepeat) => format!("of repeats of {key} keep the last"),
         Operation::Apply(Function::SortRepeats) => format!("sort repeats of {key}, each value once"),

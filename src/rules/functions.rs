@@ -17,6 +17,10 @@ pub(super) fn needs(function: Function) -> u8 {
     match function {
         Function::DropWww
         | Function::DropLeadingZeros
+        | Function::HashTo7
+        | Function::HashTo8
+        | Function::HashTo10
+        | Function::HashTo12
         | Function::FirstRepeat
         | Function::LastRepeat
         | Function::SortRepeats => ANY,
@@ -88,8 +92,18 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
         Function::DecodeSubDelimiters => decode_some(value, b"()!*',:@$", out),
         Function::DecodeSlash => decode_some(value, b"/?", out),
         Function::DropLeadingZeros => without_zeros(value, out),
+        Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12 => {
+            let Some(digits) = function.hash_digits().filter(|_| is_hash(value)) else { return false };
+            out.extend_from_slice(&value[..digits]);
+            true
+        }
         Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => of_repeats(function, value, out),
     }
+}
+
+/// True for a SHA-1 or SHA-256 hash in hexadecimal digits.
+fn is_hash(value: &[u8]) -> bool {
+    [40, 64].contains(&value.len()) && value.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Writes a number without the zeros before it; false where there are none, or the value is no
@@ -182,7 +196,8 @@ mod tests {
 
     #[test]
     fn functions_change_what_they_name_and_tell_so() {
-        let cases: [(Function, &str, Option<&str>); 31] = [
+        const HASH: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+        let cases: [(Function, &str, Option<&str>); 41] = [
             (Function::DropWww, "www.example.com", Some("example.com")),
             (Function::DropWww, "www.com", None),
             (Function::DropWww, "wwww.example.com", None),
@@ -206,6 +221,16 @@ mod tests {
             (Function::DropLeadingZeros, "0", None),
             (Function::DropLeadingZeros, "100", None),
             (Function::DropLeadingZeros, "01&a01=02", None),
+            (Function::HashTo7, HASH, Some("da39a3e")),
+            (Function::HashTo8, HASH, Some("da39a3ee")),
+            (Function::HashTo10, HASH, Some("da39a3ee5e")),
+            (Function::HashTo12, HASH, Some("da39a3ee5e6b")),
+            (Function::HashTo7, &HASH.to_uppercase(), Some("DA39A3E")),
+            (Function::HashTo7, &HASH[1..], None),
+            (Function::HashTo7, &format!("{HASH}0"), None),
+            (Function::HashTo7, &format!("{HASH}{}", &HASH[..24]), Some("da39a3e")),
+            (Function::HashTo7, &HASH.replace('a', "g"), None),
+            (Function::HashTo7, "da39a3ee", None),
             (Function::FirstRepeat, "1&a=2&a=3", Some("1")),
             (Function::LastRepeat, "1&a=2&a=3=4", Some("3=4")),
             (Function::LastRepeat, "1", None),

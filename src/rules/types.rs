@@ -72,6 +72,19 @@ pub enum Function {
     /// A value that is a number alone loses the zeros before it: `0365` is `365`, also as the number of a
     /// path segment (`msg0365`). Other values stay, and those of a query key that comes more than once.
     DropLeadingZeros,
+    /// A hash, a value of 40 or 64 hexadecimal digits and nothing else, is cut to its first 7: many programs
+    /// take an abbreviation for the hash that it begins.
+    #[serde(rename = "hash-to-7")]
+    HashTo7,
+    /// A hash is cut to its first 8 digits.
+    #[serde(rename = "hash-to-8")]
+    HashTo8,
+    /// A hash is cut to its first 10 digits.
+    #[serde(rename = "hash-to-10")]
+    HashTo10,
+    /// A hash is cut to its first 12 digits.
+    #[serde(rename = "hash-to-12")]
+    HashTo12,
     /// Of the values of a query key that comes more than once only the first counts (`a=1&a=2` is `a=1`).
     FirstRepeat,
     /// Of the values of a query key that comes more than once only the last counts (`a=1&a=2` is `a=2`).
@@ -82,7 +95,7 @@ pub enum Function {
 
 impl Function {
     /// All functions, in the order of their definition.
-    pub const ALL: [Function; 10] = [
+    pub const ALL: [Function; 14] = [
         Function::DropWww,
         Function::DecodeSubDelimiters,
         Function::DecodeSlash,
@@ -90,10 +103,25 @@ impl Function {
         Function::DropEmpty,
         Function::LowerCase,
         Function::DropLeadingZeros,
+        Function::HashTo7,
+        Function::HashTo8,
+        Function::HashTo10,
+        Function::HashTo12,
         Function::FirstRepeat,
         Function::LastRepeat,
         Function::SortRepeats,
     ];
+
+    /// Digits to which a function cuts hashes; `None` for the others.
+    pub fn hash_digits(self) -> Option<usize> {
+        match self {
+            Function::HashTo7 => Some(7),
+            Function::HashTo8 => Some(8),
+            Function::HashTo10 => Some(10),
+            Function::HashTo12 => Some(12),
+            _ => None,
+        }
+    }
 
     /// True for a function on the values of a repeated key: it has a meaning on query keys only.
     pub fn is_on_repeats(self) -> bool {

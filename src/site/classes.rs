@@ -93,12 +93,18 @@ fn find(
     let (columns, thresholds, key) = (&covering.columns, &covering.thresholds, table.keys[0]);
     let name = &columns.keys[key];
     let prior = if name.is(Fixed::HOST) { thresholds.host_prior } else { 0 };
+    let is_substitution = |a: u32, b: u32| {
+        let is_number = |code: u32| code != 0 && operations::is_number(columns, key, code);
+        name.optional() && scope.is_empty() && !(is_number(a) && is_number(b))
+    };
     let mut frequent = vec![false; columns.codes_len(key)];
     top.iter().for_each(|&code| frequent[code as usize] = true);
     let codes = &columns.codes[key];
     // Of each pair the groups of one cluster and of two, and those outside the scope.
     let mut pairs: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
     let mut outside: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
+    // Clusters that show a pair, as many as its prior needs.
+    let mut shown: HashMap<(u32, u32), Vec<u32>, FixedState> = HashMap::default();
     let mut members = Vec::new();
     for group in 0..table.groups.len() {
         let of_group = if in_scope(table.groups.first(group)) { &mut pairs } else { &mut outside };
@@ -108,7 +114,14 @@ fn find(
             for &b in members[i + 1..].iter().take(NEAR) {
                 let (x, y) = (codes[a as usize], codes[b as usize]);
                 let same = columns.label[a as usize] == columns.label[b as usize];
-                of_group.entry((x.min(y), x.max(y))).or_default()[usize::from(same)] += 1;
+                let pair = (x.min(y), x.max(y));
+                of_group.entry(pair).or_default()[usize::from(same)] += 1;
+                if same && x != y && is_substitution(x, y) {
+                    let (label, clusters) = (columns.label[a as usize], shown.entry(pair).or_default());
+                    if clusters.len() < thresholds.substitution_min_clusters && !clusters.contains(&label) {
+                        clusters.push(label);
+                    }
+                }
             }
         }
     }
@@ -117,14 +130,19 @@ fn find(
     let bound = Bound::classes(thresholds).allowing(covering.noise);
     // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
-    let mut gain = 0;
-    for ((a, b), [different, same]) in pairs {
-        let [wrong, right] = outside.get(&(a, b)).copied().unwrap_or_default();
+    let (mut gain, mut given) = (0, prior);
+    for (pair, [different, same]) in pairs {
+        let [wrong, right] = outside.get(&pair).copied().unwrap_or_default();
         let permille = thresholds.condition_chance_permille;
         let is_by_chance = conditions::is_by_chance([same, different], [right, wrong], tried, bound, permille);
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
-        let (a, b) = (of(a), of(b));
+        let (a, b) = (of(pair.0), of(pair.1));
+        let clusters = shown.get(&pair).map_or(0, Vec::len);
+        // What other programs do is no evidence where this one shows otherwise.
+        let is_backed = different == 0 && clusters >= thresholds.substitution_min_clusters;
+        let prior = if is_backed { prior.max(thresholds.substitution_prior) } else { prior };
         if a != b && !is_by_chance && bound.holds(same, different, prior) {
+            given = given.max(prior);
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
         }
@@ -166,5 +184,12 @@ fn find(
         all.iter().for_each(|&c| table_of[c as usize] = to);
     }
     let score = gain as i64;
-    Some(Proposal { scope, action: Action::Classes, keys: vec![key], classes: Some(vec![table_of]), prior, score })
+    Some(Proposal {
+        scope,
+        action: Action::Classes,
+        keys: vec![key],
+        classes: Some(vec![table_of]),
+        prior: given,
+        score,
+    })
 }

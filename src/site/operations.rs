@@ -319,7 +319,7 @@ pub enum On {
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 15] = [
+pub const FAMILIES: [Family; 23] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
@@ -332,6 +332,14 @@ pub const FAMILIES: [Family; 15] = [
     Family { function: Function::DecodeSubDelimiters, on: On::PathBelow },
     Family { function: Function::DropLeadingZeros, on: On::Path },
     Family { function: Function::DropLeadingZeros, on: On::Query },
+    Family { function: Function::HashTo7, on: On::Path },
+    Family { function: Function::HashTo8, on: On::Path },
+    Family { function: Function::HashTo10, on: On::Path },
+    Family { function: Function::HashTo12, on: On::Path },
+    Family { function: Function::HashTo7, on: On::Query },
+    Family { function: Function::HashTo8, on: On::Query },
+    Family { function: Function::HashTo10, on: On::Query },
+    Family { function: Function::HashTo12, on: On::Query },
     Family { function: Function::LastRepeat, on: On::Query },
     Family { function: Function::FirstRepeat, on: On::Query },
     Family { function: Function::SortRepeats, on: On::Query },
@@ -344,16 +352,20 @@ impl Family {
     }
 
     /// True where each key must show by itself that the function holds: a program reads one empty parameter
-    /// as an absent one, and another as a value.
+    /// as an absent one, and another as a value, and takes abbreviations of some hashes.
     pub fn is_shown_by_key(&self) -> bool {
-        self.on == On::Query && !self.keeps_all()
+        self.on == On::Query && !self.keeps_all() || self.function.hash_digits().is_some()
     }
 
-    /// Prior of the function: changes of case and of numbers have none, nor has the choice among repeated
+    /// Prior of the function: changes of case, of numbers and of hashes have none, nor has the choice among repeated
     /// keys.
     pub fn prior(&self, thresholds: &Thresholds) -> u64 {
         let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros);
-        if has_none || self.function.is_on_repeats() { 0 } else { thresholds.prior }
+        if has_none || self.function.is_on_repeats() || self.function.hash_digits().is_some() {
+            0
+        } else {
+            thresholds.prior
+        }
     }
 
     /// True for a key of the family.

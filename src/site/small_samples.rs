@@ -25,7 +25,7 @@ use super::operations::{self, Map};
 use super::points::{Reader, Values};
 use super::{Stage, Thresholds, Training, Without};
 use crate::rules::twins::below;
-use crate::rules::{Constraint, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
+use crate::rules::{Constraint, Kind, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
 use crate::url::{Fixed, Key, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
@@ -194,7 +194,9 @@ fn is_in_scope(rule: &Rule, values: &Values) -> bool {
 
 fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bool {
     let is_page = rule.evidence.clusters < thresholds.min_clusters as u64;
-    if is_page || rule.evidence.prior > 0 || rule.line.is_some() {
+    // The prior of values that other programs do not have says nothing of the pages that stay silent.
+    let has_prior = rule.evidence.prior > 0 && rule.kind != Kind::Classes;
+    if is_page || has_prior || rule.line.is_some() {
         return true;
     }
     if let Some((from, to)) = rule.mirror() {

@@ -9,7 +9,7 @@ use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 14] = [
+pub const SHAPES: [(&str, &str, Make); 16] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -20,6 +20,8 @@ pub const SHAPES: [(&str, &str, Make); 14] = [
     ("messages-matter", "each message of a topic is a page: note/3.msg17.html", |_| make(MESSAGES_MATTER)),
     ("zeros", "numbers with leading zeros and without", |_| make(ZEROS)),
     ("zeros-matter", "a leading zero names another page", |_| make(ZEROS_MATTER)),
+    ("hashes", "a hash and its first digits", |_| make(HASHES)),
+    ("hashes-matter", "a hash and its first digits are two pages", |_| make(HASHES_MATTER)),
     ("tails", "the front of the path names the page, any word may follow", |_| make(TAILS)),
     ("tails-matter", "the word behind a number names the page", |_| make(TAILS_MATTER)),
     ("subpages", "the rest of a path as a parameter: title=a/b and wiki/a/b", |_| make(SUBPAGES)),
@@ -229,6 +231,52 @@ const MESSAGES_MATTER: Shape = Shape {
     },
     rule: "each message is a page, view does not matter",
 };
+
+const HASHES: Shape = Shape {
+    name: "hashes",
+    forms: 2,
+    write: |page, url| {
+        url.seg("commit");
+        hash(url, page.entity, page.form > 0);
+    },
+    key: |url| hashed(url, "commit").map(|(number, _)| number),
+    rule: "a hash is its first 8 digits",
+};
+
+const HASHES_MATTER: Shape = Shape {
+    name: "hashes-matter",
+    forms: 2,
+    write: |page, url| {
+        url.seg("object");
+        hash(url, page.entity / 2, page.entity % 2 == 1);
+        view(page, url);
+    },
+    key: |url| hashed(url, "object").map(|(number, short)| number * 2 + u64::from(short)),
+    rule: "the parameter view does not matter",
+};
+
+/// A hash of a number as a segment, or its first 8 digits.
+fn hash(url: &mut Parts, number: u64, short: bool) {
+    // An odd factor gives no two numbers the same 32 bits.
+    let first = (number as u32).wrapping_mul(HASH_FACTOR);
+    let rest = crate::model::hash64(&number.to_le_bytes());
+    let text = format!("{first:08x}{rest:016x}{:016x}", !rest);
+    url.seg(if short { &text[..8] } else { &text });
+}
+
+/// The number of a hash or of its first digits, and whether it is short.
+fn hashed(url: &View, directory: &str) -> Option<(u64, bool)> {
+    let text = match url.path()[..] {
+        [first, text] if first == directory => text,
+        _ => return None,
+    };
+    let first = u32::from_str_radix(text.get(..8)?, 16).ok()?;
+    Some((u64::from(first.wrapping_mul(HASH_INVERSE)), text.len() == 8))
+}
+
+/// An odd factor, and the factor that undoes it in 32 bits.
+const HASH_FACTOR: u32 = 0x9e37_79b1;
+const HASH_INVERSE: u32 = 0x0e8b_2f51;
 
 const ZEROS: Shape = Shape {
     name: "zeros",

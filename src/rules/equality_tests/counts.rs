@@ -69,7 +69,8 @@ const KINDS: &[(&str, u64)] = &[
     ("form: batch of a large rule set", 1_000),
     ("form: read from JSON lines and from a compiled file", 2_000),
     ("fragment: left out", 2_000),
-    ("function: decode slash", 300),
+    ("function: cut a hash", 100),
+    ("function: decode slash", 200),
     ("function: decode sub-delimiters", 100),
     ("function: drop empty", 400),
     ("function: drop leading zeros", 20),
@@ -354,6 +355,9 @@ impl Counts {
                 Operation::Apply(Function::DropEmpty) => "function: drop empty",
                 Operation::Apply(Function::LowerCase) => "function: lower case",
                 Operation::Apply(Function::DropLeadingZeros) => "function: drop leading zeros",
+                Operation::Apply(Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12) => {
+                    "function: cut a hash"
+                }
                 Operation::Apply(Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats) => {
                     "function: of repeats"
                 }

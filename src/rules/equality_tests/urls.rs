@@ -9,7 +9,7 @@ const FAMILIES: [&[&str]; 4] = [
     &["shop.a.co.uk", "a.co.uk", "www.a.co.uk"],
     &["192.168.0.1", "[::1]", "xn--bcher-kva.example", "a.example.", "localhost", "a.example", "www.localhost"],
 ];
-const SEGMENTS: [&str; 47] = [
+const SEGMENTS: [&str; 48] = [
     "users",
     "~ann",
     "user",
@@ -57,6 +57,7 @@ const SEGMENTS: [&str; 47] = [
     "a b",
     "%7ex",
     "a+B",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709",
 ];
 /// Segments that delimiters cut.
 const GROUPS: [&str; 9] = ["topic:7", "a:b:c:3", "topic,7,12", "q,1.html", "k=v", "a=1=b", "w!x", "b!2", "t:1.0,x=y!z"];
