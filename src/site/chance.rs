@@ -28,7 +28,7 @@ use super::scopes::{self, Fired, Met, Piece};
 use super::{Thresholds, Training};
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
-use crate::url::{Fixed, Key};
+use crate::url::{Fixed, Key, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rounds of tests, at most, a bound of work: a rule that changes leaves other merges to the others.
@@ -47,7 +47,7 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     let mut asked: Vec<bool> = rules.rules.iter().map(|rule| !is_exempt(rule)).collect();
     for _ in 0..ROUNDS {
         let found = lookups::identities(rules, training);
-        let met = Met::new(&found, rules);
+        let met = Met::new(&found, rules, rules.rules.iter().flat_map(shut_out));
         let fired = Fired::new(rules, training);
         let judged: Vec<Option<Rule>> = (0..rules.rules.len())
             .map(|at| match asked[at] {
@@ -70,6 +70,20 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     changed
 }
 
+/// Parts of path segments that a rule between forms shuts out, since it names all keys of a URL: a number or
+/// more text behind the head of a segment. That `/1.2/cedar.html` may be `/1.1/cedar.html` says something of
+/// `/1.2/cedar3.html`, and the other way round.
+fn shut_out(rule: &Rule) -> Vec<String> {
+    let is_named = |key: &String| rule.scope.iter().any(|of| of.key == *key);
+    let heads = rule.scope.iter().filter(|_| rule.closed && rule.kind == Kind::Form);
+    let heads = heads.filter_map(|of| match Key::parse(&of.key)?.as_path() {
+        Some((segment, Part::Head)) => Some(segment),
+        _ => None,
+    });
+    let parts = heads.flat_map(|segment| [Part::Number, Part::Tail].map(|part| Fixed::path(segment, part)));
+    parts.map(|part| Key::Fixed(part).to_string()).filter(|key| !is_named(key)).collect()
+}
+
 fn is_exempt(rule: &Rule) -> bool {
     let is_origin =
         |key: &str| Key::parse(key).is_some_and(|key| [Fixed::SCHEME, Fixed::HOST].iter().any(|&fixed| key.is(fixed)));
@@ -86,24 +100,37 @@ fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired)
     let changes = Changes::of(&rule, &judge.variants);
     let prior = u64::from(rule.evidence.prior);
     let mut pieces: Option<Vec<Piece>> = None;
+    let outside = |relaxed: Rule, urls: Vec<usize>, key: &str| {
+        let mut others = rules.clone();
+        others.rules[at] = relaxed;
+        judge.joined(met.joined_by(&others, urls), key, changes)
+    };
+    let mut inside = |key: &str| {
+        let pieces = pieces.get_or_insert_with(|| rows.1.pieces(rules, at, rows.0));
+        judge.joined(scopes::groups(pieces), key, changes)
+    };
+    for part in shut_out(&rule) {
+        let absent = Constraint { key: part.clone(), test: Test::Absent };
+        let scope: Vec<Constraint> = rule.scope.iter().chain([&absent]).cloned().collect();
+        let joined = outside(with_part(&rule, &part), met.outside(&scope, |of| of.key == part), &part);
+        let Some(share) = judge.share_of_wrong(&joined, prior) else { continue };
+        let inside = inside(&part);
+        if !inside.is_empty() && !judge.allows(inside.iter().chain(&joined), prior) {
+            judge.narrowed(&absent, &inside, &joined, (share, prior))?;
+        }
+    }
     for nth in 0..rule.scope.len() {
-        let key = &rule.scope[nth].key;
-        let outside = |relaxed: Rule, urls: Vec<usize>| {
-            let mut others = rules.clone();
-            others.rules[at] = relaxed;
-            judge.joined(met.joined_by(&others, urls), key, changes)
-        };
+        let key = rule.scope[nth].key.clone();
         let Some(relaxed) = relaxed(&rule, nth) else { continue };
-        let mut joined = outside(relaxed.clone(), met.outside(&rule.scope, |of| of.key == *key));
+        let mut joined = outside(relaxed.clone(), met.outside(&rule.scope, |of| of.key == key), &key);
         if joined.is_empty() {
             // A section holds the words of its directory: one of the two alone is never outside.
             let mut others = relaxed;
             others.scope.retain(|constraint| constraint.key != SECTION);
-            joined = outside(others, met.outside(&rule.scope, |of| of.key == *key || of.key == SECTION));
+            joined = outside(others, met.outside(&rule.scope, |of| of.key == key || of.key == SECTION), &key);
         }
         let Some(share) = judge.share_of_wrong(&joined, prior) else { continue };
-        let pieces = pieces.get_or_insert_with(|| rows.1.pieces(rules, at, rows.0));
-        let inside = judge.joined(scopes::groups(pieces), key, changes);
+        let inside = inside(&key);
         // It does nothing that other rules leave: there is nothing that chance could explain. Or with what is
         // outside it would hold everywhere: a few wrong labels in one section.
         if inside.is_empty() || judge.allows(inside.iter().chain(&joined), prior) {
@@ -133,6 +160,16 @@ impl Changes {
         let is_part = |key: &&String| Key::parse(key).is_some_and(|key| key.as_path().is_some());
         Changes { telling: keys.iter().any(|key| !variants.has(key)), in_path: keys.iter().any(is_part) }
     }
+}
+
+/// A rule between forms for URLs that have `part`, too, and keep it.
+fn with_part(rule: &Rule, part: &str) -> Rule {
+    let mut other = rule.clone();
+    other.scope.push(Constraint { key: part.to_owned(), test: Test::Present });
+    other.scope.sort();
+    other.operations.push((part.to_owned(), Operation::Replace(part.to_owned())));
+    other.operations.sort();
+    other
 }
 
 /// The rule without the constraint at `nth`, or, of a rule between forms, with any value for its key.

@@ -107,6 +107,16 @@ impl Reader {
         out
     }
 
+    /// Calls `found` with the seed and the value of each key of a URL, of a key that comes again each time.
+    /// Nothing for what is no URL. The seed is that of [`Key::seed`].
+    pub fn each(&mut self, url: &[u8], mut found: impl FnMut(u64, &[u8])) {
+        let mut cells = std::mem::take(&mut self.cells);
+        if self.read(url, &mut cells) {
+            cells.list.iter().for_each(|cell| found(cells.seed(cell.key), cells.value(cell)));
+        }
+        self.cells = cells;
+    }
+
     fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
         let Ok(split) = normalize(url, &mut cells.text) else { return false };
         cells.cut(&split, self.cut);

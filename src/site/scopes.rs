@@ -9,6 +9,7 @@ use super::lookups::Identity;
 use super::points::Reader;
 use crate::model::hash64;
 use crate::rules::{Constraint, RuleSet, SECTION, Scratch, SiteRules};
+use crate::url::Key;
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +19,7 @@ pub struct Met<'f> {
     /// The URLs.
     found: &'f [Identity],
     by_hash: HashMap<u64, usize, FixedState>,
-    columns: HashMap<&'f str, Column, FixedState>,
+    columns: BTreeMap<String, Column>,
 }
 
 /// The values of one key.
@@ -33,27 +34,48 @@ struct Column {
 
 impl Column {
     fn push(&mut self, value: Option<Vec<u8>>) {
+        let code = self.code(value);
+        self.codes.push(code);
+    }
+
+    fn code(&mut self, value: Option<Vec<u8>>) -> u32 {
         let next = self.values.len() as u32;
         let code = *self.index.entry(value.clone()).or_insert(next);
         if code == next {
             self.values.push(value);
         }
-        self.codes.push(code);
+        code
     }
 }
 
 impl<'f> Met<'f> {
-    /// Reads the values of the keys that the scopes of `rules` name. O(URLs x pairs).
-    pub fn new(found: &'f [Identity], rules: &'f SiteRules) -> Met<'f> {
+    /// Reads the values of the keys that the scopes of `rules` name, and of `others`. O(URLs x pairs).
+    pub fn new(found: &'f [Identity], rules: &SiteRules, others: impl Iterator<Item = String>) -> Met<'f> {
         let by_hash = found.iter().enumerate().map(|(at, of)| (hash64(&of.composed), at)).collect();
-        let mut met = Met { found, by_hash, columns: HashMap::default() };
-        let keys = rules.rules.iter().flat_map(|rule| &rule.scope).map(|constraint| &*constraint.key);
-        met.columns = keys.map(|key| (key, Column::default())).collect();
+        let mut met = Met { found, by_hash, columns: BTreeMap::new() };
+        let keys = rules.rules.iter().flat_map(|rule| &rule.scope).map(|constraint| constraint.key.clone());
+        met.columns = keys.chain(others).map(|key| (key, Column::default())).collect();
+        let mut by_seed: HashMap<u64, (&mut Column, Option<Vec<u8>>), FixedState> = HashMap::default();
+        let mut sections = None;
+        for (key, column) in &mut met.columns {
+            match Key::parse(key) {
+                _ if key == SECTION => sections = Some(column),
+                Some(key) => _ = by_seed.insert(key.seed(), (column, None)),
+                // No URL has it.
+                None => column.codes = vec![column.code(None); found.len()],
+            }
+        }
         let mut reader = Reader::new(&rules.tokens);
         for identity in found {
-            let mut values = reader.values(&identity.composed);
-            values.insert(SECTION.to_owned(), rules.tokens.section(&identity.composed).to_vec());
-            met.columns.iter_mut().for_each(|(key, column)| column.push(values.remove(*key)));
+            reader.each(&identity.composed, |seed, value| {
+                if let Some((_, last)) = by_seed.get_mut(&seed) {
+                    *last = Some(value.to_vec());
+                }
+            });
+            by_seed.values_mut().for_each(|(column, value)| column.push(value.take()));
+            if let Some(column) = &mut sections {
+                column.push(Some(rules.tokens.section(&identity.composed).to_vec()));
+            }
         }
         met
     }

@@ -242,7 +242,7 @@ thresholds! {
     small_min_numbers: usize = 9, 1..=MANY as usize;
     /// Rows of a site from which on no scope is tested against chance: there are few pages that one does not
     /// know another of.
-    chance_most_rows: usize = 20_000, 0..=MANY as usize;
+    chance_most_rows: usize = 30_000, 0..=MANY as usize;
     /// Values of a parameter up to which it makes variants of a page, not pages.
     page_most_values: usize = 16, 0..=MANY as usize;
     /// Clusters up to which URLs that differ in such parameters alone are one page.
