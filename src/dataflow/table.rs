@@ -1,9 +1,8 @@
 //! The rule sets of a pass, shared by all workers of a process.
 use super::sample::Cut;
 use super::types::LearnedSite;
-use crate::rules::set::Programs;
 use crate::rules::types::{Operation, Rule, SECTION, SiteRules, Test};
-use crate::rules::{Compiler, RuleSet, Tokens};
+use crate::rules::{Compiler, LoadedSite, RuleSet, Tokens};
 use crate::url::{self, Key};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -300,7 +299,7 @@ fn compile(sites: &[&SiteRules], remembers: bool, threads: usize) -> RuleSet {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut compiler = Compiler::default();
-        let mut done: Vec<(usize, Programs)> = Vec::new();
+        let mut done: Vec<(usize, LoadedSite)> = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(site) = sites.get(at) else { return done };
@@ -313,7 +312,7 @@ fn compile(sites: &[&SiteRules], remembers: bool, threads: usize) -> RuleSet {
             ));
         }
     };
-    let mut compiled: Vec<(usize, Programs)> = std::thread::scope(|scope| {
+    let mut compiled: Vec<(usize, LoadedSite)> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut done = work();
         for other in others {
@@ -323,5 +322,5 @@ fn compile(sites: &[&SiteRules], remembers: bool, threads: usize) -> RuleSet {
         done
     });
     compiled.sort_unstable_by_key(|(at, _)| *at);
-    RuleSet::of(sites.iter().copied(), compiled.into_iter().map(|(_, compiled)| compiled).collect())
+    RuleSet::of(compiled.into_iter().map(|(_, compiled)| compiled))
 }

@@ -16,15 +16,3 @@ pub struct Applied<'s> {
     /// True if the input is not an absolute http or https URL; it is returned unchanged.
     pub invalid: bool,
 }
-
-/// Location of the canonical URL of a URL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum UrlOutcome {
-    /// In `out` of the lane: the input, which is no URL.
-    Invalid,
-    /// In `out` of the lane: the URL that rules made.
-    #[default]
-    Made,
-    /// A page of the site that look-ups lead to, by its number.
-    Member(u32),
-}

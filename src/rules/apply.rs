@@ -49,19 +49,10 @@ impl RuleSet {
         let Scratch { lane, origins } = scratch;
         lane.normalize(url, self, origins);
         lane.find_site(site, url, self, origins);
-        match lane.compiled(self) {
-            Some(site) => {
-                if lane.hit.is_none() && self.templates > CACHED {
-                    lane.prefetch(self);
-                }
-                if !lane.recognize(site) {
-                    lane.reduce(site, origins);
-                    lane.look_up(site);
-                    lane.finish(self, site, origins);
-                }
-            }
-            None => lane.pass(self),
+        if lane.hit.is_none() && self.templates > CACHED {
+            lane.prefetch(self);
         }
+        lane.run(self, origins);
         self.applied(lane)
     }
 
@@ -70,15 +61,7 @@ impl RuleSet {
     pub fn apply_normal<'s>(&'s self, url: NormalRef<'_>, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
         lane.load(url, site, self);
-        match lane.compiled(self) {
-            Some(site) => {
-                lane.leave_out_fragment(site);
-                lane.reduce(site, origins);
-                lane.look_up(site);
-                lane.finish(self, site, origins);
-            }
-            None => lane.pass(self),
-        }
+        lane.run(self, origins);
         self.applied(lane)
     }
 }

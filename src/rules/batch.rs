@@ -20,8 +20,7 @@ pub const LANES: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     lanes: Vec<Lane>,
-    origins: OriginCache,
-    /// For rule sets that are in the cache.
+    /// The origins of all lanes; all buffers for rule sets that are in the cache.
     alone: Scratch,
 }
 
@@ -47,7 +46,7 @@ impl Batch {
             let batch: [Option<U>; LANES] = std::array::from_fn(|_| urls.next());
             let count = batch.iter().flatten().count();
             let lanes = &mut self.lanes[..count];
-            run(rules, lanes, batch.iter().flatten().map(AsRef::as_ref), &mut self.origins);
+            run(rules, lanes, batch.iter().flatten().map(AsRef::as_ref), &mut self.alone.origins);
             for (lane, url) in lanes.iter().zip(batch.into_iter().flatten()) {
                 take(url, rules.applied(lane));
             }
@@ -72,20 +71,18 @@ fn run<'u>(
     for (lane, url) in lanes.iter_mut().zip(urls) {
         lane.find_site(None, url, rules, origins);
     }
-    // A site is one cache line.
-    let sites = lanes.iter().map(|lane| lane.compiled(rules).map_or(0, |site| u64::from(site.is_trivial())));
-    std::hint::black_box(sites.fold(0, |all, site| all ^ site));
+    // A site is one cache line, and so is the start of its template.
+    std::hint::black_box(lanes.iter().filter(|lane| lane.compiled(rules).is_some()).count());
     if rules.templates > CACHED {
         lanes.iter().for_each(|lane| lane.prefetch(rules));
     }
     for lane in &mut *lanes {
         match lane.compiled(rules) {
-            Some(site) => _ = lane.recognize(site),
+            Some(site) => lane.reduce(site, origins),
             None => lane.pass(rules),
         }
     }
     let compiled = |lane: &Lane| lane.compiled(rules);
-    lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.reduce(site, origins)));
     lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.look_up(site)));
     lanes.iter_mut().for_each(|lane| compiled(lane).into_iter().for_each(|site| lane.finish(rules, site, origins)));
 }

@@ -1,6 +1,5 @@
 //! One URL at a time, with buffers of the thread.
 
-use super::applied::UrlOutcome;
 use super::apply::Scratch;
 use super::fired::Fired;
 use super::names::Names;
@@ -64,12 +63,12 @@ impl RuleSet {
             let lane = &scratch.lane;
             let names = lane.program.map(|program| self.names(self.site_of(program)));
             let rules = FiredRules { names, fired: lane.buffers.fired.clone() };
-            let url = match self.seen(lane) {
-                Some(seen) => Cow::Borrowed(seen),
+            let url = match self.page(lane) {
+                Some(page) => Cow::Borrowed(page),
                 None if lane.buffers.out == url.as_bytes() => Cow::Borrowed(url),
                 None => Cow::Owned(String::from_utf8_lossy(&lane.buffers.out).into_owned()),
             };
-            Canonical { url, rules, invalid: lane.outcome == UrlOutcome::Invalid }
+            Canonical { url, rules, invalid: lane.invalid }
         })
     }
 }

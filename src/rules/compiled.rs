@@ -34,13 +34,13 @@ use super::fired::bits;
 use super::types::Function;
 use crate::url::{Fixed, KeyKind, KeyRef};
 pub use coding::{CodedOrigin, KeptOrigin};
+use foldhash::fast::FixedState;
 use hosts::Hosts;
 pub use known::Known;
 use serde::{Deserialize, Serialize};
 pub use state::{Buffers, State};
 use state::{PairState, SlotState};
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 pub use template::{Template, Templates};
 
@@ -202,30 +202,7 @@ struct Column {
 }
 
 /// Tables by hash.
-pub type Table<T> = HashMap<u64, T, AsIs>;
-
-/// Hasher for keys that already are hashes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys are words");
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
-impl BuildHasher for AsIs {
-    type Hasher = AsIs;
-    fn build_hasher(&self) -> AsIs {
-        AsIs(0)
-    }
-}
+pub type Table<T> = HashMap<u64, T, FixedState>;
 
 /// The rules of one site, compiled: a template shared with other sites, and the site's own part.
 #[derive(Debug)]

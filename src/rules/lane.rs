@@ -1,7 +1,6 @@
 //! State of one URL in processing: its buffers, and the stages that [`RuleSet::apply`] runs one after
 //! the other and [`Batch`](super::Batch) runs each for many URLs.
 
-use super::applied::UrlOutcome;
 use super::compiled::{Buffers, CompiledSite};
 use super::origin_cache::{Hit, OriginCache};
 use super::set::{Compiled, RuleSet};
@@ -15,33 +14,28 @@ pub struct Lane {
     pub(super) split: Split,
     /// Number of the [program](RuleSet::compiled) that acts.
     pub(super) program: Option<u32>,
-    /// Number of the page that the look-up found.
-    member: Option<u32>,
-    pub(super) outcome: UrlOutcome,
-    /// The canonical URL is known.
-    finished: bool,
+    /// Number of the page of the site that is canonical; without one, the URL in `buffers.out` is.
+    pub(super) member: Option<u32>,
+    /// The input, which is in `buffers.out`, is no absolute http or https URL.
+    pub(super) invalid: bool,
     /// Cache entry of the origin; if present, the data of the site are in the cache, too.
     pub(super) hit: Option<Hit>,
 }
 
 impl Lane {
-    /// Computes the normal form of the URL; finishes an invalid one.
+    /// Computes the normal form of the URL.
     #[inline(always)]
     pub(super) fn normalize(&mut self, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
-        if self.read(url, origins.find(url, rules.number)).is_err() {
-            self.buffers.out.clear();
-            self.buffers.out.extend_from_slice(url);
-            (self.outcome, self.finished) = (UrlOutcome::Invalid, true);
-        }
-    }
-
-    /// Reads a URL: computes its normal form, nothing of its site. `hit` is the cache entry of its origin.
-    #[inline(always)]
-    fn read(&mut self, url: &[u8], hit: Option<Hit>) -> Result<(), url::Invalid> {
+        let hit = origins.find(url, rules.number);
         self.clear(hit);
-        url::normalize_behind(hit.map(|hit| hit.origin), url, &mut self.buffers.cells.text, &mut self.split)?;
-        self.buffers.length = self.buffers.cells.text.len();
-        Ok(())
+        let Buffers { cells, length, out, .. } = &mut self.buffers;
+        let normalized = url::normalize_behind(hit.map(|hit| hit.origin), url, &mut cells.text, &mut self.split);
+        *length = cells.text.len();
+        if normalized.is_err() {
+            self.invalid = true;
+            out.clear();
+            out.extend_from_slice(url);
+        }
     }
 
     /// Loads a URL in normal form, of this site where that has its origin.
@@ -57,7 +51,7 @@ impl Lane {
     #[inline(always)]
     fn clear(&mut self, hit: Option<Hit>) {
         self.buffers.fired.clear();
-        (self.program, self.member, self.outcome, self.finished, self.hit) = (None, None, UrlOutcome::Made, false, hit);
+        (self.program, self.member, self.invalid, self.hit) = (None, None, false, hit);
     }
 
     /// Loads the template of the site, so that its cache misses overlap.
@@ -68,7 +62,7 @@ impl Lane {
     /// Finds the program for the origin, or else that of `site` for it.
     #[inline(always)]
     pub(super) fn find_site(&mut self, site: Option<u32>, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
-        if self.finished {
+        if self.invalid {
             return;
         }
         self.program = match (site, self.hit) {
@@ -85,43 +79,52 @@ impl Lane {
         };
     }
 
-    /// Finishes a URL without a learned site: its normal form, or the output of published rules.
+    /// Runs the stages behind [`find_site`](Self::find_site).
+    #[inline(always)]
+    pub(super) fn run(&mut self, rules: &RuleSet, origins: &mut OriginCache) {
+        match self.compiled(rules) {
+            Some(site) => {
+                self.reduce(site, origins);
+                self.look_up(site);
+                self.finish(rules, site, origins);
+            }
+            None => self.pass(rules),
+        }
+    }
+
+    /// Finishes a URL on a site without rules of the undust method: its normal form, or the output of
+    /// published rules.
     pub(super) fn pass(&mut self, rules: &RuleSet) {
-        let Buffers { cells, fired, out, .. } = &mut self.buffers;
         match self.program.map(|program| rules.compiled(program)) {
-            _ if self.finished => {}
+            _ if self.invalid => {}
             Some(Compiled::Published(site)) => {
+                let Buffers { cells, fired, out, .. } = &mut self.buffers;
                 let rule = site.canonicalize(&cells.text, out).map(usize::from);
                 rule.into_iter().for_each(|rule| fired.add(rule / 64, 1 << (rule % 64)));
             }
-            _ => self.buffers.keep_normal(),
+            site => {
+                if let Some(Compiled::Undust(site)) = site {
+                    self.leave_out_fragment(site);
+                }
+                self.buffers.keep_normal();
+            }
         }
-        self.finished = true;
     }
 
     /// Removes a fragment that is no key of the site.
     #[inline(always)]
-    pub(super) fn leave_out_fragment(&mut self, site: &CompiledSite) {
-        if self.split.fragment.is_some() && site.leave_out_fragment(&mut self.split, &mut self.buffers.cells.text) {
-            self.buffers.length = self.buffers.cells.text.len();
+    fn leave_out_fragment(&mut self, site: &CompiledSite) {
+        let Buffers { cells, length, .. } = &mut self.buffers;
+        if site.leaves_out_fragment(&self.split, &cells.text) {
+            self.split.leave_out_fragment(&mut cells.text);
+            *length = cells.text.len();
         }
-    }
-
-    /// True where the URL, without a fragment that is no key, is canonical: on a site without rules.
-    #[inline(always)]
-    pub(super) fn recognize(&mut self, site: &CompiledSite) -> bool {
-        self.leave_out_fragment(site);
-        if !site.is_trivial() {
-            return false;
-        }
-        self.buffers.keep_normal();
-        self.finished = true;
-        true
     }
 
     /// Applies the rules of the site.
     #[inline(always)]
     pub(super) fn reduce(&mut self, site: &CompiledSite, origins: &mut OriginCache) {
+        self.leave_out_fragment(site);
         let coded = self.hit.as_ref().and_then(|hit| origins.coded(hit));
         site.reduce(&self.split, &mut self.buffers, coded);
     }
@@ -132,11 +135,12 @@ impl Lane {
         self.member = site.member(&self.buffers);
     }
 
-    /// Composes and checks the canonical URL.
+    /// Composes and checks the canonical URL, where no look-up names it.
     #[inline(always)]
     pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite, origins: &mut OriginCache) {
-        let member = site.conclude(self.member, &mut self.buffers, origins, (rules.number, self.program));
-        self.outcome = member.map_or(UrlOutcome::Made, UrlOutcome::Member);
+        if self.member.is_none() {
+            site.conclude(&mut self.buffers, origins, (rules.number, self.program));
+        }
     }
 
     /// Scheme and authority of the normal form.
@@ -144,11 +148,11 @@ impl Lane {
         &self.buffers.cells.text[..self.split.path.0 as usize]
     }
 
-    /// The rules of its site, unless the URL is finished.
+    /// The site of the undust method whose rules act, where it has any.
     #[inline(always)]
     pub(super) fn compiled<'r>(&self, rules: &'r RuleSet) -> Option<&'r CompiledSite> {
-        match self.program.filter(|_| !self.finished).map(|program| rules.compiled(program)) {
-            Some(Compiled::Undust(site)) => Some(site),
+        match rules.compiled(self.program?) {
+            Compiled::Undust(site) if !site.is_trivial() => Some(site),
             _ => None,
         }
     }

@@ -16,7 +16,7 @@ use super::file::{Format, Header};
 use super::names::Names;
 use super::overrides::{Overrides, OverridesError};
 use super::seal::{self, Seal};
-use super::set::LoadedSite;
+use super::set::{Compiled, LoadedSite};
 use crate::model::hash64_seeded;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -177,11 +177,12 @@ impl<W: Write> Packer<W> {
     /// # Errors
     /// [`PackedError::Write`], [`PackedError::Published`]. The output must then not be used.
     pub fn push(&mut self, site: &LoadedSite) -> Result<(), PackedError> {
-        let Some((names, origins, compiled, unseen)) = site.parts() else {
+        let LoadedSite { names, origins, program, unseen } = site;
+        let Compiled::Undust(compiled) = program else {
             return Err(PackedError::Published { site: site.name().to_owned() });
         };
         let number = self.number(compiled.template());
-        let unseen = unseen.map(|program| (self.number(program.template()), program.own()));
+        let unseen = unseen.as_ref().map(|program| (self.number(program.template()), program.own()));
         extend(&mut self.sites, &(names, origins, number, compiled.own(), unseen));
         self.held += 1;
         if self.held == SITES { self.close() } else { Ok(()) }
@@ -280,7 +281,8 @@ impl Block {
                 Ok(CompiledSite::new(Arc::clone(template), own))
             };
             let unseen = unseen.map(program).transpose()?;
-            sites.push(LoadedSite::of(names, origins, program((number, own))?, unseen));
+            let program = Compiled::Undust(program((number, own))?);
+            sites.push(LoadedSite { names, origins, program, unseen });
         }
         if rest.is_empty() { Ok(sites) } else { Err(damaged()) }
     }

@@ -26,7 +26,7 @@ impl Names {
 impl LoadedSite {
     /// True where some rule of it is provisional.
     pub fn has_provisional(&self) -> bool {
-        self.parts().is_some_and(|(names, ..)| names.has_provisional())
+        self.names.has_provisional()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rule sets: the compiled rules of many sites, and the index that finds the site of an origin.
 
-use super::applied::{Applied, UrlOutcome};
+use super::applied::Applied;
 use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
 use super::lane::Lane;
 use super::names::Names;
@@ -41,15 +41,11 @@ pub struct RuleSet {
     compiled: Vec<CacheLine>,
     /// Sites with a program for unseen hosts, ascending.
     extended: Vec<u32>,
-    /// The programs of those, while sites are added.
-    unseen: Vec<CacheLine>,
     /// Site of an origin by its [`hash64`]; `None` where two sites have it.
     origins: Table<Option<u32>>,
     /// Some rule is provisional.
     pub(super) provisional: bool,
-    /// Templates of the sites, while sites are added.
-    sharing: Templates,
-    /// Number of templates, when all are added.
+    /// Number of templates.
     pub(super) templates: usize,
     /// Pages that the look-ups of all sites lead to.
     pages: usize,
@@ -63,7 +59,12 @@ static FINISHED: AtomicU64 = AtomicU64::new(0);
 /// A rule set under construction, for applying alone: sites come sorted by name, and data that applying
 /// does not need are dropped.
 #[derive(Debug, Default)]
-pub struct Loader(RuleSet);
+pub struct Loader {
+    rules: RuleSet,
+    /// Programs for unseen hosts.
+    unseen: Vec<CacheLine>,
+    templates: Templates,
+}
 
 /// Compiles sites one after the other: buffers and the template cache.
 #[derive(Debug, Default)]
@@ -76,36 +77,17 @@ pub struct Compiler {
 /// ([`packed`](super::packed)).
 #[derive(Debug)]
 pub struct LoadedSite {
-    names: Names,
-    origins: Vec<String>,
-    programs: Programs,
+    pub(super) names: Names,
+    pub(super) origins: Vec<String>,
+    pub(super) program: Compiled,
+    /// The program for unseen hosts, where rules are extended.
+    pub(super) unseen: Option<CompiledSite>,
 }
 
 impl LoadedSite {
     /// Compiles a site.
     pub fn new(site: SiteRules, compiler: &mut Compiler) -> LoadedSite {
-        let site = site.into_ascii();
-        LoadedSite { names: Names::of(&site), programs: compiler.compile(&site), origins: site.origins }
-    }
-
-    /// Wraps a site that is compiled already.
-    #[cfg(feature = "packed")]
-    pub(super) fn of(
-        names: Names,
-        origins: Vec<String>,
-        site: CompiledSite,
-        unseen: Option<CompiledSite>,
-    ) -> LoadedSite {
-        LoadedSite { names, origins, programs: Programs { site: Compiled::Undust(site), unseen } }
-    }
-
-    /// Names, origins, the program and that for unseen hosts; `None` for a site that was learned with
-    /// `--method published`.
-    pub(super) fn parts(&self) -> Option<(&Names, &[String], &CompiledSite, Option<&CompiledSite>)> {
-        match &self.programs.site {
-            Compiled::Undust(site) => Some((&self.names, &self.origins, site, self.programs.unseen.as_ref())),
-            Compiled::Published(_) => None,
-        }
+        compiler.compile(&site.into_ascii())
     }
 
     /// Its name.
@@ -116,14 +98,37 @@ impl LoadedSite {
 
 impl Loader {
     /// Adds a site.
-    pub fn push(&mut self, site: LoadedSite) {
-        self.0.add(site.names, &site.origins, site.programs);
+    pub fn push(&mut self, LoadedSite { names, origins, mut program, unseen }: LoadedSite) {
+        let rules = &mut self.rules;
+        let index = rules.names.len() as u32;
+        for origin in &origins {
+            let claim = rules.origins.entry(hash64(origin.as_bytes())).or_insert(Some(index));
+            let refused = claim.is_some_and(|site| site != index);
+            *claim = claim.filter(|_| !refused);
+        }
+        if let Compiled::Undust(site) = &mut program {
+            site.share(&mut self.templates);
+            rules.pages += site.members();
+        }
+        if let Some(mut unseen) = unseen {
+            unseen.share(&mut self.templates);
+            rules.extended.push(index);
+            self.unseen.push(CacheLine(Compiled::Undust(unseen)));
+        }
+        rules.provisional |= names.has_provisional();
+        rules.names.push(names);
+        rules.compiled.push(CacheLine(program));
     }
 
     /// Finishes the set.
-    pub fn finish(mut self) -> RuleSet {
-        self.0.finish();
-        self.0
+    pub fn finish(self) -> RuleSet {
+        let Loader { mut rules, unseen, templates } = self;
+        rules.names.shrink_to_fit();
+        rules.compiled.extend(unseen);
+        rules.compiled.shrink_to_fit();
+        rules.templates = templates.len();
+        rules.number = FINISHED.fetch_add(1, Ordering::Relaxed) + 1;
+        rules
     }
 }
 
@@ -139,24 +144,19 @@ pub(crate) enum Compiled {
     Published(Box<PublishedSite>),
 }
 
-/// The program of one site, and that for unseen hosts where rules are extended.
-#[derive(Debug)]
-pub(crate) struct Programs {
-    site: Compiled,
-    unseen: Option<CompiledSite>,
-}
-
 impl Compiler {
     /// Compiles the rules of one site.
-    pub(crate) fn compile(&mut self, site: &SiteRules) -> Programs {
+    pub(crate) fn compile(&mut self, site: &SiteRules) -> LoadedSite {
+        let (names, origins) = (Names::of(site), site.origins.clone());
         if site.tokens.published {
-            return Programs { site: Compiled::Published(Box::new(PublishedSite::new(site))), unseen: None };
+            let program = Compiled::Published(Box::new(PublishedSite::new(site)));
+            return LoadedSite { names, origins, program, unseen: None };
         }
         let mut compiled = self.known.compile(site);
         compiled.compile_mirrors(site);
         compiled.fill_lookups(site, &mut self.buffers);
         let unseen = site.for_unseen_hosts().map(|site| self.known.compile(&site));
-        Programs { site: Compiled::Undust(compiled), unseen }
+        LoadedSite { names, origins, program: Compiled::Undust(compiled), unseen }
     }
 }
 
@@ -167,46 +167,15 @@ impl RuleSet {
         let mut sites: Vec<SiteRules> = sites.into_iter().map(SiteRules::into_ascii).collect();
         sites.sort_by(|a, b| a.site.cmp(&b.site));
         let mut compiler = Compiler::default();
-        let programs = sites.iter().map(|site| compiler.compile(site)).collect();
-        let rules = RuleSet::of(sites.iter(), programs);
+        let rules = RuleSet::of(sites.iter().map(|site| compiler.compile(site)));
         RuleSet { sites, ..rules }
     }
 
-    /// Compiles sites sorted by name; the rules are not kept.
-    pub(crate) fn of<'a>(sites: impl Iterator<Item = &'a SiteRules>, programs: Vec<Programs>) -> RuleSet {
-        let mut rules = RuleSet::default();
-        sites.zip(programs).for_each(|(site, programs)| rules.add(Names::of(site), &site.origins, programs));
-        rules.finish();
-        rules
-    }
-
-    fn finish(&mut self) {
-        self.names.shrink_to_fit();
-        self.compiled.append(&mut self.unseen);
-        self.compiled.shrink_to_fit();
-        self.templates = std::mem::take(&mut self.sharing).len();
-        self.number = FINISHED.fetch_add(1, Ordering::Relaxed) + 1;
-    }
-
-    fn add(&mut self, names: Names, origins: &[String], Programs { mut site, unseen }: Programs) {
-        let index = self.names.len() as u32;
-        for origin in origins {
-            let claim = self.origins.entry(hash64(origin.as_bytes())).or_insert(Some(index));
-            let refused = claim.is_some_and(|site| site != index);
-            *claim = claim.filter(|_| !refused);
-        }
-        if let Compiled::Undust(site) = &mut site {
-            site.share(&mut self.sharing);
-            self.pages += site.members();
-        }
-        if let Some(mut unseen) = unseen {
-            unseen.share(&mut self.sharing);
-            self.extended.push(index);
-            self.unseen.push(CacheLine(Compiled::Undust(unseen)));
-        }
-        self.provisional |= names.has_provisional();
-        self.names.push(names);
-        self.compiled.push(CacheLine(site));
+    /// The set of these sites, which come sorted by name; their rules are not kept.
+    pub(crate) fn of(sites: impl Iterator<Item = LoadedSite>) -> RuleSet {
+        let mut loader = Loader::default();
+        sites.for_each(|site| loader.push(site));
+        loader.finish()
     }
 
     /// The rules that it was made of, sorted by site; empty where they were not kept.
@@ -231,12 +200,12 @@ impl RuleSet {
 
     /// Name of the site of this index ([`Applied::site`]).
     pub fn site_name(&self, site: u32) -> &str {
-        self.names[site as usize].site()
+        self.names(site).site()
     }
 
     /// Id of a rule of a site ([`Applied::fired`]).
     pub fn rule_id(&self, site: u32, rule: u16) -> &str {
-        self.names[site as usize].id(rule)
+        self.names(site).id(rule)
     }
 
     /// Index of the site of this label.
@@ -298,28 +267,20 @@ impl RuleSet {
     /// Result for the URL in `lane`.
     #[inline]
     pub(super) fn applied<'s>(&'s self, lane: &'s Lane) -> Applied<'s> {
-        let url = self.member(lane).map_or(&lane.buffers.out[..], |(site, member)| site.member_bytes(Some(member)));
-        let looked_up = matches!(lane.outcome, UrlOutcome::Member(_));
         Applied {
-            url,
+            url: self.page(lane).map_or(&lane.buffers.out, |page| page.as_bytes()),
             site: lane.program.map(|program| self.site_of(program)),
             fired: &lane.buffers.fired,
-            looked_up,
-            invalid: lane.outcome == UrlOutcome::Invalid,
+            looked_up: lane.member.is_some(),
+            invalid: lane.invalid,
         }
     }
 
     /// The page that a look-up found for the URL in `lane`.
     #[inline]
-    pub(super) fn seen<'s>(&'s self, lane: &Lane) -> Option<&'s str> {
-        let (site, member) = self.member(lane)?;
-        site.seen_member(Some(member))
-    }
-
-    #[inline]
-    fn member(&self, lane: &Lane) -> Option<(&CompiledSite, u32)> {
-        match (lane.outcome, self.compiled(lane.program?)) {
-            (UrlOutcome::Member(member), Compiled::Undust(site)) => Some((site, member)),
+    pub(super) fn page<'s>(&'s self, lane: &Lane) -> Option<&'s str> {
+        match (lane.member, self.compiled(lane.program?)) {
+            (Some(member), Compiled::Undust(site)) => site.page(member),
             _ => None,
         }
     }

@@ -4,19 +4,10 @@ use super::CompiledSite;
 use crate::url::{Split, is_route};
 
 impl CompiledSite {
-    /// Removes the fragment of a URL in stage-1 form, where fragments are no keys of the site and this is
-    /// no route; true where it did.
+    /// True for a URL in normal form with a fragment that is left out: fragments are no keys of the site,
+    /// and this is no route.
     #[inline(always)]
-    pub fn leave_out_fragment(&self, split: &mut Split, text: &mut Vec<u8>) -> bool {
-        let leaves = split.fragment.is_some() && self.leaves_out_fragment(split, text);
-        if leaves {
-            split.leave_out_fragment(text);
-        }
-        leaves
-    }
-
-    /// True for a URL in stage-1 form with a fragment that is left out.
-    pub(super) fn leaves_out_fragment(&self, split: &Split, text: &[u8]) -> bool {
+    pub fn leaves_out_fragment(&self, split: &Split, text: &[u8]) -> bool {
         let Some((start, end)) = split.fragment else { return false };
         let acts = self.template.cut.learned || !self.is_trivial();
         acts && !self.template.cut.fragments && !is_route(&text[start as usize..end as usize])

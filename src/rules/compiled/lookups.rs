@@ -17,19 +17,14 @@ impl CompiledSite {
     #[inline]
     pub fn member(&self, buffers: &Buffers) -> Option<u32> {
         let pages = self.own.pages.as_deref()?;
-        pages.lookups.get(&buffers.state.identity).copied().or_else(|| pages.ranges.find(buffers))
+        let member = pages.lookups.get(&buffers.state.identity).copied().or_else(|| pages.ranges.find(buffers));
+        member.filter(|&member| (member as usize) < pages.targets.len())
     }
 
     /// The URL of a page.
     #[inline]
-    pub fn seen_member(&self, member: Option<u32>) -> Option<&str> {
-        self.own.pages.as_deref()?.targets.get(member? as usize)
-    }
-
-    /// The bytes of the URL of a page, or empty for `None`.
-    #[inline]
-    pub fn member_bytes(&self, member: Option<u32>) -> &[u8] {
-        self.seen_member(member).unwrap_or_default().as_bytes()
+    pub fn page(&self, member: u32) -> Option<&str> {
+        self.own.pages.as_deref()?.targets.get(member as usize)
     }
 
     /// The rule that is left out for the page with this identity.

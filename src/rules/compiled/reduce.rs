@@ -88,35 +88,29 @@ impl CompiledSite {
         host.and_then(|index| self.own.hosts.get(index)).unwrap_or_else(|| part(&self.template.pool, (start, end)))
     }
 
-    /// Writes the canonical URL of the URL in `buffers`, or returns the number of the page that is
-    /// canonical instead. `program` is the number of this program in the rule set of this number, whose
-    /// origins are in the cache.
+    /// Writes the canonical URL of the URL in `buffers`, which no look-up names. `program` is the number of
+    /// this program in the rule set of this number, whose origins are in the cache.
     #[inline]
     pub(in crate::rules) fn conclude(
         &self,
-        member: Option<u32>,
         buffers: &mut Buffers,
         origins: &mut OriginCache,
         (rules, program): (u64, Option<u32>),
-    ) -> Option<u32> {
-        if member.is_some_and(|member| (member as usize) < self.members()) {
-            return member;
-        }
+    ) {
         if !buffers.fired.is_empty() {
             if self.mirrors().is_empty() {
                 compose(buffers);
             }
             if self.template.is_fixed_point(buffers) || buffers.out == buffers.cells.text[..buffers.length] {
-                return None;
+                return;
             }
             let hit = origins.find(&buffers.out, rules).filter(|hit| hit.program == program);
             let coded = hit.as_ref().and_then(|hit| origins.coded(hit));
             if self.is_fixed_point(buffers, hit.map(|hit| hit.origin), coded) {
-                return None;
+                return;
             }
         }
         buffers.keep_normal();
-        None
     }
 
     /// True where the URL in `buffers.out` is in normal form, on the origin of the normal form in `buffers`
@@ -134,7 +128,7 @@ impl CompiledSite {
                         || self.has_origin(&buffers.out[..split.path.0 as usize])) =>
             {
                 self.reduce(&split, &mut again, coded);
-                match self.seen_member(self.member(&again)) {
+                match self.member(&again).and_then(|member| self.page(member)) {
                     Some(url) => url.as_bytes() == buffers.out,
                     // Unchanged pairs compose to the bytes that they were cut from.
                     None if again.fired.is_empty() => true,

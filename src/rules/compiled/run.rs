@@ -316,7 +316,7 @@ mod tests {
         buffers.length = normal.as_bytes().len();
         compiled.reduce(normal.by_ref().split(), &mut buffers, None);
         let again = buffers.state.touched & touch::SHAPE != 0;
-        compiled.conclude(None, &mut buffers, &mut OriginCache::default(), (1, None));
+        compiled.conclude(&mut buffers, &mut OriginCache::default(), (1, None));
         let expected = Interpreter::new(site).canonicalize(&normal);
         assert_eq!(String::from_utf8_lossy(&buffers.out), String::from_utf8_lossy(&expected.url), "{url}");
         again
