@@ -39,7 +39,7 @@ use hosts::Hosts;
 pub use known::Known;
 use serde::{Deserialize, Serialize};
 pub use state::{Buffers, State};
-use state::{PairState, SlotState};
+use state::{Filled, PairState, SlotState};
 use std::collections::HashMap;
 use std::sync::Arc;
 pub use template::{Template, Templates};
@@ -74,8 +74,8 @@ fn bit(slot: Slot) -> u64 {
 enum Check {
     Is(u32),
     /// Sorted codes, as a range of the words.
-    OneOf(u32, u32),
-    NoneOf(u32, u32),
+    OneOf((u32, u32)),
+    NoneOf((u32, u32)),
     Present,
     Absent,
 }
@@ -87,7 +87,7 @@ enum Step {
     /// The key gets a constant; where it was absent only if `.2`.
     Set(Slot, u32, bool),
     /// Codes that become other codes: a range of the words, pairs sorted by the first.
-    Map(Slot, u32, u32),
+    Map(Slot, (u32, u32)),
     Apply(Slot, Function),
 }
 
@@ -114,7 +114,7 @@ enum Fill {
 
 /// Kinds of change to a URL, as bits: they decide whether the output has to be cut again.
 mod touch {
-    use crate::url::{Fixed, KeyRef};
+    use crate::url::{Fixed, KeyKind};
 
     /// A change that alters how the rest of the URL is cut.
     pub(super) const SHAPE: u8 = 1;
@@ -124,21 +124,12 @@ mod touch {
     pub(super) const SCHEME: u8 = 16;
 
     /// The bits for a key that was removed.
-    pub(super) fn removed(key: KeyRef) -> u8 {
+    pub(super) fn removed(key: KeyKind) -> u8 {
         match key {
-            KeyRef::Fixed(fixed) => without(fixed),
-            KeyRef::Query(..) => QUERY,
-            KeyRef::Param(..) => SHAPE,
-        }
-    }
-
-    /// The bits for a fixed key that was removed.
-    pub(super) fn without(key: Fixed) -> u8 {
-        match key {
-            Fixed::FRAGMENT | Fixed::EMPTY_QUERY | Fixed::WHOLE_QUERY => 0,
-            Fixed::TRAILING_SLASH | Fixed::INDEX | Fixed::DOUBLE_SLASH => SLASH,
-            Fixed::ORDER => QUERY,
-            _ => SHAPE,
+            KeyKind::Fixed(Fixed::FRAGMENT | Fixed::EMPTY_QUERY | Fixed::WHOLE_QUERY) => 0,
+            KeyKind::Fixed(Fixed::TRAILING_SLASH | Fixed::INDEX | Fixed::DOUBLE_SLASH) => SLASH,
+            KeyKind::Fixed(Fixed::ORDER) | KeyKind::Query => QUERY,
+            KeyKind::Fixed(_) | KeyKind::Param => SHAPE,
         }
     }
 }
@@ -272,6 +263,13 @@ impl CompiledSite {
 /// A range of a list.
 fn part<T>(list: &[T], (from, to): (u32, u32)) -> &[T] {
     &list[from as usize..to as usize]
+}
+
+/// Appends items to a list; returns their range.
+fn append<T: Copy>(list: &mut Vec<T>, items: &[T]) -> (u32, u32) {
+    let from = list.len() as u32;
+    list.extend_from_slice(items);
+    (from, list.len() as u32)
 }
 
 /// The entries of a map of codes.

@@ -43,10 +43,9 @@ impl Fired {
         }
     }
 
-    /// Adds the rules of another set.
-    pub(super) fn add_all(&mut self, others: &Fired) {
-        self.first |= others.first;
-        others.others.iter().map(|&rule| usize::from(rule)).for_each(|rule| self.add(rule / 64, 1 << (rule % 64)));
+    /// Adds rules by their indices.
+    pub(super) fn extend(&mut self, rules: impl IntoIterator<Item = u16>) {
+        rules.into_iter().for_each(|rule| self.add(usize::from(rule / 64), 1 << (rule % 64)));
     }
 }
 
@@ -67,15 +66,13 @@ mod tests {
     fn rules_stand_once_and_ascend_however_they_come() {
         let (mut fired, mut other) = (Fired::default(), Fired::default());
         assert!(fired.is_empty() && Fired::NONE == &fired);
-        for rule in [200, 63, 64, 0, 65_000, 64, 63] {
-            fired.add(rule / 64, 1 << (rule % 64));
-        }
+        fired.extend([200, 63, 64, 0, 65_000, 64, 63]);
         for (word, rules) in [(0, 1 << 63 | 2), (1, 3), (3, 1 << 8)] {
             other.add(word, rules);
         }
         assert_eq!(other.iter().collect::<Vec<_>>(), [1, 63, 64, 65, 200]);
         assert_eq!(fired.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 65_000]);
-        fired.add_all(&other);
+        fired.extend(other.iter());
         assert_eq!(fired.iter().collect::<Vec<_>>(), [0, 1, 63, 64, 65, 200, 65_000]);
         fired.clear();
         assert!(fired.is_empty() && fired.iter().next().is_none());

@@ -99,8 +99,7 @@ impl Lane {
             _ if self.invalid => {}
             Some(Compiled::Published(site)) => {
                 let Buffers { cells, fired, out, .. } = &mut self.buffers;
-                let rule = site.canonicalize(&cells.text, out).map(usize::from);
-                rule.into_iter().for_each(|rule| fired.add(rule / 64, 1 << (rule % 64)));
+                fired.extend(site.canonicalize(&cells.text, out));
             }
             site => {
                 if let Some(Compiled::Undust(site)) = site {

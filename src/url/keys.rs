@@ -109,8 +109,19 @@ pub enum KeyRef {
     Param(u32, u32),
 }
 
-/// Kind of a key, without its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+impl KeyRef {
+    /// Kind of the key, without its name.
+    pub fn kind(self) -> KeyKind {
+        match self {
+            KeyRef::Fixed(fixed) => KeyKind::Fixed(fixed),
+            KeyRef::Param(..) => KeyKind::Param,
+            KeyRef::Query(..) => KeyKind::Query,
+        }
+    }
+}
+
+/// Kind of a key, without its name; ordered as keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum KeyKind {
     /// A key without a name of its own.
     Fixed(Fixed),

@@ -134,7 +134,7 @@ impl CompiledSite {
         state.removed = removed.count_ones() as usize;
         state.holds |= if empty { EMPTY } else { 0 };
         for at in bits(removed) {
-            state.touched |= touch::removed(std::mem::replace(&mut cells.list[at].key, REMOVED));
+            state.touched |= touch::removed(std::mem::replace(&mut cells.list[at].key, REMOVED).kind());
         }
         let asleep = |&(needs, programs): &(u8, u64)| if needs & state.holds == 0 { programs } else { 0 };
         let asleep = template.sleepers.iter().map(asleep).fold(0, |all, programs| all | programs);

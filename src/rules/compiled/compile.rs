@@ -4,7 +4,7 @@ use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed};
 use super::known::Generic;
 use super::{
     ABSENT, Check, Column, Constant, Fill, NO_PROGRAM, NO_RANK, NO_RULE, NO_SLOT, OTHER, Program, Slot, Step, Template,
-    bit, entries, part, touch,
+    append, bit, entries, part, touch,
 };
 use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SECTION, Test};
@@ -20,15 +20,7 @@ pub(super) const FIRST_HOST: usize = OTHER as usize + 1;
 /// A template under construction.
 #[derive(Default)]
 struct Builder {
-    /// Parts that are in no list.
     site: Template,
-    columns: Vec<Column>,
-    values: Vec<Constant>,
-    pool: Vec<u8>,
-    checks: Vec<(Slot, Check)>,
-    steps: Vec<Step>,
-    fills: Vec<(Slot, Fill)>,
-    words: Vec<u32>,
     /// Key of each column.
     names: Vec<Key>,
     /// Column of each key.
@@ -43,18 +35,17 @@ impl Template {
     /// Compiles a site. Total: a rule with an unknown key, with a name of over 65,535 bytes, or beyond the
     /// 65,534 rules and 65,535 keys that a site may have, never fires.
     pub(super) fn compile(site: &Generic<'_>) -> Template {
-        let mut builder = Builder::default();
         let Generic { cut, identified, .. } = *site;
-        builder.site = Template { cut, identified, hosts: site.hosts.len() as u32, ..Template::default() };
-        builder.values = vec![Constant::default(); FIRST_HOST];
-        builder.slots = vec![NO_SLOT; FIRST_HOST];
+        let (values, hosts) = (vec![Constant::default(); FIRST_HOST], site.hosts.len() as u32);
+        let template = Template { cut, identified, values, hosts, ..Template::default() };
+        let mut builder = Builder { site: template, slots: vec![NO_SLOT; FIRST_HOST], ..Builder::default() };
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
         let local = site.local.iter().filter_map(|key| Key::parse(key));
         let mut keys: Vec<Key> = rules().flat_map(keys).chain(local).collect();
         keys.sort_unstable();
         keys.dedup();
         keys.into_iter().for_each(|key| builder.column(key));
-        builder.site.slots = builder.columns.len() as Slot;
+        builder.site.slots = builder.site.columns.len() as Slot;
         let local = site.local.iter().map(|key| builder.slot_of(key).unwrap_or(NO_SLOT));
         builder.site.local = local.collect();
         for (name, rank) in site.query_order.iter().zip(0..NO_RANK) {
@@ -72,8 +63,8 @@ impl Template {
             builder.site.number = builder.code(slot, section::NUMBER);
             builder.code(slot, section::OTHER);
         }
-        let programs: Vec<Program> = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
-        builder.finish(programs)
+        builder.site.programs = rules().map(|rule| builder.program(rule).unwrap_or_default()).collect();
+        builder.finish()
     }
 }
 
@@ -92,7 +83,7 @@ fn keys(rule: &Rule) -> impl Iterator<Item = Key> {
 impl Builder {
     /// Adds a column; keys come in their order, fixed ones first.
     fn column(&mut self, key: Key) {
-        let at = self.columns.len();
+        let at = self.site.columns.len();
         let kind = key.kind();
         let (name, seed) = match &key {
             Key::Fixed(Fixed(number)) => ("", fixed_seed(*number)),
@@ -105,14 +96,12 @@ impl Builder {
         }
         if let Key::Fixed(Fixed(number)) = key {
             // They come first: the pool is still empty.
-            self.pool.resize(usize::from(number) + 1, u8::MAX);
-            self.pool[usize::from(number)] = at as u8;
+            self.site.pool.resize(usize::from(number) + 1, u8::MAX);
+            self.site.pool[usize::from(number)] = at as u8;
             self.site.fixed = u16::from(number) + 1;
         }
-        let start = self.pool.len() as u32;
-        self.pool.extend_from_slice(name.as_bytes());
-        let name = (start, start + name.len() as u32);
-        self.columns.push(Column { seed, name, kind, rank: NO_RANK, row: 0, coded: false, inlined: NO_PROGRAM });
+        let name = append(&mut self.site.pool, name.as_bytes());
+        self.site.columns.push(Column { seed, name, kind, rank: NO_RANK, row: 0, coded: false, inlined: NO_PROGRAM });
         self.keys.insert(key.clone(), at as Slot);
         self.names.push(key);
     }
@@ -124,7 +113,7 @@ impl Builder {
             self.column(key.clone());
         }
         if let Some(&at) = self.keys.get(&key) {
-            self.columns[usize::from(at)].rank = rank;
+            self.site.columns[usize::from(at)].rank = rank;
         }
     }
 
@@ -135,18 +124,17 @@ impl Builder {
     }
 
     fn code(&mut self, slot: Slot, value: &str) -> u32 {
-        let Builder { pool, values, slots, names, columns, site, .. } = self;
-        let (column, key, cut) = (&mut columns[usize::from(slot)], &names[usize::from(slot)], site.cut);
+        let Builder { site: Template { pool, values, columns, cut, .. }, slots, names, .. } = self;
+        let (column, key) = (&mut columns[usize::from(slot)], &names[usize::from(slot)]);
         column.coded = true;
         let hash = hash(value.as_bytes(), column.seed);
         *self.codes.entry(hash).or_insert_with(|| {
             let (plain, holds) = match Generic::is_plain_host(value).filter(|_| key.is(Fixed::HOST)) {
                 Some(plain) => (plain, if plain { 0 } else { ANY - 1 }),
-                None => (is_plain(key, value, cut), holds(value.as_bytes())),
+                None => (is_plain(key, value, *cut), holds(value.as_bytes())),
             };
-            let start = pool.len() as u32;
-            pool.extend_from_slice(value.as_bytes());
-            values.push(Constant { hash, start, end: pool.len() as u32, row: 0, plain, holds });
+            let (start, end) = append(pool, value.as_bytes());
+            values.push(Constant { hash, start, end, row: 0, plain, holds });
             slots.push(slot);
             values.len() as u32 - 1
         })
@@ -155,7 +143,7 @@ impl Builder {
     fn codes(&mut self, slot: Slot, values: &[String]) -> (u32, u32) {
         let mut codes: Vec<u32> = values.iter().map(|value| self.code(slot, value)).collect();
         codes.sort_unstable();
-        append(&mut self.words, codes)
+        append(&mut self.site.words, &codes)
     }
 
     fn program(&mut self, rule: &Rule) -> Option<Program> {
@@ -164,14 +152,8 @@ impl Builder {
             let slot = self.slot_of(key)?;
             let check = match test {
                 Test::Equals(value) => Check::Is(self.code(slot, value)),
-                Test::OneOf(values) => {
-                    let (from, to) = self.codes(slot, values);
-                    Check::OneOf(from, to)
-                }
-                Test::NoneOf(values) => {
-                    let (from, to) = self.codes(slot, values);
-                    Check::NoneOf(from, to)
-                }
+                Test::OneOf(values) => Check::OneOf(self.codes(slot, values)),
+                Test::NoneOf(values) => Check::NoneOf(self.codes(slot, values)),
                 Test::Present => Check::Present,
                 Test::Absent => Check::Absent,
             };
@@ -193,27 +175,21 @@ impl Builder {
             if fills.windows(2).any(|two| two[0].0 == two[1].0) {
                 return None;
             }
-            program.target = append(&mut self.fills, fills);
+            program.target = append(&mut self.site.fills, &fills);
             program.named = named.len() as u16;
         } else {
-            let steps: Option<Vec<Step>> = rule.operations.iter().map(|(key, o)| self.step(key, o)).collect();
-            let steps = steps?;
+            let steps = rule.operations.iter().map(|(key, operation)| self.step(key, operation));
+            let steps: Vec<Step> = steps.collect::<Option<_>>()?;
             let need = |step: &Step| match *step {
                 Step::Apply(_, function) => needs(function),
                 Step::Drop(_) | Step::Set(..) | Step::Map(..) => ANY,
             };
             program.needs = steps.iter().fold(0, |all, step| all | need(step));
-            let moves = |step: &Step| self.is_origin(step.slot());
-            program.moves = steps.iter().any(moves);
-            program.steps = append(&mut self.steps, steps);
+            program.moves = steps.iter().any(|step| self.site.is_origin(step.slot()));
+            program.steps = append(&mut self.site.steps, &steps);
         }
-        program.checks = append(&mut self.checks, checks);
+        program.checks = append(&mut self.site.checks, &checks);
         Some(program)
-    }
-
-    /// True for the slot of scheme or host.
-    fn is_origin(&self, slot: Slot) -> bool {
-        matches!(self.columns[usize::from(slot)].kind, KeyKind::Fixed(Fixed::SCHEME | Fixed::HOST))
     }
 
     fn step(&mut self, key: &str, operation: &Operation) -> Option<Step> {
@@ -236,8 +212,7 @@ impl Builder {
                 // Of two entries for one value the first counts.
                 map.sort_by_key(|m| m[0]);
                 map.dedup_by_key(|m| m[0]);
-                let (from, to) = append(&mut self.words, map.as_flattened().to_vec());
-                Step::Map(slot, from, to)
+                Step::Map(slot, append(&mut self.site.words, map.as_flattened()))
             }
             Operation::Apply(function) => Step::Apply(slot, *function),
             Operation::Replace(_) => return None,
@@ -263,18 +238,8 @@ impl Builder {
         Some((slot, fill))
     }
 
-    fn finish(self, programs: Vec<Program>) -> Template {
-        let mut site = Template {
-            columns: self.columns.into(),
-            values: self.values.into(),
-            pool: self.pool.into(),
-            programs: programs.into(),
-            checks: self.checks.into(),
-            steps: self.steps.into(),
-            fills: self.fills.into(),
-            words: self.words.into(),
-            ..self.site
-        };
+    fn finish(self) -> Template {
+        let mut site = self.site;
         site.ordered = site.identified
             || site.fixed_slot(Fixed::ORDER.0) != NO_SLOT
             || site.programs.iter().any(Program::is_form)
@@ -289,11 +254,17 @@ impl Builder {
         let fixed = site.columns.iter().take_while(|c| matches!(c.kind, KeyKind::Fixed(_))).count();
         site.named = Index::new(site.columns[fixed..].iter().map(|c| c.seed), fixed as u32);
         site.codes = Index::new(site.values[FIRST_HOST..].iter().map(|v| v.hash), FIRST_HOST as u32);
-        site
+        // The lists of a copy have no spare capacity.
+        site.clone()
     }
 }
 
 impl Template {
+    /// True for the slot of scheme or host.
+    fn is_origin(&self, slot: Slot) -> bool {
+        matches!(self.columns[usize::from(slot)].kind, KeyKind::Fixed(Fixed::SCHEME | Fixed::HOST))
+    }
+
     /// Slots of the keys that a program has a check or a step on.
     fn watches(&self, program: &Program) -> impl Iterator<Item = usize> {
         let checks = part(&self.checks, program.checks).iter().map(|check| check.0);
@@ -339,12 +310,7 @@ impl Template {
 
     /// True for a step that removes a key without changing how the others are cut.
     fn removes(&self, step: &Step) -> bool {
-        matches!(step, Step::Drop(_))
-            && match self.columns[usize::from(step.slot())].kind {
-                KeyKind::Query => true,
-                KeyKind::Fixed(fixed) => touch::without(fixed) != touch::SHAPE,
-                KeyKind::Param => false,
-            }
+        matches!(step, Step::Drop(_)) && touch::removed(self.columns[usize::from(step.slot())].kind) != touch::SHAPE
     }
 
     /// True for a step that gives the scheme or the host a plain constant, where it acts at all, or removes
@@ -352,21 +318,15 @@ impl Template {
     fn sets_origin(&self, step: &Step) -> bool {
         let plain = |code: u32| self.values[code as usize].plain;
         let plain = match *step {
-            Step::Set(_, to, everywhere) => plain(to) && !everywhere,
-            Step::Map(_, from, to) => entries(&self.words, (from, to))
-                .iter()
-                .all(|&[before, after]| before != ABSENT && plain(after) && self.mapped(after, (from, to)) == after),
+            Step::Set(_, to, _) => plain(to),
+            Step::Map(_, range) => {
+                entries(&self.words, range).iter().all(|&[_, to]| plain(to) && self.after(step, to) == to)
+            }
             Step::Apply(_, function) => function == Function::DropWww,
             Step::Drop(_) => false,
         };
-        plain && matches!(self.columns[usize::from(step.slot())].kind, KeyKind::Fixed(Fixed::SCHEME | Fixed::HOST))
+        plain && !self.adds(step) && self.is_origin(step.slot())
     }
-}
-
-fn append<T>(list: &mut Vec<T>, items: Vec<T>) -> (u32, u32) {
-    let from = list.len() as u32;
-    list.extend(items);
-    (from, list.len() as u32)
 }
 
 /// True where a value of a key, composed into a URL and cut again, is this value and nothing else: it

@@ -29,16 +29,15 @@ impl Hosts {
             *schemes.entry(host).or_default() |= bit(scheme.as_bytes());
         }
         let named = named.iter().map(|host| (host.as_str(), schemes.remove(host.as_str()).unwrap_or(0)));
-        let named: Vec<(&str, u32)> = named.collect();
+        let mut all: Vec<(&str, u32)> = named.collect();
+        all.extend(schemes);
         let (mut text, mut ends) = (Vec::new(), Vec::new());
-        for &(host, schemes) in named.iter().chain(&schemes.into_iter().collect::<Vec<_>>()) {
+        for (host, schemes) in &all {
             text.extend_from_slice(host.as_bytes());
             ends.push((text.len() as u32) << 2 | schemes);
         }
-        let mut hosts = Hosts { text: text.into(), ends: ends.into(), index: Index::default() };
-        let hashes: Vec<u64> = (0..hosts.ends.len()).map(|at| hash(hosts.get(at).unwrap_or_default(), SEED)).collect();
-        hosts.index = Index::new(hashes.into_iter(), 0);
-        hosts
+        let index = Index::new(all.iter().map(|(host, _)| hash(host.as_bytes(), SEED)), 0);
+        Hosts { text: text.into(), ends: ends.into(), index }
     }
 
     /// The host at `index`.

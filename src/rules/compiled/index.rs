@@ -16,7 +16,7 @@ pub(super) fn fixed_seed(key: u8) -> u64 {
 
 /// Index from hashes to items: open addressing, four bytes a place, at most a third full. The hashes
 /// are stored with the items.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Index(Box<[u32]>);
 
 const FREE: u32 = u32::MAX;

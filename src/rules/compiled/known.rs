@@ -44,11 +44,8 @@ impl<'s> Generic<'s> {
         let (mut hosts, mut marks): (Vec<String>, Vec<String>) = Default::default();
         let mut numbers: HashMap<String, usize, FixedState> = HashMap::default();
         let generic = |rule: &Rule| {
-            let (scope, operations) = (rule.scope.clone(), rule.operations.clone());
-            let (id, extended, provisional, line, evidence, departures) = Default::default();
-            let Rule { kind, closed, .. } = *rule;
-            let mut rule =
-                Rule { id, kind, scope, operations, closed, extended, provisional, line, evidence, departures };
+            let (scope, operations, closed) = (rule.scope.clone(), rule.operations.clone(), rule.closed);
+            let mut rule = Rule { closed, ..Rule::of("", scope, operations) };
             rule.for_each_value(|key, value| {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {

@@ -35,7 +35,7 @@ impl CompiledSite {
     /// Keys exceptions and look-ups by the reduced forms of their URLs; exceptions first, since they change
     /// these.
     pub fn fill_lookups(&mut self, site: &SiteRules, buffers: &mut Buffers) {
-        if site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty() {
+        if !self.template.identified {
             return;
         }
         let index: HashMap<&str, u16, FixedState> =

@@ -63,8 +63,7 @@ impl CompiledSite {
                 self.run_with_exceptions(from, buffers, None);
             } else {
                 buffers.state.touched |= touch::SHAPE;
-                buffers.fired.add(usize::from(rule / 64), 1 << (rule % 64));
-                buffers.fired.add_all(&before);
+                buffers.fired.extend(before.iter().chain([*rule]));
             }
             compose(buffers);
         }

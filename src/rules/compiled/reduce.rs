@@ -192,15 +192,10 @@ fn tidy(cells: &mut Cells, state: &mut State) {
 
 /// True where the pair at `at` belongs before the one before it. Path parameters keep their order.
 fn precedes(cells: &Cells, state: &State, at: usize) -> bool {
-    let kind = |key: KeyRef| match key {
-        KeyRef::Fixed(Fixed(number)) => (0, number),
-        KeyRef::Param(..) => (1, 0),
-        KeyRef::Query(..) => (2, 0),
-    };
     match (cells.list[at].key, cells.list[at - 1].key) {
         (KeyRef::Query(start, end), KeyRef::Query(from, to)) => {
             (state.pairs[at].rank, cells.bytes(start, end)) < (state.pairs[at - 1].rank, cells.bytes(from, to))
         }
-        (key, before) => kind(key) < kind(before),
+        (key, before) => key.kind() < before.kind(),
     }
 }

@@ -101,7 +101,7 @@ impl Template {
                 code => self.values[code as usize].row = number,
             }
         }
-        self.rows = rows.into();
+        self.rows = rows;
     }
 
     /// The key whose presence makes a program a candidate, rather than the values of the keys that it
@@ -122,11 +122,7 @@ impl Template {
 
     /// True for a step that may add a key.
     pub(super) fn adds(&self, step: &Step) -> bool {
-        match *step {
-            Step::Set(_, _, everywhere) => everywhere,
-            Step::Map(_, from, to) => part(&self.words, (from, to)).first() == Some(&ABSENT),
-            Step::Drop(_) | Step::Apply(..) => false,
-        }
+        self.may_change(step, ABSENT)
     }
 
     /// True if the check holds for a code.
@@ -135,8 +131,8 @@ impl Template {
         let within = |range| part(&self.words, range).binary_search(&code).is_ok();
         match check {
             Check::Is(value) => code == value,
-            Check::OneOf(from, to) => within((from, to)),
-            Check::NoneOf(from, to) => code != ABSENT && !within((from, to)),
+            Check::OneOf(codes) => within(codes),
+            Check::NoneOf(codes) => code != ABSENT && !within(codes),
             Check::Present => code != ABSENT,
             Check::Absent => code == ABSENT,
         }
@@ -144,16 +140,22 @@ impl Template {
 
     /// True where a step may change this value; a function may change any value that is there.
     pub(super) fn may_change(&self, step: &Step, code: u32) -> bool {
-        match *step {
-            Step::Drop(_) | Step::Apply(..) => code != ABSENT,
-            Step::Set(_, to, everywhere) => code != to && (code != ABSENT || everywhere),
-            Step::Map(_, from, to) => self.mapped(code, (from, to)) != code,
+        match step {
+            Step::Apply(..) => code != ABSENT,
+            _ => self.after(step, code) != code,
         }
     }
 
-    /// The code that a map gives for a code.
-    pub(super) fn mapped(&self, code: u32, range: (u32, u32)) -> u32 {
-        let map = entries(&self.words, range);
-        map.binary_search_by_key(&code, |entry| entry[0]).map_or(code, |at| map[at][1])
+    /// The code of a key after a step; a function leaves it.
+    pub(super) fn after(&self, step: &Step, code: u32) -> u32 {
+        match *step {
+            Step::Drop(_) => ABSENT,
+            Step::Set(_, to, everywhere) if code != ABSENT || everywhere => to,
+            Step::Map(_, range) => {
+                let map = entries(&self.words, range);
+                map.binary_search_by_key(&code, |entry| entry[0]).map_or(code, |at| map[at][1])
+            }
+            Step::Set(..) | Step::Apply(..) => code,
+        }
     }
 }

@@ -1,16 +1,13 @@
 //! Execution: the effect of a program on the pairs of one URL.
 
 use super::{
-    ABSENT, Column, CompiledSite, Constant, EVER, Fill, NO_SLOT, PairState, Program, REMOVED, Slot, SlotState, State,
-    Step, bit, part, touch,
+    ABSENT, Column, CompiledSite, Constant, EVER, Fill, Filled, PairState, Program, REMOVED, Slot, SlotState, State,
+    Step, append, bit, part, touch,
 };
 use crate::rules::functions::{self, fits};
 use crate::rules::types::Function;
 use crate::url::keys::host_sub;
 use crate::url::{Cell, Cells, Fixed, KeyKind, KeyRef, Part, segment};
-
-/// A pair of a target form: key, value as a range of the text, code and hash.
-type Filled = (KeyRef, (u32, u32), (u32, u64));
 
 impl CompiledSite {
     /// Runs a program; true when it changed something. Not inlined: most URLs run none.
@@ -26,13 +23,11 @@ impl CompiledSite {
         for step in part(&self.template.steps, program.steps) {
             let code = state.slot(step.slot()).code;
             changed |= match *step {
-                Step::Drop(slot) => code != ABSENT && drop(slot, cells, state),
                 Step::Apply(slot, function) => code != ABSENT && self.function(slot, function, cells, state),
-                Step::Set(slot, to, _) => self.template.may_change(step, code) && self.set(slot, to, cells, state),
-                Step::Map(slot, from, to) => match self.template.mapped(code, (from, to)) {
+                _ => match self.template.after(step, code) {
                     same if same == code => false,
-                    ABSENT => drop(slot, cells, state),
-                    to => self.set(slot, to, cells, state),
+                    ABSENT => drop(step.slot(), cells, state),
+                    to => self.set(step.slot(), to, cells, state),
                 },
             };
         }
@@ -49,18 +44,14 @@ impl CompiledSite {
                 KeyKind::Fixed(Fixed::HOST) => 1,
                 _ => continue,
             };
-            after[at] = match *step {
-                Step::Drop(_) => None,
-                Step::Set(_, to, everywhere) => Some(self.text(to)).filter(|_| everywhere || after[at].is_some()),
-                Step::Apply(..) => after[at].map(|host| functions::without_www(host).unwrap_or(host)),
-                Step::Map(slot, from, to) => {
-                    let code = after[at].map_or(ABSENT, |value| self.code_of(slot, value).0);
-                    match self.template.mapped(code, (from, to)) {
-                        same if same == code => after[at],
-                        ABSENT => None,
-                        to => Some(self.text(to)),
-                    }
+            let code = after[at].map_or(ABSENT, |value| self.code_of(step.slot(), value).0);
+            after[at] = match self.template.after(step, code) {
+                _ if matches!(step, Step::Apply(..)) => {
+                    after[at].map(|host| functions::without_www(host).unwrap_or(host))
                 }
+                same if same == code => after[at],
+                ABSENT => None,
+                to => Some(self.text(to)),
             };
         }
         let [scheme, host] = after.map(Option::unwrap_or_default);
@@ -70,12 +61,12 @@ impl CompiledSite {
     /// Gives a key a constant.
     fn set(&self, slot: Slot, code: u32, cells: &mut Cells, state: &mut State) -> bool {
         let Constant { hash, plain, holds, .. } = self.template.values[code as usize];
-        let SlotState { code: now, mut pair, .. } = state.slot(slot);
+        let SlotState { code: now, pair, .. } = state.slot(slot);
         state.holds |= holds;
         if now == ABSENT {
             let column = &self.template.columns[usize::from(slot)];
             let key = self.key_ref(column, cells);
-            pair = cells.list.len() as u16;
+            state.slots[usize::from(slot)].pair = cells.list.len() as u16;
             state.pairs.push(PairState { hash: 0, rank: column.rank, slot });
             state.present |= bit(slot);
             // Only parts of the path and parameters are composed in the order of the list.
@@ -93,9 +84,8 @@ impl CompiledSite {
                 _ => touch::SHAPE,
             };
         }
-        let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(self.text(code));
-        self.put(slot, pair, (code, hash), (start, cells.text.len() as u32), cells, state);
+        let value = append(&mut cells.text, self.text(code));
+        self.put(slot, (code, hash), value, cells, state);
         true
     }
 
@@ -109,8 +99,7 @@ impl CompiledSite {
         if function == Function::DropEmpty {
             return drop(slot, cells, state);
         }
-        let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(&state.value);
+        let value = append(&mut cells.text, &state.value);
         let coded = self.code_of(slot, &state.value);
         state.touched |= match (function, cell.key) {
             // Cuts do not depend on the case of letters, and what a function writes is no delimiter.
@@ -120,20 +109,13 @@ impl CompiledSite {
             (_, KeyRef::Query(..)) if memchr::memchr(b'&', &state.value).is_none() => touch::QUERY,
             _ => touch::SHAPE,
         };
-        self.put(slot, pair, coded, (start, cells.text.len() as u32), cells, state);
+        self.put(slot, coded, value, cells, state);
         true
     }
 
-    /// Records the new value of a pair, a range of the text, with its code and its hash.
-    fn put(
-        &self,
-        slot: Slot,
-        pair: u16,
-        (code, hash): (u32, u64),
-        value: (u32, u32),
-        cells: &mut Cells,
-        state: &mut State,
-    ) {
+    /// Records the new value of the pair of a slot, a range of the text, with its code and its hash.
+    fn put(&self, slot: Slot, (code, hash): (u32, u64), value: (u32, u32), cells: &mut Cells, state: &mut State) {
+        let pair = state.slots[usize::from(slot)].pair;
         let at = usize::from(pair);
         (cells.list[at].start, cells.list[at].end) = value;
         // Parameters that a new order does not name follow in the usual one.
@@ -146,46 +128,38 @@ impl CompiledSite {
     /// Rewrites the pairs to those of the target form; false, and nothing changed, where a value cannot
     /// stand in its new place or the site does not have the origin.
     fn move_to(&self, target: &[(Slot, Fill)], cells: &mut Cells, state: &mut State) -> bool {
-        let (mut list, mut pairs, mut slots) = std::mem::take(&mut state.target);
-        list.clear();
-        pairs.clear();
-        slots.clear();
-        for (&(to, fill), at) in target.iter().zip(0u16..) {
-            let Some((key, value, (code, hash))) = self.fill(to, fill, cells, state) else { break };
-            list.push(Cell { key, start: value.0, end: value.1 });
-            pairs.push(PairState { hash, rank: self.template.columns[usize::from(to)].rank, slot: to });
-            slots.push(SlotState { code, row: self.template.row(to, code), pair: at });
-        }
-        let value = |of: Fixed| list.iter().find(|cell| cell.key == KeyRef::Fixed(of)).map(|cell| cells.value(cell));
+        let mut filled = std::mem::take(&mut state.target);
+        filled.clear();
+        filled.extend(target.iter().map_while(|&(to, fill)| self.fill(to, fill, cells, state)));
+        let value = |of: Fixed| {
+            filled.iter().find(|(cell, ..)| cell.key == KeyRef::Fixed(of)).map(|(cell, ..)| cells.value(cell))
+        };
         let [scheme, host] = [Fixed::SCHEME, Fixed::HOST].map(|of| value(of).unwrap_or_default());
         let same = |at: usize, value: &[u8]| cells.value(&cells.list[at]) == value;
-        let moves =
-            list.len() == target.len() && (same(0, scheme) && same(1, host) || self.own.hosts.has_origin(scheme, host));
+        let moves = filled.len() == target.len()
+            && (same(0, scheme) && same(1, host) || self.own.hosts.has_origin(scheme, host));
         if moves {
-            let section = self.template.fixed_slot(Fixed::SECTION.0);
-            let named = (section != NO_SLOT).then(|| state.slot(section));
+            let section = state.present & bit(self.template.fixed_slot(Fixed::SECTION.0));
             state.clear(state.slots.len());
-            std::mem::swap(&mut cells.list, &mut list);
-            std::mem::swap(&mut state.pairs, &mut pairs);
-            (state.removed, state.identity, state.present) = (0, 0, EVER);
-            for (pair, slot) in state.pairs.iter().zip(&slots) {
-                state.slots[usize::from(pair.slot)] = *slot;
-                state.present |= bit(pair.slot);
-                state.identity = state.identity.wrapping_add(pair.hash);
-            }
-            if let Some(named) = named {
-                state.slots[usize::from(section)] = named;
-                state.present |= bit(section);
+            cells.list.clear();
+            (state.removed, state.identity, state.present) = (0, 0, EVER | section);
+            for (&(slot, _), &(cell, (code, hash))) in target.iter().zip(&filled) {
+                let (column, pair) = (&self.template.columns[usize::from(slot)], cells.list.len() as u16);
+                cells.list.push(cell);
+                state.pairs.push(PairState { hash, rank: column.rank, slot });
+                state.slots[usize::from(slot)] = SlotState { code, row: self.template.row(slot, code), pair };
+                state.present |= bit(slot);
+                state.identity = state.identity.wrapping_add(hash);
             }
             state.touched |= touch::SHAPE;
             state.disordered = true;
         }
-        state.target = (list, pairs, slots);
+        state.target = filled;
         moves
     }
 
-    /// The pair that a rule between forms gives to a key: key, value, code and hash. `None` where the value
-    /// cannot stand there.
+    /// The pair that a rule between forms gives to a key, with code and hash of the value. `None` where the
+    /// value cannot stand there.
     fn fill(&self, to: Slot, fill: Fill, cells: &mut Cells, state: &mut State) -> Option<Filled> {
         let column = &self.template.columns[usize::from(to)];
         // A key that the scope does not name is absent: a rule file made by hand.
@@ -193,14 +167,13 @@ impl CompiledSite {
             let SlotState { code, pair, .. } = state.slot(slot);
             (code != ABSENT).then(|| cells.list[usize::from(pair)])
         };
-        let value = match fill {
+        let (start, end) = match fill {
             Fill::Constant(code) => {
                 let Constant { hash, holds, .. } = self.template.values[code as usize];
                 let key = self.key_ref(column, cells);
-                let start = cells.text.len() as u32;
-                cells.text.extend_from_slice(self.text(code));
+                let (start, end) = append(&mut cells.text, self.text(code));
                 state.holds |= holds;
-                return Some((key, (start, cells.text.len() as u32), (code, hash)));
+                return Some((Cell { key, start, end }, (code, hash)));
             }
             Fill::From(slot) => {
                 let cell = of(slot, cells)?;
@@ -208,7 +181,7 @@ impl CompiledSite {
                     // It keeps its name, which may stand in the URL, and its code.
                     let SlotState { code, pair, .. } = state.slot(slot);
                     let hash = state.pairs[usize::from(pair)].hash;
-                    return Some((cell.key, (cell.start, cell.end), (code, hash)));
+                    return Some((cell, (code, hash)));
                 }
                 fits(cells.value(&cell), column.kind).then_some((cell.start, cell.end))?
             }
@@ -232,15 +205,13 @@ impl CompiledSite {
                 (start, cells.text.len() as u32)
             }
         };
-        let coded = self.code_of(to, cells.bytes(value.0, value.1));
-        Some((self.key_ref(column, cells), value, coded))
+        let coded = self.code_of(to, cells.bytes(start, end));
+        Some((Cell { key: self.key_ref(column, cells), start, end }, coded))
     }
 
     /// The key of a column; the name of one that has one is appended to the text.
     fn key_ref(&self, column: &Column, cells: &mut Cells) -> KeyRef {
-        let start = cells.text.len() as u32;
-        cells.text.extend_from_slice(part(&self.template.pool, column.name));
-        let end = cells.text.len() as u32;
+        let (start, end) = append(&mut cells.text, part(&self.template.pool, column.name));
         match column.kind {
             KeyKind::Fixed(fixed) => KeyRef::Fixed(fixed),
             KeyKind::Param => KeyRef::Param(start, end),
@@ -256,7 +227,7 @@ fn drop(slot: Slot, cells: &mut Cells, state: &mut State) -> bool {
     if key == KeyRef::Fixed(Fixed::ORDER) {
         (state.disordered, state.ordered) = (true, false);
     }
-    state.touched |= touch::removed(key);
+    state.touched |= touch::removed(key.kind());
     state.removed += 1;
     state.identity = state.identity.wrapping_sub(state.pairs[at].hash);
     state.present &= !bit(slot);

@@ -31,6 +31,9 @@ impl Buffers {
     }
 }
 
+/// A pair of a target form, with code and hash of its value.
+pub(super) type Filled = (Cell, (u32, u64));
+
 /// Slots, hashes and flags of one URL. The buffers are reused from URL to URL.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -57,8 +60,8 @@ pub struct State {
     /// Properties that functions may find in the values, as bits of
     /// [`needs`](crate::rules::functions::needs); a superset is harmless.
     pub(super) holds: u8,
-    /// Buffers of a rule between forms: pairs, their states and their slots.
-    pub(super) target: (Vec<Cell>, Vec<PairState>, Vec<SlotState>),
+    /// Buffer of a rule between forms.
+    pub(super) target: Vec<Filled>,
     /// The value that a function wrote.
     pub(super) value: Vec<u8>,
     /// The URL that a mirror rule makes, and its normal form.
@@ -70,10 +73,8 @@ impl State {
     #[inline(always)]
     pub(super) fn clear(&mut self, slots: usize) {
         self.pairs.clear();
-        if self.slots.len() != slots || slots > MOST_PRESENT {
-            self.slots.clear();
-            self.slots.resize(slots, SlotState::default());
-        }
+        self.slots.resize(slots, SlotState::default());
+        self.slots.get_mut(MOST_PRESENT..).unwrap_or_default().fill(SlotState::default());
     }
 
     /// State of a slot.

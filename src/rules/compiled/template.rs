@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Rules as a few flat lists: some 1,200 bytes for six of them.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     pub(super) cut: Cut,
     /// Exceptions or look-ups need the identity of a URL.
@@ -23,26 +23,26 @@ pub struct Template {
     pub(super) slots: Slot,
     /// Slots of the fixed keys up to the last one that has one: so many bytes of the pool, its first ones.
     pub(super) fixed: u16,
-    pub(super) columns: Box<[Column]>,
+    pub(super) columns: Vec<Column>,
     /// Columns of named keys by seed.
     pub(super) named: Index,
     /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), have marks for
     /// bytes.
-    pub(super) values: Box<[Constant]>,
+    pub(super) values: Vec<Constant>,
     /// Codes by hash.
     pub(super) codes: Index,
-    pub(super) pool: Box<[u8]>,
-    pub(super) programs: Box<[Program]>,
-    pub(super) checks: Box<[(Slot, Check)]>,
-    pub(super) steps: Box<[Step]>,
-    pub(super) fills: Box<[(Slot, Fill)]>,
-    pub(super) words: Box<[u32]>,
+    pub(super) pool: Vec<u8>,
+    pub(super) programs: Vec<Program>,
+    pub(super) checks: Vec<(Slot, Check)>,
+    pub(super) steps: Vec<Step>,
+    pub(super) fills: Vec<(Slot, Fill)>,
+    pub(super) words: Vec<u32>,
     /// Which programs a value lets pass and which may change it: see [`rows`](super::rows).
-    pub(super) rows: Box<[[u64; 2]]>,
+    pub(super) rows: Vec<[u64; 2]>,
     /// Programs of the first 64 that require a property of the values, as bits, by the property.
-    pub(super) sleepers: Box<[(u8, u64)]>,
+    pub(super) sleepers: Vec<(u8, u64)>,
     /// Slots of the keys with value ranges, [`NO_SLOT`] for one that is none.
-    pub(super) local: Box<[Slot]>,
+    pub(super) local: Vec<Slot>,
     /// Programs of the first 64 that are run when scheme and host are coded, as bits.
     pub(super) origin: u64,
     /// Code of the section of numbers. Behind it is that of other URLs, before it those of the sections

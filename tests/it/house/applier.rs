@@ -36,9 +36,7 @@ const NOT_THE_APPLIER: &[&str] = &[
 ];
 
 /// `scripts/applier-lines` prints what this counts: lines of code, without tests, comments and blank
-/// lines. The applier is to be at most 2,500 lines; origins and sections brought it to 2,581, unseen
-/// hosts to 2,624, and reading the section before the pairs, which is a quarter of the time on five
-/// corpora, to 2,647, and the marks of provisional rules to 2,651: the bound until it is smaller again.
+/// lines. The applier is at most 2,500 lines.
 #[test]
 #[allow(clippy::print_stdout, reason = "the script shows the list")]
 fn the_applier_is_small() {
@@ -52,5 +50,5 @@ fn the_applier_is_small() {
         }
     }
     println!("{total:5}  lines of code");
-    assert!((500..=2572).contains(&total), "the applier has {total} lines of code");
+    assert!((500..=2500).contains(&total), "the applier has {total} lines of code");
 }
