@@ -111,7 +111,7 @@ const FUNCTIONS = {
   "plus-is-space": (value) => value.replaceAll("+", "%20"), "drop-empty": (value) => value || null,
   "lower-case": (value) => value.replace(/%[0-9A-F]{2}|[A-Z]/gi, (c) => (c.length > 1 ? c : c.toLowerCase())),
   "drop-leading-zeros": (value) => (/^[0-9]+$/.test(value) ? value.replace(/^0+(?=[0-9])/, "") : value),
-  ...Object.fromEntries([7, 8, 10, 12].map((n) => ["hash-to-" + n, (value) => (/^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(value) ? value.slice(0, n) : value)])),
+  ...Object.fromEntries([7, 8, 10, 12].map((n) => ["hash-to-" + n, (value) => (/^[0-9a-f]{40}$/.test(value) ? value.slice(0, n) : value)])),
   "first-repeat": (value) => repeats(value)[0], "last-repeat": (value) => repeats(value).at(-1),
   "sort-repeats": (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]),
 };

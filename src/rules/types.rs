@@ -72,7 +72,7 @@ pub enum Function {
     /// A value that is a number alone loses the zeros before it: `0365` is `365`, also as the number of a
     /// path segment (`msg0365`). Other values stay, and those of a query key that comes more than once.
     DropLeadingZeros,
-    /// A hash, a value of 40 or 64 hexadecimal digits and nothing else, is cut to its first 7: many programs
+    /// A hash, a value of 40 lower-case hexadecimal digits and nothing else, is cut to its first 7: many programs
     /// take an abbreviation for the hash that it begins.
     #[serde(rename = "hash-to-7")]
     HashTo7,

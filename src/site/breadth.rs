@@ -16,7 +16,7 @@ use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use crate::url::{Fixed, Key};
+use crate::url::{Fixed, Key, Part};
 use std::collections::BTreeMap;
 
 /// True where the evidence for ignoring `key` covers its values at large. `groups` are the groups that
@@ -101,6 +101,22 @@ pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize, least: us
     Values::of(columns, groups, key, columns.codes_len(key)).links >= least
 }
 
+/// True where a substitution shown by a few clusters is shown wherever it acts: on each host, in each first and second
+/// directory (and script) as [`is_on_all_hosts`] asks, of which three rows are expected to show it
+/// (`substitution_expected`) and not nine.
+pub fn is_shown_wherever(
+    columns: &Columns,
+    groups: &Groups,
+    maps: &[(usize, Map)],
+    rows: &[u32],
+    alive: &[u32],
+    thresholds: &Thresholds,
+) -> bool {
+    let places = [Fixed::HOST, Fixed::path(0, Part::Head), Fixed::path(1, Part::Head)];
+    let least = thresholds.substitution_expected;
+    places.into_iter().all(|place| is_even(columns, groups, maps, (rows, alive), (place, least)))
+}
+
 /// True where the rows that an operation changes meet others of their cluster on every host alike;
 /// false where a host has hardly any of the merges that the rate of all rows predicts (`breadth_host_rows`),
 /// since the operation then means something else there. Parts of one host are judged by
@@ -118,7 +134,18 @@ pub fn is_on_all_hosts(
     alive: &[u32],
     thresholds: &Thresholds,
 ) -> bool {
-    let Some(key) = columns.fixed(Fixed::HOST) else { return true };
+    is_even(columns, groups, maps, (rows, alive), (Fixed::HOST, thresholds.breadth_host_rows))
+}
+
+/// [`is_on_all_hosts`] for the values of any fixed key, each of which has `least` expected merges or more.
+fn is_even(
+    columns: &Columns,
+    groups: &Groups,
+    maps: &[(usize, Map)],
+    (rows, alive): (&[u32], &[u32]),
+    (place, least): (Fixed, f64),
+) -> bool {
+    let Some(key) = columns.fixed(place) else { return true };
     let changed =
         |&row: &u32| maps.iter().any(|(key, map)| map.get(columns.code(*key, row)) != columns.code(*key, row));
     let meets = meets(columns, groups);
@@ -135,7 +162,6 @@ pub fn is_on_all_hosts(
             }
         }
     }
-    let least = thresholds.breadth_host_rows;
     seen.into_iter().all(|(rows, some)| {
         let expected = f64::from(rows) * f64::from(all.1) / f64::from(all.0.max(1));
         expected < least || f64::from(some) * least >= expected

@@ -5,7 +5,7 @@
 //! cluster: with any one cluster left out, the others must still show the value beside another one.
 
 use super::columns::Columns;
-use super::evidence::Groups;
+use super::evidence::{Bound, Groups};
 use super::operations::Map;
 use std::collections::BTreeSet;
 
@@ -32,16 +32,25 @@ pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize,
     changed
 }
 
-/// True where at least `least` clusters have a group in which the values of `key` differ: what shows that a
-/// string function holds for this key, and not for others of its family alone.
+/// True where at least `least` clusters have a group in which the values of `key` differ, and `bound` allows what
+/// such groups hold: what shows that a string function holds for this key, and not for others of its family alone.
 ///
 /// O(rows of the groups x log).
-pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize) -> bool {
+pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize, bound: Bound) -> bool {
     let mut carriers: BTreeSet<u32> = BTreeSet::new();
     for_each_shown(columns, groups, key, |label, _| {
         carriers.insert(label);
     });
-    carriers.len() >= least
+    let differ = |members: &[u32]| members.iter().any(|&row| columns.code(key, row) != columns.code(key, members[0]));
+    let (mut good, mut bad) = (0, 0);
+    for members in (0..groups.len()).map(|group| groups.members(group)).filter(|members| differ(members)) {
+        let mut labels: Vec<u32> = members.iter().map(|&row| columns.label[row as usize]).collect();
+        labels.sort_unstable();
+        let most = labels.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or_default();
+        good += most as u64 - 1;
+        bad += (members.len() - most) as u64;
+    }
+    carriers.len() >= least && bound.allows(good, bad)
 }
 
 /// Calls `shown` with each cluster and value of a key that stands beside another value in one group.

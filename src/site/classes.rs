@@ -1,10 +1,11 @@
 //! Value classes: values of one key that mean the same (python ~ python-3.11, absent ~ a default value,
 //! mirrors).
 
+use super::columns::Columns;
 use super::conditions::{self, Choices, Condition, Scope};
 use super::covering::{Action, Covering, Proposal, Table};
 use super::evidence::Bound;
-use super::operations;
+use super::operations::{self, Map};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -20,6 +21,12 @@ const NEAR: usize = 15;
 const TOP_CONDITIONS: usize = 8;
 /// Most conditional classes proposed for one key in one pass, a bound of work: the next pass searches again.
 const TOP: usize = 4;
+
+/// True for classes of a parameter: their prior stands for what such parameters do elsewhere, and for no
+/// documentation.
+pub(super) fn is_substitution(columns: &Columns, action: Action, maps: &[(usize, Map)]) -> bool {
+    action == Action::Classes && maps.iter().all(|map| columns.keys[map.0].optional())
+}
 
 /// Classes of the key that `table` ignores, over all rows.
 pub fn everywhere(covering: &Covering, table: &Table) -> Option<Proposal> {
@@ -95,7 +102,10 @@ fn find(
     let prior = if name.is(Fixed::HOST) { thresholds.host_prior } else { 0 };
     let is_substitution = |a: u32, b: u32| {
         let is_number = |code: u32| code != 0 && operations::is_number(columns, key, code);
-        name.optional() && scope.is_empty() && !(is_number(a) && is_number(b))
+        name.optional()
+            && scope.is_empty()
+            && top.len() <= thresholds.substitution_most_values
+            && !(is_number(a) && is_number(b))
     };
     let mut frequent = vec![false; columns.codes_len(key)];
     top.iter().for_each(|&code| frequent[code as usize] = true);
@@ -130,6 +140,7 @@ fn find(
     let bound = Bound::classes(thresholds).allowing(covering.noise);
     // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
+    let by_pair: HashMap<(u32, u32), [u64; 2], FixedState> = pairs.iter().copied().collect();
     let (mut gain, mut given) = (0, prior);
     for (pair, [different, same]) in pairs {
         let [wrong, right] = outside.get(&pair).copied().unwrap_or_default();
@@ -137,11 +148,17 @@ fn find(
         let is_by_chance = conditions::is_by_chance([same, different], [right, wrong], tried, bound, permille);
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
         let (a, b) = (of(pair.0), of(pair.1));
-        let clusters = shown.get(&pair).map_or(0, Vec::len);
+        if a == b || is_by_chance {
+            continue;
+        }
         // What other programs do is no evidence where this one shows otherwise.
-        let is_backed = different == 0 && clusters >= thresholds.substitution_min_clusters;
+        let is_backed = different == 0 && shown.get(&pair).map_or(0, Vec::len) >= thresholds.substitution_min_clusters;
         let prior = if is_backed { prior.max(thresholds.substitution_prior) } else { prior };
-        if a != b && !is_by_chance && bound.holds(same, different, prior) {
+        // Two classes become one, so all their values are joined, not these two alone.
+        let members = |of: u32| top.iter().zip(&class).filter(move |(_, class)| **class == of).map(|(&code, _)| code);
+        let between = members(a).flat_map(|x| members(b).map(move |y| (x.min(y), x.max(y))));
+        let sum = between.filter_map(|pair| by_pair.get(&pair)).fold([0, 0], |[d, s], of| [d + of[0], s + of[1]]);
+        if bound.holds(same, different, prior) && (!is_backed || sum[0] == 0) {
             given = given.max(prior);
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;

@@ -423,7 +423,7 @@ impl Covering {
     }
 
     /// The bound of an operation, as far as the labels are noisy.
-    fn bound(&self, action: Action) -> Bound {
+    pub(super) fn bound(&self, action: Action) -> Bound {
         match action {
             Action::Classes => Bound::classes(&self.thresholds),
             _ => Bound::operation(&self.thresholds),
@@ -431,8 +431,7 @@ impl Covering {
         .allowing(self.noise)
     }
 
-    /// The exact test of an operation, its [breadth](super::breadth) where no prior supports it, and, for
-    /// support by one page, that it is about no other page.
+    /// The exact test of an operation, its [breadth] where none vouches for it, and whether one page is about others.
     pub(super) fn accepts(
         &self,
         groups: &Groups,
@@ -442,8 +441,8 @@ impl Covering {
         rows: &[u32],
     ) -> bool {
         let (columns, thresholds, bound) = (&self.columns, &self.thresholds, self.bound(action));
-        // While all rows are tested, the caller holds them.
-        let alive = if self.alive.is_empty() { rows } else { &self.alive };
+        let alive = if self.alive.is_empty() { rows } else { &self.alive }; // The caller may hold all rows.
+        let is_token = prior > 0 && classes::is_substitution(columns, action, maps);
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
@@ -452,19 +451,20 @@ impl Covering {
                     && groups.pages(0..groups.len() as u32, thresholds.min_clusters).is_none_or(|pages| {
                         columns.is_about(&pages, &keys, rows, thresholds.constant_page_others_permille)
                     });
-            of_key && breadth::is_on_all_hosts(columns, groups, maps, rows, alive, thresholds)
+            let is_shown = if is_token { breadth::is_shown_wherever } else { breadth::is_on_all_hosts };
+            of_key && is_shown(columns, groups, maps, rows, alive, thresholds)
         };
-        if self.is_small && prior == 0 && small_samples::says_too_little(self, groups, action, maps, rows) {
+        if self.is_small && (prior == 0 || is_token) && small_samples::says_too_little(self, groups, action, maps, rows)
+        {
             return false;
         }
         self.ends_in_sink(groups, action, rows)
             || groups.accepted(bound, prior)
-                && (prior > 0 || is_broad())
+                && (prior > 0 && !is_token || is_broad())
                 && overlap::allows(columns, action, maps, rows, thresholds)
     }
 
-    /// The sections in which an operation holds, and those against it: all and none for operations that
-    /// remove nothing or that vendors document.
+    /// The sections in which an operation holds, and those against it: all and none where it removes nothing.
     pub(super) fn reach(
         &self,
         groups: &Groups,
@@ -476,13 +476,13 @@ impl Covering {
         let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
         let keeps_all = matches!(action, Action::Function(family) if family.keeps_all());
         let vendors = action == Action::Ignore && operations::are_vendors(&self.columns, &keys);
-        let bound = self.bound(action);
         if keeps_all {
             (Reach::ALL, Vec::new())
         } else if self.ends_in_sink(groups, action, rows) {
             (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
         } else {
-            sections::reach(&self.columns, groups, bound, prior, vendors, &self.thresholds)
+            let prior = if classes::is_substitution(&self.columns, action, maps) { 0 } else { prior };
+            sections::reach(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
         }
     }
 
