@@ -58,11 +58,14 @@ impl<'f> Met<'f> {
         let mut by_seed: HashMap<u64, (&mut Column, Option<Vec<u8>>), FixedState> = HashMap::default();
         let mut sections = None;
         for (key, column) in &mut met.columns {
-            match Key::parse(key) {
-                _ if key == SECTION => sections = Some(column),
-                Some(key) => _ = by_seed.insert(key.seed(), (column, None)),
-                // No URL has it.
-                None => column.codes = vec![column.code(None); found.len()],
+            let unread = match Key::parse(key) {
+                _ if key == SECTION => sections.replace(column),
+                Some(key) => by_seed.insert(key.seed(), (column, None)).map(|of| of.0),
+                None => Some(column),
+            };
+            // No URL has a key that is none, or one in another spelling.
+            if let Some(column) = unread {
+                column.codes = vec![column.code(None); found.len()];
             }
         }
         let mut reader = Reader::new(&rules.tokens);
