@@ -101,26 +101,11 @@ pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize, least: us
     Values::of(columns, groups, key, columns.codes_len(key)).links >= least
 }
 
-/// True where a substitution shown by a few clusters is shown wherever it acts: on each host, in each first and second
-/// directory (and script) as [`is_on_all_hosts`] asks, of which three rows are expected to show it
-/// (`substitution_expected`) and not nine.
-pub fn is_shown_wherever(
-    columns: &Columns,
-    groups: &Groups,
-    maps: &[(usize, Map)],
-    rows: &[u32],
-    alive: &[u32],
-    thresholds: &Thresholds,
-) -> bool {
-    let places = [Fixed::HOST, Fixed::path(0, Part::Head), Fixed::path(1, Part::Head)];
-    let least = thresholds.substitution_expected;
-    places.into_iter().all(|place| is_even(columns, groups, maps, (rows, alive), (place, least)))
-}
-
 /// True where the rows that an operation changes meet others of their cluster on every host alike;
 /// false where a host has hardly any of the merges that the rate of all rows predicts (`breadth_host_rows`),
 /// since the operation then means something else there. Parts of one host are judged by
-/// [`sections`](super::sections).
+/// [`sections`](super::sections), but for a substitution, which a few clusters show: it is judged in each
+/// first and second directory, too, and by fewer predicted merges (`substitution_expected`).
 ///
 /// Rows of a page that is also found on another host are not counted: they meet the others only once
 /// several differences are removed. `rows` are those of the scope, `alive` all.
@@ -130,11 +115,16 @@ pub fn is_on_all_hosts(
     columns: &Columns,
     groups: &Groups,
     maps: &[(usize, Map)],
-    rows: &[u32],
-    alive: &[u32],
+    (rows, alive): (&[u32], &[u32]),
+    is_substitution: bool,
     thresholds: &Thresholds,
 ) -> bool {
-    is_even(columns, groups, maps, (rows, alive), (Fixed::HOST, thresholds.breadth_host_rows))
+    let places = [Fixed::HOST, Fixed::path(0, Part::Head), Fixed::path(1, Part::Head)];
+    let (places, least) = match is_substitution {
+        true => (&places[..], thresholds.substitution_expected),
+        false => (&places[..1], thresholds.breadth_host_rows),
+    };
+    places.iter().all(|&place| is_even(columns, groups, maps, (rows, alive), (place, least)))
 }
 
 /// [`is_on_all_hosts`] for the values of any fixed key, each of which has `least` expected merges or more.

@@ -100,7 +100,7 @@ fn find(
     let (columns, thresholds, key) = (&covering.columns, &covering.thresholds, table.keys[0]);
     let name = &columns.keys[key];
     let prior = if name.is(Fixed::HOST) { thresholds.host_prior } else { 0 };
-    let is_substitution = |a: u32, b: u32| {
+    let may_have_prior = |a: u32, b: u32| {
         let is_number = |code: u32| code != 0 && operations::is_number(columns, key, code);
         name.optional()
             && scope.is_empty()
@@ -126,7 +126,7 @@ fn find(
                 let same = columns.label[a as usize] == columns.label[b as usize];
                 let pair = (x.min(y), x.max(y));
                 of_group.entry(pair).or_default()[usize::from(same)] += 1;
-                if same && x != y && is_substitution(x, y) {
+                if same && x != y && may_have_prior(x, y) {
                     let (label, clusters) = (columns.label[a as usize], shown.entry(pair).or_default());
                     if clusters.len() < thresholds.substitution_min_clusters && !clusters.contains(&label) {
                         clusters.push(label);

@@ -442,7 +442,7 @@ impl Covering {
     ) -> bool {
         let (columns, thresholds, bound) = (&self.columns, &self.thresholds, self.bound(action));
         let alive = if self.alive.is_empty() { rows } else { &self.alive }; // The caller may hold all rows.
-        let is_token = prior > 0 && classes::is_substitution(columns, action, maps);
+        let is_substitution = prior > 0 && classes::is_substitution(columns, action, maps);
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
@@ -451,16 +451,15 @@ impl Covering {
                     && groups.pages(0..groups.len() as u32, thresholds.min_clusters).is_none_or(|pages| {
                         columns.is_about(&pages, &keys, rows, thresholds.constant_page_others_permille)
                     });
-            let is_shown = if is_token { breadth::is_shown_wherever } else { breadth::is_on_all_hosts };
-            of_key && is_shown(columns, groups, maps, rows, alive, thresholds)
+            of_key && breadth::is_on_all_hosts(columns, groups, maps, (rows, alive), is_substitution, thresholds)
         };
-        if self.is_small && (prior == 0 || is_token) && small_samples::says_too_little(self, groups, action, maps, rows)
-        {
+        let is_vouched_for = prior > 0 && !is_substitution;
+        if self.is_small && !is_vouched_for && small_samples::says_too_little(self, groups, action, maps, rows) {
             return false;
         }
         self.ends_in_sink(groups, action, rows)
             || groups.accepted(bound, prior)
-                && (prior > 0 && !is_token || is_broad())
+                && (is_vouched_for || is_broad())
                 && overlap::allows(columns, action, maps, rows, thresholds)
     }
 
