@@ -60,7 +60,10 @@ impl RuleSet {
     /// site nothing is changed.
     pub fn apply_normal<'s>(&'s self, url: NormalRef<'_>, site: Option<u32>, scratch: &'s mut Scratch) -> Applied<'s> {
         let Scratch { lane, origins } = scratch;
-        lane.load(url, site, self);
+        lane.load(url, self, origins);
+        if site.is_some() {
+            lane.find_site(site, url.as_bytes(), self, origins);
+        }
         lane.run(self, origins);
         self.applied(lane)
     }

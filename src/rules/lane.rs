@@ -38,14 +38,13 @@ impl Lane {
         }
     }
 
-    /// Loads a URL in normal form, of this site where that has its origin.
-    pub(super) fn load(&mut self, url: NormalRef<'_>, site: Option<u32>, rules: &RuleSet) {
-        self.clear(None);
+    /// Loads a URL in normal form.
+    pub(super) fn load(&mut self, url: NormalRef<'_>, rules: &RuleSet, origins: &OriginCache) {
+        self.clear(origins.find(url.as_bytes(), rules.number));
         self.split = *url.split();
         self.buffers.cells.text.clear();
         self.buffers.cells.text.extend_from_slice(url.as_bytes());
         self.buffers.length = url.as_bytes().len();
-        self.program = site.and_then(|site| rules.program_on_site(site, self.origin()));
     }
 
     #[inline(always)]
@@ -65,17 +64,20 @@ impl Lane {
         if self.invalid {
             return;
         }
-        self.program = match (site, self.hit) {
-            (None, Some(hit)) => hit.program,
-            (None, None) => {
+        let known = match self.hit {
+            Some(hit) => hit.program,
+            None => {
                 let program = rules.program(self.origin());
                 origins.insert(url, &self.buffers.cells.text, &self.split, rules.number, program);
                 program
             }
-            (Some(site), hit) => {
-                self.hit = hit.filter(|hit| hit.program == Some(site));
-                if self.hit.is_some() { Some(site) } else { rules.program_on_site(site, self.origin()) }
+        };
+        self.program = match site {
+            Some(site) if known != Some(site) => {
+                self.hit = None;
+                rules.program_on_site(site, self.origin())
             }
+            _ => known,
         };
     }
 

@@ -164,8 +164,13 @@ fn meets(columns: &Columns, groups: &Groups) -> Vec<bool> {
     let mut meets = vec![false; columns.len()];
     let mut members = Vec::new();
     for group in 0..groups.len() {
+        let rows = groups.members(group);
+        if rows.iter().all(|&row| label(row) == groups.majority[group]) {
+            rows.iter().for_each(|&row| meets[row as usize] = rows.len() > 1);
+            continue;
+        }
         members.clear();
-        members.extend_from_slice(groups.members(group));
+        members.extend_from_slice(rows);
         members.sort_unstable_by_key(|&row| label(row));
         for run in members.chunk_by(|&a, &b| label(a) == label(b)).filter(|run| run.len() > 1) {
             run.iter().for_each(|&row| meets[row as usize] = true);
@@ -214,20 +219,21 @@ impl Values {
             values.clear();
             values.extend(pairs.iter().map(|pair| pair.1));
             values.sort_unstable();
-            for &(label, code) in &pairs {
-                let pair = |from: (u32, u32), to: (u32, u32)| {
-                    pairs.partition_point(|&pair| pair <= to) - pairs.partition_point(|&pair| pair < from)
-                };
-                let others = pairs.len()
-                    - (values.partition_point(|&value| value <= code) - values.partition_point(|&value| value < code));
-                if others == 0 {
-                    continue;
+            for label in pairs.chunk_by(|a, b| a.0 == b.0) {
+                for run in label.chunk_by(|a, b| a == b) {
+                    let code = run[0].1;
+                    let of_code =
+                        values.partition_point(|&value| value <= code) - values.partition_point(|&value| value < code);
+                    let (others, agree, at) = (pairs.len() - of_code, label.len() - run.len(), code as usize);
+                    if others == 0 {
+                        continue;
+                    }
+                    for _ in run {
+                        out.met[at] += 1.0;
+                        out.same[at] += agree as f64 / others as f64;
+                        out.agree[at] += u32::from(agree > 0);
+                    }
                 }
-                let agree = pair((label, 0), (label, u32::MAX)) - pair((label, code), (label, code));
-                let at = code as usize;
-                out.met[at] += 1.0;
-                out.same[at] += agree as f64 / others as f64;
-                out.agree[at] += u32::from(agree > 0);
             }
             let joined = pairs.windows(2).filter(|pair| pair[0].0 == pair[1].0);
             out.links += joined.filter(|pair| sets.join(pair[0].1, pair[1].1)).count();

@@ -55,18 +55,22 @@ pub fn learn(
             cluster == identity.majority && !elsewhere
         };
         let composed = behind_origin(&identity.composed);
-        let names = names(composed);
         // Path and query of the members, without a fragment that is no key: both URLs are one request.
         let tail = |&row: &u32| {
             let normal = training.normal(row as usize)?;
-            let tail = behind_origin(normal.without_fragment(cut));
+            let tail = &normal.without_fragment(cut)[normal.split().path.0 as usize..];
             (normal.as_bytes() == training.url(row as usize)).then_some(tail)
         };
         let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
+        let page = if tails.clone().any(|tail| tail == composed) {
+            Some(composed)
+        } else {
+            // A page has no parameter that rules leave out.
+            let names = names(composed);
+            let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.binary_search(name).is_ok());
+            tails.filter(keeps).min_by_key(|&tail| (tail.len(), tail))
+        };
         let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
-        // A page has no parameter that rules leave out.
-        let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.binary_search(name).is_ok());
-        let page = tails.filter(keeps).min_by_key(|&tail| (tail != composed, tail.len(), tail));
         identity.listed = page.is_some();
         identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
         let page = page.filter(|_| leads_away);

@@ -12,7 +12,7 @@ use super::evidence::{Bound, Groups};
 use crate::rules::Tokens;
 use crate::url::section::{self, Section};
 use foldhash::fast::FixedState;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The section of each row.
 #[derive(Clone, Debug, Default)]
@@ -34,28 +34,30 @@ impl Sections {
     /// section a message, .75 without).
     pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone, thresholds: &Thresholds) -> Sections {
         let min_salient = thresholds.section_min_salient;
-        let mut clusters: HashMap<&[u8], BTreeSet<u32>, FixedState> = HashMap::default();
-        let mut all = BTreeSet::new();
+        // Clusters of each word.
+        let mut clusters: HashMap<&[u8], usize, FixedState> = HashMap::default();
+        let mut known: HashSet<(&[u8], u32), FixedState> = HashSet::default();
+        let mut all: HashSet<u32, FixedState> = HashSet::default();
         for (path, cluster) in rows.clone() {
             all.insert(cluster);
+            let mut count = |word| *clusters.entry(word).or_default() += usize::from(known.insert((word, cluster)));
             match section::of(path) {
-                Section::Word(word) => _ = clusters.entry(word).or_default().insert(cluster),
+                Section::Word(word) => count(word),
                 Section::Member(directory, name) => {
-                    clusters.entry(name).or_default().insert(cluster);
-                    clusters.entry(&directory[..directory.len() - 1]).or_default().insert(cluster);
+                    count(name);
+                    count(&directory[..directory.len() - 1]);
                 }
                 Section::Tenant(_) | Section::Number | Section::Other => {}
             }
         }
         let least = min_salient.max((all.len() * thresholds.section_salient_permille).div_ceil(1000));
-        let count = |name: &[u8]| clusters.get(name).map_or(0, BTreeSet::len);
+        let count = |name: &[u8]| clusters.get(name).copied().unwrap_or_default();
         let members = rows.clone().filter_map(|(path, _)| match section::of(path) {
             Section::Member(directory, name) if count(name) >= min_salient => Some(directory),
             _ => None,
         });
         let directories: BTreeSet<&[u8]> = members.collect();
-        let words =
-            clusters.iter().filter(|(name, of)| of.len() >= least && !name.contains(&b'/')).map(|(name, _)| *name);
+        let words = clusters.iter().filter(|(name, of)| **of >= least && !name.contains(&b'/')).map(|(name, _)| *name);
         let mut listed: Vec<String> = words.chain(directories).map(text).collect();
         listed.sort_unstable();
         let tokens = Tokens { sections: listed, ..Tokens::default() };
@@ -136,12 +138,19 @@ impl Reach {
 /// Evidence of a table in one section.
 #[derive(Clone, Debug, Default)]
 struct Evidence {
-    /// Rows that meet another of their cluster, and the clusters.
+    /// Rows that meet another of their cluster, and the first clusters.
     good: u64,
-    good_clusters: BTreeSet<u32>,
-    /// Rows that meet none of the largest cluster of their group, and their clusters.
+    good_clusters: Vec<u32>,
+    /// Rows that meet none of the largest cluster of their group, and their first clusters.
     bad: u64,
-    bad_clusters: BTreeSet<u32>,
+    bad_clusters: Vec<u32>,
+}
+
+/// Adds a cluster to those that are known, up to `most`: more say the same.
+fn add(clusters: &mut Vec<u32>, label: u32, most: usize) {
+    if clusters.len() < most && !clusters.contains(&label) {
+        clusters.push(label);
+    }
 }
 
 /// The sections in which the operation with these groups holds, and those against it. A section is for
@@ -165,27 +174,33 @@ pub fn reach(
 ) -> (Reach, Vec<u32>) {
     let (least, most) = (thresholds.section_min_clusters, thresholds.section_most_listed);
     let sections = &columns.sections;
-    let mut evidence: BTreeMap<u32, Evidence> = BTreeMap::new();
+    let mut evidence: Vec<Evidence> = vec![Evidence::default(); sections.names.len()];
     // The tenant of a row; `None` for the rows outside all tenants.
     let owner = |row: u32| Some(sections.of[row as usize]).filter(|&of| sections.tenant[of as usize]);
-    let mut owners: BTreeMap<Option<u32>, u32> = BTreeMap::new();
+    let has_tenants = sections.tenant.contains(&true);
+    let mut owners: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     for group in 0..groups.len() {
         let members = groups.members(group);
         let is_largest = |row: &u32| columns.label[*row as usize] == groups.majority[group];
+        let largest = members.iter().filter(|row| is_largest(row));
         owners.clear();
-        members.iter().filter(|row| is_largest(row)).for_each(|&row| *owners.entry(owner(row)).or_default() += 1);
+        match has_tenants {
+            true => largest.for_each(|&row| *owners.entry(owner(row)).or_default() += 1),
+            false => _ = owners.insert(None, largest.count()),
+        }
         for &row in members {
-            let (of, label) = (sections.of[row as usize], columns.label[row as usize]);
-            let section = evidence.entry(of).or_default();
+            let label = columns.label[row as usize];
+            let section = &mut evidence[sections.of[row as usize] as usize];
             if !is_largest(&row) {
                 section.bad += 1;
-                section.bad_clusters.insert(label);
+                add(&mut section.bad_clusters, label, least);
             } else if owners[&owner(row)] > 1 {
                 section.good += 1;
-                section.good_clusters.insert(label);
+                add(&mut section.good_clusters, label, least);
             }
         }
     }
+    let evidence: Vec<(u32, Evidence)> = (0..).zip(evidence).filter(|(_, of)| of.good + of.bad > 0).collect();
     let constant = groups.are_constant_pages(bound.min_constant);
     let is_for = |of: &Evidence| {
         let observations = if constant { of.good as usize } else { of.good_clusters.len() };
@@ -193,15 +208,15 @@ pub fn reach(
     };
     let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !bound.allows(of.good, of.bad);
     let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
-        .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|(&section, _)| section).collect::<Vec<u32>>());
+        .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|&(section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
     let enough = voters(&in_favour) >= bound.min_good && bound.wilson(voters(&in_favour), voters(&against), prior);
     // Documentation of vendors applies to a site that shows the parameter outside its tenants.
-    let shown = || evidence.iter().any(|(&section, of)| of.good > 0 && !sections.tenant[section as usize]);
+    let shown = || evidence.iter().any(|&(section, ref of)| of.good > 0 && !sections.tenant[section as usize]);
     let everywhere = enough || vendors && shown();
     // A rule of the whole site is not widened to a section that shows nothing but wrong merges, were it only one.
     let is_refuted = |of: &Evidence| is_against(of) || !vendors && of.good == 0 && of.bad > 0;
-    let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|(&section, _)| section).collect();
+    let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|&(section, _)| section).collect();
     let against = if everywhere && refuted.len() <= most { refuted } else { against };
     (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)
 }

@@ -126,11 +126,12 @@ fn is_fifth(group: u64) -> bool {
 fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
     let (bound, most) = (Bound::span(thresholds), thresholds.span_max_trials);
     let mut belief = Belief { values: None, absent: false, between: None, below: 0, evidence: (0, 0, 0) };
+    let counted: Vec<Census> = groups.iter().map(|group| Census::new(group)).collect();
     for least in LEAST_VALUES {
         let mut sides = [Trials::default(), Trials::default()];
         let mut absent = Trials::default();
-        for group in groups {
-            let side = &mut sides[usize::from(is_fifth(group[0].group))];
+        for group in &counted {
+            let side = &mut sides[usize::from(group.is_fifth)];
             all_alike(group, least, most, side, &mut absent);
         }
         let [mut chosen, mut fifth] = sides;
@@ -152,23 +153,48 @@ fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
     (belief.values.is_some() || belief.between.is_some()).then_some(belief)
 }
 
+/// The values of one group, counted by cluster.
+struct Census {
+    is_fifth: bool,
+    values: usize,
+    /// Values of the most frequent cluster.
+    most: usize,
+    /// The cluster of the first value, and its values.
+    first: (Option<u32>, usize),
+    has_absent: bool,
+}
+
+impl Census {
+    fn new(group: &[Point]) -> Census {
+        let mut labels: Vec<u32> = group.iter().filter_map(|p| p.label).collect();
+        labels.sort_unstable();
+        let runs = || labels.chunk_by(|a, b| a == b);
+        let of_first = runs().find(|run| Some(run[0]) == group[0].label);
+        Census {
+            is_fifth: is_fifth(group[0].group),
+            values: group.len(),
+            most: runs().map(<[u32]>::len).max().unwrap_or(0),
+            first: (group[0].label, of_first.map_or(0, <[u32]>::len)),
+            has_absent: group[0].value == Value::Absent,
+        }
+    }
+}
+
 /// Each value predicted from the others, where at least `least` of these are of one cluster. In a group
 /// of several clusters the values outside of the most frequent one are predicted wrongly: a sample of
 /// the group may hold none of them. At most `most_trials` count.
-fn all_alike(group: &[Point], least: usize, most_trials: u64, trials: &mut Trials, absent: &mut Trials) {
-    if group.len() <= least {
+fn all_alike(group: &Census, least: usize, most_trials: u64, trials: &mut Trials, absent: &mut Trials) {
+    let &Census { values, most, first: (first, of_first), has_absent, .. } = group;
+    if values <= least {
         return;
     }
-    let of = |label: Option<u32>| group.iter().filter(|p| label.is_some() && p.label == label).count();
-    let most = group.iter().map(|p| of(p.label)).max().unwrap_or(0);
-    let weight = ONE * (group.len() as u64).min(most_trials) / group.len() as u64;
-    let (first, has_absent) = (group[0].label, group[0].value == Value::Absent);
-    if most == group.len() {
-        trials.add(first, weight * group.len() as u64, 0);
+    let weight = ONE * (values as u64).min(most_trials) / values as u64;
+    if most == values {
+        trials.add(first, weight * values as u64, 0);
         absent.add(first, if has_absent { ONE } else { 0 }, 0);
     } else if most >= least {
-        trials.add(None, 0, weight * (group.len() - most) as u64);
-        absent.add(None, 0, if has_absent && of(first) < most { ONE } else { 0 });
+        trials.add(None, 0, weight * (values - most) as u64);
+        absent.add(None, 0, if has_absent && of_first < most { ONE } else { 0 });
     }
 }
 

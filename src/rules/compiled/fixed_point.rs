@@ -30,18 +30,18 @@ impl Template {
             return false;
         }
         // Other programs may act in the section of the result.
-        let section = self.fixed_slot(Fixed::SECTION.0);
+        let (section, mut ran) = (self.fixed_slot(Fixed::SECTION.0), state.ran);
         if section != NO_SLOT {
             let path = cells.value(&cells.list[0]).len() + 3 + cells.value(&cells.list[1]).len();
             let path = &out[path..];
             let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
-            if self.section(path).is_none_or(|found| found.code != state.slot(section).code) {
-                return false;
-            }
+            let Some(found) = self.section(path) else { return false };
+            ran |= found.code != state.slot(section).code;
+            buffers.state.slots[usize::from(section)] = found;
         }
         // Where no program but inlined ones ran, every program was checked on these pairs, and inlined ones
         // act once.
-        !state.ran || self.is_idle(buffers)
+        !ran || self.is_idle(buffers)
     }
 
     /// True where no program acts on the pairs of `buffers`, which are composed to `buffers.out`.

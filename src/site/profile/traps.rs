@@ -13,7 +13,7 @@
 //! differ, and rules join them.
 //!
 //! The result is a function of the set of labelled training URLs. Memory: 16 bytes for each of at
-//! most [`MAX_PIECES`] pieces of a URL, and 40 bytes a URL; of one family at a time 40 bytes a
+//! most [`MAX_PIECES`] pieces of a URL, and 40 bytes a URL; of one family at a time 56 bytes a
 //! piece. Work: one hash table a depth, and for families with enough repeats one sort a piece. The
 //! result has at most [`MAX_TRAPS`] families.
 
@@ -25,7 +25,7 @@ use crate::model::shown::within;
 use crate::site::Training;
 use families::{Found, found, joined, text};
 use foldhash::fast::FixedState;
-use pieces::{Axis, MAX_PIECES, Piece, collapsed, is_repeating};
+use pieces::{Axis, MAX_PIECES, Piece, Pieces, collapsed};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -118,13 +118,11 @@ struct Url<'t> {
     family: u64,
     /// Depths whose piece is not folded to its general form.
     kept: u32,
+    /// The path has a segment again and again.
+    is_repeating: bool,
 }
 
 impl Url<'_> {
-    fn is_repeating(&self) -> bool {
-        is_repeating(self.text.split('?').next().unwrap_or(""))
-    }
-
     fn new_of(urls: &[Self]) -> usize {
         urls.iter().filter(|url| url.is_new).count()
     }
@@ -167,22 +165,27 @@ fn path_and_query(training: &Training, row: usize) -> Option<&str> {
     std::str::from_utf8(&bytes[split.path.0 as usize..end]).ok()
 }
 
-/// The labelled URLs, by (text, cluster): each pair once.
+/// The labelled URLs, each text and cluster once, in the order of a hash of the text.
 fn distinct(training: &Training) -> Vec<Url<'_>> {
     let url = |row: usize| {
         let cluster = Some(training.clusters[row]).filter(|&cluster| cluster != u32::MAX)?;
         let (text, elsewhere) = (path_and_query(training, row)?, training.elsewhere[row]);
-        Some(Url { text, cluster, row: row as u32, elsewhere, is_new: false, family: 0, kept: 0 })
+        let url =
+            Url { text, cluster, row: row as u32, elsewhere, is_new: false, family: 0, kept: 0, is_repeating: false };
+        Some((hash64_seeded(text.as_bytes(), 0), url))
     };
-    let mut urls: Vec<Url<'_>> = (0..training.len()).filter_map(url).collect();
+    let mut urls: Vec<(u64, Url<'_>)> = (0..training.len()).filter_map(url).collect();
     let address = |url: &Url<'_>| training.url(url.row as usize);
-    urls.sort_by(|a, b| (a.text, a.cluster, address(a)).cmp(&(b.text, b.cluster, address(b))));
-    urls.dedup_by(|next, first| {
+    urls.sort_unstable_by(|(a_hash, a), (b_hash, b)| {
+        let texts = || (a.text, a.cluster, address(a)).cmp(&(b.text, b.cluster, address(b)));
+        a_hash.cmp(b_hash).then_with(texts)
+    });
+    urls.dedup_by(|(_, next), (_, first)| {
         let is_same = next.text == first.text && next.cluster == first.cluster;
         first.elsewhere &= !is_same || next.elsewhere;
         is_same
     });
-    urls
+    urls.into_iter().map(|(_, url)| url).collect()
 }
 
 /// Marks the first URL of each cluster.
@@ -191,8 +194,8 @@ fn mark_new(urls: &mut [Url<'_>]) {
     let order = |url: &Url<'_>| (url.elsewhere, url.text.len());
     for at in 0..urls.len() {
         let place = first.entry(urls[at].cluster).or_insert(at);
-        // In order of texts: of equals the first stays.
-        if order(&urls[at]) < order(&urls[*place]) {
+        let [url, before] = [at, *place].map(|at| &urls[at]);
+        if order(url).cmp(&order(before)).then_with(|| url.text.cmp(before.text)).is_lt() {
             *place = at;
         }
     }
@@ -206,10 +209,11 @@ fn mark_new(urls: &mut [Url<'_>]) {
 fn fold(urls: &mut [Url<'_>]) {
     let mut ends: Vec<usize> = Vec::with_capacity(urls.len());
     let mut hashes: Vec<[u64; 2]> = Vec::new();
-    for url in urls.iter() {
+    let mut pieces = Pieces::default();
+    for url in urls.iter_mut() {
         let seeded = |piece: &Piece, text: &str| hash64_seeded(text.as_bytes(), piece.part as u64);
-        let pieces = pieces::pieces(url.text);
-        hashes.extend(pieces.iter().map(|of| [seeded(of, &of.shape), seeded(of, &of.general)]));
+        url.is_repeating = pieces.cut(url.text);
+        hashes.extend(pieces.iter().map(|of| [pieces.shape(of), pieces.general(of)].map(|text| seeded(of, text))));
         ends.push(hashes.len());
     }
     let piece = |at: usize, depth: usize| {
@@ -271,7 +275,7 @@ impl Repeats {
 /// The trap that a family is, if it is one. Paths that repeat a segment are not looked at here.
 fn trap(family: &[Url<'_>], training: &Training) -> Option<Found> {
     let new = Url::new_of(family);
-    if family.len() < MIN_URLS || new * 100 > family.len() * MAX_NEW || family[0].is_repeating() {
+    if family.len() < MIN_URLS || new * 100 > family.len() * MAX_NEW || family[0].is_repeating {
         return None;
     }
     let mut clusters: Vec<u32> = family.iter().map(|url| url.cluster).collect();
@@ -281,7 +285,12 @@ fn trap(family: &[Url<'_>], training: &Training) -> Option<Found> {
     if family.len() - count < MIN_REPEATS {
         return None;
     }
-    let cut: Vec<Vec<Piece>> = family.iter().map(|url| pieces::pieces(url.text)).collect();
+    let mut pieces = Pieces::default();
+    let cut = family.iter().map(|url| {
+        pieces.cut(url.text);
+        pieces.to_vec()
+    });
+    let cut: Vec<Vec<Piece>> = cut.collect();
     let along = |wanted: &[Axis]| {
         let sufficient = (0..cut[0].len())
             .filter_map(|at| Some((at, repeats(family, &cut, at, wanted)?)))
@@ -301,7 +310,7 @@ fn trap(family: &[Url<'_>], training: &Training) -> Option<Found> {
             None => return None,
         }
     };
-    Some(found(kind, at.map(|at| &cut[0][at]), family, training))
+    Some(found(kind, at, family, training))
 }
 
 /// Counts of the URLs that differ in the piece at `at` alone; `None` where its values are few, or
@@ -341,7 +350,7 @@ fn repeats(family: &[Url<'_>], cut: &[Vec<Piece>], at: usize, wanted: &[Axis]) -
 /// Families of paths that repeat a segment: those whose URLs show what the path with fewer repeats
 /// does.
 fn repeating(urls: &[Url<'_>], training: &Training) -> Vec<Found> {
-    let flags: Vec<bool> = urls.iter().map(Url::is_repeating).collect();
+    let flags: Vec<bool> = urls.iter().map(|url| url.is_repeating).collect();
     if flags.iter().filter(|&&is_repeating| is_repeating).count() < MIN_URLS {
         return Vec::new();
     }
@@ -371,7 +380,7 @@ fn repeating(urls: &[Url<'_>], training: &Training) -> Vec<Found> {
         };
         let new = Url::new_of(family);
         if repeats.suffice(family.len()) && new * 100 <= family.len() * MAX_NEW {
-            out.push(found(TrapKind::RepeatedSegments, pieces::pieces(family[0].text).get(1), family, training));
+            out.push(found(TrapKind::RepeatedSegments, Some(1), family, training));
         }
     }
     out

@@ -1,6 +1,6 @@
 //! Families that are traps: their rows of the table, and those that have one cause as one row.
 
-use super::pieces::{self, Part, Piece};
+use super::pieces::{Part, Piece, Pieces};
 use super::{TrapKind, Url};
 use crate::site::Training;
 use std::collections::BTreeMap;
@@ -22,18 +22,22 @@ pub(super) struct Found {
     pub new: u64,
 }
 
-/// A family as a trap of this kind; `varies` is the piece that does, if one does.
-pub(super) fn found(kind: TrapKind, varies: Option<&Piece>, family: &[Url<'_>], training: &Training) -> Found {
-    let pieces = pieces::pieces(family[0].text).into_iter().enumerate().map(|(depth, piece)| {
+/// A family as a trap of this kind; `varies` is the depth of the piece that does, if one does.
+pub(super) fn found(kind: TrapKind, varies: Option<usize>, family: &[Url<'_>], training: &Training) -> Found {
+    let pieces = Pieces::of(family[0].text);
+    let varies = varies.and_then(|at| pieces.get(at));
+    let is_key = varies.is_some_and(|piece| piece.part == Part::Pair);
+    let varies = varies.map(|piece| if is_key { pieces.general(piece) } else { pieces.shape(piece) });
+    let varies = varies.unwrap_or_default().to_owned();
+    let kept = |(depth, piece): (usize, &Piece)| {
         let is_kept = family[0].kept >> depth & 1 == 1;
-        (piece.part, if is_kept { piece.shape } else { piece.general })
-    });
+        (piece.part, if is_kept { pieces.shape(piece) } else { pieces.general(piece) }.to_owned())
+    };
+    let pieces = pieces.iter().enumerate().map(kept).collect();
     let repeats = family.iter().filter(|url| !url.is_new).map(|url| url.row);
     let example = repeats.min_by_key(|&row| by_length(training, row)).unwrap_or(family[0].row);
     let (urls, new) = (family.len() as u64, Url::new_of(family) as u64);
-    let is_key = varies.is_some_and(|piece| piece.part == Part::Pair);
-    let varies = varies.map(|piece| if is_key { &piece.general } else { &piece.shape });
-    Found { kind, pieces: pieces.collect(), varies: varies.cloned().unwrap_or_default(), is_key, example, urls, new }
+    Found { kind, pieces, varies, is_key, example, urls, new }
 }
 
 fn by_length(training: &Training, row: u32) -> (usize, &[u8]) {

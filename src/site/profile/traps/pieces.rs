@@ -39,14 +39,14 @@ pub(super) enum Part {
 }
 
 /// One piece. Hashes are of its text, so they are the same in all URLs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     /// Its part of the URL.
     pub part: Part,
-    /// Its shape, for people.
-    pub shape: String,
+    /// Its shape, for people: a place among the texts of the URL.
+    shape: (u32, u32),
     /// Its general form, for people.
-    pub general: String,
+    general: (u32, u32),
     /// Hash of its text.
     pub exact: u64,
     /// Hash of its text without what varies.
@@ -57,133 +57,228 @@ pub(super) struct Piece {
     pub value: u64,
 }
 
-impl Piece {
-    fn segment(part: Part, text: &str) -> Piece {
-        let general = "/*".to_owned();
+/// The pieces of one URL after another: kept, it allocates little.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    /// Shapes and general forms.
+    texts: String,
+    list: Vec<Piece>,
+}
+
+impl std::ops::Deref for Pieces {
+    type Target = [Piece];
+
+    fn deref(&self) -> &[Piece] {
+        &self.list
+    }
+}
+
+impl Pieces {
+    /// The pieces of a path with its query.
+    pub(super) fn of(url: &str) -> Pieces {
+        let mut out = Pieces::default();
+        out.cut(url);
+        out
+    }
+
+    /// Takes the pieces of another path with its query. True for a path that repeats a segment.
+    pub(super) fn cut(&mut self, url: &str) -> bool {
+        self.texts.clear();
+        self.list.clear();
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let is_repeating = is_repeating(path);
+        if is_repeating {
+            // The depth differs from URL to URL, so only the beginning counts.
+            self.segment(Part::Path, path.split('/').nth(1).unwrap_or(""));
+            self.whole(Part::Path, "/<repeated>", collapsed(url));
+        } else {
+            self.segments(Part::Path, path);
+        }
+        let mut pairs: Vec<&str> = split(query, b'&').filter(|pair| !pair.is_empty()).take(MAX_PIECES).collect();
+        pairs.sort_unstable();
+        pairs.iter().filter(|pair| pair.starts_with('/')).for_each(|path| self.segments(Part::QueryPath, path));
+        pairs.retain(|pair| !pair.starts_with('/'));
+        self.dated_pairs(&mut pairs);
+        pairs.into_iter().for_each(|pair| self.pair(pair));
+        if self.list.len() > MAX_PIECES {
+            self.list.truncate(MAX_PIECES - 1);
+            self.whole(Part::Pair, "...", hash64(url.as_bytes()));
+        }
+        is_repeating
+    }
+
+    /// Shape of a piece, for people.
+    pub(super) fn shape(&self, piece: &Piece) -> &str {
+        self.read(piece.shape)
+    }
+
+    /// General form of a piece, for people.
+    pub(super) fn general(&self, piece: &Piece) -> &str {
+        self.read(piece.general)
+    }
+
+    fn read(&self, (start, end): (u32, u32)) -> &str {
+        &self.texts[start as usize..end as usize]
+    }
+
+    /// Writes a text.
+    fn text(&mut self, write: impl FnOnce(&mut String)) -> (u32, u32) {
+        let start = self.texts.len();
+        write(&mut self.texts);
+        (start as u32, self.texts.len() as u32)
+    }
+
+    /// A piece without anything that varies, of this shape and hash.
+    fn whole(&mut self, part: Part, shape: &str, exact: u64) {
+        let shape = self.text(|out| out.push_str(shape));
+        self.list.push(Piece { part, shape, general: shape, exact, masked: exact, axis: Axis::None, value: 0 });
+    }
+
+    fn segment(&mut self, part: Part, text: &str) {
+        let general = self.text(|out| out.push_str("/*"));
         let exact = hash64(text.as_bytes());
         if let Some((at, end, value)) = date(text) {
-            let masked = format!("{}<date>{}", &text[..at], &text[end..]);
-            let shape = format!("/{}<date>{}", folded(&text[..at]), folded(&text[end..]));
-            return Piece { part, shape, general, exact, masked: hash64(masked.as_bytes()), axis: Axis::Date, value };
+            let mut of_date = |write: fn(&str, &mut String)| {
+                self.text(|out| {
+                    out.push('/');
+                    write(&text[..at], out);
+                    out.push_str("<date>");
+                    write(&text[end..], out);
+                })
+            };
+            let (masked, shape) = (of_date(|text, out| out.push_str(text)), of_date(folded));
+            let masked = hash64(self.read(masked).as_bytes());
+            return self.list.push(Piece { part, shape, general, exact, masked, axis: Axis::Date, value });
         }
-        let shape = folded(text);
+        let shape = self.text(|out| {
+            out.push('/');
+            folded(text, out);
+        });
         let one = numbers(text).next().filter(|_| numbers(text).nth(1).is_none());
         let number = one.and_then(|(start, end)| text[start..end].parse().ok());
         let axis = if number.is_some() { Axis::Number } else { Axis::None };
-        let (masked, value) = (hash64(shape.as_bytes()), number.unwrap_or(0));
-        Piece { part, shape: format!("/{shape}"), general, exact, masked, axis, value }
+        let masked = hash64(self.read(shape).as_bytes());
+        self.list.push(Piece { part, shape, general, exact, masked, axis, value: number.unwrap_or(0) });
     }
 
-    fn pair(text: &str) -> Piece {
+    fn pair(&mut self, text: &str) {
         let (part, exact) = (Part::Pair, hash64(text.as_bytes()));
-        let Some((name, of)) = text.split_once('=') else {
-            let (shape, general) = (folded(text), "*".to_owned());
-            return Piece { part, shape, general, exact, masked: exact, axis: Axis::None, value: 0 };
+        let Some((name, of)) = split_once(text, b'=') else {
+            let shape = self.text(|out| folded(text, out));
+            let general = self.text(|out| out.push('*'));
+            return self.list.push(Piece { part, shape, general, exact, masked: exact, axis: Axis::None, value: 0 });
         };
-        let general = format!("{name}=*");
-        let masked = hash64(general.as_bytes());
-        let (shape, axis, value) = match (date(of), of.parse()) {
-            (Some((at, end, value)), _) => {
-                (format!("{}<date>{}", folded(&of[..at]), folded(&of[end..])), Axis::Date, value)
+        let general = self.text(|out| out.extend([name, "=*"]));
+        let masked = hash64(self.read(general).as_bytes());
+        let found = date(of);
+        let (axis, value) = match (found, of.parse()) {
+            (Some((_, _, value)), _) => (Axis::Date, value),
+            (None, Ok(number)) if !of.starts_with('+') => (Axis::Number, number),
+            _ => (Axis::Value, hash64(of.as_bytes())),
+        };
+        let shape = self.text(|out| {
+            out.extend([name, "="]);
+            match (found, axis) {
+                (Some((at, end, _)), _) => {
+                    folded(&of[..at], out);
+                    out.push_str("<date>");
+                    folded(&of[end..], out);
+                }
+                (None, Axis::Number) => out.push('#'),
+                _ => folded(of, out),
             }
-            (None, Ok(number)) if !of.starts_with('+') => ("#".to_owned(), Axis::Number, number),
-            _ => (folded(of), Axis::Value, hash64(of.as_bytes())),
-        };
-        Piece { part, shape: format!("{name}={shape}"), general, exact, masked, axis, value }
+        });
+        self.list.push(Piece { part, shape, general, exact, masked, axis, value });
     }
 
     /// Several neighbours that are one date: of these texts the exact hash, of `shape` all else.
-    fn dated(part: Part, texts: &str, shape: &str, value: u64) -> Piece {
+    fn dated(&mut self, part: Part, texts: &str, shape: &str, value: u64) {
         let (exact, masked) = (hash64(texts.as_bytes()), hash64(shape.as_bytes()));
-        let (shape, general) = (shape.to_owned(), shape.to_owned());
-        Piece { part, shape, general, exact, masked, axis: Axis::Date, value }
+        let shape = self.text(|out| out.push_str(shape));
+        self.list.push(Piece { part, shape, general: shape, exact, masked, axis: Axis::Date, value });
     }
-}
 
-/// The pieces of a path with its query.
-pub(super) fn pieces(url: &str) -> Vec<Piece> {
-    let (path, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut out = Vec::new();
-    if is_repeating(path) {
-        // The depth differs from URL to URL, so only the beginning counts.
-        out.push(Piece::segment(Part::Path, path.split('/').nth(1).unwrap_or("")));
-        let (shape, general) = ("/<repeated>".to_owned(), "/<repeated>".to_owned());
-        let hash = collapsed(url);
-        let (axis, value) = (Axis::None, 0);
-        out.push(Piece { part: Part::Path, shape, general, exact: hash, masked: hash, axis, value });
-    } else {
-        segments(&mut out, Part::Path, path);
+    /// The segments of a path, a date over two or three of them as one piece.
+    fn segments(&mut self, part: Part, path: &str) {
+        let list: Vec<&str> = split(path, b'/').skip(1).take(MAX_PIECES + 1).collect();
+        let mut at = 0;
+        while let Some(&segment) = list.get(at) {
+            let next = |plus: usize| list.get(at + plus).copied().unwrap_or("");
+            let (year, month, day) = (year(segment), month(next(1)), day(next(2)));
+            at += match (year, month, day) {
+                (Some(year), Some(month), Some(day)) => {
+                    let texts = list[at..at + 3].join("/");
+                    self.dated(part, &texts, "/<date>", year * 10_000 + month * 100 + day);
+                    3
+                }
+                (Some(year), Some(month), None) => {
+                    let texts = list[at..at + 2].join("/");
+                    self.dated(part, &texts, "/<date>", year * 10_000 + month * 100);
+                    2
+                }
+                _ => {
+                    self.segment(part, segment);
+                    1
+                }
+            };
+        }
     }
-    let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).take(MAX_PIECES).collect();
-    pairs.sort_unstable();
-    pairs.iter().filter(|pair| pair.starts_with('/')).for_each(|path| segments(&mut out, Part::QueryPath, path));
-    pairs.retain(|pair| !pair.starts_with('/'));
-    out.extend(dated_pairs(&mut pairs));
-    out.extend(pairs.into_iter().map(Piece::pair));
-    if out.len() > MAX_PIECES {
-        out.truncate(MAX_PIECES - 1);
-        let (shape, general) = ("...".to_owned(), "...".to_owned());
-        let exact = hash64(url.as_bytes());
-        out.push(Piece { part: Part::Pair, shape, general, exact, masked: exact, axis: Axis::None, value: 0 });
-    }
-    out
-}
 
-/// The segments of a path, a date over two or three of them as one piece.
-fn segments(out: &mut Vec<Piece>, part: Part, path: &str) {
-    let list: Vec<&str> = path.split('/').skip(1).take(MAX_PIECES + 1).collect();
-    let mut at = 0;
-    while let Some(&segment) = list.get(at) {
-        let next = |plus: usize| list.get(at + plus).copied().unwrap_or("");
-        let (year, month, day) = (year(segment), month(next(1)), day(next(2)));
-        let (taken, piece) = match (year, month, day) {
-            (Some(year), Some(month), Some(day)) => {
-                let texts = list[at..at + 3].join("/");
-                (3, Piece::dated(part, &texts, "/<date>", year * 10_000 + month * 100 + day))
-            }
-            (Some(year), Some(month), None) => {
-                let texts = list[at..at + 2].join("/");
-                (2, Piece::dated(part, &texts, "/<date>", year * 10_000 + month * 100))
-            }
-            _ => (1, Piece::segment(part, segment)),
+    /// Takes the pairs of a year, a month and a day out of `pairs`, as one piece: only where there is a
+    /// year and a month.
+    fn dated_pairs(&mut self, pairs: &mut Vec<&str>) {
+        let find = |short: [&str; 2], long: &str, read: fn(&str) -> Option<u64>| {
+            pairs.iter().enumerate().find_map(|(at, pair)| {
+                let (name, value) = split_once(pair, b'=')?;
+                let value = read(value)?;
+                let tail = name.len().checked_sub(long.len()).map(|at| &name.as_bytes()[at..]);
+                let is_wanted = tail.is_some_and(|tail| tail.eq_ignore_ascii_case(long.as_bytes()))
+                    || short.iter().any(|of| name.eq_ignore_ascii_case(of));
+                is_wanted.then(|| (at, name.to_owned(), value))
+            })
         };
-        out.push(piece);
-        at += taken;
+        let year = find(["y", "yr"], "year", year);
+        let Some((year, month)) = year.and_then(|year| Some((year, find(["m", "mon"], "month", month)?))) else {
+            return;
+        };
+        let day = find(["d", "dd"], "day", day);
+        let value = year.2 * 10_000 + month.2 * 100 + day.as_ref().map_or(0, |day| day.2);
+        let found = [year, month].into_iter().chain(day);
+        let mut found: Vec<(usize, String)> = found.map(|(at, name, _)| (at, name)).collect();
+        found.sort_unstable();
+        let texts: Vec<&str> = found.iter().map(|(at, _)| pairs[*at]).collect();
+        let shape: Vec<String> = found.iter().map(|(_, name)| format!("{name}=<date>")).collect();
+        self.dated(Part::Pair, &texts.join("&"), &shape.join("&"), value);
+        for (at, _) in found.iter().rev() {
+            pairs.remove(*at);
+        }
     }
-}
-
-/// Takes the pairs of a year, a month and a day out of `pairs`, as one piece: only where there is a
-/// year and a month.
-fn dated_pairs(pairs: &mut Vec<&str>) -> Option<Piece> {
-    let find = |short: [&str; 2], long: &str, read: fn(&str) -> Option<u64>| {
-        pairs.iter().enumerate().find_map(|(at, pair)| {
-            let (name, value) = pair.split_once('=')?;
-            let lower = name.to_ascii_lowercase();
-            (short.contains(&lower.as_str()) || lower.ends_with(long)).then_some(())?;
-            Some((at, name.to_owned(), read(value)?))
-        })
-    };
-    let found = [find(["y", "yr"], "year", year)?, find(["m", "mon"], "month", month)?];
-    let day = find(["d", "dd"], "day", day);
-    let value = found[0].2 * 10_000 + found[1].2 * 100 + day.as_ref().map_or(0, |day| day.2);
-    let mut found: Vec<(usize, String)> = found.into_iter().chain(day).map(|(at, name, _)| (at, name)).collect();
-    found.sort_unstable();
-    let texts: Vec<&str> = found.iter().map(|(at, _)| pairs[*at]).collect();
-    let shape: Vec<String> = found.iter().map(|(_, name)| format!("{name}=<date>")).collect();
-    let piece = Piece::dated(Part::Pair, &texts.join("&"), &shape.join("&"), value);
-    for (at, _) in found.iter().rev() {
-        pairs.remove(*at);
-    }
-    Some(piece)
 }
 
 /// True for a path that has a segment [`REPEATS`] times or more. Numbers do not count: `/11/11/11/`
 /// is a date.
-pub(super) fn is_repeating(path: &str) -> bool {
-    let segments = || path.split('/').take(MAX_SEGMENTS).filter(|segment| !segment.is_empty());
-    let word = |segment: &&str| segment.bytes().any(|byte| !byte.is_ascii_digit());
-    segments().count() >= REPEATS
-        && segments().filter(word).any(|of| segments().filter(|segment| *segment == of).count() >= REPEATS)
+fn is_repeating(path: &str) -> bool {
+    let segments: Vec<&str> = split(path, b'/').take(MAX_SEGMENTS).filter(|segment| !segment.is_empty()).collect();
+    let is_word = |segment: &str| segment.bytes().any(|byte| !byte.is_ascii_digit());
+    let repeats = |(at, of): (usize, &&str)| segments[at..].iter().filter(|segment| *segment == of).count() >= REPEATS;
+    segments.iter().enumerate().any(|of| repeats(of) && is_word(of.1))
+}
+
+/// `str::split_once`, faster where the first part is short.
+fn split_once(text: &str, separator: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|byte| byte == separator)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+/// The parts of a text between separators, as `str::split` cuts it; faster where they are short.
+fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = text.bytes().position(|byte| byte == separator);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
 }
 
 /// Hash of a URL with each segment once, where it comes first.
@@ -198,9 +293,8 @@ pub(super) fn collapsed(url: &str) -> u64 {
     hash64(format!("{}?{query}", kept.join("/")).as_bytes())
 }
 
-/// The text with each run of digits as `#`, escapes (`%3A`) as they are.
-fn folded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+/// Writes the text with each run of digits as `#`, escapes (`%3A`) as they are.
+fn folded(text: &str, out: &mut String) {
     let mut from = 0;
     for (start, end) in numbers(text) {
         out.push_str(&text[from..start]);
@@ -208,7 +302,6 @@ fn folded(text: &str) -> String {
         from = end;
     }
     out.push_str(&text[from..]);
-    out
 }
 
 /// Places of the runs of digits of a text that are not of an escape.
@@ -275,7 +368,8 @@ mod tests {
     use super::*;
 
     fn shapes(url: &str) -> Vec<String> {
-        pieces(url).into_iter().map(|piece| piece.shape).collect()
+        let pieces = Pieces::of(url);
+        pieces.iter().map(|piece| pieces.shape(piece).to_owned()).collect()
     }
 
     #[test]
@@ -296,7 +390,7 @@ mod tests {
         ] {
             assert_eq!(shapes(url), expected, "{url}");
         }
-        assert_eq!(pieces(&"/a1".repeat(5_000)).len(), 2, "repeating");
+        assert_eq!(Pieces::of(&"/a1".repeat(5_000)).len(), 2, "repeating");
         let long: String = (0..99).map(|at| format!("/a{at}b{at}")).collect();
         assert_eq!(shapes(&long).last().map(String::as_str), Some("..."));
         assert_eq!(shapes(&long).len(), MAX_PIECES);
@@ -304,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_mask_hides_what_varies_and_nothing_else() {
-        let masked = |url: &str| pieces(url).last().expect("a piece").masked;
+        let masked = |url: &str| Pieces::of(url).last().expect("a piece").masked;
         assert_eq!(masked("/a-15"), masked("/a-16"));
         assert_ne!(masked("/a-15"), masked("/b-15"));
         assert_eq!(masked("/7-list-2024-01"), masked("/7-list-2025-02"));
