@@ -185,6 +185,22 @@ fn a_rule_for_the_scheme_acts_in_its_section_alone() {
 }
 
 #[test]
+fn a_url_that_comes_to_another_section_stays_where_a_rule_would_act_there() {
+    // Without its slash the path has no directory.
+    let mut site = site(vec![left_out("trailing slash"), left_out("query sid="), left_out("query ref=")]);
+    let other = Test::OneOf(vec![crate::url::section::OTHER.to_owned()]);
+    site.rules[1].scope = vec![Constraint { key: SECTION.to_owned(), test: other }];
+    site.tokens.sections = vec!["a".to_owned()];
+    let cases = [
+        ("http://a.example/a/?id=1", "http://a.example/a?id=1"),
+        ("http://a.example/a/?id=1&ref=2", "http://a.example/a?id=1"),
+        ("http://a.example/a/?sid=1", "http://a.example/a/?sid=1"),
+        ("http://a.example/b/?sid=1", "http://a.example/b"),
+    ];
+    equal(site, &cases);
+}
+
+#[test]
 fn a_parameter_without_a_name_alone_is_an_empty_query() {
     let cases = [
         ("http://a.example/?b=1&sid=1", "http://a.example/?b=1"),
