@@ -16,6 +16,7 @@ use super::conditions::Condition;
 use super::evidence::{Bound, Groups};
 use super::forms::{Form, Forms, Mapping};
 use super::lower;
+use super::overlap::Overlap;
 use super::tree::Tree;
 use crate::rules::{Constraint, Kind, Operation, Rule, Test};
 use crate::url::Fixed;
@@ -98,7 +99,11 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let (from, to) = (&forms.list[source], &forms.list[destination]);
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
-                if is_invented(from, to, columns, rarer) || is_apart {
+                // A chain leads through a form that shares pages with both; these two may share few.
+                let is_far = || {
+                    !composed.is_empty() && !Overlap::between(columns, &from.rows, &to.rows).holds(&forms.thresholds)
+                };
+                if is_invented(from, to, columns, rarer) || is_apart || through != destination && is_far() {
                     continue;
                 }
                 let mut all: Vec<(usize, &Mapping)> = members.iter().map(|(f, m)| (*f, m)).collect();
