@@ -13,6 +13,9 @@ import argparse, glob, json, os, shutil, subprocess, sys, tempfile, time
 MIB = 1 << 20
 BUDGET_MIB, OVER_BUDGET_MIB = 512, 300
 PARTS = ('learn', 'site', 'normalize')
+# Times the floor: 11.8 and 5.5 before the proof over all records and the kinds of rules that came after the papers, for
+# each of which 1.3 x as much is granted.
+EVERY, FIFTH = 19.9, 9.3
 
 
 def measure(command, stdout=subprocess.DEVNULL):
@@ -71,11 +74,11 @@ class Bench:
         every = ['--train-share', '1', '--train-max', str(10**9), '--memory', memory]
         fifth = ['--train-share', '0.2', '--train-max', str(10**9), '--memory', memory]
         seconds = {}
-        for name, extra, limit in (('every URL in training', every, 10), ('a fifth in training', fifth, 4)):
+        for name, extra, limit in (('every URL in training', every, EVERY), ('a fifth in training', fifth, FIFTH)):
             for workers in (1, 2):
                 seconds[workers], peak = self.learn(shards, workers, *extra)
                 ratio = seconds[workers] / floors[workers]
-                self.row('learn, %s, -w %d' % (name, workers), '%.1f s, %.2f x floor' % (seconds[workers], ratio), '<= %d x' % limit if workers == 2 else '', ratio <= limit if workers == 2 else None)
+                self.row('learn, %s, -w %d' % (name, workers), '%.1f s, %.2f x floor' % (seconds[workers], ratio), '<= %g x' % limit if workers == 2 else '', ratio <= limit if workers == 2 else None)
                 self.row('  peak memory, budget %d MiB' % BUDGET_MIB, '%.0f MiB' % peak, '<= %d MiB' % (BUDGET_MIB + OVER_BUDGET_MIB), peak <= BUDGET_MIB + OVER_BUDGET_MIB)
             gain = seconds[1] / seconds[2]
             self.row('  -w 2 against -w 1', '%.2f x as fast' % gain, '>= 1.7 x', gain >= 1.7)
