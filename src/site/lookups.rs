@@ -9,6 +9,7 @@
 //! ([`super::leads`]).
 
 use super::mirrors::Reduced;
+use super::operations::plainness;
 use super::points::Reader;
 use super::{Thresholds, Training, spans};
 use crate::rules::origins::of as origin;
@@ -68,7 +69,7 @@ pub fn learn(
             // A page has no parameter that rules leave out.
             let names = names(composed);
             let keeps = |tail: &&[u8]| self::names(tail).iter().all(|name| names.binary_search(name).is_ok());
-            tails.filter(keeps).min_by_key(|&tail| (tail.len(), tail))
+            tails.filter(keeps).min_by_key(|&tail| plainness(tail))
         };
         let leads_away = identity.rows.iter().any(|row| !own(row) && tail(row) == Some(composed));
         identity.listed = page.is_some();
@@ -108,8 +109,7 @@ pub fn learn(
                 Reverse(votes[at]),
                 numbers[at].len(),
                 cluster.len() >= thresholds.look_up_many && !listed,
-                page(at).len(),
-                page(at),
+                plainness(page(at)),
             )
         };
         let fetchable = (0..cluster.len()).filter(|&at| identities[cluster[at].2].fetchable);

@@ -97,13 +97,19 @@ pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
 }
 
 /// The value that represents the given codes where [`chosen`] decides nothing: of those met as often as
-/// the one met most often, or up to `times` less often, the shortest, ties by bytes. Counted over the rows as
+/// the one met most often, or up to `times` less often, the plainest ([`plainness`]). Counted over the rows as
 /// they were at the start, since the counts of reduced rows depend on the rules before. 0 where there is
 /// no code.
 pub fn representative(columns: &Columns, key: usize, codes: impl Iterator<Item = u32> + Clone, times: u32) -> u32 {
     let Some(most) = codes.clone().map(|code| columns.times_met(key, code)).max() else { return 0 };
     let near = codes.filter(|&code| columns.times_met(key, code).saturating_mul(times) >= most);
-    near.min_by_key(|&code| (columns.value(key, code).len(), columns.value(key, code))).unwrap_or(0)
+    near.min_by_key(|&code| plainness(columns.value(key, code))).unwrap_or(0)
+}
+
+/// Order of texts that may represent others: the shortest first, then those with the fewest capitals, ties by
+/// bytes.
+pub fn plainness(text: &[u8]) -> (usize, usize, &[u8]) {
+    (text.len(), text.iter().filter(|byte| byte.is_ascii_uppercase()).count(), text)
 }
 
 /// False where hosts with `www.` are preferred to those without: only these make origins that were met,
