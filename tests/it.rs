@@ -139,6 +139,8 @@ mod prometheus_text;
 mod published_figures;
 #[path = "it/published_learn.rs"]
 mod published_learn;
+#[path = "it/readme_examples.rs"]
+mod readme_examples;
 #[path = "it/rule_file.rs"]
 mod rule_file;
 #[path = "it/rules_packed.rs"]
