@@ -6,9 +6,10 @@
 //! more often is another matter in each sample. A form that the crawl met comes before one that rules
 //! made of others. Towards a destination the best candidate of each source is followed backwards, breadth
 //! first; chains are concatenated into one direct rule a source (Figure 8 d, e), and each composed rule
-//! is proven again on the rows of all forms that already move to the destination. A form that is a
-//! destination or has moved takes no further part, so the three conflicts of Figure 7 cannot arise: one
-//! rule a source, no ancestors among forms, no circle.
+//! is proven again on the rows of all forms that already move to the destination, and by the pages that
+//! its two ends share ([`super::overlap`]): each may share its pages with the form between, and few with
+//! the other. A form that is a destination or has moved takes no further part, so the three conflicts of
+//! Figure 7 cannot arise: one rule a source, no ancestors among forms, no circle.
 
 use super::Training;
 use super::columns::Columns;
@@ -99,7 +100,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 let (from, to) = (&forms.list[source], &forms.list[destination]);
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
-                // A chain leads through a form that shares pages with both; these two may share few.
+                // The ends of a chain; a direct candidate was tested when it was found.
                 let is_far = || {
                     !composed.is_empty() && !Overlap::between(columns, &from.rows, &to.rows).holds(&forms.thresholds)
                 };

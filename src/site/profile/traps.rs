@@ -13,7 +13,7 @@
 //! differ, and rules join them.
 //!
 //! The result is a function of the set of labelled training URLs. Memory: 16 bytes for each of at
-//! most [`MAX_PIECES`] pieces of a URL, and 40 bytes a URL; of one family at a time 56 bytes a
+//! most [`MAX_PIECES`] pieces of a URL, and 40 bytes a URL; of one family at a time 48 bytes a
 //! piece. Work: one hash table a depth, and for families with enough repeats one sort a piece. The
 //! result has at most [`MAX_TRAPS`] families.
 
