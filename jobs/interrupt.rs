@@ -62,7 +62,7 @@ fn text(how: &str, removed: &[PathBuf], left: &str) -> String {
 #[cfg(unix)]
 mod unix {
     use super::{LEFT, PATIENCE, PoisonError, fail, metrics, progress, temporary, text};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::exit;
@@ -90,6 +90,9 @@ mod unix {
             }
             flag::register(signal, first.clone())?;
         }
+        // A file at the limit of its size: caught, the write fails and its error names the file; uncaught, the
+        // process ends without a word.
+        flag::register(SIGXFSZ, Arc::default())?;
         Ok(())
     }
 

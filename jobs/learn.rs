@@ -434,6 +434,11 @@ fn plan(args: &LearnArgs, cluster: Option<&Cluster>) -> Result<Plan, LearnError>
     if args.extend_to_domain && (args.sites.by() != SiteBy::Domain || args.method != How::Undust) {
         return usage("--extend-to-domain goes with neither --site-by host nor --method published".to_owned());
     }
+    for (option, is_given) in [("--set", args.set.is_given()), ("--platforms", args.platforms.is_given())] {
+        if is_given && args.method != How::Undust {
+            return usage(format!("{option} does not go with --method published, which asks for no such thing"));
+        }
+    }
     let method = match (args.method, args.selection) {
         (How::Undust, _) => Method::Undust,
         (How::Published, Some(Selection::Naive)) => Method::PublishedNaive,

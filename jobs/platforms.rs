@@ -23,12 +23,22 @@ pub struct PlatformArgs {
 }
 
 impl PlatformArgs {
+    /// True where the option is given.
+    pub fn is_given(&self) -> bool {
+        !self.platforms.is_empty()
+    }
+
     /// Writes the option into the parameters.
     ///
     /// # Errors
     /// The fault of a file, or the allowed values.
     pub fn fill(&self, params: &mut Params) -> Result<(), String> {
         let (mut platforms, mut own) = (Platforms::default(), Vec::new());
+        if let Some(other) = self.platforms.iter().find(|value| *value != "off")
+            && self.platforms.iter().any(|value| value == "off")
+        {
+            return Err(format!("--platforms off leaves out all lines, --platforms {other} asks for some: give one"));
+        }
         for value in &self.platforms {
             match value.as_str() {
                 "off" => params.without = params.without.and(Stage::Platforms),

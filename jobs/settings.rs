@@ -17,6 +17,11 @@ pub struct SetArgs {
 }
 
 impl SetArgs {
+    /// True where a threshold is set.
+    pub fn is_given(&self) -> bool {
+        !self.set.is_empty()
+    }
+
     /// Writes the options into the parameters.
     ///
     /// # Errors

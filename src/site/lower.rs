@@ -23,6 +23,8 @@ pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule
     let key = |k: usize| columns.keys[k].to_string();
     let mut operations: Vec<(String, Operation)> =
         adopted.maps.iter().map(|(k, map)| (key(*k), operation(covering, adopted.action, *k, map))).collect();
+    // A table whose entries all went, one by one, moves nothing.
+    operations.retain(|(_, operation)| *operation != Operation::Classes(Vec::new()));
     operations.sort();
     let kind = match adopted.action {
         Action::Ignore | Action::Prefix(_) => Kind::Ignore,

@@ -77,4 +77,11 @@ fn site_labels_are_not_extended() {
         assert_eq!(refused.code, 2);
         assert!(refused.err.contains("--extend-to-domain goes with neither"), "{}", refused.err);
     }
+    // Nothing that is given goes without effect.
+    for other in [["--set", "form_permille=200"], ["--platforms", "provisional"]] {
+        let published = &["learn", "in.tsv", "--out", "no", "--method", "published"][..];
+        let refused = run(job(&folder, &[published, &other].concat()));
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(refused.err.contains(&format!("{} does not go with --method published", other[0])), "{}", refused.err);
+    }
 }

@@ -45,6 +45,10 @@ fn provisional_rules_are_marked_from_learning_to_applying() {
     let (off, _) = learn(&folder, "in.tsv", "off", &["--platforms", "off"]);
     assert!(!off.contains("phpbb") && off.contains(r#""without":["platforms"]"#), "{off}");
 
+    let both = ["learn", "in.tsv", "--out", "no", "--platforms", "off", "--platforms", "provisional"];
+    let refused = run(job(&folder, &both));
+    assert!(refused.code == 2 && refused.err.contains("give one"), "{}", refused.err);
+
     let (rules, summary) = learn(&folder, "in.tsv", "early", &["--platforms", "provisional"]);
     assert!(rules.contains(r#""provisional":true,"line":"phpbb-2/topic-session""#), "{rules}");
     let figures = &summary["sites"]["example.org"];

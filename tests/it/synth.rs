@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn synth(out: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_undust"));
@@ -153,20 +154,34 @@ fn a_folder_in_use_is_refused_and_overwritten_only_where_it_is_ours() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_killed_leaves_no_shard_and_no_manifest() {
+fn a_run_that_fails_or_is_killed_leaves_no_shard_and_no_manifest() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
     let job = with(&["--shards", "1", "--out"]);
-    // The system kills the process at the first byte beyond the limit, as it may at any moment.
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -f 20; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_undust"), "synth"]).args(&job).arg(&out);
-    assert!(!shell.output().expect("a shell").status.success());
+    let failed = shell.output().expect("a shell");
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(failed.status.code() == Some(1) && said.contains("too large"), "{said}");
+    assert!(files(&out).is_empty());
+
+    let mut long = Command::new(env!("CARGO_BIN_EXE_undust"));
+    long.args(["synth", "--sites", "100000", "--shards", "1", "--overwrite", "--out"]).arg(&out).stderr(Stdio::null());
+    let mut long = long.spawn().expect("a process");
+    let is_partial = |name: &str| name.starts_with(".shard-0000.tsv.") && name.ends_with(".partial");
+    let is_begun = || {
+        let mut entries = std::fs::read_dir(&out).expect("made");
+        entries.any(|entry| is_partial(&entry.expect("readable").file_name().to_string_lossy()))
+    };
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_begun() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    long.kill().expect("alive");
+    long.wait().expect("an end");
     let left: Vec<String> = files(&out).into_keys().collect();
     let [partial, lock] = left.as_slice() else { panic!("{left:?}") };
-    assert!(
-        lock == ".undust-lock" && partial.starts_with(".shard-0000.tsv.") && partial.ends_with(".partial"),
-        "{left:?}"
-    );
+    assert!(lock == ".undust-lock" && is_partial(partial), "{left:?}");
     let whole = made(&out, &with(&["--shards", "1", "--overwrite"]));
     assert_eq!(whole.keys().collect::<Vec<_>>(), ["_manifest.json", "_truth_rules.json", "shard-0000.tsv"]);
 }
