@@ -98,6 +98,8 @@ impl Covering {
                     map.1 = listed;
                 }
             }
+            // Values that have nothing to do with each other no longer fall together.
+            groups = self.table(&rows, &maps);
         }
         // Functions are no tables of values; constant pages and defaults that are written out together are of
         // one cluster by nature.

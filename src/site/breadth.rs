@@ -63,10 +63,15 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
         && names.values().all(|counts| counts.1 > 0 || is_rare(counts.0) && !counts.2)
 }
 
-/// Replacement for ignoring a part of the path, an extension or the host on the evidence of a few
-/// values: these values become the representative, and values never met are kept. Two scripts with one
-/// page are no evidence about a third, nor two hosts about the next subdomain. `None` for other keys,
-/// and where links between values (`breadth_links`) prove that no value matters.
+/// Replacement for ignoring a key on the evidence of values that have little to do with each other: each
+/// set of values that are known to mean the same gets one of them, and the others are kept. Two spellings
+/// of one directory and two of another are no evidence that the directories are one, two scripts with one
+/// page are none about a third, and two numbers of each page none that a page has any number.
+///
+/// `None` where links between values (`breadth_links`) prove that no value matters; for a parameter that
+/// can be left out; and for a key whose values hardly come twice (`breadth_repeated_permille`): they are
+/// random, and random values are not linked. In a path they must be more than `breadth_most_listed`, and
+/// not all numbers: these name pages more often than visits.
 pub fn listed(
     columns: &Columns,
     groups: &Groups,
@@ -77,22 +82,49 @@ pub fn listed(
     let name = &columns.keys[*key];
     let Map::To { code, everywhere } = *map else { return None };
     let is_bare_family = *name == Key::Query("#".to_owned());
-    if !(name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST) || is_bare_family) {
+    let is_part = name.as_path().is_some() || name.is(Fixed::EXTENSION) || name.is(Fixed::HOST) || is_bare_family;
+    if !is_part && !name.optional() {
         return None;
     }
     let codes = columns.codes_len(*key);
-    let seen = operations::frequencies(columns, *key, rows.iter().copied());
-    let is_listed = |value: u32| value != 0 && seen[value as usize] > 0;
-    let values = (0..codes as u32).filter(|&value| is_listed(value)).count();
-    let links = || Values::of(columns, groups, *key, codes).links;
-    if values > thresholds.breadth_most_listed || links() >= thresholds.breadth_links {
+    let mut values = Values::of(columns, groups, *key, codes);
+    if values.links >= thresholds.breadth_links {
         return None;
     }
-    Some(Map::Table(
-        (0..codes as u32)
-            .map(|value| if is_listed(value) || value == 0 && everywhere && code != 0 { code } else { value })
-            .collect(),
-    ))
+    let seen = operations::frequencies(columns, *key, rows.iter().copied());
+    let sum = |least: u32| seen[1..].iter().filter(|&&rows| rows >= least).map(|&rows| u64::from(rows)).sum::<u64>();
+    let are_random = sum(2) * 1_000 <= thresholds.breadth_repeated_permille * sum(1);
+    let may_be_any = match is_part {
+        true => {
+            let met = || (1..codes as u32).filter(|&value| seen[value as usize] > 0);
+            are_random
+                && met().count() > thresholds.breadth_most_listed
+                && !met().all(|value| operations::is_number(columns, *key, value))
+        }
+        false => are_random || code == 0 && values.sets.size(0) > 1,
+    };
+    if may_be_any {
+        return None;
+    }
+    let mut sets: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for value in (0..codes as u32).filter(|&value| seen[value as usize] > 0) {
+        sets.entry(values.sets.root(value)).or_default().push(value);
+    }
+    let mut table: Vec<u32> = (0..codes as u32).collect();
+    for set in sets.into_values().filter(|set| set.len() > 1) {
+        let to = if set.contains(&code) { code } else { represent(columns, *key, rows, &set, thresholds) };
+        set.into_iter().filter(|&value| value != 0 || everywhere).for_each(|value| table[value as usize] = to);
+    }
+    Some(Map::Table(table))
+}
+
+/// The value that stands for those of a set.
+fn represent(columns: &Columns, key: usize, rows: &[u32], set: &[u32], thresholds: &Thresholds) -> u32 {
+    let present = set.iter().copied().filter(|&value| value != 0).collect();
+    let present = operations::of_origins(columns, key, present);
+    let values = || present.iter().copied();
+    operations::chosen(columns, key, rows.iter().copied(), values())
+        .unwrap_or_else(|| operations::representative(columns, key, values(), thresholds.value_near))
 }
 
 /// True where `least` links between values of a key prove that no value matters, values never met
@@ -201,15 +233,17 @@ struct Values {
     same: Vec<f64>,
     /// Rows of a value that meet one of their cluster.
     agree: Vec<u32>,
-    /// Values that are known to mean the same, less one a set of them.
+    /// Values that are known to mean the same.
+    sets: Sets,
+    /// Values of the largest set, less one.
     links: usize,
 }
 
 impl Values {
     fn of(columns: &Columns, groups: &Groups, key: usize, codes: usize) -> Values {
         let (label, code) = (&columns.label, &columns.codes[key]);
-        let mut out = Values { met: vec![0.0; codes], same: vec![0.0; codes], agree: vec![0; codes], links: 0 };
-        let mut sets = Sets((0..codes as u32).collect());
+        let (met, same, agree, sets) = (vec![0.0; codes], vec![0.0; codes], vec![0; codes], Sets::new(codes));
+        let mut out = Values { met, same, agree, sets, links: 0 };
         // Label and code of each member, sorted; their codes, sorted.
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
         for group in 0..groups.len() {
@@ -235,8 +269,9 @@ impl Values {
                     }
                 }
             }
-            let joined = pairs.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-            out.links += joined.filter(|pair| sets.join(pair[0].1, pair[1].1)).count();
+            for pair in pairs.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+                out.links = out.links.max(out.sets.join(pair[0].1, pair[1].1) as usize - 1);
+            }
         }
         out
     }
@@ -285,22 +320,36 @@ pub(super) fn power(mut base: f64, mut exponent: u32) -> f64 {
     out
 }
 
-/// Disjoint sets of codes.
-struct Sets(Vec<u32>);
+/// Disjoint sets of codes: the parent of each, and the size of the set below it.
+struct Sets(Vec<(u32, u32)>);
 
 impl Sets {
+    fn new(codes: usize) -> Sets {
+        Sets((0..codes as u32).map(|code| (code, 1)).collect())
+    }
+
     fn root(&mut self, mut code: u32) -> u32 {
-        while self.0[code as usize] != code {
-            self.0[code as usize] = self.0[self.0[code as usize] as usize];
-            code = self.0[code as usize];
+        while self.0[code as usize].0 != code {
+            self.0[code as usize].0 = self.0[self.0[code as usize].0 as usize].0;
+            code = self.0[code as usize].0;
         }
         code
     }
 
-    /// True where the two were apart.
-    fn join(&mut self, a: u32, b: u32) -> bool {
+    /// Codes in the set of this one.
+    fn size(&mut self, code: u32) -> u32 {
+        let root = self.root(code);
+        self.0[root as usize].1
+    }
+
+    /// Joins the sets of two codes; returns the size of the set of both.
+    fn join(&mut self, a: u32, b: u32) -> u32 {
         let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b) as usize] = a.min(b);
-        a != b
+        let (a, b) = (a.min(b), a.max(b));
+        if a != b {
+            self.0[b as usize].0 = a;
+            self.0[a as usize].1 += self.0[b as usize].1;
+        }
+        self.0[a as usize].1
     }
 }

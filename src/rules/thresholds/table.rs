@@ -110,8 +110,8 @@ thresholds! {
     /// Sections that a rule lists at most; a rule that would need more of them is refused.
     section_most_listed: usize = 64, 1..=MANY as usize;
 
-    /// Links between values of a key, each an observation that two mean the same, that are proof for all
-    /// values: as many as pass the bound of operations with nothing bad.
+    /// Links that join values of a key to one set, each an observation that two mean the same, that are proof
+    /// for all values: as many as pass the bound of operations with nothing bad.
     breadth_links: usize = 9, 1..=MANY as usize;
     /// Tolerated shortfall of the rows whose values have evidence of their own against their expectation,
     /// in millionths of all rows (docs/method.md, "How wide a rule may be").
@@ -129,6 +129,9 @@ thresholds! {
     /// Values of a part of the path, an extension or a host up to which a rule without `breadth_links`
     /// lists them, so that values never met are kept.
     breadth_most_listed: usize = 64, 0..=MANY as usize;
+    /// Share of the rows of a key whose value comes again, in thousandths, up to which its values are random:
+    /// ignored without `breadth_links`, since random values are not linked.
+    breadth_repeated_permille: u64 = 100, 0..=1_000;
     /// Rows of a host that are expected to meet their cluster for the host to be judged; it is against an
     /// operation where one in as many does.
     breadth_host_rows: f64 = 8.0, 1.0..=1e6;
