@@ -8,12 +8,70 @@ use super::lines::Line;
 use super::operations::Map;
 use super::sections::Reach;
 use crate::platforms::read;
-use crate::rules::{Constraint, Evidence, Kind, Operation, Rule, SECTION, Test};
+use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SECTION, Test, functions};
 use crate::url::{Fixed, Key};
 use std::collections::BTreeSet;
 
+/// The rules of the adopted operations, in the order in which they act; their ids are still empty.
+pub fn rules(covering: &Covering, training: &Training) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = covering.rules.iter().map(|adopted| rule(covering, training, adopted)).collect();
+    order_scheme_and_hosts(&mut rules, &training.origins);
+    rules
+}
+
+/// Moves the rule of the scheme behind rules of hosts, or before them, where it can act only there. No rule
+/// leads to an origin that was not met: of `http://a`, `https://a` and `http://b`, the last becomes
+/// `http://a` and then `https://a`, and never the other way round; of `https://a`, `http://b` and `https://b`
+/// it is the second that takes the other way. Nothing moves past a rule of hosts that needs the order as it is.
+fn order_scheme_and_hosts(rules: &mut [Rule], origins: &BTreeSet<String>) {
+    let one = |rule: &Rule| match &rule.operations[..] {
+        [(key, operation)] => Some((key.clone(), operation.clone())),
+        _ => None,
+    };
+    let scheme_of = |rule: &Rule| match one(rule)? {
+        (key, Operation::Ignore(Representative::WherePresent(scheme))) if key == "scheme" => Some(scheme),
+        _ => None,
+    };
+    let Some((at, scheme)) = rules.iter().enumerate().find_map(|(at, rule)| Some((at, scheme_of(rule)?))) else {
+        return;
+    };
+    let is_met = |scheme: &str, host: &str| origins.contains(&format!("{scheme}://{host}"));
+    // Whether some origin can move only where the host changes first, and some only where the scheme does.
+    let needs = |rule: &Rule| {
+        let Some((_, operation)) = one(rule).filter(|(key, _)| key == "host") else { return (false, false) };
+        let ways = origins.iter().filter_map(|origin| {
+            let (from, host) = origin.split_once("://").filter(|(from, _)| *from != scheme)?;
+            Some((is_met(from, &host_under(&operation, host)?), is_met(&scheme, host)))
+        });
+        ways.fold((false, false), |needs, (host, by_scheme)| (needs.0 | host & !by_scheme, needs.1 | by_scheme & !host))
+    };
+    let needs: Vec<(bool, bool)> = rules.iter().map(needs).collect();
+    let behind = (at + 1..rules.len()).take_while(|&place| !needs[place].1).filter(|&place| needs[place].0).last();
+    let before = (0..at).rev().take_while(|&place| !needs[place].0).filter(|&place| needs[place].1).last();
+    match (behind, before) {
+        (Some(behind), _) => rules[at..=behind].rotate_left(1),
+        (None, Some(before)) => rules[before..=at].rotate_right(1),
+        (None, None) => {}
+    }
+}
+
+/// The host that an operation makes of another; `None` where it leaves it.
+fn host_under(operation: &Operation, host: &str) -> Option<String> {
+    let to = match operation {
+        Operation::Ignore(Representative::WherePresent(to)) => to.clone(),
+        Operation::Classes(pairs) => pairs.iter().find(|pair| pair.0.as_deref() == Some(host))?.1.clone()?,
+        Operation::Apply(function) => {
+            let mut to = Vec::new();
+            functions::apply(*function, host.as_bytes(), &mut to).then_some(())?;
+            String::from_utf8(to).ok()?
+        }
+        _ => return None,
+    };
+    (to != host).then_some(to)
+}
+
 /// The rule of one adopted operation; its id is still empty.
-pub fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
+fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
     if let Some(Line { placed, provisional }) = &adopted.line {
         let counts = (adopted.good, adopted.bad, adopted.prior);
         let evidence = evidence(training, counts, adopted.pairs, adopted.clusters, &adopted.examples);

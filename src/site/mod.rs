@@ -303,7 +303,7 @@ fn prepare_cut(training: Training, tokens: Tokens, platforms: lines::Lines, para
         tokens: covering.columns.tokens.clone(),
         label_noise_permille: covering.noise as u32,
         platforms: platforms.found,
-        rules: covering.rules.iter().map(|r| lower::rule(&covering, &training, r)).collect(),
+        rules: lower::rules(&covering, &training),
         ..SiteRules::default()
     };
     lines::without_copies(&mut rules.rules);
