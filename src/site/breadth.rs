@@ -69,9 +69,9 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
 /// page are none about a third, and two numbers of each page none that a page has any number.
 ///
 /// `None` where links between values (`breadth_links`) prove that no value matters; for a parameter that
-/// can be left out; and for a key whose values hardly come twice (`breadth_repeated_permille`): they are
-/// random, and random values are not linked. In a path they must be more than `breadth_most_listed`, and
-/// not all numbers: these name pages more often than visits.
+/// can be left out, or whose values are one set; and for a key whose values hardly come twice
+/// (`breadth_repeated_permille`): they are random, and random values are not linked. In a path they must be
+/// more than `breadth_most_listed`, and not all numbers: these name pages more often than visits.
 pub fn listed(
     columns: &Columns,
     groups: &Groups,
@@ -92,6 +92,13 @@ pub fn listed(
         return None;
     }
     let seen = operations::frequencies(columns, *key, rows.iter().copied());
+    let can_be_left_out = code == 0 && values.sets.size(0) > 1;
+    values.join_on_pages(columns, groups, *key);
+    let mut sets: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for value in (0..codes as u32).filter(|&value| seen[value as usize] > 0) {
+        sets.entry(values.sets.root(value)).or_default().push(value);
+    }
+    sets.retain(|_, set| set.len() > 1);
     let sum = |least: u32| seen[1..].iter().filter(|&&rows| rows >= least).map(|&rows| u64::from(rows)).sum::<u64>();
     let are_random = sum(2) * 1_000 <= thresholds.breadth_repeated_permille * sum(1);
     let may_be_any = match is_part {
@@ -101,17 +108,13 @@ pub fn listed(
                 && met().count() > thresholds.breadth_most_listed
                 && !met().all(|value| operations::is_number(columns, *key, value))
         }
-        false => are_random || code == 0 && values.sets.size(0) > 1,
+        false => are_random || can_be_left_out || sets.len() == 1,
     };
     if may_be_any {
         return None;
     }
-    let mut sets: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for value in (0..codes as u32).filter(|&value| seen[value as usize] > 0) {
-        sets.entry(values.sets.root(value)).or_default().push(value);
-    }
     let mut table: Vec<u32> = (0..codes as u32).collect();
-    for set in sets.into_values().filter(|set| set.len() > 1) {
+    for set in sets.into_values() {
         let to = if set.contains(&code) { code } else { represent(columns, *key, rows, &set, thresholds) };
         set.into_iter().filter(|&value| value != 0 || everywhere).for_each(|value| table[value as usize] = to);
     }
@@ -274,6 +277,17 @@ impl Values {
             }
         }
         out
+    }
+
+    /// Joins the values that one page has in several groups: of a page that is shown for all values of two
+    /// keys, each group shows those of one of them.
+    fn join_on_pages(&mut self, columns: &Columns, groups: &Groups, key: usize) {
+        let mut first: BTreeMap<u32, u32> = BTreeMap::new();
+        for &row in (0..groups.len()).flat_map(|group| groups.members(group)) {
+            let code = columns.code(key, row);
+            let of_page = *first.entry(columns.label[row as usize]).or_insert(code);
+            self.sets.join(of_page, code);
+        }
     }
 
     /// False where a value has no evidence although more than `most` of its rows would, were they as
