@@ -1,4 +1,4 @@
-//! Translation of adopted operations on codes into rules.
+//! Translation of adopted operations on codes into rules, and the order of those of scheme and host.
 
 use super::Training;
 use super::conditions::Condition;
