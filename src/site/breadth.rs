@@ -303,22 +303,27 @@ impl Values {
         self.same[code] >= 1.0 && self.met[code] - self.same[code] <= most * self.met[code]
     }
 
-    /// True where the rows whose values have evidence are as many, among those that have the key, as an
-    /// equal chance for each row predicts; less `slack` millionths of all.
+    /// [`are_alike`] for the values that are there.
     fn are_alike(&self, seen: &[u32], slack: u64) -> bool {
-        let present = || (1..seen.len()).map(|code| (seen[code], self.agree[code]));
-        let (mut total, mut agree, mut covered) = (0, 0, 0);
-        for (rows, agrees) in present() {
-            total += u64::from(rows);
-            agree += u64::from(agrees);
-            covered += if agrees > 0 { u64::from(rows) } else { 0 };
-        }
-        let chance = agree as f64 / total.max(1) as f64;
-        // In millionths of a row: integer sums do not depend on the order of values.
-        let due = |rows: u32| (1e6 * f64::from(rows) * (1.0 - power(1.0 - chance, rows))) as u64;
-        let expected: u64 = present().map(|(rows, _)| due(rows)).sum();
-        covered * 1_000_000 + total * slack >= expected
+        are_alike((1..seen.len()).map(|code| [seen[code], self.agree[code]]), slack)
     }
+}
+
+/// True where the rows whose values have evidence are as many, among those that have the key, as an equal
+/// chance for each row predicts; less `slack` millionths of all. Each value has its rows and those of them
+/// with evidence.
+pub(super) fn are_alike(values: impl Iterator<Item = [u32; 2]> + Clone, slack: u64) -> bool {
+    let (mut total, mut agree, mut covered) = (0, 0, 0);
+    for [rows, agrees] in values.clone() {
+        total += u64::from(rows);
+        agree += u64::from(agrees);
+        covered += if agrees > 0 { u64::from(rows) } else { 0 };
+    }
+    let chance = agree as f64 / total.max(1) as f64;
+    // In millionths of a row: integer sums do not depend on the order of values.
+    let due = |rows: u32| (1e6 * f64::from(rows) * (1.0 - power(1.0 - chance, rows))) as u64;
+    let expected: u64 = values.map(|[rows, _]| due(rows)).sum();
+    covered * 1_000_000 + total * slack >= expected
 }
 
 /// `base` to the power of `exponent`, by squaring.

@@ -43,6 +43,15 @@ pub struct Form {
     pub constants: Vec<(usize, u32)>,
     /// Present keys that vary.
     pub slots: Vec<usize>,
+    /// Values of slots whose rows have moved without the others, sorted.
+    pub moved: Vec<(usize, Vec<u32>)>,
+}
+
+impl Form {
+    /// True where rows have other values of a key than these.
+    pub fn has_others(&self, columns: &Columns, key: usize, values: &[u32]) -> bool {
+        self.rows.iter().any(|&row| !values.contains(&columns.code(key, row)))
+    }
 }
 
 /// For each key of the target that varies, the key of the source with its value; sorted by target key.
@@ -147,7 +156,14 @@ impl Forms {
                 if codes[row as usize] == 0 { tag } else { crate::model::hash64_seeded(&(k as u64).to_le_bytes(), tag) }
             });
             let form = *by_tag.entry(tag).or_insert_with(|| {
-                self.list.push(Form { leaf, rows: Vec::new(), volume: 0, constants: Vec::new(), slots: Vec::new() });
+                self.list.push(Form {
+                    leaf,
+                    rows: Vec::new(),
+                    volume: 0,
+                    constants: Vec::new(),
+                    slots: Vec::new(),
+                    moved: Vec::new(),
+                });
                 self.list.len() - 1
             });
             self.list[form].rows.push(row);
@@ -330,6 +346,21 @@ impl Forms {
             .count()
     }
 
+    /// Takes the rows with these values of a key out of a form; returns the form that they become.
+    pub fn split(&mut self, columns: &Columns, form: usize, key: usize, values: &[u32]) -> usize {
+        let mut part = self.list[form].clone();
+        let from = &mut self.list[form];
+        let is_moved = |row: &u32| values.contains(&columns.code(key, *row));
+        from.rows.retain(|row| !is_moved(row));
+        part.rows.retain(is_moved);
+        for form in [&mut *from, &mut part] {
+            form.volume = form.rows.iter().map(|&row| u64::from(columns.weight[row as usize])).sum();
+        }
+        from.moved.push((key, values.to_vec()));
+        self.list.push(part);
+        self.list.len() - 1
+    }
+
     /// The graph of the energy walk: forms with their volumes, candidates with their weights.
     pub fn graph(&self) -> Graph {
         Graph {
@@ -362,6 +393,7 @@ impl Forms {
                 _ => {}
             }
         }
+        none.extend(form.moved.iter().cloned());
         is.sort_by_key(|s| s.0);
         none.sort();
         (is, none)

@@ -37,6 +37,7 @@ pub mod published;
 mod scopes;
 mod sections;
 pub mod select;
+mod shown;
 mod sinks;
 pub mod small_samples;
 mod spans;

@@ -18,11 +18,13 @@ use super::evidence::{Bound, Groups};
 use super::forms::{Form, Forms, Mapping};
 use super::lower;
 use super::overlap::Overlap;
+use super::shown::{self, Held};
 use super::tree::Tree;
 use crate::rules::{Constraint, Kind, Operation, Rule, Test};
 use crate::url::Fixed;
 use crate::url::keys::HOST_SUB;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// A form that moves to a destination.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Move {
     pub target: usize,
     /// Where each varying key of the destination gets its value.
     pub mapping: Mapping,
+    /// Keys of the source that the destination has no slot for, held to the values that were shown.
+    pub held: Held,
     /// Evidence of the whole set of forms that move to the destination so far, this one included.
     pub evidence: (u64, u64),
     /// Clusters that support it.
@@ -91,7 +95,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         while at < members.len() {
             let (through, chain) = members[at].clone();
             at += 1;
-            for &i in &into[through] {
+            for &i in into.get(through).into_iter().flatten() {
                 let candidate = &forms.candidates[i];
                 let source = candidate.source;
                 let step = |key: usize| candidate.mapping.iter().find(|m| m.0 == key).map(|m| m.1);
@@ -113,8 +117,18 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 if !holds(&groups, composed.is_empty(), forms) {
                     continue;
                 }
-                done[source] = true;
+                let held = shown::held(columns, &forms.list[source], &composed, &groups, &forms.thresholds);
+                let source = match &*held {
+                    [(key, values)] if forms.list[source].has_others(columns, *key, values) => {
+                        forms.split(columns, source, *key, values)
+                    }
+                    _ => {
+                        done[source] = true;
+                        source
+                    }
+                };
                 moves.push(Move {
+                    held,
                     source,
                     target: destination,
                     mapping: composed.clone(),
@@ -211,14 +225,15 @@ pub fn rule(forms: &Forms, columns: &Columns, tree: &Tree, training: &Training, 
     let (is, none) = forms.scope(source, tree);
     let mut scope: Vec<Constraint> = Vec::new();
     for (k, condition) in is {
-        let none = none.iter().find(|n| n.0 == k);
-        let test = match (condition, none) {
-            (Condition::Is(code), _) => Test::Equals(text(k, code)),
-            (_, Some((_, codes))) => {
-                let mut values: Vec<String> = codes.iter().map(|&c| text(k, c)).collect();
-                values.sort();
-                Test::NoneOf(values)
-            }
+        let of = |lists: &[(usize, Vec<u32>)]| {
+            let codes = lists.iter().filter(|of| of.0 == k).flat_map(|of| &of.1);
+            let values: BTreeSet<String> = codes.map(|&code| text(k, code)).collect();
+            (!values.is_empty()).then(|| values.into_iter().collect::<Vec<String>>())
+        };
+        let test = match (condition, of(&chosen.held), of(&none)) {
+            (Condition::Is(code), ..) => Test::Equals(text(k, code)),
+            (_, Some(values), _) => Test::OneOf(values),
+            (.., Some(values)) => Test::NoneOf(values),
             _ => Test::Present,
         };
         scope.push(Constraint { key: key(k), test });
