@@ -3,12 +3,43 @@
 
 use super::breadth;
 use super::carried::{is_carried, keep_carried};
-use super::conditions;
-use super::covering::{Action, Adopted, Covering, Proposal, Table};
+use super::conditions::{self, Scope};
+use super::covering::{Action, Covering, Proposal, Table};
 use super::defaults;
 use super::evidence::Groups;
+use super::lines::Line;
 use super::operations::Map;
 use super::prefixes;
+use super::sections::Reach;
+
+/// A rule that was adopted.
+#[derive(Clone, Debug)]
+pub struct Adopted {
+    /// Where it holds.
+    pub scope: Scope,
+    /// The sections in which it holds.
+    pub reach: Reach,
+    /// What it does.
+    pub action: Action,
+    /// Map of each touched key.
+    pub maps: Vec<(usize, Map)>,
+    /// Those of them for which a function is written out, value by value.
+    pub listed: Vec<usize>,
+    /// Evidence when it was adopted.
+    pub good: u64,
+    /// Evidence against it when it was adopted.
+    pub bad: u64,
+    /// Its prior.
+    pub prior: u64,
+    /// Clusters that support it.
+    pub clusters: u64,
+    /// Pairs it joins, and pairs of different clusters among them.
+    pub pairs: (u64, u64),
+    /// Up to three pairs of training rows of one cluster that it joins.
+    pub examples: Vec<[u32; 2]>,
+    /// The adopted line of the catalogue of platforms; scope and operations are those of the line.
+    pub line: Option<Line>,
+}
 
 impl Covering {
     /// Adopts proposals, best first; true when at least one held.
@@ -101,6 +132,16 @@ impl Covering {
             // Values that have nothing to do with each other no longer fall together.
             groups = self.table(&rows, &maps);
         }
+        let mut listed = Vec::new();
+        if matches!(action, Action::Function(_)) {
+            for map in &mut maps {
+                let slack = self.thresholds.breadth_slack_ppm;
+                if let Some(table) = breadth::shown(&self.columns, &groups, map, &rows, slack) {
+                    listed.push(map.0);
+                    map.1 = table;
+                }
+            }
+        }
         // Functions are no tables of values; constant pages and defaults that are written out together are of
         // one cluster by nature.
         let may_be_short = matches!(action, Action::Function(_) | Action::Prefix(_)) || defaults || are_constant;
@@ -112,6 +153,7 @@ impl Covering {
             maps.retain(|(key, _)| is_carried(&self.columns, &groups, *key, least, self.bound(action)));
             short |= maps.len() < before;
         }
+        short |= !listed.is_empty();
         if short {
             groups = self.table(&rows, &maps);
             if !self.accepts(&groups, action, &maps, prior, &rows) {
@@ -128,7 +170,20 @@ impl Covering {
         self.rewrite(&rows, &maps);
         self.join(&groups);
         let line = None;
-        self.rules.push(Adopted { scope, reach, action, maps, good, bad, prior, clusters, pairs, examples, line });
+        self.rules.push(Adopted {
+            scope,
+            reach,
+            action,
+            maps,
+            good,
+            bad,
+            prior,
+            clusters,
+            pairs,
+            examples,
+            line,
+            listed,
+        });
     }
 
     /// Gives the rows their new values.

@@ -121,6 +121,19 @@ pub fn listed(
     Some(Map::Table(table))
 }
 
+/// Replacement for a function of a key on the evidence of few of the values that it changes: the others
+/// are kept. That `OCEAN` is `ocean` says nothing of `Pearl`, of which the site has many pages and no
+/// `pearl`. `None` where the values with evidence are as many as an equal chance for each row predicts.
+pub fn shown(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32], slack: u64) -> Option<Map> {
+    let codes = columns.codes_len(*key);
+    let seen = operations::frequencies(columns, *key, rows.iter().copied());
+    let values = Values::of(columns, groups, *key, codes);
+    let changed = (1..codes).filter(|&code| map.get(code as u32) != code as u32);
+    let is_shown = |code: u32| values.agree[code as usize] > 0;
+    let table = || (0..codes as u32).map(|code| if is_shown(code) { map.get(code) } else { code }).collect();
+    (!are_alike(changed.map(|code| [seen[code], values.agree[code]]), slack)).then(|| Map::Table(table()))
+}
+
 /// The value that stands for those of a set.
 fn represent(columns: &Columns, key: usize, rows: &[u32], set: &[u32], thresholds: &Thresholds) -> u32 {
     let present = set.iter().copied().filter(|&value| value != 0).collect();

@@ -9,6 +9,7 @@
 //! operations. A general operation tried late is refuted by rows that a special one has joined: in
 //! another order false merges on one corpus rose from 0 to 7 %.
 
+use super::adopt::Adopted;
 use super::breadth;
 use super::classes;
 use super::clusters::Clusters;
@@ -17,7 +18,6 @@ use super::conditions::{self, Choices, Scope};
 use super::defaults;
 use super::evidence::{Bound, Groups, Sorter};
 use super::joint;
-use super::lines::Line;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::overlap;
@@ -61,33 +61,6 @@ pub struct Proposal {
     pub prior: u64,
     /// Good less the cost of bad when it was found.
     pub score: i64,
-}
-
-/// A rule that was adopted.
-#[derive(Clone, Debug)]
-pub struct Adopted {
-    /// Where it holds.
-    pub scope: Scope,
-    /// The sections in which it holds.
-    pub reach: Reach,
-    /// What it does.
-    pub action: Action,
-    /// Map of each touched key.
-    pub maps: Vec<(usize, Map)>,
-    /// Evidence when it was adopted.
-    pub good: u64,
-    /// Evidence against it when it was adopted.
-    pub bad: u64,
-    /// Its prior.
-    pub prior: u64,
-    /// Clusters that support it.
-    pub clusters: u64,
-    /// Pairs it joins, and pairs of different clusters among them.
-    pub pairs: (u64, u64),
-    /// Up to three pairs of training rows of one cluster that it joins.
-    pub examples: Vec<[u32; 2]>,
-    /// The adopted line of the catalogue of platforms; scope and operations are those of the line.
-    pub line: Option<Line>,
 }
 
 /// An operation that did not pass everywhere, with its groups: conditions and classes are read from it.

@@ -92,8 +92,13 @@ impl Covering {
             }
             (Kind::Function, _) => {
                 let is_of = |family: &Family| {
-                    let function = rule.operations.iter().all(|of| of.1 == Operation::Apply(family.function));
-                    function && keys.iter().all(|&key| family.contains(&self.columns.keys[key]))
+                    let is_own = |of: &Operation| match of {
+                        Operation::Apply(function) => *function == family.function,
+                        // Values that were shown, which are those of this run.
+                        of => matches!(of, Operation::Classes(_)),
+                    };
+                    rule.operations.iter().all(|of| is_own(&of.1))
+                        && keys.iter().all(|&key| family.contains(&self.columns.keys[key]))
                 };
                 let all = |family: &Family| -> Vec<usize> {
                     (0..self.columns.keys.len()).filter(|&key| family.contains(&self.columns.keys[key])).collect()

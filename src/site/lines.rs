@@ -10,7 +10,8 @@
 //! rows of two clusters fall together.
 
 use super::Training;
-use super::covering::{Action, Adopted, Covering};
+use super::adopt::Adopted;
+use super::covering::{Action, Covering};
 use super::evidence::{Bound, Groups};
 use super::operations::Map;
 use super::sections::Reach;
@@ -182,6 +183,7 @@ impl Covering {
         self.join(&groups);
         let line = Line { placed: placed.clone(), provisional };
         self.rules.push(Adopted {
+            listed: Vec::new(),
             scope: Vec::new(),
             reach: Reach::ALL,
             action: Action::Ignore,

@@ -1,8 +1,9 @@
 //! Translation of adopted operations on codes into rules, and the order of those of scheme and host.
 
 use super::Training;
+use super::adopt::Adopted;
 use super::conditions::Condition;
-use super::covering::{Action, Adopted, Covering};
+use super::covering::{Action, Covering};
 use super::evidence::upper_bound_ppm;
 use super::lines::Line;
 use super::operations::Map;
@@ -80,14 +81,15 @@ fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
     let columns = &covering.columns;
     let key = |k: usize| columns.keys[k].to_string();
     let mut operations: Vec<(String, Operation)> =
-        adopted.maps.iter().map(|(k, map)| (key(*k), operation(covering, adopted.action, *k, map))).collect();
+        adopted.maps.iter().map(|(k, map)| (key(*k), operation(covering, adopted, *k, map))).collect();
     // A table whose entries all went, one by one, moves nothing.
     operations.retain(|(_, operation)| *operation != Operation::Classes(Vec::new()));
     operations.sort();
     let kind = match adopted.action {
         Action::Ignore | Action::Prefix(_) => Kind::Ignore,
         Action::Classes => Kind::Classes,
-        Action::Function(_) => Kind::Function,
+        Action::Function(_) if operations.iter().any(|of| matches!(of.1, Operation::Apply(_))) => Kind::Function,
+        Action::Function(_) => Kind::Classes,
     };
     Rule {
         kind,
@@ -174,12 +176,12 @@ fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopt
     out
 }
 
-fn operation(covering: &Covering, action: Action, key: usize, map: &Map) -> Operation {
+fn operation(covering: &Covering, adopted: &Adopted, key: usize, map: &Map) -> Operation {
     let columns = &covering.columns;
-    match (action, map) {
+    match (adopted.action, map) {
         (Action::Ignore | Action::Prefix(_), Map::To { .. }) => Operation::Ignore(map.representative(columns, key)),
-        (Action::Function(family), _) => Operation::Apply(family.function),
-        (Action::Ignore | Action::Classes | Action::Prefix(_), Map::Table(table)) => {
+        (Action::Function(family), _) if !adopted.listed.contains(&key) => Operation::Apply(family.function),
+        (_, Map::Table(table)) => {
             let mut pairs: Vec<_> = (0..table.len() as u32)
                 .filter(|&code| table[code as usize] != code)
                 .map(|code| (columns.text(key, code), columns.text(key, table[code as usize])))
@@ -187,6 +189,6 @@ fn operation(covering: &Covering, action: Action, key: usize, map: &Map) -> Oper
             pairs.sort();
             Operation::Classes(pairs)
         }
-        (Action::Classes, Map::To { .. }) => Operation::Classes(Vec::new()),
+        (Action::Classes | Action::Function(_), Map::To { .. }) => Operation::Classes(Vec::new()),
     }
 }

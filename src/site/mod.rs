@@ -1,7 +1,7 @@
 //! Learning one site: a pure function of the site's training records and parameters.
 //!
 //! The stages are listed in docs/method.md, "What undust does".
-mod adopt;
+pub mod adopt;
 mod breadth;
 mod carried;
 mod chance;

@@ -16,7 +16,7 @@ use super::breadth::power;
 use super::columns::Columns;
 use super::covering::Action;
 use super::operations::Map;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of two known URLs or more: how many are in the form that moves, and how many in that to which
 /// they move.
@@ -44,6 +44,20 @@ impl Overlap {
         Overlap::new(columns, of(source, 0).into_iter().chain(of(target, 1)))
     }
 
+    /// True where pages in a form between two others are known in both of these as often as their shares
+    /// predict, half of it as elsewhere, or too few pages are known to tell. Only these pages speak of ends
+    /// of a chain that no page has with another URL: `/devel/ID` and `/users/ID` are both `/raw?m=ID`, and a
+    /// message is on one of the two lists.
+    pub(super) fn holds_through(columns: &Columns, forms: [&[u32]; 3], thresholds: &Thresholds) -> bool {
+        let pages = forms.map(|rows| rows.iter().map(|&row| columns.label[row as usize]).collect::<BTreeSet<u32>>());
+        let [source, between, target] = &pages;
+        let among = |of: &BTreeSet<u32>| between.intersection(of).copied().collect::<BTreeSet<u32>>();
+        let (source, target) = (among(source), among(target));
+        let both = source.intersection(&target).count() as u64;
+        let expected = 1_000_000 * source.len() as u64 * target.len() as u64 / (between.len() as u64).max(1);
+        are_enough(both, expected, thresholds)
+    }
+
     /// Counts the pages of rows in the form that moves (0) and in the other (1).
     fn new(columns: &Columns, rows: impl Iterator<Item = (u32, usize)>) -> Overlap {
         let mut pages: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
@@ -57,8 +71,7 @@ impl Overlap {
     /// True where enough pages are known in both forms, or too few pages are known to tell.
     pub(super) fn holds(&self, thresholds: &Thresholds) -> bool {
         let (both, expected) = self.counts();
-        expected < 1_000_000 * thresholds.overlap_min_pages
-            || both * 1_000_000_000 >= thresholds.overlap_permille * expected
+        are_enough(both, expected, thresholds)
     }
 
     /// Pages known in both forms, and in millionths as many as chance predicts. Were the forms one as good
@@ -75,6 +88,12 @@ impl Overlap {
         let expected = self.0.iter().map(|urls| (1e6 * chance(urls)) as u64).sum();
         (self.0.iter().filter(|urls| urls[0] > 0 && urls[1] > 0).count() as u64, expected)
     }
+}
+
+/// True where `both` is not under the share of the expected millionths that a rule needs, or these are too few.
+fn are_enough(both: u64, expected: u64, thresholds: &Thresholds) -> bool {
+    expected < 1_000_000 * thresholds.overlap_min_pages
+        || both * 1_000_000_000 >= thresholds.overlap_permille * expected
 }
 
 /// The codes that a map leads to.

@@ -8,10 +8,10 @@
 //! first; chains are concatenated into one direct rule a source (Figure 8 d, e), and each composed rule
 //! is proven again on the rows of all forms that already move to the destination, and by the pages that
 //! its two ends share ([`super::overlap`]): each may share its pages with the form between, and few with
-//! the other. A form that is a destination or has moved takes no further part, so the three conflicts of
-//! Figure 7 cannot arise: one rule a source, no ancestors among forms, no circle.
+//! the other. Then the form between is the destination of both. A form that is a destination or has moved
+//! takes no further part, so the three conflicts of Figure 7 cannot arise: one rule a source, no ancestors
+//! among forms, no circle.
 
-use super::Training;
 use super::columns::Columns;
 use super::conditions::Condition;
 use super::evidence::{Bound, Groups};
@@ -20,6 +20,7 @@ use super::lower;
 use super::overlap::Overlap;
 use super::shown::{self, Held};
 use super::tree::Tree;
+use super::{Thresholds, Training};
 use crate::rules::{Constraint, Kind, Operation, Rule, Test};
 use crate::url::Fixed;
 use crate::url::keys::HOST_SUB;
@@ -84,7 +85,8 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
             let is_met = |f: &usize| !held() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
             let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held()).chain([first]);
             let met = mutual.iter().copied().filter(is_met).min_by(usual_first);
-            met.or_else(|| alike.min_by(usual_first)).unwrap_or(first)
+            let chosen = met.or_else(|| alike.min_by(usual_first)).unwrap_or(first);
+            if held() { chosen } else { hub(forms, columns, &into, &done, chosen).unwrap_or(chosen) }
         });
         // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);
@@ -105,9 +107,8 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
                 // The ends of a chain; a direct candidate was tested when it was found.
-                let is_far = || {
-                    !composed.is_empty() && !Overlap::between(columns, &from.rows, &to.rows).holds(&forms.thresholds)
-                };
+                let is_far =
+                    || !composed.is_empty() && are_far(columns, [from, &forms.list[through], to], &forms.thresholds);
                 if is_invented(from, to, columns, rarer) || is_apart || through != destination && is_far() {
                     continue;
                 }
@@ -140,6 +141,34 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
         }
     }
     moves
+}
+
+/// A form to which `destination` may move, and so may another that may not move to `destination`: its pages
+/// are in both, and the two have few in common. All three keep one URL a page where it is the destination.
+fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], destination: usize) -> Option<usize> {
+    let rarer = forms.thresholds.form_rarer;
+    let source = |i: &usize| forms.candidates[*i].source;
+    let moves = |from: usize, to: usize| {
+        let is_candidate = into[to].iter().any(|i| source(i) == from);
+        is_candidate && !is_invented(&forms.list[from], &forms.list[to], columns, rarer)
+    };
+    let is_hub = |&hub: &usize| {
+        let mut others = into[hub].iter().map(source).filter(|&from| from != destination && !done[from]);
+        let is_lost = |from: usize| {
+            let ends = [from, hub, destination].map(|form| &forms.list[form]);
+            let is_whole = !forms.list[from].slots.is_empty() && !forms.list[destination].slots.is_empty();
+            is_whole && moves(from, hub) && !moves(from, destination) && are_far(columns, ends, &forms.thresholds)
+        };
+        !done[hub] && moves(destination, hub) && others.any(is_lost)
+    };
+    into[destination].iter().map(source).find(is_hub)
+}
+
+/// True where few pages of one end of a chain of forms are known in the other, so that the ends may not move
+/// to each other.
+fn are_far(columns: &Columns, [from, between, to]: [&Form; 3], thresholds: &Thresholds) -> bool {
+    !Overlap::between(columns, &from.rows, &to.rows).holds(thresholds)
+        || !Overlap::holds_through(columns, [&from.rows, &between.rows, &to.rows], thresholds)
 }
 
 /// Rows of a form that are read to see where an earlier result moved them: a bound of work.
