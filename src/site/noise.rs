@@ -49,7 +49,8 @@ impl Witness {
 /// observations, but at most the Wilson upper bound of the operations with a prior together. Under 5 %
 /// split clusters the least share is often 0 by luck, and so is the share of a few operations; the
 /// median is not: compression on noisy synthetic sites was 0.92 of the oracle's with the least share,
-/// 0.94 with the median. Without operations with a prior the median alone counts. An operation that is
+/// 0.94 with the median. Of a small site hardly any operation has so many: there the operations with a prior
+/// together, if two observations or more contradict them, show up to `noise_max_alone_permille`. Without operations with a prior the median alone counts. An operation that is
 /// the only one is weak evidence for itself (`ignore sort=`, contradicted on 8 pages of 60, would be
 /// kept at a pair fpr of 0.044): it counts only up to `noise_max_alone_permille`, only where its
 /// bad is spread over the values, and with a third, so that it allows what it shows, not three times that.
@@ -73,7 +74,12 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
         below >= half
     };
     let median = rates.iter().find(&mut reached).map_or(0, |r| r.0);
-    if any_sure { median.min(u64::from(upper_bound_ppm(sure.1, sure.0 + sure.1)).div_ceil(1000)) } else { median }
+    if !any_sure {
+        return median;
+    }
+    let of_all = if sure.1 > 1 { sure.1 * 1000 / (sure.0 + sure.1) } else { 0 };
+    let of_one = median.min(u64::from(upper_bound_ppm(sure.1, sure.0 + sure.1)).div_ceil(1000));
+    of_one.max(of_all.min(thresholds.noise_max_alone_permille))
 }
 
 /// Good and bad of an operation where its bad is noise: outside the condition on another key that holds
