@@ -168,7 +168,7 @@ class Site {
   }
   reduce(url) {
     const [made, from] = [this.excepted(url)].flatMap((one) => [one, compose(one.pairs, this)]);
-    const mirrors = this.rules.filter(({ when }) => when[0]?.key === "prefix" && (from + "/").startsWith(when[0].in[0] + "/"));
+    const mirrors = this.rules.filter(({ when }) => when[0]?.key === "prefix" && from.startsWith(when[0].in[0] + "/"));
     const [mirror] = mirrors.sort((a, b) => b.when[0].in[0].length - a.when[0].in[0].length);
     const twin = mirror && mirror.then[0].set + from.slice(mirror.when[0].in[0].length);
     return twin && this.has(twin) ? { pairs: this.excepted(twin).pairs, fired: true } : made;

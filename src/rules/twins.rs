@@ -2,7 +2,8 @@
 //!
 //! The rule names where a URL starts, its *front*, and the directory that takes the front's place. A
 //! front is
-//! - a directory, `http://a.example/old`: what follows, from the next `/` on, is kept; or
+//! - a directory, `http://a.example/old`: what follows, from the next `/` on, is kept; the URL of the front
+//!   itself is not below it, since a directory has a page of its own, whatever it shares with others; or
 //! - a parameter that holds the rest of a path, `http://a.example/wiki.php?title=`: the value becomes
 //!   the rest of the path, whatever its depth. Between `?` and the value the front has the name with its
 //!   `=`, or nothing (`wiki.php?`) for parameters that have no `=`, and then a `/` where the values start
@@ -19,7 +20,7 @@ const DELIMITERS: [&[u8; 2]; 12] = [b"00", b"0A", b"0D", b"23", b"25", b"26", b"
 /// A URL below a front: the rest of its path, and what follows that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Below<'u> {
-    /// Begins with a `/`, or is empty; as the value of a parameter it has no `/` before it.
+    /// Begins with a `/`; as the value of a parameter it has no `/` before it.
     rest: &'u [u8],
     is_value: bool,
     fragment: &'u [u8],
@@ -34,7 +35,7 @@ pub fn is_parameter(front: &[u8]) -> bool {
 pub fn below<'u>(url: &'u [u8], front: &[u8]) -> Option<Below<'u>> {
     let rest = url.strip_prefix(front)?;
     if !is_parameter(front) {
-        let is_below = rest.is_empty() || rest.starts_with(b"/");
+        let is_below = rest.starts_with(b"/");
         return is_below.then_some(Below { rest, is_value: false, fragment: b"" });
     }
     let (rest, fragment) = rest.split_at(memchr::memchr(b'#', rest).unwrap_or(rest.len()));
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn a_directory_takes_what_follows_it_along() {
         for (rest, to) in [
-            ("", Some("http://a/w")),
+            ("", None),
             ("/", Some("http://a/w/")),
             ("/x/y?a=b&c#d", Some("http://a/w/x/y?a=b&c#d")),
             ("x", None),

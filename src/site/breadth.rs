@@ -40,6 +40,7 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32], th
     let mut frequent = (1..seen.len()).filter(is_frequent);
     frequent.all(|code| values.are_proven(code, thresholds.breadth_max_against))
         && values.none_is_alone(&seen, thresholds.breadth_alone)
+        && (!name.optional() || values.are_several(&seen))
         && (values.links >= thresholds.breadth_links || values.are_alike(&seen, thresholds.breadth_slack_ppm))
 }
 
@@ -309,6 +310,13 @@ impl Values {
         let present = || (1..seen.len()).map(|code| (u64::from(seen[code]), u64::from(self.agree[code])));
         let (rows, agree) = present().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         present().all(|(own, evidence)| evidence > 0 || (own * agree) as f64 <= most * rows as f64)
+    }
+
+    /// False where one value has all evidence, and others were met: these have another meaning, or it was
+    /// not shown that they have none.
+    fn are_several(&self, seen: &[u32]) -> bool {
+        let with = (1..seen.len()).filter(|&code| self.agree[code] > 0).count();
+        with != 1 || (1..seen.len()).filter(|&code| seen[code] > 0).count() == 1
     }
 
     /// True for a frequent value with evidence of its own and at most the share `most` against it.

@@ -119,6 +119,9 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                     continue;
                 }
                 let held = shown::held(columns, &forms.list[source], &composed, &groups, &forms.thresholds);
+                if held.iter().any(|(_, values)| values.is_empty()) {
+                    continue;
+                }
                 let source = match &*held {
                     [(key, values)] if forms.list[source].has_others(columns, *key, values) => {
                         forms.split(columns, source, *key, values)
