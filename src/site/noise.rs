@@ -49,12 +49,12 @@ impl Witness {
 /// observations, but at most the Wilson upper bound of the operations with a prior together. Under 5 %
 /// split clusters the least share is often 0 by luck, and so is the share of a few operations; the median
 /// is not: compression on noisy synthetic sites was 0.92 of the oracle's with the least share, 0.94 with
-/// the median. Of a small site hardly any operation has so many: there the operations with a prior
-/// together, if two observations or more contradict them, show up to `noise_max_alone_permille`. Without
-/// operations with a prior the median alone counts. An operation that is the only one is weak evidence for
-/// itself (`ignore sort=`, contradicted on 8 pages of 60, would be kept at a pair fpr of 0.044): it counts
-/// only up to `noise_max_alone_permille`, only where its bad is spread over the values, and with a third,
-/// so that it allows what it shows, not three times that.
+/// the median. Of a small site hardly any operation has so many: there the share of bad of the operations
+/// with a prior together counts, up to `noise_max_alone_permille`, and no more than the others allow (their
+/// Wilson upper bound). Without operations with a prior the median alone counts. An operation that is the
+/// only one is weak evidence for itself (`ignore sort=`, contradicted on 8 pages of 60, would be kept at a
+/// pair fpr of 0.044): it counts only up to `noise_max_alone_permille`, only where its bad is spread over
+/// the values, and with a third, so that it allows what it shows, not three times that.
 pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u64 {
     let is_witness = |w: &Witness| w.bad * 1000 <= thresholds.noise_max_witness_permille * w.seen();
     let witnesses: Vec<Witness> = seen.filter(is_witness).collect();
@@ -78,9 +78,11 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
     if !any_sure {
         return median;
     }
-    let of_all = if sure.1 > 1 { sure.1 * 1000 / (sure.0 + sure.1) } else { 0 };
-    let of_one = median.min(u64::from(upper_bound_ppm(sure.1, sure.0 + sure.1)).div_ceil(1000));
-    of_one.max(of_all.min(thresholds.noise_max_alone_permille))
+    let bound = |(bad, seen): (u64, u64)| u64::from(upper_bound_ppm(bad, seen)).div_ceil(1000);
+    let sure = (sure.1, sure.0 + sure.1);
+    let met = many.iter().fold((0, 0), |sum, w| (sum.0 + w.bad, sum.1 + w.seen()));
+    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_alone_permille);
+    median.min(bound(sure)).max(of_all)
 }
 
 /// Good and bad of an operation where its bad is noise: outside the condition on another key that holds

@@ -174,7 +174,8 @@ thresholds! {
     noise_min_sure: u64 = 30, 1..=MANY;
     /// Share of bad beyond which an operation is wrong and no evidence of noise, in thousandths.
     noise_max_witness_permille: u64 = 100, 0..=1_000;
-    /// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths.
+    /// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths;
+    /// also the most noise that the operations with a prior show together.
     noise_max_alone_permille: u64 = 30, 0..=1_000;
     /// Share of bad from which on an operation that is the only one is evidence of noise, in thousandths.
     noise_min_alone_permille: u64 = 10, 0..=1_000;
