@@ -133,14 +133,12 @@ impl Covering {
             groups = self.table(&rows, &maps);
         }
         let mut listed = Vec::new();
-        if matches!(action, Action::Function(_)) {
-            for map in &mut maps {
-                let slack = self.thresholds.breadth_slack_ppm;
-                if let Some(table) = breadth::shown(&self.columns, &groups, map, &rows, slack) {
-                    listed.push(map.0);
-                    map.1 = table;
-                }
-            }
+        // Of several keys each value may be right only with those of the others.
+        if let ([map], Action::Function(_)) = (&mut *maps, action)
+            && let Some(table) = breadth::shown(&self.columns, &groups, map, &rows, self.thresholds.breadth_slack_ppm)
+        {
+            listed.push(map.0);
+            map.1 = table;
         }
         // Functions are no tables of values; constant pages and defaults that are written out together are of
         // one cluster by nature.

@@ -81,7 +81,7 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
     let bound = |(bad, seen): (u64, u64)| u64::from(upper_bound_ppm(bad, seen)).div_ceil(1000);
     let sure = (sure.1, sure.0 + sure.1);
     let met = many.iter().fold((0, 0), |sum, w| (sum.0 + w.bad, sum.1 + w.seen()));
-    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_alone_permille);
+    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_alone_permille) / 3;
     median.min(bound(sure)).max(of_all)
 }
 

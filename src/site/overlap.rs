@@ -16,7 +16,7 @@ use super::breadth::power;
 use super::columns::Columns;
 use super::covering::Action;
 use super::operations::Map;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Pages of two known URLs or more: how many are in the form that moves, and how many in that to which
 /// they move.
@@ -44,18 +44,22 @@ impl Overlap {
         Overlap::new(columns, of(source, 0).into_iter().chain(of(target, 1)))
     }
 
-    /// True where pages in a form between two others are known in both of these as often as their shares
-    /// predict, half of it as elsewhere, or too few pages are known to tell. Only these pages speak of ends
-    /// of a chain that no page has with another URL: `/devel/ID` and `/users/ID` are both `/raw?m=ID`, and a
-    /// message is on one of the two lists.
+    /// True where as many pages are known in both ends of a chain of forms as chance predicts, half of them as
+    /// elsewhere, or too few are known to tell; `between` are the rows of the forms that link them. Pages known
+    /// in two of the three speak of this where no page has two URLs in the ends: `/devel/ID` and `/users/ID` are
+    /// both `/raw?m=ID`, and a message is on one of the two lists. That none is in both shows with fewer pages
+    /// (`overlap_none_pages`) than that few are.
     pub(super) fn holds_through(columns: &Columns, forms: [&[u32]; 3], thresholds: &Thresholds) -> bool {
-        let pages = forms.map(|rows| rows.iter().map(|&row| columns.label[row as usize]).collect::<BTreeSet<u32>>());
-        let [source, between, target] = &pages;
-        let among = |of: &BTreeSet<u32>| between.intersection(of).copied().collect::<BTreeSet<u32>>();
-        let (source, target) = (among(source), among(target));
-        let both = source.intersection(&target).count() as u64;
-        let expected = 1_000_000 * source.len() as u64 * target.len() as u64 / (between.len() as u64).max(1);
-        are_enough(both, expected, thresholds)
+        let mut pages: BTreeMap<u32, [bool; 3]> = BTreeMap::new();
+        for (form, rows) in forms.into_iter().enumerate() {
+            rows.iter().for_each(|&row| pages.entry(columns.label[row as usize]).or_default()[form] = true);
+        }
+        pages.retain(|_, forms| forms.iter().filter(|&&form| form).count() > 1);
+        let count = |is_in: fn(&[bool; 3]) -> bool| pages.values().filter(|forms| is_in(forms)).count() as u64;
+        let both = count(|forms| forms[0] && forms[2]);
+        let expected = 1_000_000 * count(|forms| forms[0]) * count(|forms| forms[2]) / (pages.len() as u64).max(1);
+        let none = both == 0 && expected >= 1_000_000 * thresholds.overlap_none_pages;
+        !none && are_enough(both, expected, thresholds)
     }
 
     /// Counts the pages of rows in the form that moves (0) and in the other (1).

@@ -107,8 +107,10 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 // A tenant's copies of other pages do not move those.
                 let is_apart = tenants[source] != tenants[destination] && !keeps_tenant(from, to, &composed, columns);
                 // The ends of a chain; a direct candidate was tested when it was found.
-                let is_far =
-                    || !composed.is_empty() && are_far(columns, [from, &forms.list[through], to], &forms.thresholds);
+                let is_far = || {
+                    let links = members[1..].iter().flat_map(|(form, _)| &forms.list[*form].rows).copied();
+                    !composed.is_empty() && are_far(columns, [from, to], &links.collect::<Vec<_>>(), &forms.thresholds)
+                };
                 if is_invented(from, to, columns, rarer) || is_apart || through != destination && is_far() {
                     continue;
                 }
@@ -118,7 +120,13 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 if !holds(&groups, composed.is_empty(), forms) {
                     continue;
                 }
-                let held = shown::held(columns, &forms.list[source], &composed, &groups, &forms.thresholds);
+                let held = shown::held(
+                    columns,
+                    [source, destination].map(|form| &forms.list[form]),
+                    &composed,
+                    &groups,
+                    &forms.thresholds,
+                );
                 if held.iter().any(|(_, values)| values.is_empty()) {
                     continue;
                 }
@@ -147,7 +155,8 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
 }
 
 /// A form to which `destination` may move, and so may another that may not move to `destination`: its pages
-/// are in both, and the two have few in common. All three keep one URL a page where it is the destination.
+/// are in both, and the two have few in common. All three keep one URL a page where it is the destination. Not
+/// where more pages of `destination` are not known in it than the other form has: they may not be there.
 fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], destination: usize) -> Option<usize> {
     let rarer = forms.thresholds.form_rarer;
     let source = |i: &usize| forms.candidates[*i].source;
@@ -155,12 +164,19 @@ fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], des
         let is_candidate = into[to].iter().any(|i| source(i) == from);
         is_candidate && !is_invented(&forms.list[from], &forms.list[to], columns, rarer)
     };
+    let pages = |form: usize| forms.list[form].rows.iter().map(|&row| columns.label[row as usize]);
     let is_hub = |&hub: &usize| {
+        let known: BTreeSet<u32> = pages(hub).collect();
+        let unknown = pages(destination).filter(|page| !known.contains(page)).count();
         let mut others = into[hub].iter().map(source).filter(|&from| from != destination && !done[from]);
         let is_lost = |from: usize| {
-            let ends = [from, hub, destination].map(|form| &forms.list[form]);
+            let ends = [from, destination].map(|form| &forms.list[form]);
             let is_whole = !forms.list[from].slots.is_empty() && !forms.list[destination].slots.is_empty();
-            is_whole && moves(from, hub) && !moves(from, destination) && are_far(columns, ends, &forms.thresholds)
+            is_whole
+                && unknown <= forms.list[from].rows.len()
+                && moves(from, hub)
+                && !moves(from, destination)
+                && are_far(columns, ends, &forms.list[hub].rows, &forms.thresholds)
         };
         !done[hub] && moves(destination, hub) && others.any(is_lost)
     };
@@ -168,10 +184,10 @@ fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], des
 }
 
 /// True where few pages of one end of a chain of forms are known in the other, so that the ends may not move
-/// to each other.
-fn are_far(columns: &Columns, [from, between, to]: [&Form; 3], thresholds: &Thresholds) -> bool {
+/// to each other; `between` are the rows of the forms that link them.
+fn are_far(columns: &Columns, [from, to]: [&Form; 2], between: &[u32], thresholds: &Thresholds) -> bool {
     !Overlap::between(columns, &from.rows, &to.rows).holds(thresholds)
-        || !Overlap::holds_through(columns, [&from.rows, &between.rows, &to.rows], thresholds)
+        || !Overlap::holds_through(columns, [&from.rows, between, &to.rows], thresholds)
 }
 
 /// Rows of a form that are read to see where an earlier result moved them: a bound of work.

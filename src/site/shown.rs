@@ -17,22 +17,32 @@ use std::collections::BTreeMap;
 /// Keys that a move loses, each with the only values that it was shown for, sorted.
 pub type Held = Vec<(usize, Vec<u32>)>;
 
-/// The keys of `form` that a move with this mapping is held to. `groups` are those of its test. O(rows x
-/// lost keys x log rows).
-pub fn held(columns: &Columns, form: &Form, mapping: &Mapping, groups: &Groups, thresholds: &Thresholds) -> Held {
-    let lost: Vec<usize> = form.slots.iter().copied().filter(|key| mapping.iter().all(|of| of.1 != *key)).collect();
+/// The keys of the form `from` that a move with this mapping to the form `to` is held to. `groups` are those of
+/// its test. What other forms show that moved there before is no evidence: their rows may stand for URLs that
+/// a rule wrote. O(rows x lost keys x log rows).
+pub fn held(
+    columns: &Columns,
+    [from, to]: [&Form; 2],
+    mapping: &Mapping,
+    groups: &Groups,
+    thresholds: &Thresholds,
+) -> Held {
+    let lost: Vec<usize> = from.slots.iter().copied().filter(|key| mapping.iter().all(|of| of.1 != *key)).collect();
     if lost.is_empty() {
         return Vec::new();
     }
-    let is_own = own(columns, form);
-    lost.into_iter().filter_map(|key| Some((key, values(columns, form, key, groups, &is_own, thresholds)?))).collect()
+    let mut side = vec![Side::Other; columns.len()];
+    from.rows.iter().for_each(|&row| side[row as usize] = Side::From);
+    to.rows.iter().for_each(|&row| side[row as usize] = Side::To);
+    lost.into_iter().filter_map(|key| Some((key, values(columns, from, key, groups, &side, thresholds)?))).collect()
 }
 
-/// The rows of a form.
-fn own(columns: &Columns, form: &Form) -> Vec<bool> {
-    let mut is_own = vec![false; columns.len()];
-    form.rows.iter().for_each(|&row| is_own[row as usize] = true);
-    is_own
+/// The form of a row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    To,
+    From,
+    Other,
 }
 
 /// The values of a lost key with evidence, where these do not speak for the others.
@@ -41,22 +51,21 @@ fn values(
     form: &Form,
     key: usize,
     groups: &Groups,
-    is_own: &[bool],
+    side: &[Side],
     thresholds: &Thresholds,
 ) -> Option<Vec<u32>> {
-    // Rows of each value, and those of them that meet a row of their cluster without that value.
+    // Rows of each value, and those of them that meet a row of the destination and of their cluster.
     let mut seen: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
     form.rows.iter().for_each(|&row| seen.entry(columns.code(key, row)).or_default()[0] += 1);
-    // Label and value of the members; those of other forms have none.
-    let mut members: Vec<(u32, Option<u32>)> = Vec::new();
+    let mut members: Vec<(u32, Side, u32)> = Vec::new();
     for group in 0..groups.len() {
-        let value = |row: u32| is_own[row as usize].then(|| columns.code(key, row));
         members.clear();
-        members.extend(groups.members(group).iter().map(|&row| (columns.label[row as usize], value(row))));
+        let member = |&row: &u32| (columns.label[row as usize], side[row as usize], row);
+        members.extend(groups.members(group).iter().map(member));
         members.sort_unstable();
-        for page in members.chunk_by(|a, b| a.0 == b.0).filter(|page| page[0].1 != page[page.len() - 1].1) {
-            let values = page.iter().filter_map(|of| of.1);
-            values.for_each(|code| seen.entry(code).or_default()[1] += 1);
+        for page in members.chunk_by(|a, b| a.0 == b.0).filter(|page| page[0].1 == Side::To) {
+            let own = page.iter().filter(|of| of.1 == Side::From);
+            own.for_each(|of| seen.entry(columns.code(key, of.2)).or_default()[1] += 1);
         }
     }
     let shown: Vec<u32> = seen.iter().filter(|of| of.1[1] > 0).map(|of| *of.0).collect();

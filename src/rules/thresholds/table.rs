@@ -267,6 +267,9 @@ thresholds! {
     overlap_permille: u64 = 500, 0..=1_000;
     /// Pages that chance predicts in both forms from which on these tell.
     overlap_min_pages: u64 = 9, 1..=MANY;
+    /// Pages that chance predicts in both ends of a chain of forms, from which on none there says that the
+    /// ends are of different pages: one time in twenty none of three is there by chance.
+    overlap_none_pages: u64 = 3, 1..=MANY;
 
     /// Share of URLs outside the majority of their page above which labels are too noisy for look-ups and
     /// exceptions, in thousandths.
