@@ -135,7 +135,8 @@ impl Covering {
         let mut listed = Vec::new();
         // Of several keys each value may be right only with those of the others.
         if let ([map], Action::Function(_)) = (&mut *maps, action)
-            && let Some(table) = breadth::shown(&self.columns, &groups, map, &rows, self.thresholds.breadth_slack_ppm)
+            && let Some(table) =
+                breadth::written_out(&self.columns, &groups, map, &rows, self.thresholds.breadth_slack_ppm)
         {
             listed.push(map.0);
             map.1 = table;

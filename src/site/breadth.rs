@@ -125,7 +125,13 @@ pub fn listed(
 /// Replacement for a function of a key on the evidence of few of the values that it changes: the others
 /// are kept. That `OCEAN` is `ocean` says nothing of `Pearl`, of which the site has many pages and no
 /// `pearl`. `None` where the values with evidence are as many as an equal chance for each row predicts.
-pub fn shown(columns: &Columns, groups: &Groups, (key, map): &(usize, Map), rows: &[u32], slack: u64) -> Option<Map> {
+pub fn written_out(
+    columns: &Columns,
+    groups: &Groups,
+    (key, map): &(usize, Map),
+    rows: &[u32],
+    slack: u64,
+) -> Option<Map> {
     let codes = columns.codes_len(*key);
     let seen = operations::frequencies(columns, *key, rows.iter().copied());
     let values = Values::of(columns, groups, *key, codes);

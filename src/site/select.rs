@@ -166,6 +166,9 @@ fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], des
     };
     let pages = |form: usize| forms.list[form].rows.iter().map(|&row| columns.label[row as usize]);
     let is_hub = |&hub: &usize| {
+        if done[hub] || !moves(destination, hub) {
+            return false;
+        }
         let known: BTreeSet<u32> = pages(hub).collect();
         let unknown = pages(destination).filter(|page| !known.contains(page)).count();
         let mut others = into[hub].iter().map(source).filter(|&from| from != destination && !done[from]);
@@ -178,7 +181,7 @@ fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], des
                 && !moves(from, destination)
                 && are_far(columns, ends, &forms.list[hub].rows, &forms.thresholds)
         };
-        !done[hub] && moves(destination, hub) && others.any(is_lost)
+        others.any(is_lost)
     };
     into[destination].iter().map(source).find(is_hub)
 }
