@@ -8,9 +8,10 @@
 //! first; chains are concatenated into one direct rule a source (Figure 8 d, e), and each composed rule
 //! is proven again on the rows of all forms that already move to the destination, and by the pages that
 //! its two ends share ([`super::overlap`]): each may share its pages with the form between, and few with
-//! the other. Then the form between is the destination of both. A form that is a destination or has moved
-//! takes no further part, so the three conflicts of Figure 7 cannot arise: one rule a source, no ancestors
-//! among forms, no circle.
+//! the other. Then the form between is the destination of both. Where a destination has no place for a key,
+//! the rows with the values that were shown move alone ([`super::shown`]), and the others may move elsewhere;
+//! such a form is no destination any more. A form that is a destination or has moved takes no further part,
+//! so the three conflicts of Figure 7 cannot arise: one rule a URL, no ancestors among forms, no circle.
 
 use super::columns::Columns;
 use super::conditions::Condition;
@@ -69,24 +70,26 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     let mut done = vec![false; count];
     let mut moves = Vec::new();
     while let Some(first) = again.take().or_else(|| order.next()) {
-        if done[first] {
+        // Where a part of its rows has moved, URLs that another form would write may be of that part.
+        let is_free = |f: usize| !done[f] && forms.list[f].moved.is_empty();
+        if !is_free(first) {
             continue;
         }
         let volume = |f: usize| forms.list[f].volume;
         let is_alike = |f: &usize| volume(*f) * near >= volume(first) && volume(first) * near >= volume(*f);
         let is_mutual = |f: &usize| into[*f].iter().any(|&i| forms.candidates[i].source == first);
-        let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| !done[f]);
+        let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| is_free(f));
         let mutual: Vec<usize> = others.filter(is_mutual).collect();
         let earlier = mutual.iter().copied().filter(|&f| is_earlier(forms, columns, f, first)).min();
-        let held = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
+        let stays = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
         let destination = earlier.unwrap_or_else(|| {
             let usual_first = |a: &usize, b: &usize| usual.rank(*a).cmp(&usual.rank(*b));
             // Beside it, the URLs of `first` are mostly written by rules.
-            let is_met = |f: &usize| !held() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
-            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !held()).chain([first]);
+            let is_met = |f: &usize| !stays() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
+            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !stays()).chain([first]);
             let met = mutual.iter().copied().filter(is_met).min_by(usual_first);
             let chosen = met.or_else(|| alike.min_by(usual_first)).unwrap_or(first);
-            if held() { chosen } else { hub(forms, columns, &into, &done, chosen).unwrap_or(chosen) }
+            if stays() { chosen } else { hub(forms, columns, &into, &done, chosen).unwrap_or(chosen) }
         });
         // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);
@@ -166,7 +169,7 @@ fn hub(forms: &Forms, columns: &Columns, into: &[Vec<usize>], done: &[bool], des
     };
     let pages = |form: usize| forms.list[form].rows.iter().map(|&row| columns.label[row as usize]);
     let is_hub = |&hub: &usize| {
-        if done[hub] || !moves(destination, hub) {
+        if done[hub] || !forms.list[hub].moved.is_empty() || !moves(destination, hub) {
             return false;
         }
         let known: BTreeSet<u32> = pages(hub).collect();
