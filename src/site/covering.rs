@@ -346,17 +346,19 @@ impl Covering {
     pub(super) fn maps(&mut self, action: Action, keys: &[usize], rows: &[u32]) -> Vec<(usize, Map)> {
         let whole = rows.len() == self.counts.first().map_or(0, |counts| counts.iter().sum::<u32>() as usize);
         match action {
-            Action::Ignore => keys
-                .iter()
-                .map(|&k| {
+            Action::Ignore => {
+                let of_key = |&k: &usize| {
                     if whole {
                         let ignore = || operations::ignore(&self.columns, k, rows, &self.counts[k], &self.thresholds);
                         return (k, self.ignores[k].get_or_insert_with(ignore).clone());
                     }
                     let counts = operations::frequencies(&self.columns, k, rows.iter().copied());
                     (k, operations::ignore(&self.columns, k, rows, &counts, &self.thresholds))
-                })
-                .collect(),
+                };
+                let mut maps: Vec<(usize, Map)> = keys.iter().map(of_key).collect();
+                joint::choose_together(&self.columns, &mut maps, rows, self.thresholds.value_near);
+                maps
+            }
             Action::Function(family) => keys
                 .iter()
                 .filter_map(|&k| Some((k, self.functions.get(&mut self.columns, k, family.function)?)))

@@ -1,9 +1,10 @@
 //! Sets of keys that differ together: the difference of two URLs of one cluster is a candidate for a
-//! joint ignore.
+//! joint ignore; and the values that represent such a set.
 
 use super::Thresholds;
 use super::clusters::Clusters;
 use super::columns::Columns;
+use super::operations::{self, Map};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -59,6 +60,65 @@ pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters, threshold
     let mut sets: Vec<Vec<usize>> = sets.into_iter().map(|s| s.keys).collect();
     sets.sort_unstable();
     sets
+}
+
+/// Replaces representatives that were chosen key by key where no row of `rows` has them together: of
+/// `/article/5`, `/blog/5.html` and `/news/5.html` the best directory and the best extension make `/news/5`,
+/// which nobody has met. The values of one row take their place: of a row with as many of the representatives
+/// as any has, met as often as the others or up to `times` less often, the plainest. Rows that cannot be
+/// fetched do not count. A value that redirects, declarations or an earlier result decide
+/// ([`operations::chosen`]) is kept. Parameters have no part: they are left out, or their values say nothing
+/// about the page.
+///
+/// O(rows x keys), and as much again where the representatives were not met together.
+pub fn choose_together(columns: &Columns, maps: &mut [(usize, Map)], rows: &[u32], times: u32) {
+    let is_mark = |key: usize| [Fixed::EXTENSION, Fixed::TRAILING_SLASH].into_iter().any(|of| columns.keys[key].is(of));
+    let is_segment = |key: usize| {
+        let name = &columns.keys[key];
+        name.as_path().is_some() || name.is(Fixed::HOST) || name.is(Fixed::SCHEME)
+    };
+    let is_part = |(key, map): &(usize, Map)| (is_mark(*key) || is_segment(*key)) && matches!(map, Map::To { .. });
+    let mut parts: Vec<&mut (usize, Map)> = maps.iter_mut().filter(|of| is_part(of)).collect();
+    if parts.len() < 2 {
+        return;
+    }
+    let live: Vec<u32> =
+        rows.iter().copied().filter(|&row| !columns.redirects || columns.fetchable[row as usize]).collect();
+    let is_met = |row: &u32| parts.iter().all(|(key, map)| columns.code(*key, *row) == map.get(1));
+    if live.iter().any(is_met) {
+        return;
+    }
+    let is_kept = |(key, map): &&mut (usize, Map)| {
+        operations::chosen(columns, *key, rows.iter().copied(), std::iter::once(map.get(1))) == Some(map.get(1))
+    };
+    let kept: Vec<bool> = parts.iter().map(is_kept).collect();
+    let mut met: HashMap<Vec<u32>, u32, FixedState> = HashMap::default();
+    for &row in &live {
+        let own: Vec<u32> = parts.iter().map(|part| columns.code(part.0, row)).collect();
+        let may = |((&own, (key, map)), &kept): ((&u32, &&mut (usize, Map)), &bool)| {
+            if kept { own == map.get(1) } else { own != 0 || is_mark(*key) }
+        };
+        if own.iter().zip(&parts).zip(&kept).all(may) {
+            *met.entry(own).or_default() += 1;
+        }
+    }
+    let alike = |codes: &[u32]| codes.iter().zip(&parts).filter(|(code, part)| **code == part.1.get(1)).count();
+    let nearest = met.keys().map(|codes| alike(codes)).max();
+    met.retain(|codes, _| Some(alike(codes)) == nearest);
+    let most = met.values().max().copied().unwrap_or(0);
+    let text = |codes: &[u32]| -> Vec<u8> {
+        let values = codes.iter().zip(&parts).flat_map(|(&code, part)| columns.value(part.0, code).iter().chain(b"/"));
+        values.copied().collect()
+    };
+    let near = met.into_iter().filter(|(_, rows)| rows.saturating_mul(times) >= most);
+    let texts = near.map(|(codes, _)| (text(&codes), codes));
+    let Some((_, best)) = texts.min_by(|a, b| operations::plainness(&a.0).cmp(&operations::plainness(&b.0))) else {
+        return;
+    };
+    for (part, code) in parts.iter_mut().zip(best) {
+        let is_absent = |&row: &u32| columns.code(part.0, row) == 0;
+        part.1 = Map::To { code, everywhere: is_mark(part.0) && (code == 0 || rows.iter().any(is_absent)) };
+    }
 }
 
 /// Keys that differ together, and how often.

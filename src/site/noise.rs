@@ -53,9 +53,10 @@ impl Witness {
 /// together, with a third of their share of bad up to `noise_max_alone_permille`, and no more than the
 /// others allow (their Wilson upper bound). With the whole share one wrong label of 9,040 let a form pass
 /// that is wrong on 6 % of its pages. Without operations with a prior the median alone counts. An operation
-/// that is the only one is weak evidence for itself (`ignore sort=`, contradicted on 8 pages of 60, would
-/// be kept at a pair fpr of 0.044): it counts only up to `noise_max_alone_permille`, only where its bad is
-/// spread over the values, and with a third, so that it allows what it shows, not three times that.
+/// without a prior that is the only one with `noise_min_observations` is weak evidence for itself (`ignore
+/// sort=`, contradicted on 8 pages of 60, would be kept at a pair fpr of 0.044): it counts only up to
+/// `noise_max_alone_permille`, only where its bad is spread over the values, and with a third, so that it
+/// allows what it shows, not three times that.
 pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u64 {
     let is_witness = |w: &Witness| w.bad * 1000 <= thresholds.noise_max_witness_permille * w.seen();
     let witnesses: Vec<Witness> = seen.filter(is_witness).collect();
@@ -63,10 +64,11 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
     let any_sure = sure.0 + sure.1 >= thresholds.noise_min_sure;
     let counts = |w: &Witness| w.seen() >= thresholds.noise_min_observations;
     let many: Vec<Witness> = witnesses.into_iter().filter(counts).collect();
-    if !any_sure && many.len() < 2 {
-        let alone = many.first().filter(|w| w.spread && w.may_be_alone(thresholds));
-        return alone.map_or(0, |w| (w.permille() / 3).max(thresholds.noise_min_alone_permille));
-    }
+    let alone = |w: &Witness| match w.prior {
+        0 if !w.spread || !w.may_be_alone(thresholds) => 0,
+        0 => (w.permille() / 3).max(thresholds.noise_min_alone_permille),
+        _ => w.permille(),
+    };
     let mut rates: Vec<(u64, u64)> = many.iter().map(|w| (w.permille(), w.seen())).collect();
     rates.sort_unstable();
     let half = rates.iter().map(|r| r.1).sum::<u64>() / 2;
@@ -75,7 +77,10 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
         below += r.1;
         below >= half
     };
-    let median = rates.iter().find(&mut reached).map_or(0, |r| r.0);
+    let median = match &many[..] {
+        [only] => alone(only),
+        _ => rates.iter().find(&mut reached).map_or(0, |r| r.0),
+    };
     if !any_sure {
         return median;
     }
@@ -224,6 +229,8 @@ mod tests {
         assert_eq!([of(&[(298, 2, 0)]), of(&[(290, 10, 0)]), of(&[(29, 1, 0)])], [0, 0, 0]);
         let alone = [Witness { good: 294, bad: 6, prior: 0, spread: false }];
         assert_eq!(floor(alone.into_iter(), &Thresholds::default()), 0);
+        // Operations with a prior that show no noise do not make it a better one.
+        assert_eq!([of(&[(685, 45, 0), (43, 0, 8)]), of(&[(685, 15, 0), (43, 0, 8)])], [0, 10]);
         // Another operation with too few observations changes nothing; one with enough does.
         assert_eq!(of(&[(295, 5, 0), (20, 0, 0)]), 10);
         assert_eq!(of(&[(295, 5, 0), (200, 4, 0)]), 16);
