@@ -7,7 +7,7 @@ Called by scripts/ablations. Exit codes: 0 done, 2 cannot run."""
 import argparse, csv, pathlib, subprocess, sys, tempfile
 
 CORPORA = ('phpbb-forum', 'university', 'government-redirects', 'crawl-blog', 'crawl-docs', 'crawl-forum', 'crawl-kb')
-STAGES = ('tokens', 'functions', 'platforms', 'joint', 'conditions', 'prefixes', 'classes', 'defaults', 'sinks', 'noise', 'forms', 'energy-walk', 'mirrors', 'fronts', 'small-samples', 'chance', 'exceptions', 'look-ups', 'spans', 'proof')
+STAGES = ('tokens', 'functions', 'platforms', 'joint', 'conditions', 'prefixes', 'classes', 'defaults', 'sinks', 'noise', 'forms', 'parts', 'energy-walk', 'mirrors', 'fronts', 'small-samples', 'chance', 'exceptions', 'look-ups', 'spans', 'proof')
 DEPARTURES = ('salient-by-frequency', 'absence-no-value', 'no-nested-pairs', 'overlap-of-duplicated', 'mapping-by-agreement', 'fpr-per-url', 'fpr-wilson', 'self-rules-kept', 'chains-proven-again')
 
 def main():

@@ -29,6 +29,8 @@ pub enum Stage {
     Noise,
     /// Rules between forms (`forms`, `select`).
     Forms,
+    /// Forms of their own for the values of a key that show the pages of another form (`parts`).
+    Parts,
     /// The energy walk (`energy`): without it destinations come by fewest unmapped keys and largest volume.
     EnergyWalk,
     /// Mirrored directories (`mirrors`).
@@ -52,7 +54,7 @@ pub enum Stage {
 impl Stage {
     /// All stages, about in the order of learning: noise is measured in the first pass of the covering loop, and
     /// constant pages and small samples count in several of its levels.
-    pub const ALL: [Stage; 20] = [
+    pub const ALL: [Stage; 21] = [
         Stage::Tokens,
         Stage::Functions,
         Stage::Platforms,
@@ -64,6 +66,7 @@ impl Stage {
         Stage::Sinks,
         Stage::Noise,
         Stage::Forms,
+        Stage::Parts,
         Stage::EnergyWalk,
         Stage::Mirrors,
         Stage::Fronts,
@@ -89,6 +92,7 @@ impl Stage {
             Stage::Sinks => "sinks",
             Stage::Noise => "noise",
             Stage::Forms => "forms",
+            Stage::Parts => "parts",
             Stage::EnergyWalk => "energy-walk",
             Stage::Mirrors => "mirrors",
             Stage::Fronts => "fronts",

@@ -7,7 +7,6 @@
 //! 0.20 at a 20 % sample). A candidate s -> t keeps the constants of t and replaces each other key of t
 //! from a key of s; it exists only where every such key is mapped.
 
-use super::Thresholds;
 use super::columns::Columns;
 use super::conditions::{Condition, Scope};
 use super::covering::Covering;
@@ -15,12 +14,15 @@ use super::energy::Graph;
 use super::evidence::{Bound, Groups, Sorter};
 use super::operations::is_number;
 use super::overlap::Overlap;
+use super::parts::Parts;
 use super::small_samples;
 use super::tree::{Branch, Reading, Salient, Table, Tree};
+use super::{Stage, Thresholds};
 use crate::model::hash64;
 use crate::url::Fixed;
 use crate::url::keys::host_sub;
 use foldhash::fast::FixedState;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Forms of one cluster that the inverted index keeps, the biggest: a bound of work.
@@ -45,9 +47,29 @@ pub struct Form {
     pub slots: Vec<usize>,
     /// Values of slots whose rows have moved without the others, sorted.
     pub moved: Vec<(usize, Vec<u32>)>,
+    /// Values of slots whose rows are forms of their own, sorted.
+    pub parts: Vec<(usize, Vec<u32>)>,
 }
 
 impl Form {
+    /// Finds constants and slots anew; `least` are the URLs from which on one row tells constants.
+    pub(super) fn find_slots(&mut self, columns: &Columns, least: u64) {
+        (self.constants, self.slots) = Default::default();
+        let Some(&first) = self.rows.first() else { return };
+        // One row says little about what varies, unless many URLs were reduced to it.
+        let sure = self.rows.len() > 1 || self.volume >= least;
+        let present = columns.codes.iter().enumerate().filter(|(_, codes)| codes[first as usize] != 0);
+        for (k, codes) in present {
+            let (name, code) = (&columns.keys[k], codes[first as usize]);
+            let shape = name.is(Fixed::SCHEME) || name.is(Fixed::HOST) || name.is(Fixed::DEPTH);
+            if (sure || shape) && self.rows.iter().all(|&row| codes[row as usize] == code) {
+                self.constants.push((k, code));
+            } else {
+                self.slots.push(k);
+            }
+        }
+    }
+
     /// True where rows have other values of a key than these, which are sorted.
     pub fn has_others(&self, columns: &Columns, key: usize, values: &[u32]) -> bool {
         self.rows.iter().any(|&row| values.binary_search(&columns.code(key, row)).is_err())
@@ -139,7 +161,11 @@ impl Forms {
             })
             .collect();
         out.find(columns, rows, tree);
-        out.candidates(columns);
+        let parts = out.candidates(columns);
+        if !parts.is_empty() && !covering.without.has(Stage::Parts) {
+            out.part(columns, parts);
+            out.candidates(columns);
+        }
         out
     }
 
@@ -163,6 +189,7 @@ impl Forms {
                     constants: Vec::new(),
                     slots: Vec::new(),
                     moved: Vec::new(),
+                    parts: Vec::new(),
                 });
                 self.list.len() - 1
             });
@@ -171,22 +198,12 @@ impl Forms {
         }
         for form in &mut self.list {
             form.rows.sort_unstable_by_key(|&r| (columns.label[r as usize], r));
-            let first = form.rows[0] as usize;
-            // One row says little about what varies, unless many URLs were reduced to it.
-            let sure = form.rows.len() > 1 || form.volume >= least;
-            for (k, codes) in columns.codes.iter().enumerate().filter(|(_, codes)| codes[first] != 0) {
-                let name = &columns.keys[k];
-                let shape = name.is(Fixed::SCHEME) || name.is(Fixed::HOST) || name.is(Fixed::DEPTH);
-                if (sure || shape) && form.rows.iter().all(|&r| codes[r as usize] == codes[first]) {
-                    form.constants.push((k, codes[first]));
-                } else {
-                    form.slots.push(k);
-                }
-            }
+            form.find_slots(columns, least);
         }
     }
 
-    fn candidates(&mut self, columns: &Columns) {
+    /// Finds the candidates; returns the parts of forms that may be candidates without the rest.
+    fn candidates(&mut self, columns: &Columns) -> Parts {
         let bound = Bound::form(&self.thresholds).allowing(self.noise);
         let (least_common, least_urls) = (self.thresholds.form_min_clusters, self.thresholds.form_min_constant_urls);
         let mut postings: Vec<(u32, usize)> = Vec::new();
@@ -200,7 +217,7 @@ impl Forms {
         for cluster in postings.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
             forms.clear();
             forms.extend(cluster.iter().map(|p| p.1));
-            forms.sort_by_key(|&f| (std::cmp::Reverse(self.list[f].volume), f));
+            forms.sort_by_key(|&f| (Reverse(self.list[f].volume), f));
             forms.truncate(MAX_FORMS);
             forms.sort_unstable();
             for (i, &a) in forms.iter().enumerate() {
@@ -210,7 +227,7 @@ impl Forms {
         self.pairs = common.len() as u64;
         let mut pairs: Vec<((usize, usize), u32)> = common.into_iter().collect();
         pairs.sort_unstable();
-        let mut found = Vec::new();
+        let (mut found, mut parts) = (Vec::new(), Vec::new());
         for ((a, b), clusters) in pairs {
             let (f, g) = (&self.list[a], &self.list[b]);
             if f.slots.is_empty() && g.slots.is_empty() {
@@ -234,6 +251,12 @@ impl Forms {
             let groups = self.test(columns, &[(a, &to_b), (b, &own)]);
             let (good, bad) = groups.totals();
             let holds = bound.holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
+            if !bound.allows(good, bad) {
+                let of_b: Vec<(usize, usize)> = pairs.iter().map(|&(ka, kb)| (kb, ka)).collect();
+                for (from, to, pairs) in [(a, b, &pairs), (b, a, &of_b)] {
+                    parts.extend(self.parts_of(columns, [from, to], pairs, &groups));
+                }
+            }
             if !holds || self.groups_with_both(a, &groups) < least_common {
                 continue;
             }
@@ -269,6 +292,7 @@ impl Forms {
         found.retain(|c| !columns.redirects || live(c.target) || !live(c.source));
         found.sort_by_key(|c| (c.source, c.target));
         self.candidates = found;
+        self.parts(parts)
     }
 
     /// One-to-one key mapping `(key of f, key of g)` by the share of common clusters in which two keys hold
@@ -307,7 +331,7 @@ impl Forms {
                 }
             }
         }
-        ranked.sort_unstable_by_key(|&(count, same, ka, kb)| (std::cmp::Reverse((count, same)), ka, kb));
+        ranked.sort_unstable_by_key(|&(count, same, ka, kb)| (Reverse((count, same)), ka, kb));
         let mut out: Vec<(usize, usize)> = Vec::new();
         for (_, _, ka, kb) in ranked {
             if out.iter().all(|&(x, z)| x != ka && z != kb) {
@@ -356,7 +380,6 @@ impl Forms {
         for form in [&mut *from, &mut part] {
             form.volume = form.rows.iter().map(|&row| u64::from(columns.weight[row as usize])).sum();
         }
-        from.moved.push((key, values.to_vec()));
         self.list.push(part);
         self.list.len() - 1
     }
@@ -393,7 +416,7 @@ impl Forms {
                 _ => {}
             }
         }
-        none.extend(form.moved.iter().cloned());
+        none.extend(form.moved.iter().chain(&form.parts).cloned());
         is.sort_by_key(|s| s.0);
         none.sort();
         (is, none)

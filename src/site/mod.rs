@@ -30,6 +30,7 @@ pub mod noise;
 pub mod operations;
 mod overlap;
 mod pages;
+mod parts;
 mod points;
 mod prefixes;
 pub mod profile;

@@ -135,7 +135,9 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
                 }
                 let source = match &*held {
                     [(key, values)] if forms.list[source].has_others(columns, *key, values) => {
-                        forms.split(columns, source, *key, values)
+                        let part = forms.split(columns, source, *key, values);
+                        forms.list[source].moved.push((*key, values.clone()));
+                        part
                     }
                     _ => {
                         done[source] = true;

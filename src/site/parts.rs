@@ -1,0 +1,139 @@
+//! Parts of a form that show the pages of another one, while the rest does not.
+//!
+//! The first page of a topic has two URLs, `/topic/7` and `/topic/7/page-1`, and its second page one. As a whole
+//! the form of the pages cannot move to that of the topics, so the rows with the value `1` become a form of
+//! their own before candidates are tested, by the same bounds as all others. The pattern tree has split where
+//! the value is a word that many pages have; numbers are what it does not split by.
+
+use super::columns::Columns;
+use super::evidence::{Bound, Groups};
+use super::forms::{Form, Forms};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// For each form, for each of its keys, the values whose rows become forms.
+pub type Parts = BTreeMap<usize, BTreeMap<usize, BTreeSet<u32>>>;
+
+/// Values of a key of a form under which its rows show pages of another form.
+pub struct Found {
+    form: usize,
+    key: usize,
+    values: BTreeSet<u32>,
+    /// The part may move to the other form; else only the other form to the part.
+    moves: bool,
+}
+
+impl Forms {
+    /// The values under which the form `from` shows pages of `to`, of each key that `to` has not. Key pairs are
+    /// `(key of from, key of to)`. Not of a parameter where the path is the same: defaults of parameters, and
+    /// values that mean the same, are found among the operations.
+    pub(super) fn parts_of(
+        &self,
+        columns: &Columns,
+        ends: [usize; 2],
+        pairs: &[(usize, usize)],
+        groups: &Groups,
+    ) -> Vec<Found> {
+        let [from, to] = ends.map(|form| &self.list[form]);
+        let is_whole = |form: &Form, mapped: usize| form.slots.len() == mapped;
+        let moves = is_whole(to, pairs.len());
+        if !moves && !is_whole(from, pairs.len() + 1) {
+            return Vec::new();
+        }
+        let is_moved = path(from, columns) != path(to, columns);
+        let least = |key: usize| match columns.keys[key].as_path() {
+            Some(_) => Some(self.thresholds.form_min_clusters as u64),
+            None => is_moved.then_some(self.thresholds.min_clusters_chosen),
+        };
+        let is_lost =
+            |key: &usize| pairs.iter().all(|pair| pair.0 != *key) && to.constants.iter().all(|of| of.0 != *key);
+        let lost = from.slots.iter().copied().filter(is_lost);
+        let lost: Vec<(usize, u64)> =
+            lost.filter_map(|key| Some((key, least(key)?.max(self.least_clusters)))).collect();
+        let bound = Bound::form(&self.thresholds).allowing(self.noise);
+        let found = values(columns, [from, to], &lost, groups, bound).into_iter();
+        found.map(|(key, values)| Found { form: ends[0], key, values, moves }).collect()
+    }
+
+    /// The parts to make: where a form may move as a whole without the key, no part that is only moved to.
+    pub(super) fn parts(&self, found: Vec<Found>) -> Parts {
+        let loses = |form: usize, key: usize| {
+            let mut of_form = self.candidates.iter().filter(|candidate| candidate.source == form);
+            of_form.any(|candidate| candidate.mapping.iter().all(|pair| pair.1 != key))
+        };
+        let mut parts = Parts::new();
+        for Found { form, key, values, .. } in found.into_iter().filter(|of| of.moves || !loses(of.form, of.key)) {
+            parts.entry(form).or_default().entry(key).or_default().extend(values);
+        }
+        parts
+    }
+
+    /// Makes forms of the parts of forms, each value one; of each form those of the key that makes most rows
+    /// such.
+    pub(super) fn part(&mut self, columns: &Columns, parts: Parts) {
+        let least = self.thresholds.form_min_constant_urls;
+        for (form, keys) in parts {
+            let rows = |(key, values): &(usize, BTreeSet<u32>)| {
+                self.list[form].rows.iter().filter(|&&row| values.contains(&columns.code(*key, row))).count()
+            };
+            let Some((key, values)) = keys.into_iter().max_by_key(|of| (rows(of), Reverse(of.0))) else { continue };
+            for &value in &values {
+                let part = self.split(columns, form, key, &[value]);
+                self.list[part].find_slots(columns, least);
+            }
+            self.list[form].parts.push((key, values.into_iter().collect()));
+            self.list[form].find_slots(columns, least);
+        }
+    }
+}
+
+/// The keys of a form that are parts of the path, in the order of the columns, with the value of those that have
+/// one only.
+fn path(form: &Form, columns: &Columns) -> Vec<(usize, u32)> {
+    let slots = form.slots.iter().map(|&key| (key, 0));
+    let mut keys: Vec<(usize, u32)> = form.constants.iter().copied().chain(slots).collect();
+    keys.retain(|of| columns.keys[of.0].as_path().is_some());
+    keys.sort_unstable();
+    keys
+}
+
+/// The values of the keys `lost`, of the form `from`, under which its rows show pages of the form `to`: those
+/// that `bound` allows each by itself, one observation a page, and that as many pages show as stand beside
+/// the key. `groups` are those of the test of a move that loses these keys.
+///
+/// O(keys x rows of the groups x log).
+fn values(
+    columns: &Columns,
+    [from, to]: [&Form; 2],
+    lost: &[(usize, u64)],
+    groups: &Groups,
+    bound: Bound,
+) -> Vec<(usize, BTreeSet<u32>)> {
+    let mut is_from = vec![None; columns.len()];
+    from.rows.iter().for_each(|&row| is_from[row as usize] = Some(true));
+    to.rows.iter().for_each(|&row| is_from[row as usize] = Some(false));
+    let of_key = |&(key, least): &(usize, u64)| {
+        let mut seen: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+        for members in (0..groups.len()).map(|group| groups.members(group)) {
+            let (mut pages, mut met): (BTreeSet<u32>, BTreeSet<(u32, u32)>) = Default::default();
+            for &row in members {
+                let label = columns.label[row as usize];
+                match is_from[row as usize] {
+                    Some(true) => drop(met.insert((columns.code(key, row), label))),
+                    Some(false) => drop(pages.insert(label)),
+                    None => {}
+                }
+            }
+            if pages.is_empty() {
+                continue;
+            }
+            for (code, label) in met {
+                seen.entry(code).or_default()[usize::from(!pages.contains(&label))] += 1;
+            }
+        }
+        let holds = |&(_, [good, bad]): &(u32, [u64; 2])| good >= least && bound.holds(good, bad, 0);
+        let values: BTreeSet<u32> = seen.into_iter().filter(holds).map(|of| of.0).collect();
+        (!values.is_empty()).then_some((key, values))
+    };
+    lost.iter().filter_map(of_key).collect()
+}
