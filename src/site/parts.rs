@@ -6,10 +6,14 @@
 //! the value is a word that many pages have; numbers are what it does not split by.
 
 use super::columns::Columns;
+use super::conditions::is_by_chance;
 use super::evidence::{Bound, Groups};
 use super::forms::{Form, Forms};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Parts of one form, those of most rows: a bound of work.
+const MAX_PARTS: usize = 16;
 
 /// For each form, for each of its keys, the values whose rows become forms.
 pub type Parts = BTreeMap<usize, BTreeMap<usize, BTreeSet<u32>>>;
@@ -51,7 +55,8 @@ impl Forms {
         let lost: Vec<(usize, u64)> =
             lost.filter_map(|key| Some((key, least(key)?.max(self.least_clusters)))).collect();
         let bound = Bound::form(&self.thresholds).allowing(self.noise);
-        let found = values(columns, [from, to], &lost, groups, bound).into_iter();
+        let permille = self.thresholds.condition_chance_permille;
+        let found = values(columns, [from, to], &lost, groups, (bound, permille)).into_iter();
         found.map(|(key, values)| Found { form: ends[0], key, values, moves }).collect()
     }
 
@@ -73,15 +78,23 @@ impl Forms {
     pub(super) fn part(&mut self, columns: &Columns, parts: Parts) {
         let least = self.thresholds.form_min_constant_urls;
         for (form, keys) in parts {
-            let rows = |(key, values): &(usize, BTreeSet<u32>)| {
-                self.list[form].rows.iter().filter(|&&row| values.contains(&columns.code(*key, row))).count()
+            let of_key = |(key, values): (usize, BTreeSet<u32>)| {
+                let mut rows = vec![0u32; columns.codes_len(key)];
+                self.list[form].rows.iter().for_each(|&row| rows[columns.code(key, row) as usize] += 1);
+                let mut values: Vec<(Reverse<u32>, u32)> =
+                    values.into_iter().map(|value| (Reverse(rows[value as usize]), value)).collect();
+                values.sort_unstable();
+                values.truncate(MAX_PARTS);
+                (values.iter().map(|of| of.0.0).sum::<u32>(), Reverse(key), values)
             };
-            let Some((key, values)) = keys.into_iter().max_by_key(|of| (rows(of), Reverse(of.0))) else { continue };
+            let Some((_, Reverse(key), values)) = keys.into_iter().map(of_key).max() else { continue };
+            let mut values: Vec<u32> = values.into_iter().map(|of| of.1).collect();
+            values.sort_unstable();
             for &value in &values {
                 let part = self.split(columns, form, key, &[value]);
                 self.list[part].find_slots(columns, least);
             }
-            self.list[form].parts.push((key, values.into_iter().collect()));
+            self.list[form].parts.push((key, values));
             self.list[form].find_slots(columns, least);
         }
     }
@@ -98,8 +111,9 @@ fn path(form: &Form, columns: &Columns) -> Vec<(usize, u32)> {
 }
 
 /// The values of the keys `lost`, of the form `from`, under which its rows show pages of the form `to`: those
-/// that `bound` allows each by itself, one observation a page, and that as many pages show as stand beside
-/// the key. `groups` are those of the test of a move that loses these keys.
+/// that `bound` allows each by itself, one observation a page, that as many pages show as stand beside the
+/// key, and that are not as right by chance as one of so many values is (`permille`). `groups` are those
+/// of the test of a move that loses these keys.
 ///
 /// O(keys x rows of the groups x log).
 fn values(
@@ -107,7 +121,7 @@ fn values(
     [from, to]: [&Form; 2],
     lost: &[(usize, u64)],
     groups: &Groups,
-    bound: Bound,
+    (bound, permille): (Bound, u64),
 ) -> Vec<(usize, BTreeSet<u32>)> {
     let mut is_from = vec![None; columns.len()];
     from.rows.iter().for_each(|&row| is_from[row as usize] = Some(true));
@@ -131,7 +145,12 @@ fn values(
                 seen.entry(code).or_default()[usize::from(!pages.contains(&label))] += 1;
             }
         }
-        let holds = |&(_, [good, bad]): &(u32, [u64; 2])| good >= least && bound.holds(good, bad, 0);
+        let tried = seen.values().filter(|[good, bad]| good + bad >= least).count();
+        let sums = seen.values().fold([0; 2], |sums, seen| [sums[0] + seen[0], sums[1] + seen[1]]);
+        let is_chance =
+            |[good, bad]: [u64; 2]| is_by_chance([good, bad], [sums[0] - good, sums[1] - bad], tried, bound, permille);
+        let holds =
+            |&(_, [good, bad]): &(u32, [u64; 2])| good >= least && bound.holds(good, bad, 0) && !is_chance([good, bad]);
         let values: BTreeSet<u32> = seen.into_iter().filter(holds).map(|of| of.0).collect();
         (!values.is_empty()).then_some((key, values))
     };
