@@ -156,3 +156,61 @@ fn values(
     };
     lost.iter().filter_map(of_key).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::Sorter;
+    use super::super::{Thresholds, Training};
+    use super::*;
+    use crate::rules::Tokens;
+    use crate::url::{Fixed, Part};
+
+    /// The values of `/arch/N/I` that show `/rep/I`, of records (N, I, the page is that of `/rep/I`).
+    fn found(records: &[(u32, u32, bool)], permille: u64) -> Vec<String> {
+        let arch = records.iter().map(|&(n, i, is_newest)| {
+            let label = if is_newest { format!("r{i}") } else { format!("o{i}") };
+            (format!("http://x.example/arch/{n}/{i}"), label)
+        });
+        let rep = records.iter().map(|&(_, i, _)| (format!("http://x.example/rep/{i}"), format!("r{i}")));
+        let urls: Vec<(String, String)> = arch.chain(rep).collect();
+        let training =
+            Training::new("x.example", urls.iter().map(|of| (of.0.as_bytes(), Some(of.1.as_bytes()), false)));
+        let thresholds = Thresholds::default();
+        let columns = Columns::new(&training, Tokens::default(), &thresholds);
+        let number = |segment| columns.fixed(Fixed::path(segment, Part::Number)).unwrap();
+        let is_arch = |row: u32| columns.code(number(2), row) != 0;
+        let form = |is: bool| {
+            let rows = (0..columns.len() as u32).filter(|&row| is_arch(row) == is).collect();
+            let (constants, slots, moved, parts) = Default::default();
+            Form { leaf: 0, rows, volume: 0, constants, slots, moved, parts }
+        };
+        // Both forms by the last number, whose codes differ between the columns.
+        let last = |row: u32| {
+            let key = if is_arch(row) { number(2) } else { number(1) };
+            crate::model::hash64(columns.value(key, columns.code(key, row)))
+        };
+        let groups = Sorter::default().group((0..columns.len() as u32).map(|row| (last(row), row)), &columns.label);
+        let key = number(1);
+        let bound = (Bound::form(&thresholds), permille);
+        let of_key = values(&columns, [&form(true), &form(false)], &[(key, 3)], &groups, bound);
+        of_key.into_iter().flat_map(|of| of.1).filter_map(|code| columns.text(key, code)).collect()
+    }
+
+    #[test]
+    fn one_value_of_a_few_is_a_part() {
+        let records: Vec<(u32, u32, bool)> = (0..60).map(|i| (i % 3 + 1, i, i % 3 == 0)).collect();
+        assert_eq!(found(&records, 50), ["1"]);
+        // Two pages are too few, and so is a value that is wrong on a page.
+        assert!(found(&records[..6], 50).is_empty());
+        let wrong: Vec<(u32, u32, bool)> = records.iter().map(|&(n, i, is)| (n, i, is && i > 0)).collect();
+        assert!(found(&wrong, 50).is_empty());
+    }
+
+    #[test]
+    fn a_few_of_many_values_are_right_by_chance() {
+        // Of sixty numbers half have a wrong page among six, and half none.
+        let records: Vec<(u32, u32, bool)> = (0..360).map(|i| (i % 60 + 1, i, i >= 60 || i % 2 == 0)).collect();
+        assert_eq!(found(&records, 1_000).len(), 30);
+        assert!(found(&records, 50).is_empty());
+    }
+}
