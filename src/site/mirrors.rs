@@ -14,6 +14,7 @@
 use super::Thresholds;
 use super::breadth::power;
 use super::evidence::{Bound, upper_bound_ppm};
+use super::siblings::Siblings;
 use crate::model::hash64;
 use crate::rules::twins::{below, is_parameter};
 use crate::rules::{Constraint, Evidence, Kind, Operation, PREFIX, Rule, RuleSet, SiteRules, Test};
@@ -83,7 +84,14 @@ pub fn learn(rules: &SiteRules, mut reduced: Vec<Reduced>, setting: Setting<'_>)
         voted.filter(|fronts| !(without_fronts && fronts.is_directed) && tenant(&fronts.a) == tenant(&fronts.b));
     let plain = LazyCell::new(|| RuleSet::new(vec![rules.clone()]));
     let canonical = |url: &[u8]| plain.canonicalize(&String::from_utf8_lossy(url)).url.into_owned().into_bytes();
-    let pairs: Vec<Pair> = voted.filter_map(|fronts| test(&reduced, &fronts, &setting, &canonical)).collect();
+    let mut siblings = Siblings::default();
+    let mut is_chance = |pair: &Pair| {
+        let bound = Bound::form(thresholds).allowing(setting.noise);
+        let twins = [pair.good, pair.bad];
+        !pair.is_directed && siblings.explain(&reduced, [&pair.a, &pair.b], twins, bound, thresholds)
+    };
+    let tested = voted.filter_map(|fronts| test(&reduced, &fronts, &setting, &canonical));
+    let pairs: Vec<Pair> = tested.filter(|pair| !is_chance(pair)).collect();
     let volume = |prefix: &str| urls_below(&reduced, prefix).len();
     let mut moves: Vec<(&Pair, &str, &str)> = pairs
         .iter()
@@ -199,7 +207,7 @@ pub fn is_below(url: &str, directory: &str) -> bool {
 }
 
 /// The reduced URLs below a directory, or with the script of a parameter.
-fn urls_below<'a>(reduced: &'a [Reduced], front: &str) -> &'a [Reduced] {
+pub(super) fn urls_below<'a>(reduced: &'a [Reduced], front: &str) -> &'a [Reduced] {
     let first = front.find('?').map_or_else(|| format!("{front}/"), |at| front[..=at].to_owned());
     let start = reduced.partition_point(|r| r.url.as_str() < first.as_str());
     let length = reduced[start..].partition_point(|r| r.url.starts_with(&first));

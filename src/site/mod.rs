@@ -39,6 +39,7 @@ mod scopes;
 mod sections;
 pub mod select;
 mod shown;
+mod siblings;
 mod sinks;
 pub mod small_samples;
 mod spans;
