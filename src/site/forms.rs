@@ -163,7 +163,7 @@ impl Forms {
         out.find(columns, rows, tree);
         let parts = out.candidates(columns);
         if !parts.is_empty() && !covering.without.has(Stage::Parts) {
-            out.part(columns, parts);
+            out.divide(columns, parts);
             out.candidates(columns);
         }
         out
@@ -292,7 +292,7 @@ impl Forms {
         found.retain(|c| !columns.redirects || live(c.target) || !live(c.source));
         found.sort_by_key(|c| (c.source, c.target));
         self.candidates = found;
-        self.parts(parts)
+        self.parts_to_make(parts)
     }
 
     /// One-to-one key mapping `(key of f, key of g)` by the share of common clusters in which two keys hold

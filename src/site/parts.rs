@@ -61,7 +61,7 @@ impl Forms {
     }
 
     /// The parts to make: where a form may move as a whole without the key, no part that is only moved to.
-    pub(super) fn parts(&self, found: Vec<Found>) -> Parts {
+    pub(super) fn parts_to_make(&self, found: Vec<Found>) -> Parts {
         let loses = |form: usize, key: usize| {
             let mut of_form = self.candidates.iter().filter(|candidate| candidate.source == form);
             of_form.any(|candidate| candidate.mapping.iter().all(|pair| pair.1 != key))
@@ -73,9 +73,8 @@ impl Forms {
         parts
     }
 
-    /// Makes forms of the parts of forms, each value one; of each form those of the key that makes most rows
-    /// such.
-    pub(super) fn part(&mut self, columns: &Columns, parts: Parts) {
+    /// Divides forms: each value that shows another form becomes one, of the key that does so in most rows.
+    pub(super) fn divide(&mut self, columns: &Columns, parts: Parts) {
         let least = self.thresholds.form_min_constant_urls;
         for (form, keys) in parts {
             let of_key = |(key, values): (usize, BTreeSet<u32>)| {
