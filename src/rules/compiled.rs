@@ -120,6 +120,8 @@ mod touch {
     pub(super) const SHAPE: u8 = 1;
     /// The trailing slash, the index or the doubled slashes were removed, or a trailing slash was added.
     pub(super) const SLASH: u8 = 2;
+    /// Parts of the path got other values that are cut alike.
+    pub(super) const PATH: u8 = 4;
     pub(super) const QUERY: u8 = 8;
     pub(super) const SCHEME: u8 = 16;
 

@@ -9,6 +9,8 @@ use crate::url::{CAPITAL, Fixed, KeyKind, PERCENT, PLUS};
 
 /// Property of an empty value, beside those of [`Split::letters`](crate::url::Split::letters).
 pub(super) const EMPTY: u8 = 8;
+/// Property of the value of a repeated query key: it holds a `&`.
+pub(super) const REPEATED: u8 = 16;
 /// Property of every URL.
 pub(super) const ANY: u8 = 0x80;
 
@@ -20,10 +22,8 @@ pub(super) fn needs(function: Function) -> u8 {
         | Function::HashTo7
         | Function::HashTo8
         | Function::HashTo10
-        | Function::HashTo12
-        | Function::FirstRepeat
-        | Function::LastRepeat
-        | Function::SortRepeats => ANY,
+        | Function::HashTo12 => ANY,
+        Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats => REPEATED,
         Function::DropEmpty => EMPTY,
         Function::PlusIsSpace => PLUS,
         Function::LowerCase => CAPITAL,
@@ -47,6 +47,7 @@ pub(super) fn holds(value: &[u8]) -> u8 {
         | bit(value.contains(&b'%'), PERCENT)
         | bit(value.contains(&b'+'), PLUS)
         | bit(value.is_empty(), EMPTY)
+        | bit(value.contains(&b'&'), REPEATED)
 }
 
 /// A host without `www.`, where it keeps at least two labels.

@@ -5,7 +5,7 @@ use super::{
     ABSENT, CompiledSite, EVER, NO_PROGRAM, NO_RANK, NO_SLOT, OTHER, PairState, REMOVED, Slot, SlotState, State,
     Template, bit, bits, part, touch,
 };
-use crate::rules::functions::{ANY, EMPTY};
+use crate::rules::functions::{ANY, EMPTY, REPEATED};
 use crate::url::hash::{hash, hash_in};
 use crate::url::section::{self, Section};
 use crate::url::{self, Cell, Cells, Fixed, KeyRef, Split};
@@ -132,7 +132,7 @@ impl CompiledSite {
         (state.ordered, state.unnamed, state.disordered) = (unusual && !disordered, unnamed, disordered);
         (state.ran, state.touched) = (false, touched | if disordered { touch::QUERY } else { 0 });
         state.removed = removed.count_ones() as usize;
-        state.holds |= if empty { EMPTY } else { 0 };
+        state.holds |= if empty { EMPTY } else { 0 } | if repeats { REPEATED } else { 0 };
         for at in bits(removed) {
             state.touched |= touch::removed(std::mem::replace(&mut cells.list[at].key, REMOVED).kind());
         }

@@ -29,9 +29,9 @@ impl Template {
         if touched & touch::SLASH != 0 && !is_bare_path(cells) {
             return false;
         }
-        // Other programs may act in the section of the result.
+        // Other programs may act in the section of the result, where the path is another.
         let (section, mut ran) = (self.fixed_slot(Fixed::SECTION.0), state.ran);
-        if section != NO_SLOT {
+        if section != NO_SLOT && touched & (touch::PATH | touch::SLASH) != 0 {
             let path = cells.value(&cells.list[0]).len() + 3 + cells.value(&cells.list[1]).len();
             let path = &out[path..];
             let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];

@@ -5,7 +5,7 @@
 
 use super::reduce::compose;
 use super::{Buffers, CompiledSite, NO_RULE, touch};
-use crate::rules::twins::{below, is_parameter};
+use crate::rules::twins::{self, is_parameter};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Split};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl CompiledSite {
             compose(buffers);
             &buffers.out
         };
-        let found = self.mirrors().iter().find_map(|mirror| Some((mirror, below(url, &mirror.source)?)));
+        let found = self.mirrors().iter().find_map(|mirror| Some((mirror, twins::below(url, &mirror.source)?)));
         let Some((Mirror { rule, source, target }, below)) = found else { return };
         let [mut moved, mut twin] = std::mem::take(&mut buffers.state.twin);
         below.write(target, &mut moved);
@@ -62,10 +62,12 @@ impl CompiledSite {
                 buffers.cells.text.truncate(start);
                 self.run_with_exceptions(from, buffers, None);
             } else {
-                buffers.state.touched |= touch::SHAPE;
                 buffers.fired.extend(before.iter().chain([*rule]));
             }
             compose(buffers);
+            // The twin was cut and run as any URL is, but not moved again.
+            let moves = |mirror: &Mirror| twins::below(&buffers.out, &mirror.source).is_some();
+            buffers.state.touched |= if self.mirrors().iter().any(moves) { touch::SHAPE } else { 0 };
         }
         buffers.state.twin = [moved, twin];
     }

@@ -80,7 +80,7 @@ impl CompiledSite {
                 KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
                 KeyRef::Fixed(Fixed::HOST) if plain => 0,
                 KeyRef::Query(..) if plain => touch::QUERY,
-                KeyRef::Fixed(_) if plain && is_cut_alike(&cells.list, at, self.text(code)) => 0,
+                KeyRef::Fixed(_) if plain && is_cut_alike(&cells.list, at, self.text(code)) => touch::PATH,
                 _ => touch::SHAPE,
             };
         }
@@ -103,7 +103,7 @@ impl CompiledSite {
         let coded = self.code_of(slot, &state.value);
         state.touched |= match (function, cell.key) {
             // Cuts do not depend on the case of letters, and what a function writes is no delimiter.
-            (Function::LowerCase, KeyRef::Fixed(fixed)) if fixed == Fixed::EXTENSION || fixed.as_path().is_some() => 0,
+            (Function::LowerCase, KeyRef::Fixed(of)) if of == Fixed::EXTENSION || of.as_path().is_some() => touch::PATH,
             (Function::DropWww, KeyRef::Fixed(Fixed::HOST)) if state.value[0].is_ascii_alphanumeric() => 0,
             // The value of a repeated key holds the key again.
             (_, KeyRef::Query(..)) if memchr::memchr(b'&', &state.value).is_none() => touch::QUERY,
