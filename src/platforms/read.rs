@@ -318,5 +318,6 @@ pub(super) const CUT: Cut = Cut {
     learned: true,
     query_path: false,
     numbered_end: false,
+    inner_numbers: false,
     name_families: false,
 };

@@ -281,6 +281,10 @@ pub struct Tokens {
     /// (`/start-`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered_end: bool,
+    /// A number inside a path segment, as in `p-749-a-title.aspx`, is a key (`path0.group`), and so is the word
+    /// before it (`path0.groups`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inner_numbers: bool,
     /// Names of query keys that differ in their digits alone are one key, and names without `=` that hold a
     /// digit are another: [`family`](crate::url::keys::family).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -340,7 +344,7 @@ impl Tokens {
 
     /// True where paths are cut as patterns and simple readers cannot cut them.
     pub fn cuts_paths(&self) -> bool {
-        self.query_path || self.numbered_end
+        self.query_path || self.numbered_end || self.inner_numbers
     }
 
     /// The compiled form; delimiters that are none are left out.
@@ -354,6 +358,7 @@ impl Tokens {
             learned: self.fragments.is_some(),
             query_path: self.query_path,
             numbered_end: self.numbered_end,
+            inner_numbers: self.inner_numbers,
             name_families: self.name_families,
         }
     }

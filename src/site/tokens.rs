@@ -1,5 +1,5 @@
 //! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, a
-//! number at the end of a path, and names of query keys into families: decided by hold-out.
+//! number at the end of a path or inside a segment, and names of query keys into families: decided by hold-out.
 //!
 //! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make
 //! more keys, and more keys a larger space of rules: in the prototype cuts chosen on the records that
@@ -50,6 +50,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
             Candidate::Semicolons => with.semicolons = true,
             Candidate::QueryPath => with.query_path = true,
             Candidate::NumberedEnd => with.numbered_end = true,
+            Candidate::InnerNumbers => with.inner_numbers = true,
             Candidate::NameFamilies => with.name_families = true,
             Candidate::Delimiter(delimiter) => with.delimiters.push(delimiter),
         }
@@ -71,6 +72,8 @@ enum Candidate {
     QueryPath,
     /// [`Tokens::numbered_end`].
     NumberedEnd,
+    /// [`Tokens::inner_numbers`].
+    InnerNumbers,
     /// [`Tokens::name_families`].
     NameFamilies,
     /// One of [`Tokens::delimiters`].
@@ -79,7 +82,7 @@ enum Candidate {
 
 /// The cuts that would change how enough URLs are cut.
 fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<Candidate> {
-    let (mut semicolons, mut query_paths, mut numbered) = (0, 0, 0);
+    let (mut semicolons, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
     let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
     let mut cells = Cells::default();
@@ -94,6 +97,7 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &
         let last = text[path.0 as usize..path.1 as usize].rsplit(|&b| b == b'/').next().unwrap_or_default();
         numbered += usize::from(segment::numbered(last).is_some());
         let path = &text[split.path.0 as usize..split.path.1 as usize];
+        inner += usize::from(path.split(|&b| b == b'/').any(|segment| segment::inner_number(segment).0 > 0));
         for (count, delimiter) in seen.iter_mut().zip(DELIMITERS) {
             let cuts = |w: &[u8]| w[1] == delimiter && w[0].is_ascii_alphanumeric() && w[2].is_ascii_alphanumeric();
             *count += usize::from(path.windows(3).any(cuts));
@@ -110,6 +114,7 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &
         (Candidate::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
         (Candidate::QueryPath, often(query_paths)),
         (Candidate::NumberedEnd, often(numbered)),
+        (Candidate::InnerNumbers, often(inner)),
         (Candidate::NameFamilies, often(families.urls())),
     ];
     let all = others.into_iter().chain(seen.iter().zip(DELIMITERS).map(delimiter));

@@ -47,6 +47,8 @@ pub struct Cut {
     pub query_path: bool,
     /// A last segment such as `start-30` is a path parameter `/start-`: see [`segment::numbered`].
     pub numbered_end: bool,
+    /// A number inside a segment is a key: see [`segment::inner_number`].
+    pub inner_numbers: bool,
     /// Names of query keys that hold digits are cut as families: see [`family`](super::keys::family).
     pub name_families: bool,
 }
@@ -54,7 +56,7 @@ pub struct Cut {
 impl Cut {
     /// True where paths and queries are cut as on most sites: at slashes and at `&`, each name a key.
     pub fn is_usual(&self) -> bool {
-        !(self.semicolons || self.query_path || self.numbered_end || self.name_families)
+        !(self.semicolons || self.query_path || self.numbered_end || self.inner_numbers || self.name_families)
     }
 }
 
@@ -114,7 +116,7 @@ impl Cells {
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
         (self.query_path, self.joined_by_semicolons) = (cut.query_path, cut.joined_by_semicolons);
-        let is_plain = !cut.query_path && !cut.numbered_end;
+        let is_plain = !cut.query_path && !cut.numbered_end && !cut.inner_numbers;
         let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, cut) };
         if !(is_plain && split.marks.path && self.cut_short_path(split, cut)) {
             self.cut_path(path, cut);
@@ -290,7 +292,11 @@ impl Cells {
         }
         self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
         for (i, &segment) in segments[..depth].iter().enumerate() {
-            let groups = segment::cut_groups(self.bytes(segment.0, segment.1), cut.delimiters);
+            let bytes = self.bytes(segment.0, segment.1);
+            let groups = match segment::cut_groups(bytes, cut.delimiters) {
+                (0, 0, 0) if cut.inner_numbers => segment::inner_number(bytes),
+                groups => groups,
+            };
             self.cut_segment(i, segment, i + 1 == depth && !slash, groups);
         }
         self.list.extend(end_number);
@@ -299,7 +305,7 @@ impl Cells {
         }
     }
 
-    /// `groups` as [`segment::cut_groups`] tells.
+    /// `groups` as [`segment::cut_groups`] or [`segment::inner_number`] tells.
     #[inline(always)]
     fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, groups: Groups) {
         let bytes = &self.text[a as usize..b as usize];

@@ -69,9 +69,11 @@ impl Fixed {
 /// Part of a path segment, in order of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// All groups before the last two, delimiter included (only where the site cuts at delimiters).
+    /// All groups before the last two, delimiter included (only where the site cuts at delimiters); or the
+    /// word before a number inside the segment (where it cuts [there](super::segment::inner_number)).
     Groups = 0,
-    /// The group before the last, delimiter included (only where the site cuts at delimiters).
+    /// The group before the last, delimiter included (only where the site cuts at delimiters); or the number
+    /// inside the segment.
     Group = 1,
     /// Text before the number; the whole segment where it has none.
     Head = 2,

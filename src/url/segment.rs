@@ -123,6 +123,21 @@ pub fn numbered(segment: &[u8]) -> Option<usize> {
     (is_name && name + 1 < segment.len()).then_some(name + 1)
 }
 
+/// The groups of a segment such as `p-749-a-title`: the word before the number, with its separator, and the
+/// number; the rest begins with a separator. No groups where the segment is none such.
+pub fn inner_number(segment: &[u8]) -> Groups {
+    let Some(word) = segment.iter().position(u8::is_ascii_digit) else { return (0, 0, 0) };
+    let behind = &segment[word..];
+    let number = behind.iter().take_while(|b| b.is_ascii_digit()).count();
+    let is_between = |separator: Option<&u8>| matches!(separator, Some(b'-' | b'_'));
+    let is_inner = word > 0 && is_between(segment[..word].last()) && is_between(behind.get(number));
+    if is_inner && behind.len() > number + 1 && is_word(&segment[..word]) {
+        (word, number, word + number)
+    } else {
+        (0, 0, 0)
+    }
+}
+
 fn is_word(bytes: &[u8]) -> bool {
     bytes.len() <= MAX_WORD
         && bytes[0].is_ascii_alphabetic()
@@ -152,7 +167,8 @@ pub fn ends_behind(segment: &[u8], dot: usize, (groups, group, body): Groups) ->
 /// [`Cut::delimiters`](super::keys::Cut).
 pub const DELIMITERS: [u8; 4] = [b':', b',', b'=', b'!'];
 
-/// Lengths of the two leading groups (each with its delimiter at the end) and the start of the rest.
+/// Lengths of the two leading groups (of [`cut_groups`] each with its delimiter at the end) and the start of the
+/// rest.
 pub type Groups = (usize, usize, usize);
 
 /// The leading groups of a segment. A delimiter at its very end does not cut.
@@ -217,6 +233,23 @@ mod tests {
             for number in ["0", "3", "41", "2024", "00000000000000000000000"] {
                 assert_eq!(parts(&format!("{head}{number}")), [head, number, "", ""]);
             }
+        }
+    }
+
+    #[test]
+    fn numbers_inside_a_segment_stand_between_separators() {
+        let cases = [
+            ("p-749-a-title.aspx", "p-", "749", "-a-title.aspx"),
+            ("thread-12-1-1.html", "thread-", "12", "-1-1.html"),
+            ("view_story_7_page-2", "view_story_", "7", "_page-2"),
+        ];
+        for (segment, word, number, rest) in cases {
+            let (a, b, c) = inner_number(segment.as_bytes());
+            assert_eq!((&segment[..a], &segment[a..a + b], &segment[c..]), (word, number, rest));
+        }
+        let words = "a-word-that-has-too-many-letters-7-a";
+        for none in ["", "a", "p-749", "p-749-", "p749-a", "749-a", "p-749a-b", "-7-a", "p-.7-a", words] {
+            assert_eq!(inner_number(none.as_bytes()), (0, 0, 0), "{none}");
         }
     }
 

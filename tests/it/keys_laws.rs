@@ -87,6 +87,7 @@ fn case(block: &str) -> (String, Tokens, Vec<String>) {
             ("joined-by-semicolons", _) => tokens.joined_by_semicolons = true,
             ("query-path", _) => tokens.query_path = true,
             ("numbered-end", _) => tokens.numbered_end = true,
+            ("inner-numbers", _) => tokens.inner_numbers = true,
             ("name-families", _) => tokens.name_families = true,
             _ => panic!("{word:?} of {first}"),
         }

@@ -139,6 +139,7 @@ const KINDS: &[(&str, u64)] = &[
     ("tokens: fragments, keys", 300),
     ("tokens: fragments, left out", 300),
     ("tokens: fragments, none", 1_000),
+    ("tokens: inner numbers", 5),
     ("tokens: joined by semicolons", 20),
     ("tokens: numbered ends", 20),
     ("tokens: order of the query", 100),

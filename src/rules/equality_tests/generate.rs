@@ -192,6 +192,7 @@ impl Maker<'_> {
             joined_by_semicolons: joined < 50,
             query_path: random.chance(20),
             numbered_end: random.chance(20),
+            inner_numbers: (52..66).contains(&joined),
             name_families: (47..52).contains(&joined),
             sections: some_sections,
             query_order: (0..ordered).map(|_| random.pick(&self.words.names).clone()).collect(),

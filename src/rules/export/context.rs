@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 /// Reason why rules of paths are left out where
 /// [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
-pub const CUT_PATHS: &str = "paths of this site go on in queries or end in numbered keys";
+pub const CUT_PATHS: &str =
+    "paths of this site go on in queries, end in numbered keys or have numbers inside their segments";
 
 /// Why rules are left out that depend on names with digits where
 /// [`Tokens::name_families`](crate::rules::Tokens::name_families).

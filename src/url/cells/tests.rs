@@ -146,6 +146,7 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
             fragments: true,
             query_path: true,
             numbered_end: true,
+            inner_numbers: n % 2 > 0,
             name_families: n % 2 > 0,
             ..Cut::default()
         };
