@@ -316,7 +316,7 @@ fn prepare_cut(training: Training, tokens: Tokens, platforms: lines::Lines, para
     let tree = forms::tree(&covering);
     let least = match covering.is_small {
         true => [thresholds.min_clusters_form_small, small_samples::least_numbered(without, thresholds)],
-        false => [0, 0],
+        false => [0, thresholds.form_min_numbered],
     };
     let mut forms = forms::Forms::new(&covering, &tree, least);
     if without.has(Stage::Forms) {

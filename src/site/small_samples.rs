@@ -33,9 +33,6 @@ use std::collections::{HashMap, HashSet};
 /// True where most values of a parameter, at least `least`, are numbers, and most are met in one cluster
 /// alone. O(rows x log).
 pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], least: usize) -> bool {
-    if !columns.keys[key].optional() {
-        return false;
-    }
     let of = |&row: &u32| (columns.code(key, row), columns.label[row as usize]);
     let mut pairs: Vec<(u32, u32)> = rows.iter().map(of).filter(|pair| pair.0 != 0).collect();
     pairs.sort_unstable();
@@ -61,7 +58,10 @@ pub fn says_too_little(
 ) -> bool {
     let Covering { columns, thresholds, without, .. } = covering;
     let clusters = groups.clusters();
-    let is_numbered = || maps.iter().any(|map| names_clusters(columns, map.0, rows, thresholds.small_min_numbers));
+    let is_numbered = || {
+        let names = |key| names_clusters(columns, key, rows, thresholds.small_min_numbers);
+        maps.iter().any(|map| columns.keys[map.0].optional() && names(map.0))
+    };
     clusters < thresholds.min_clusters as u64 && groups.totals().0 < thresholds.min_constant_small
         || action == Action::Ignore && clusters < least_numbered(*without, thresholds) && is_numbered()
 }
