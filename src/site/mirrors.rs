@@ -251,10 +251,11 @@ fn test(
         // Where the twin leads elsewhere, the site itself says that it is not the page.
         let leads_back = *is_directed && reduced[at].elsewhere && !one.elsewhere;
         if reduced[at].cluster == one.cluster && !leads_back {
+            name[1] += 1;
+            // A tenant's pages show their own name, and nothing of the others.
             if tenant(a).is_none() && (tenant(&one.url).is_some() || tenant(&reduced[at].url).is_some()) {
                 continue;
             }
-            name[1] += 1;
             pair.good += 1;
             clusters.push(one.cluster);
             if pair.examples.len() < 3 {
