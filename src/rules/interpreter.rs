@@ -180,7 +180,7 @@ impl<'r> Interpreter<'r> {
         let (rule, mut there) = (&self.rules.rules[index], Vec::new());
         let Reduced { pairs, mut fired } = self.run_with_exceptions(&twin, &mut there);
         let is_parameter = rule.mirror().is_some_and(|(front, _)| is_parameter(front.as_bytes()));
-        if is_parameter && !fired.is_empty() {
+        if is_parameter && pairs.compose() != twin.as_bytes() {
             return here;
         }
         steps.push(Step::Rule { index, rule, outcome: RuleOutcome::moved(&here.pairs.compose(), twin.as_bytes()) });

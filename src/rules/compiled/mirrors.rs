@@ -4,7 +4,7 @@
 //! the twin, too.
 
 use super::reduce::compose;
-use super::{Buffers, CompiledSite, NO_RULE, touch};
+use super::{Buffers, CompiledSite, NO_RULE, append, touch};
 use crate::rules::twins::{self, is_parameter};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Split};
@@ -53,21 +53,21 @@ impl CompiledSite {
         below.write(target, &mut moved);
         let split = url::normalize(&moved, &mut twin).ok();
         if let Some(split) = split.filter(|split| self.has_origin(&twin[..split.path.0 as usize])) {
-            let start = buffers.cells.text.len();
-            buffers.cells.text.extend_from_slice(&twin);
+            let (start, _) = append(&mut buffers.cells.text, &twin);
             let before = std::mem::take(&mut buffers.fired);
-            self.run_with_exceptions(&split.moved(start as u32), buffers, None);
-            if is_parameter(source) && !buffers.fired.is_empty() {
+            self.run_with_exceptions(&split.moved(start), buffers, None);
+            compose(buffers);
+            if is_parameter(source) && buffers.out != twin {
                 // Rules for paths were not shown on values: the URL stays.
-                buffers.cells.text.truncate(start);
+                buffers.cells.text.truncate(start as usize);
                 self.run_with_exceptions(from, buffers, None);
+                compose(buffers);
             } else {
                 buffers.fired.extend(before.iter().chain([*rule]));
             }
-            compose(buffers);
             // The twin was cut and run as any URL is, but not moved again.
-            let moves = |mirror: &Mirror| twins::below(&buffers.out, &mirror.source).is_some();
-            buffers.state.touched |= if self.mirrors().iter().any(moves) { touch::SHAPE } else { 0 };
+            let moves = self.mirrors().iter().any(|mirror| twins::below(&buffers.out, &mirror.source).is_some());
+            buffers.state.touched |= touch::SHAPE * u8::from(moves);
         }
         buffers.state.twin = [moved, twin];
     }
