@@ -205,7 +205,11 @@ mod tests {
     #[test]
     fn a_name_that_is_none_is_answered_with_those_near_it() {
         let error = |name: &str| Params::default().set(name, "1").unwrap_err();
-        assert!(error("agreement").contains("near it: agreement_percent)"), "{}", error("agreement"));
+        assert!(
+            error("agreement").contains("near it: agreement_percent, agreement_some_percent, "),
+            "{}",
+            error("agreement")
+        );
         assert!(error("min_goods").contains("(near it: min_good, "), "{}", error("min_goods"));
         assert!(error("zzzzzzzz").ends_with("no parameter is named zzzzzzzz; --set help lists all"));
         assert_eq!(error("fpr_max_ppm"), "fpr_max_ppm is set by --fpr-max");

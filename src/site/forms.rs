@@ -114,6 +114,37 @@ pub struct Forms {
     sorter: Sorter,
 }
 
+/// Clusters in which a key of one form and one of another hold one value.
+#[derive(Clone, Debug, Default)]
+struct Hits {
+    count: u32,
+    /// The clusters of each value.
+    values: HashMap<u64, u32, FixedState>,
+    /// Clusters, of all common ones, that have several values of one of the keys.
+    several: u32,
+}
+
+impl Hits {
+    /// Adds a cluster: the value that both hold there, and whether one holds several.
+    fn add(&mut self, met: Option<u64>, several: bool) {
+        self.several += u32::from(several);
+        if let Some(value) = met {
+            self.count += 1;
+            *self.values.entry(value).or_default() += 1;
+        }
+    }
+
+    /// True where the keys hold one value in most of the common clusters; or in few, where a cluster has many
+    /// values of one of them, of which a crawl meets some, and it is not one value that agrees (post 1 is on
+    /// page 1).
+    fn agree(&self, common: u32, thresholds: &Thresholds) -> bool {
+        let are_many = self.several * 100 >= thresholds.agreement_several_percent * common;
+        let is_one = || self.values.values().any(|&clusters| clusters * 2 > self.count);
+        self.count * 100 >= thresholds.agreement_percent * common
+            || are_many && self.count * 100 >= thresholds.agreement_some_percent * common && !is_one()
+    }
+}
+
 /// The pattern tree over the rows alive. Departures from WWW10, each measured (docs/method.md, "Departures
 /// from WWW10"): rows are clusters' rows after the operations of the covering loop, and salience counts
 /// clusters, not URLs: a value is salient when it is in at least max(8, 1 %) of the clusters of the node and
@@ -267,9 +298,7 @@ impl Forms {
                 let (f, g) = (&self.list[a], &self.list[b]);
                 let loses = |form: &Form, mapped: &dyn Fn(usize) -> bool| {
                     let mut lost = form.slots.iter().filter(|&&key| !mapped(key));
-                    lost.any(|&key| {
-                        small_samples::names_clusters(columns, key, &form.rows, self.thresholds.small_min_numbers)
-                    })
+                    lost.any(|&key| small_samples::names_clusters(columns, key, &form.rows, &self.thresholds))
                 };
                 if loses(f, &|key| pairs.iter().any(|p| p.0 == key))
                     || loses(g, &|key| pairs.iter().any(|p| p.1 == key))
@@ -299,7 +328,7 @@ impl Forms {
     /// one value.
     fn agree(&self, columns: &Columns, f: &Form, g: &Form) -> Vec<(usize, usize)> {
         let label = |r: &u32| columns.label[*r as usize];
-        let mut hits = vec![0u32; f.slots.len() * g.slots.len()];
+        let mut hits = vec![Hits::default(); f.slots.len() * g.slots.len()];
         let (mut i, mut j, mut common) = (0, 0, 0u32);
         while i < f.rows.len() && j < g.rows.len() && common < MAX_COMMON as u32 {
             let (a, b) = (label(&f.rows[i]), label(&g.rows[j]));
@@ -313,8 +342,11 @@ impl Forms {
                     for (x, &ka) in f.slots.iter().enumerate() {
                         for (z, &kb) in g.slots.iter().enumerate() {
                             let word = |k: usize, r: u32| self.words[k][columns.codes[k][r as usize] as usize];
-                            let met = mine.iter().any(|&p| other.iter().any(|&q| word(ka, p) == word(kb, q)));
-                            hits[x * g.slots.len() + z] += u32::from(met);
+                            let met = mine.iter().find(|&&p| other.iter().any(|&q| word(ka, p) == word(kb, q)));
+                            let has_several =
+                                |k: usize, rows: &[u32]| rows.iter().any(|&row| word(k, row) != word(k, rows[0]));
+                            let several = has_several(ka, mine) || has_several(kb, other);
+                            hits[x * g.slots.len() + z].add(met.map(|&row| word(ka, row)), several);
                         }
                     }
                     common += 1;
@@ -325,9 +357,9 @@ impl Forms {
         let mut ranked: Vec<(u32, bool, usize, usize)> = Vec::new();
         for (x, &ka) in f.slots.iter().enumerate() {
             for (z, &kb) in g.slots.iter().enumerate() {
-                let count = hits[x * g.slots.len() + z];
-                if count * 100 >= self.thresholds.agreement_percent * common {
-                    ranked.push((count, ka == kb, ka, kb));
+                let hits = &hits[x * g.slots.len() + z];
+                if hits.agree(common, &self.thresholds) {
+                    ranked.push((hits.count, ka == kb, ka, kb));
                 }
             }
         }

@@ -26,24 +26,31 @@ use super::points::{Reader, Values};
 use super::{Stage, Thresholds, Training, Without};
 use crate::rules::twins::below;
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
-use crate::url::{Fixed, Key, section};
+use crate::url::{Fixed, Key, Part, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
-/// True where most values of a parameter, at least `least`, are numbers, and most are met in one cluster
-/// alone. O(rows x log).
-pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], least: usize) -> bool {
+/// True where most values of a key, at least `small_min_numbers`, are numbers, and most are met in one cluster
+/// alone. What follows a number inside a segment is one, too, where digits stand in it that are none of a random
+/// token (`-post-46-a-title`). O(rows x log).
+pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], thresholds: &Thresholds) -> bool {
     let of = |&row: &u32| (columns.code(key, row), columns.label[row as usize]);
     let mut pairs: Vec<(u32, u32)> = rows.iter().map(of).filter(|pair| pair.0 != 0).collect();
     pairs.sort_unstable();
     pairs.dedup();
+    let is_number = |code: u32| match columns.value(key, code) {
+        rest @ [b'-' | b'_', ..] if columns.keys[key].as_path().is_some() => {
+            rest.iter().any(u8::is_ascii_digit) && !holds_token(rest, thresholds.small_opaque)
+        }
+        _ => operations::is_number(columns, key, code),
+    };
     let (mut values, mut alone, mut numbers) = (0, 0, 0);
     for value in pairs.chunk_by(|a, b| a.0 == b.0) {
         values += 1;
         alone += usize::from(value.len() == 1);
-        numbers += usize::from(operations::is_number(columns, key, value[0].0));
+        numbers += usize::from(is_number(value[0].0));
     }
-    values >= least && alone * 2 > values && numbers * 2 > values
+    values >= thresholds.small_min_numbers && alone * 2 > values && numbers * 2 > values
 }
 
 /// True where too few clusters support an operation in a small sample: under `min_clusters` that are no proven
@@ -59,8 +66,9 @@ pub fn says_too_little(
     let Covering { columns, thresholds, without, .. } = covering;
     let clusters = groups.clusters();
     let is_numbered = || {
-        let names = |key| names_clusters(columns, key, rows, thresholds.small_min_numbers);
-        maps.iter().any(|map| columns.keys[map.0].optional() && names(map.0))
+        let is_text = |key: &Key| matches!(key.as_path(), Some((_, part)) if part != Part::Number);
+        let may_name = |key: usize| columns.keys[key].optional() || is_text(&columns.keys[key]);
+        maps.iter().any(|map| may_name(map.0) && names_clusters(columns, map.0, rows, thresholds))
     };
     clusters < thresholds.min_clusters as u64 && groups.totals().0 < thresholds.min_constant_small
         || action == Action::Ignore && clusters < least_numbered(*without, thresholds) && is_numbered()
@@ -212,13 +220,15 @@ fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bo
 /// True where nine of ten values of a key hold a random token: a run of at least `least` letters and
 /// digits, or of hexadecimal digits with dashes between them.
 fn is_opaque(columns: &Columns, key: usize, least: usize) -> bool {
-    let is_mixed = |run: &[u8]| run.len() >= least && run.iter().any(u8::is_ascii_digit);
-    let is_hexadecimal = |value: &[u8]| value.iter().all(|&b| b.is_ascii_hexdigit() || b == b'-');
-    let holds_token = |value: &&[u8]| {
-        value.split(|b| !b.is_ascii_alphanumeric()).any(is_mixed) || is_hexadecimal(value) && is_mixed(value)
-    };
     let values = || (1..columns.codes_len(key) as u32).map(|code| columns.value(key, code));
     let values = || values().filter(|value| !value.is_empty());
-    let tokens = values().filter(holds_token).count();
+    let tokens = values().filter(|value| holds_token(value, least)).count();
     tokens > 0 && tokens * 10 >= values().count() * 9
+}
+
+/// True for a value with a run of `least` letters and digits or more, with a digit.
+fn holds_token(value: &[u8], least: usize) -> bool {
+    let is_mixed = |run: &[u8]| run.len() >= least && run.iter().any(u8::is_ascii_digit);
+    let is_hexadecimal = value.iter().all(|&b| b.is_ascii_hexdigit() || b == b'-');
+    value.split(|b| !b.is_ascii_alphanumeric()).any(is_mixed) || is_hexadecimal && is_mixed(value)
 }

@@ -159,7 +159,12 @@ pub fn ends(segment: &[u8], dot: usize, delimiters: u8) -> [usize; 6] {
 /// Ends of the parts of a segment behind its leading groups.
 #[inline]
 pub fn ends_behind(segment: &[u8], dot: usize, (groups, group, body): Groups) -> [usize; 6] {
-    let parts = cut(&segment[body..], dot.saturating_sub(body), groups + group > 0);
+    let cut = |from: usize, grouped| cut(&segment[from..], dot.saturating_sub(from), grouped);
+    // Behind an inner number and a separator: another number, or the rest with its separator.
+    let parts = match body.checked_sub(1).filter(|&at| segment[at].is_ascii_digit()).map(|_| cut(body + 1, false)) {
+        Some(Parts { head: 0, number, tail }) if number > 0 => Parts { head: 1, number: number + 1, tail: tail + 1 },
+        _ => cut(body, groups + group > 0),
+    };
     [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, segment.len()]
 }
 

@@ -212,11 +212,14 @@ thresholds! {
     /// thousandths.
     tree_salient_permille: u64 = 10, 0..=1_000;
     /// Share of common clusters in which two mapped keys of two forms agree, in hundredths (Algorithm 3 of
-    /// WWW10, by clusters instead of value sets). Its threshold of 80 loses keys of which a page has many
-    /// values: a page of twenty posts has twenty URLs in each form, and a crawl met few of them in both. What
-    /// the rule does shows whether two keys are the same (government-redirects: wrong URLs .0017 -> .0013,
-    /// saved .2839 -> .2862; all other corpora as with 80; with 3 as with 10).
-    agreement_percent: u32 = 10, 1..=100;
+    /// WWW10, by clusters instead of value sets; its threshold).
+    agreement_percent: u32 = 80, 1..=100;
+    /// Such a share for keys of which a page has many values: a page of twenty posts has twenty URLs in each
+    /// form, and a crawl met few of them in both (a made forum: saved .653 -> .692).
+    agreement_some_percent: u32 = 10, 1..=100;
+    /// Share of common clusters that show several values of one of the keys, in hundredths, from which on a page
+    /// has many. Without it, of a shop that renumbered all but its oldest tenth every page was another's.
+    agreement_several_percent: u32 = 20, 0..=100;
     /// Common clusters of two forms, and pages with URLs of both, for a rule between them.
     form_min_clusters: usize = 3, 1..=MANY as usize;
     /// Clusters that must support a rule between forms that leaves out a key whose numbers lead to one cluster
