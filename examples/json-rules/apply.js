@@ -105,12 +105,12 @@ function section(path, names) {
 const decoded = (value, set) => value.replace(/%[0-9A-F]{2}/gi, (e) => (set.includes(unescape(e)) ? unescape(e) : e));
 const repeats = (value) => value.split("&").map((part, i) => (i ? named(part)[1] : part));
 const FUNCTIONS = {
-  "drop-www": (value) => value.replace(/^www\.(?=.*\.)/, ""),
+  "drop-www": (value) => value.replace(/^www\.(?=.*\.)/, ""), "decode-slash": (value) => decoded(value, "/?"),
   "decode-sub-delimiters": (value) => decoded(value, "()!*',:@$"),
-  "decode-slash": (value) => decoded(value, "/?"),
   "plus-is-space": (value) => value.replaceAll("+", "%20"), "drop-empty": (value) => value || null,
   "lower-case": (value) => value.replace(/%[0-9A-F]{2}|[A-Z]/gi, (c) => (c.length > 1 ? c : c.toLowerCase())),
   "drop-leading-zeros": (value) => (/^[0-9]+$/.test(value) ? value.replace(/^0+(?=[0-9])/, "") : value),
+  "drop-title": (value) => value.replace(/^([0-9]+)(?:[:_-]|%3A)[A-Za-z%][^&]*$/, "$1"),
   ...Object.fromEntries([7, 8, 10, 12].map((n) => ["hash-to-" + n, (value) => (/^[0-9a-f]{40}$/.test(value) ? value.slice(0, n) : value)])),
   "first-repeat": (value) => repeats(value)[0], "last-repeat": (value) => repeats(value).at(-1),
   "sort-repeats": (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]),

@@ -94,6 +94,7 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         Operation::Apply(Function::DropEmpty) => format!("leave out {key} where empty"),
         Operation::Apply(Function::LowerCase) => format!("lower-case {key}"),
         Operation::Apply(Function::DropLeadingZeros) => format!("drop zeros before numbers in {key}"),
+        Operation::Apply(Function::DropTitle) => format!("drop the title behind the number in {key}"),
         Operation::Apply(
             function @ (Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12),
         ) => format!("cut hashes in {key} to {} digits", function.hash_digits().unwrap_or_default()),

@@ -19,6 +19,7 @@ pub(super) fn needs(function: Function) -> u8 {
     match function {
         Function::DropWww
         | Function::DropLeadingZeros
+        | Function::DropTitle
         | Function::HashTo7
         | Function::HashTo8
         | Function::HashTo10
@@ -93,6 +94,7 @@ pub fn apply(function: Function, value: &[u8], out: &mut Vec<u8>) -> bool {
         Function::DecodeSubDelimiters => decode_some(value, b"()!*',:@$", out),
         Function::DecodeSlash => decode_some(value, b"/?", out),
         Function::DropLeadingZeros => without_zeros(value, out),
+        Function::DropTitle => without_title(value, out),
         Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12 => {
             let Some(digits) = function.hash_digits().filter(|_| is_hash(value)) else { return false };
             out.extend_from_slice(&value[..digits]);
@@ -115,6 +117,21 @@ fn without_zeros(value: &[u8], out: &mut Vec<u8>) -> bool {
         return false;
     }
     out.extend_from_slice(&value[zeros..]);
+    true
+}
+
+/// Writes the number before a title; false where the value is no such two.
+fn without_title(value: &[u8], out: &mut Vec<u8>) -> bool {
+    let (number, rest) = value.split_at(value.iter().take_while(|b| b.is_ascii_digit()).count());
+    let title = match rest {
+        [b':' | b'-' | b'_', title @ ..] | [b'%', b'3', b'A', title @ ..] => title,
+        _ => return false,
+    };
+    let is_title = title.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'%') && !title.contains(&b'&');
+    if number.is_empty() || !is_title {
+        return false;
+    }
+    out.extend_from_slice(number);
     true
 }
 
@@ -198,7 +215,7 @@ mod tests {
     #[test]
     fn functions_change_what_they_name_and_tell_so() {
         const HASH: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
-        let cases: [(Function, &str, Option<&str>); 41] = [
+        let cases: [(Function, &str, Option<&str>); 50] = [
             (Function::DropWww, "www.example.com", Some("example.com")),
             (Function::DropWww, "www.com", None),
             (Function::DropWww, "wwww.example.com", None),
@@ -222,6 +239,15 @@ mod tests {
             (Function::DropLeadingZeros, "0", None),
             (Function::DropLeadingZeros, "100", None),
             (Function::DropLeadingZeros, "01&a01=02", None),
+            (Function::DropTitle, "346:a-title", Some("346")),
+            (Function::DropTitle, "346%3Aa-title", Some("346")),
+            (Function::DropTitle, "346-%C3%A9", Some("346")),
+            (Function::DropTitle, "346_t", Some("346")),
+            (Function::DropTitle, "2016-07-16", None),
+            (Function::DropTitle, "346:", None),
+            (Function::DropTitle, ":a", None),
+            (Function::DropTitle, "346", None),
+            (Function::DropTitle, "1:a&id=2:b", None),
             (Function::HashTo7, HASH, Some("da39a3e")),
             (Function::HashTo8, HASH, Some("da39a3ee")),
             (Function::HashTo10, HASH, Some("da39a3ee5e")),
@@ -251,7 +277,7 @@ mod tests {
 
     #[test]
     fn functions_bring_what_they_say_and_change_nothing_without_what_they_need() {
-        let pieces = ["", "www.", "A", "a.b", "+", "%2F", "%28", "&a=", "%2B", "%"];
+        let pieces = ["", "www.", "A", "a.b", "+", "%2F", "%28", "&a=", "1-b", "%"];
         for (function, i) in Function::ALL.into_iter().flat_map(|function| (0..1000).map(move |i| (function, i))) {
             let value = [pieces[i % 10], pieces[i / 10 % 10], pieces[i / 100]].concat();
             let mut out = Vec::new();

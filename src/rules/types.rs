@@ -72,6 +72,8 @@ pub enum Function {
     /// A value that is a number alone loses the zeros before it: `0365` is `365`, also as the number of a
     /// path segment (`msg0365`). Other values stay, and those of a query key that comes more than once.
     DropLeadingZeros,
+    /// `346:a-title` is `346`: a number, then `:`, `%3A`, `-` or `_`, then a letter or an escape. `2016-07-16` stays.
+    DropTitle,
     /// A hash, a value of 40 lower-case hexadecimal digits and nothing else, is cut to its first 7: many programs
     /// take an abbreviation for the hash that it begins.
     #[serde(rename = "hash-to-7")]
@@ -95,7 +97,7 @@ pub enum Function {
 
 impl Function {
     /// All functions, in the order of their definition.
-    pub const ALL: [Function; 14] = [
+    pub const ALL: [Function; 15] = [
         Function::DropWww,
         Function::DecodeSubDelimiters,
         Function::DecodeSlash,
@@ -103,6 +105,7 @@ impl Function {
         Function::DropEmpty,
         Function::LowerCase,
         Function::DropLeadingZeros,
+        Function::DropTitle,
         Function::HashTo7,
         Function::HashTo8,
         Function::HashTo10,

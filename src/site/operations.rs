@@ -325,7 +325,7 @@ pub enum On {
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 23] = [
+pub const FAMILIES: [Family; 24] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
@@ -338,6 +338,7 @@ pub const FAMILIES: [Family; 23] = [
     Family { function: Function::DecodeSubDelimiters, on: On::PathBelow },
     Family { function: Function::DropLeadingZeros, on: On::Path },
     Family { function: Function::DropLeadingZeros, on: On::Query },
+    Family { function: Function::DropTitle, on: On::Query },
     Family { function: Function::HashTo7, on: On::Path },
     Family { function: Function::HashTo8, on: On::Path },
     Family { function: Function::HashTo10, on: On::Path },
@@ -366,7 +367,7 @@ impl Family {
     /// Prior of the function: changes of case, of numbers and of hashes have none, nor has the choice among repeated
     /// keys.
     pub fn prior(&self, thresholds: &Thresholds) -> u64 {
-        let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros);
+        let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros | Function::DropTitle);
         if has_none || self.function.is_on_repeats() || self.function.hash_digits().is_some() {
             0
         } else {
@@ -401,12 +402,13 @@ impl FunctionMaps {
             self.0.len() - 1
         });
         let (_, _, table, changed) = &mut self.0[at];
-        let mut out = Vec::new();
-        for code in table.len() as u32..columns.codes_len(key) as u32 {
+        let (mut out, known) = (Vec::new(), columns.codes_len(key) as u32);
+        for code in table.len() as u32..known {
             let mut to = code;
             if crate::rules::functions::apply(function, columns.value(key, code), &mut out) {
-                *changed = true;
                 to = if out.is_empty() && function == Function::DropEmpty { 0 } else { columns.intern(key, &out) };
+                // Whether a program takes the number alone shows where it was met.
+                *changed |= function != Function::DropTitle || to < known;
             }
             table.push(to);
         }

@@ -172,6 +172,7 @@ fn applied(function: Function) -> &'static str {
         Function::DropEmpty => "is removed where it is empty",
         Function::LowerCase => "is written in lower case",
         Function::DropLeadingZeros => "loses zeros before numbers",
+        Function::DropTitle => "loses the title behind its number",
         Function::HashTo7 => "is cut to 7 digits where it is a hash",
         Function::HashTo8 => "is cut to 8 digits where it is a hash",
         Function::HashTo10 => "is cut to 10 digits where it is a hash",

@@ -74,6 +74,7 @@ const KINDS: &[(&str, u64)] = &[
     ("function: decode sub-delimiters", 100),
     ("function: drop empty", 400),
     ("function: drop leading zeros", 20),
+    ("function: drop title", 20),
     ("function: drop www", 500),
     ("function: lower case", 800),
     ("function: of repeats", 60),
@@ -356,6 +357,7 @@ impl Counts {
                 Operation::Apply(Function::DropEmpty) => "function: drop empty",
                 Operation::Apply(Function::LowerCase) => "function: lower case",
                 Operation::Apply(Function::DropLeadingZeros) => "function: drop leading zeros",
+                Operation::Apply(Function::DropTitle) => "function: drop title",
                 Operation::Apply(Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12) => {
                     "function: cut a hash"
                 }
