@@ -56,10 +56,7 @@ fn what_is_set_is_in_the_result_and_acts() {
 fn mistakes_are_usage_errors_with_a_way_out() {
     let folder = Folder::with_rules();
     let cases: [(&[&str], &str); 6] = [
-        (
-            &["--set", "agreement=90"],
-            "no parameter is named agreement (near it: agreement_percent); --set help lists all",
-        ),
+        (&["--set", "damping=90"], "no parameter is named damping (near it: energy_damping); --set help lists all"),
         (&["--set", "agreement_percent=0"], "agreement_percent is a number from 1 to 100"),
         (&["--set", "agreement_percent=x"], "agreement_percent is a number from 1 to 100"),
         (&["--set", "fpr_max_ppm=1"], "fpr_max_ppm is set by --fpr-max"),
