@@ -2,7 +2,7 @@
 //!
 //! A form is a leaf of the pattern tree and a set of present keys. The inverted index cluster -> forms
 //! (Algorithm 2) gives the pairs of forms with common clusters; keys are mapped by agreement inside
-//! clusters instead of by value sets (Algorithm 3): unrelated small integers share all their values.
+//! clusters (`Hits`) instead of by value sets (Algorithm 3): unrelated small integers share all their values.
 //! There is no overlap threshold: eq. 6 shrinks with the sampling rate (a perfect two-mirror site shows
 //! 0.20 at a 20 % sample). A candidate s -> t keeps the constants of t and replaces each other key of t
 //! from a key of s; it exists only where every such key is mapped.
@@ -109,7 +109,7 @@ pub struct Forms {
     pub thresholds: Thresholds,
     /// Clusters that must support a rule, beside the bound.
     pub least_clusters: u64,
-    /// Clusters that must support a rule that drops a parameter whose numbers lead to one cluster each.
+    /// Clusters that must support a rule that drops a key whose numbers lead to one cluster each.
     least_numbered: u64,
     sorter: Sorter,
 }
