@@ -153,7 +153,7 @@ class Site {
       const [text] = range.inner ? inner(pairs.get(range.key) ?? "") : [""];
       if (pairs.delete(range.key) && text !== undefined) this.likes.push({ ...range, text, id: identity(pairs) });
     }
-    const own = new Set([...this.pages.values(), ...this.likes.map(({ page }) => page)].filter((page) => this.isFixed(page)));
+    const own = new Set([...this.pages.values(), ...this.likes.map(({ page }) => page)].filter((page) => this.twice(page) === page));
     this.pages = new Map([...this.pages].filter(([, page]) => own.has(page)));
     this.likes = this.likes.filter(({ page }) => own.has(page));
   }
@@ -185,10 +185,10 @@ class Site {
   has = (url) => SAFE.test(url) && this.origins.includes(split(url)[0]);
   plain = (url) => this.fragments || /^[!/]/.test(split(url)[3] ?? "!") ? url : url.replace(/#.*/, "");
   result = ({ pairs, fired }, otherwise) => this.page(pairs) ?? (fired ? compose(pairs, this) : otherwise);
-  isFixed = (url) => this.has(url) && this.plain(url) === url && this.result({ ...this.reduce(url), fired: true }) === url;
-  canonical(url, plain = this.plain(url), made = this.result(this.reduce(plain), plain)) {
-    return made === plain || this.isFixed(made) ? made : plain;
-  }
+  // What the rules make of a URL on the site in normal form; itself, where it is canonical.
+  twice = (url) => this.has(url) && this.plain(url) === url && this.result({ ...this.reduce(url), fired: true });
+  canonical = (url, plain = this.plain(url), made = this.result(this.reduce(plain), plain)) =>
+    made === plain ? made : [made, this.twice(made)].find((one) => one && this.twice(one) === one) ?? plain;
 }
 // 6. A file: the canonical URL of each URL. One that is not in safe syntax, or on an origin of no site or two, stays as it is.
 function load(text) {

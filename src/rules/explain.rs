@@ -204,6 +204,11 @@ pub enum Step<'r> {
         /// The page.
         to: String,
     },
+    /// The result of the rules is not its own canonical URL: they act on it once more.
+    Again {
+        /// The result of the rules.
+        url: String,
+    },
     /// An invariant does not hold for the result of the rules: the normal form is canonical.
     Refused {
         /// The result of the rules.
@@ -399,6 +404,7 @@ fn render(step: &Step<'_>, text: &mut Page) {
             put(text, "look-up", &format!("{from} is the same page as"));
             put(text, "", &format!("-> {to}"));
         }
+        Step::Again { url } => put(text, "again", &format!("{url} is not its own canonical URL: once more")),
         Step::Refused { url, invariant } => {
             put(text, "refused", &format!("{url} breaks an invariant ({invariant}): normal form only"));
         }

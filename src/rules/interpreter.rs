@@ -16,8 +16,9 @@
 //! 4. The result is looked up, by all its pairs and then by value ranges. The page that is found is
 //!    canonical, else the URL that the pairs compose, and where no rule fired the normal form. Look-ups
 //!    and ranges count only if their page has an origin of the site and is its own canonical URL.
-//! 5. The invariant: canonicalizing the canonical URL gives it back. Where that does not hold, the
-//!    normal form is canonical.
+//! 5. The invariant: canonicalizing the canonical URL gives it back. Where that does not hold, since rules
+//!    act on what later ones wrote, steps 2 to 4 repeat on the result, once; where it does not hold then,
+//!    either, the normal form is canonical.
 //!
 //! Unseen hosts: a URL on an origin to which the site [extends](SiteRules::extends_to) is canonicalized
 //! as on a site that has this origin alone, of the rules only those that are extended and no mirror
@@ -142,7 +143,14 @@ impl<'r> Interpreter<'r> {
         if made.url == normal.as_bytes() || self.is_fixed_point(&made.url) {
             return made;
         }
+        let on_site = |url: &NormalUrl| self.is_of_site(url);
+        let again = std::str::from_utf8(&made.url).ok().and_then(|url| self.normal(url)).filter(on_site);
+        let twice = again.map(|again| self.steps(&again, vec![Step::Again { url: again.as_str().to_owned() }]));
         let mut steps = made.steps;
+        if let Some(twice) = twice.filter(|twice| self.is_fixed_point(&twice.url)) {
+            steps.extend(twice.steps);
+            return Interpreted { fired: union(made.fired, twice.fired), steps, ..twice };
+        }
         let invariant = "canonicalizing twice is canonicalizing once".to_owned();
         steps.push(Step::Refused { url: text(&made.url), invariant });
         Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
@@ -185,10 +193,8 @@ impl<'r> Interpreter<'r> {
         }
         steps.push(Step::Rule { index, rule, outcome: RuleOutcome::moved(&here.pairs.compose(), twin.as_bytes()) });
         steps.append(&mut there);
-        fired.extend(here.fired.iter().chain([&index]));
-        fired.sort_unstable();
-        fired.dedup();
-        Reduced { pairs, fired }
+        fired.push(index);
+        Reduced { pairs, fired: union(fired, here.fired) }
     }
 
     /// The twin of a URL below the longest front of a mirror rule that it has, and the rule.
@@ -293,6 +299,14 @@ impl<'r> Interpreter<'r> {
         let pairs = self.reduce(&normal, &mut Vec::new()).pairs;
         self.is_of_site(&normal) && self.look_up(&pairs).map_or(pairs.compose() == url, |to| to.as_bytes() == url)
     }
+}
+
+/// Rules that fired, ascending, each once.
+fn union(mut some: Vec<usize>, others: Vec<usize>) -> Vec<usize> {
+    some.extend(others);
+    some.sort_unstable();
+    some.dedup();
+    some
 }
 
 impl Rule {

@@ -33,8 +33,7 @@ impl Lane {
         *length = cells.text.len();
         if normalized.is_err() {
             self.invalid = true;
-            out.clear();
-            out.extend_from_slice(url);
+            url.clone_into(out);
         }
     }
 
@@ -42,8 +41,7 @@ impl Lane {
     pub(super) fn load(&mut self, url: NormalRef<'_>, rules: &RuleSet, origins: &OriginCache) {
         self.clear(origins.find(url.as_bytes(), rules.number));
         self.split = *url.split();
-        self.buffers.cells.text.clear();
-        self.buffers.cells.text.extend_from_slice(url.as_bytes());
+        url.as_bytes().clone_into(&mut self.buffers.cells.text);
         self.buffers.length = url.as_bytes().len();
     }
 
@@ -140,7 +138,7 @@ impl Lane {
     #[inline(always)]
     pub(super) fn finish(&mut self, rules: &RuleSet, site: &CompiledSite, origins: &mut OriginCache) {
         if self.member.is_none() {
-            site.conclude(&mut self.buffers, origins, (rules.number, self.program));
+            self.member = site.conclude(&mut self.buffers, origins, (rules.number, self.program));
         }
     }
 

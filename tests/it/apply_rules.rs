@@ -296,9 +296,9 @@ fn a_rule_that_writes_a_key_twice_keeps_the_laws() {
     let site = "example.com".to_owned();
     let set =
         RuleSet::new(vec![SiteRules { origins: of_hosts([&site]), site, rules: vec![rule], ..Default::default() }]);
-    // Left out, the fragment would be given anew when the URL comes again.
+    // Left out, the fragment is given anew when the URL comes again.
     for (url, canonical) in
-        [("http://example.com/#", "http://example.com/#"), ("http://example.com/", "http://example.com/#/")]
+        [("http://example.com/#", "http://example.com/#/"), ("http://example.com/", "http://example.com/#/")]
     {
         let once = set.canonicalize(url).url.into_owned();
         assert_eq!((&*once, &*set.canonicalize(&once).url), (canonical, canonical));

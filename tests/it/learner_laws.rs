@@ -279,9 +279,8 @@ fn canonical_urls_do_not_redirect() {
 
 /// A parameter that a rule leaves out of every URL is in no canonical URL, but for pages that are
 /// exceptions: neither of URLs that were learned from nor of these with each such parameter, and
-/// whatever form or look-up makes the URL. A few stay as they are: their parameters are in an unusual
-/// order until some are left out, so that a rule between forms would act only the second time, and
-/// canonicalizing twice would not be canonicalizing once.
+/// whatever form or look-up makes the URL. Where parameters are in an unusual order until some are left
+/// out, rules between forms act in the second turn. Next to none is left as it is since that is not the end.
 #[test]
 fn what_rules_leave_out_is_in_no_canonical_url() {
     let (mut tested, mut refused) = (0, 0);
@@ -317,7 +316,7 @@ fn what_rules_leave_out_is_in_no_canonical_url() {
         }
     }
     assert!(tested > 10_000, "{tested} URLs had such a parameter");
-    assert!(50 * refused <= tested, "{refused} of {tested} are not rewritten at all");
+    assert!(1_000 * refused <= tested, "{refused} of {tested} are not rewritten at all");
 }
 
 /// Adds the rows of a page: number, URL without scheme, label.

@@ -71,8 +71,7 @@ impl CompiledSite {
             .iter()
             .map(|page| {
                 buffers.cells.text.clear();
-                buffers.out.clear();
-                buffers.out.extend_from_slice(page.as_bytes());
+                page.as_bytes().clone_into(&mut buffers.out);
                 self.is_fixed_point(buffers, None, None)
             })
             .collect();

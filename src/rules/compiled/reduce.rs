@@ -88,58 +88,63 @@ impl CompiledSite {
         host.and_then(|index| self.own.hosts.get(index)).unwrap_or_else(|| part(&self.template.pool, (start, end)))
     }
 
-    /// Writes the canonical URL of the URL in `buffers`, which no look-up names. `program` is the number of
-    /// this program in the rule set of this number, whose origins are in the cache.
+    /// Writes the canonical URL of the URL in `buffers`, which no look-up names; or returns the page that one
+    /// names once the rules have acted on what they wrote. `program` is the number of this program in the rule
+    /// set of this number, whose origins are in the cache.
     #[inline]
     pub(in crate::rules) fn conclude(
         &self,
         buffers: &mut Buffers,
         origins: &mut OriginCache,
         (rules, program): (u64, Option<u32>),
-    ) {
+    ) -> Option<u32> {
         if !buffers.fired.is_empty() {
             if self.mirrors().is_empty() {
                 compose(buffers);
             }
             if self.template.is_fixed_point(buffers) || buffers.out == buffers.cells.text[..buffers.length] {
-                return;
+                return None;
             }
             let hit = origins.find(&buffers.out, rules).filter(|hit| hit.program == program);
             let coded = hit.as_ref().and_then(|hit| origins.coded(hit));
             if self.is_fixed_point(buffers, hit.map(|hit| hit.origin), coded) {
-                return;
+                return None;
+            }
+            let again = buffers.again.as_mut().expect("the URL was cut again");
+            std::mem::swap(&mut buffers.out, &mut again.out);
+            buffers.fired.extend(again.fired.iter());
+            let member = if buffers.out.is_empty() { None } else { self.member(again) };
+            if member.is_some() || self.is_fixed_point(buffers, None, None) {
+                return member;
             }
         }
         buffers.keep_normal();
+        None
     }
 
     /// True where the URL in `buffers.out` is in normal form, on the origin of the normal form in `buffers`
     /// or one of the site, and canonicalizes to itself; computed by canonicalizing it. `origin` and `coded`
     /// are cached data of its origin, for [`normalize_behind`](url::normalize_behind) and
-    /// [`code`](Self::code).
+    /// [`code`](Self::code). `buffers.again` then holds what the rules make of it, without a URL where they do
+    /// not act on it.
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
-        let mut again = buffers.again.take().unwrap_or_default();
-        let mut split = Split::default();
-        let is_fixed_point = match url::normalize_behind(origin, &buffers.out, &mut again.cells.text, &mut split) {
-            Ok(())
-                if again.cells.text == buffers.out
-                    && !self.leaves_out_fragment(&split, &buffers.out)
-                    && (buffers.cells.text.starts_with(&buffers.out[..=split.path.0 as usize])
-                        || self.has_origin(&buffers.out[..split.path.0 as usize])) =>
-            {
-                self.reduce(&split, &mut again, coded);
-                match self.member(&again).and_then(|member| self.page(member)) {
-                    Some(url) => url.as_bytes() == buffers.out,
-                    // Unchanged pairs compose to the bytes that they were cut from.
-                    None if again.fired.is_empty() => true,
-                    None => {
-                        compose(&mut again);
-                        again.out == buffers.out
-                    }
-                }
+        let (mut again, mut split) = (buffers.again.take().unwrap_or_default(), Split::default());
+        again.out.clear();
+        let is_normal = url::normalize_behind(origin, &buffers.out, &mut again.cells.text, &mut split).is_ok()
+            && again.cells.text == buffers.out
+            && !self.leaves_out_fragment(&split, &buffers.out)
+            && (buffers.cells.text.starts_with(&buffers.out[..=split.path.0 as usize])
+                || self.has_origin(&buffers.out[..split.path.0 as usize]));
+        if is_normal {
+            self.reduce(&split, &mut again, coded);
+            match self.member(&again).and_then(|member| self.page(member)) {
+                Some(url) => url.as_bytes().clone_into(&mut again.out),
+                // Unchanged pairs compose to the bytes that they were cut from.
+                None if again.fired.is_empty() => again.out.clone_from(&buffers.out),
+                None => compose(&mut again),
             }
-            _ => false,
-        };
+        }
+        let is_fixed_point = is_normal && again.out == buffers.out;
         buffers.again = Some(again);
         is_fixed_point
     }

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds, and the least number of pairs of each in a run of 100,000 pairs or more.
 const KINDS: &[(&str, u64)] = &[
+    ("again: rules act on what rules wrote", 800),
     ("URL: %2F", 3_000),
     ("URL: +", 2_000),
     ("URL: 24 segments", 40),
@@ -109,7 +110,7 @@ const KINDS: &[(&str, u64)] = &[
     ("range: misses", 400),
     ("range: no number", 200),
     ("range: no value", 10),
-    ("refused: twice is not once", 6_000),
+    ("refused: twice is not once", 5_000),
     ("rule: no change", 200_000),
     ("rule: no record has the origin", 3_000),
     ("rule: one behind the first 64 fires", 10_000),
@@ -288,6 +289,7 @@ impl Counts {
                     let same = site.exceptions.iter().filter(|[of, _]| of == page).count();
                     self.add_if("exception: two for a page", same > 1);
                 }
+                Step::Again { .. } => self.add("again: rules act on what rules wrote"),
                 Step::Refused { .. } => self.add("refused: twice is not once"),
                 Step::Alias { from, to } => self.add(if from == to { "look-up: to itself" } else { "look-up: hits" }),
                 Step::Invalid { .. }

@@ -66,7 +66,8 @@ fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut Found) {
             _ => url.as_str(),
         };
         let changed = meant.url != normal.as_bytes();
-        if meant.steps.iter().any(|step| matches!(step, Step::Refused { .. })) {
+        // A pattern acts once.
+        if meant.steps.iter().any(|step| matches!(step, Step::Refused { .. } | Step::Again { .. })) {
             found.refused += 1;
         } else if exported.as_bytes() == meant.url {
             *(if changed { &mut found.changed } else { &mut found.kept }) += 1;
@@ -136,7 +137,7 @@ fn with_sound_pages(mut site: SiteRules) -> SiteRules {
     let interpreter = Interpreter::new(&rules);
     let stays = |page: &str| {
         let normal = NormalUrl::new(page.as_bytes());
-        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. });
+        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. } | Step::Again { .. });
         let made = normal.map(|normal| interpreter.canonicalize(&normal));
         made.is_ok_and(|made| made.fired.is_empty() && !made.steps.iter().any(refused))
     };

@@ -139,7 +139,7 @@ fn compare(rules: &SiteRules, urls: &[String], found: &mut Found) -> Option<(Str
         };
         let (whole, made) = (meant.canonicalize(&normal), exported.canonicalize(&normal).url);
         // With a rule less, a URL may become a fixed point, or miss its look-up.
-        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. });
+        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. } | Step::Again { .. });
         let apart = !is_whole && (whole.looked_up || whole.steps.iter().any(refused));
         let meant_url = whole.url;
         let show = |url: &[u8]| String::from_utf8_lossy(url).into_owned();
