@@ -34,6 +34,8 @@ pub struct Identity {
     fetchable: bool,
     /// True if such a member has path and query of `page`.
     listed: bool,
+    /// True if such a member has the path of `page`, and its parameters among others.
+    met: bool,
     /// Page that represents the identity: path and query of a member, or `composed`.
     page: Vec<u8>,
 }
@@ -75,6 +77,8 @@ pub fn learn(
         identity.listed = page.is_some();
         identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
         let page = page.filter(|_| leads_away);
+        let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
+        identity.met = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
         identity.page = [origin(&identity.composed), page.unwrap_or(composed)].concat();
     }
     let mut reader = Reader::new(&rules.tokens);
@@ -108,6 +112,7 @@ pub fn learn(
             (
                 Reverse(votes[at]),
                 numbers[at].len(),
+                !identities[cluster[at].2].met,
                 cluster.len() >= thresholds.look_up_many && !listed,
                 plainness(page(at)),
             )
@@ -145,13 +150,25 @@ fn holds(all: &[Vec<u8>], some: &[Vec<u8>]) -> bool {
 
 /// Names of the parameters of a path and query, sorted.
 fn names(tail: &[u8]) -> Vec<&[u8]> {
-    let query = memchr::memchr(b'?', tail).map_or(&[][..], |at| &tail[at + 1..]);
-    let query = &query[..memchr::memchr(b'#', query).unwrap_or(query.len())];
     let name = |pair: &'_ [u8]| memchr::memchr(b'=', pair).map_or(pair.len(), |at| at + 1);
-    let pairs = query.split(|&b| b == b'&' || b == b';').filter(|pair| !pair.is_empty());
-    let mut names: Vec<&[u8]> = pairs.map(|pair| &pair[..name(pair)]).collect();
+    let mut names: Vec<&[u8]> = split(tail).1.map(|pair| &pair[..name(pair)]).collect();
     names.sort_unstable();
     names
+}
+
+/// True where a path and query has the path of another one, and its parameters among others.
+fn holds_request(tail: &[u8], other: &[u8]) -> bool {
+    let ((path, parameters), (other, mut others)) = (split(tail), split(other));
+    let parameters: Vec<&[u8]> = parameters.collect();
+    path == other && others.all(|pair| parameters.contains(&pair))
+}
+
+/// The path, and the parameters, of a path and query; no fragment.
+fn split(tail: &[u8]) -> (&[u8], impl Iterator<Item = &[u8]>) {
+    let tail = &tail[..memchr::memchr(b'#', tail).unwrap_or(tail.len())];
+    let path = memchr::memchr(b'?', tail).unwrap_or(tail.len());
+    let query = tail.get(path + 1..).unwrap_or_default();
+    (&tail[..path], query.split(|&b| b == b'&' || b == b';').filter(|pair| !pair.is_empty()))
 }
 
 /// Path, query and fragment of a URL in normal form.
@@ -256,6 +273,7 @@ pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
                 pure: true,
                 fetchable: false,
                 listed: false,
+                met: false,
                 page: Vec::new(),
             });
             out.len() - 1
