@@ -13,19 +13,17 @@
 
 use super::hints::Preferred;
 use super::operations::frequencies;
+use super::order::{self, ORDER_SAMPLE};
 use super::sections::Sections;
 use super::{Thresholds, Training};
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
-use crate::url::{Cells, Cut, Fixed, Key, KeyRef, NormalRef, set_order};
+use crate::url::{Cells, Fixed, Key, NormalRef, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 /// Columns of a site at most, a bound of memory: the most frequent keys get them.
 pub const MAX_COLUMNS: usize = 192;
-/// URLs from which the usual order of query keys is taken, a bound of work: rows are sorted by hash, so
-/// the first ones are a random sample.
-const ORDER_SAMPLE: usize = 4_000;
 
 /// Values of one key.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +116,7 @@ impl Columns {
         }
         let cut = out.tokens.cut();
         let mut cells = Cells::default();
-        out.learn_order(training, cut, &mut cells);
+        out.tokens.query_order = order::learn(training, cut, &mut cells);
         if let Some(previous) = &training.hints.previous {
             // The order of an earlier result is kept; new names follow.
             let mut order = previous.tokens.query_order.clone();
@@ -151,28 +149,6 @@ impl Columns {
         out.tokens.sections.clone_from(&out.sections.words);
         out.preferred = Preferred::new(training, &mut out);
         out
-    }
-
-    /// The usual order of query keys: by mean place in the URLs that have at least two, ties by name.
-    fn learn_order(&mut self, training: &Training, cut: Cut, cells: &mut Cells) {
-        let mut places: HashMap<u64, (String, u64, u64), FixedState> = HashMap::default();
-        for row in 0..training.len().min(ORDER_SAMPLE) {
-            let Some(url) = training.normal(row) else { continue };
-            url.cut(cut, cells);
-            if cells.list.len() < cells.query_from + 2 {
-                continue;
-            }
-            for (place, cell) in cells.list[cells.query_from..].iter().enumerate() {
-                let KeyRef::Query(a, b) = cell.key else { continue };
-                let name = || String::from_utf8_lossy(cells.bytes(a, b)).into_owned();
-                let entry = places.entry(cells.seed(cell.key)).or_insert_with(|| (name(), 0, 0));
-                entry.1 += place as u64;
-                entry.2 += 1;
-            }
-        }
-        let mut seen: Vec<_> = places.into_values().filter(|(_, _, count)| *count >= 2).collect();
-        seen.sort_unstable_by(|a, b| (a.1 * b.2).cmp(&(b.1 * a.2)).then_with(|| a.0.cmp(&b.0)));
-        self.tokens.query_order = seen.into_iter().map(|(name, _, _)| name).collect();
     }
 
     /// Number of rows.

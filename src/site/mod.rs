@@ -28,6 +28,7 @@ mod lower;
 pub mod mirrors;
 pub mod noise;
 pub mod operations;
+mod order;
 mod overlap;
 mod pages;
 mod parts;
