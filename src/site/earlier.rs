@@ -4,16 +4,17 @@
 //! rules, since which proposal comes first depends on counts; a page then moves to another canonical
 //! URL although nothing was learned about it. So the rules of an earlier result are proposed before all
 //! others, in their order. Each must pass, on the records of this run, the tests that any proposal of
-//! its kind must pass; sections, values and what they become are those of this run. Rules between
+//! its kind must pass; sections and values are those of this run, and so is what they become, but for the
+//! value that stands for all others of an ignored key: it is that of the earlier result. Rules between
 //! forms and mirrors are found later, where the earlier result decides their direction
 //! ([`hints`](super::hints)).
 
 use super::conditions::{Condition, Scope};
 use super::covering::{Action, Covering, Proposal};
-use super::operations::{self, FAMILIES, Family};
+use super::operations::{self, FAMILIES, Family, Map};
 use super::prefixes;
 use crate::platforms::Placed;
-use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, Test};
+use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SECTION, Test};
 use crate::url::{Fixed, Key};
 
 /// Rules of an earlier result that are proposed, the first ones: a bound of work. No site of the public
@@ -31,6 +32,7 @@ impl Covering {
                 self.adopt_line_again(&rule);
                 continue;
             }
+            self.columns.preferred.again = self.representatives(&rule);
             for proposal in self.proposals_of(&rule) {
                 let adopted = self.rules.len();
                 self.adopt(proposal);
@@ -39,7 +41,40 @@ impl Covering {
                 }
             }
         }
+        self.columns.preferred.again = Vec::new();
         self.rules.len() > before
+    }
+
+    /// What a rule that ignores keys makes of them: the same value again, also where no record of this run
+    /// has it. That the value may stand for all others is what this run tests. Hosts and schemes are those
+    /// of this run.
+    fn representatives(&mut self, rule: &Rule) -> Vec<(usize, Map)> {
+        if rule.kind != Kind::Ignore || rule.operations.iter().any(|of| cut_of(of).is_some()) {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        for (key, operation) in &rule.operations {
+            let Some(column) = self.column_of(key) else { continue };
+            let name = &self.columns.keys[column];
+            let (value, everywhere) = match operation {
+                Operation::Ignore(Representative::WherePresent(value)) => (Some(value), false),
+                Operation::Ignore(Representative::Everywhere(value)) => (Some(value), true),
+                Operation::Ignore(Representative::LeftOut) => (None, true),
+                // The values that were shown to say nothing.
+                Operation::Classes(pairs) => {
+                    let Some((_, to)) = pairs.first().filter(|(_, to)| pairs.iter().all(|of| of.1 == *to)) else {
+                        continue;
+                    };
+                    (to.as_ref(), pairs.iter().any(|(from, _)| from.is_none()))
+                }
+                _ => continue,
+            };
+            if !name.is(Fixed::HOST) && !name.is(Fixed::SCHEME) {
+                let code = value.map_or(0, |value| self.columns.intern(column, value.as_bytes()));
+                out.push((column, Map::To { code, everywhere }));
+            }
+        }
+        out
     }
 
     /// The line of the catalogue that a rule of the earlier result is an instance of, if it is one of this
@@ -117,11 +152,12 @@ impl Covering {
 
     /// The conditions of a rule on keys other than its sections, which are those of this run; the depths of
     /// a rule that cuts the path follow from where it cuts. Values that it excepts are left to this run,
-    /// too: with enough of them named, any rule would hold on the others. `None` where a value is unknown.
+    /// too: with enough of them named, any rule would hold on the others. The empty value is none of these:
+    /// that a parameter is filled is a condition that any rule may have. `None` where a value is unknown.
     fn scope_of(&self, rule: &Rule, is_cut: bool) -> Option<Scope> {
         let depth = Key::Fixed(Fixed::DEPTH).to_string();
-        let is_own =
-            |of: &&Constraint| of.key != SECTION && !(is_cut && of.key == depth) && !matches!(of.test, Test::NoneOf(_));
+        let excepts = |test: &Test| matches!(test, Test::NoneOf(values) if *values != [""]);
+        let is_own = |of: &&Constraint| of.key != SECTION && !(is_cut && of.key == depth) && !excepts(&of.test);
         let own = rule.scope.iter().filter(is_own);
         own.map(|Constraint { key, test }| {
             let column = self.column_of(key)?;
@@ -130,7 +166,8 @@ impl Covering {
                 Test::Equals(value) => Condition::Is(code(value)?),
                 Test::Present => Condition::Present,
                 Test::Absent => Condition::Absent,
-                Test::OneOf(_) | Test::NoneOf(_) => return None,
+                Test::NoneOf(values) => Condition::None(values.iter().filter_map(code).collect()),
+                Test::OneOf(_) => return None,
             };
             Some((column, condition))
         })

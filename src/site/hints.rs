@@ -8,6 +8,7 @@
 
 use super::Training;
 use super::columns::{Columns, Ranks};
+use super::operations::Map;
 use crate::model::hash64;
 use crate::rules::origins::of as origin;
 use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
@@ -80,6 +81,8 @@ fn scheme(origin: &[u8]) -> &[u8] {
 pub struct Preferred {
     /// Rules of the earlier result that were not proposed yet.
     pub earlier: Vec<Rule>,
+    /// What the rule of the earlier result that is proposed at present makes of its keys.
+    pub again: Vec<(usize, Map)>,
     /// Codes of the canonical URL of each row under the earlier rules, `[key][row]`; empty without them.
     before: Vec<Vec<u32>>,
     /// Schemes and hosts of the rows, by code.

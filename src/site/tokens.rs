@@ -20,13 +20,28 @@ use std::collections::HashMap;
 /// Rows of the clusters that the choice is made on, about: a bound of work.
 const SAMPLE: usize = 5_000;
 
-/// `tokens` with the cuts of a site.
+/// `tokens` with the cuts of a site: those of the earlier result, but for one that hold-out takes off as it
+/// would have put it on. URLs that are cut otherwise get other rules and other canonical URLs.
 pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Tokens {
     let thresholds = &params.thresholds;
     let every = training.len().div_ceil(SAMPLE).max(1) as u64;
     let hash = |row: usize| hash64(&training.clusters[row].to_le_bytes());
     let sample = |row: usize| training.clusters[row] != u32::MAX && hash(row).is_multiple_of(every);
     let candidates = candidates(training, sample, thresholds);
+    if let Some(previous) = training.hints.previous.as_deref().map(|rules| &rules.tokens).filter(|of| !of.published) {
+        let Tokens { semicolons, query_path, numbered_end, inner_numbers, name_families, .. } = *previous;
+        let (delimiters, fragments) = (previous.delimiters.clone(), tokens.fragments);
+        tokens = Tokens {
+            delimiters,
+            semicolons,
+            query_path,
+            numbered_end,
+            inner_numbers,
+            name_families,
+            fragments,
+            ..tokens
+        };
+    }
     if candidates.is_empty() {
         return tokens;
     }
@@ -45,19 +60,22 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     let mut best = trial(&tokens);
     let least = thresholds.cut_min_gain.max(rows.len() as u64 * thresholds.cut_min_gain_permille / 1000);
     for candidate in candidates {
-        let mut with = tokens.clone();
+        let mut other = tokens.clone();
         match candidate {
-            Candidate::Semicolons => with.semicolons = true,
-            Candidate::QueryPath => with.query_path = true,
-            Candidate::NumberedEnd => with.numbered_end = true,
-            Candidate::InnerNumbers => with.inner_numbers = true,
-            Candidate::NameFamilies => with.name_families = true,
-            Candidate::Delimiter(delimiter) => with.delimiters.push(delimiter),
+            Candidate::Semicolons => other.semicolons ^= true,
+            Candidate::QueryPath => other.query_path ^= true,
+            Candidate::NumberedEnd => other.numbered_end ^= true,
+            Candidate::InnerNumbers => other.inner_numbers ^= true,
+            Candidate::NameFamilies => other.name_families ^= true,
+            Candidate::Delimiter(delimiter) => match other.delimiters.find(delimiter) {
+                Some(at) => drop(other.delimiters.remove(at)),
+                None => other.delimiters.push(delimiter),
+            },
         }
-        let found = trial(&with);
+        let found = trial(&other);
         let (more_bad, less_bad) = (found.1.saturating_sub(best.1), best.1.saturating_sub(found.1));
         if found.0 + less_bad >= best.0 + least + thresholds.cut_bad_cost * more_bad {
-            (best, tokens) = (found, with);
+            (best, tokens) = (found, other);
         }
     }
     tokens

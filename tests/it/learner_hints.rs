@@ -167,3 +167,21 @@ fn an_earlier_result_makes_no_rule_hold() {
     let new = with(&other, &[], Some(&old));
     assert_eq!(canonical(&new, "http://e.com/a/777?v=1"), "http://e.com/a/777?v=1");
 }
+
+/// The value that stands for all others stays, though this run has not met it and would take another one.
+#[test]
+fn the_value_that_stands_for_all_others_stays() {
+    let sample = |shortest: &str| {
+        let names = (b'b'..=b'p').map(|letter| char::from(letter).to_string().repeat(6));
+        let places: Vec<String> = names.map(|name| format!("http://e.com/{name}?do=login&for={{}}")).collect();
+        let shortest = format!("http://e.com/{shortest}?do=login&for={{}}");
+        let places = [shortest.as_str()].into_iter().chain(places.iter().map(String::as_str));
+        rows(&places.map(|place| (place, 60)).collect::<Vec<_>>())
+    };
+    let (first, second) = (sample("aa"), sample("aaaaaaa"));
+    let old = with(&first, &[], None);
+    let of = |rules: &SiteRules| canonical(rules, "http://e.com/bbbbbb?do=login&for=777");
+    assert_eq!(of(&old), "http://e.com/aa?do=login&for=777");
+    assert_eq!(of(&with(&second, &[], None)), "http://e.com/bbbbbb?do=login&for=777", "the data alone say otherwise");
+    assert_eq!(of(&with(&second, &[], Some(&old))), "http://e.com/aa?do=login&for=777");
+}
