@@ -14,7 +14,8 @@ Of the shapes that need a rule (not those named -matter) at least the share in L
 import argparse, collections, os, random, shutil, subprocess, sys, tempfile
 
 TRAPS = ('beyond', 'empty', 'keys-are-values', 'limit', 'login-renderings', 'releases', 'revisions', 'tenant-parameter')
-SHAPES = ('families', 'separators', 'repeats', 'messages', 'zeros', 'hashes', 'tails', 'subpages')
+SHAPES = ('families', 'separators', 'repeats', 'messages', 'zeros', 'hashes', 'tails', 'subpages', 'slugs', 'titled',
+          'first-page')
 NAMES = (*TRAPS, *(shape + end for shape in SHAPES for end in ('', '-matter')))
 # Least share saved; half of the messages of a page are mostly one number, which says nothing of the others.
 LEAST = dict.fromkeys(SHAPES, .95) | {'messages': .1}

@@ -24,6 +24,7 @@ pub mod record;
 pub mod rng;
 mod shapes;
 mod syntax;
+mod titles;
 mod traps;
 pub mod view;
 mod views;

@@ -4,12 +4,13 @@
 use super::kind::{Make, Page, PageType};
 use super::parts::Parts;
 use super::rng::Rng;
+use super::titles;
 use super::view::View;
 use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 16] = [
+pub const SHAPES: [(&str, &str, Make); 22] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -26,16 +27,22 @@ pub const SHAPES: [(&str, &str, Make); 16] = [
     ("tails-matter", "the word behind a number names the page", |_| make(TAILS_MATTER)),
     ("subpages", "the rest of a path as a parameter: title=a/b and wiki/a/b", |_| make(SUBPAGES)),
     ("subpages-matter", "a script says something else about the page at that path", |_| make(SUBPAGES_MATTER)),
+    ("slugs", "a number inside a name is the page, any title follows: p-7-a-title.html", |_| make(titles::SLUGS)),
+    ("slugs-matter", "the word behind the number inside a name is another page", |_| make(titles::SLUGS_MATTER)),
+    ("titled", "a title behind a number in a query: id=7:a-title", |_| make(titles::TITLED)),
+    ("titled-matter", "a word behind a number in a query is another page", |_| make(titles::TITLED_MATTER)),
+    ("first-page", "page-1 of a topic is the topic, the others are pages", |_| make(titles::FIRST_PAGE)),
+    ("first-page-matter", "a chapter is another page than its page-1", |_| make(titles::FIRST_PAGE_MATTERS)),
 ];
 
 /// A page type of two plain functions, without names drawn for the site.
 #[derive(Clone, Copy)]
-struct Shape {
-    name: &'static str,
-    forms: u64,
-    write: fn(Page, &mut Parts),
-    key: fn(&View) -> Option<u64>,
-    rule: &'static str,
+pub(super) struct Shape {
+    pub(super) name: &'static str,
+    pub(super) forms: u64,
+    pub(super) write: fn(Page, &mut Parts),
+    pub(super) key: fn(&View) -> Option<u64>,
+    pub(super) rule: &'static str,
 }
 
 fn make(shape: Shape) -> Box<dyn PageType> {
@@ -64,7 +71,7 @@ impl PageType for Shape {
 }
 
 /// The second URL of a page of two, by a parameter that does not matter.
-fn view(page: Page, url: &mut Parts) {
+pub(super) fn view(page: Page, url: &mut Parts) {
     if page.form > 0 {
         url.pair("view", "1");
     }
@@ -87,7 +94,7 @@ fn numbered(url: &View, directory: &str) -> Option<u64> {
 }
 
 /// True for a path of this one segment.
-fn is_at(url: &View, script: &str) -> bool {
+pub(super) fn is_at(url: &View, script: &str) -> bool {
     url.path() == [script]
 }
 
@@ -192,7 +199,7 @@ const REPEATS_MATTER: Shape = Shape {
 
 /// Messages a page, and pages a topic.
 const ON_PAGE: u64 = 7;
-const PAGES: u64 = 3;
+pub(super) const PAGES: u64 = 3;
 
 const MESSAGES: Shape = Shape {
     name: "messages",
@@ -309,7 +316,7 @@ const ZEROS_MATTER: Shape = Shape {
 };
 
 /// Words behind the number of a picture, and of an album.
-const WORDS: [&str; 4] = ["sizes", "exif", "comments", "large"];
+pub(super) const WORDS: [&str; 4] = ["sizes", "exif", "comments", "large"];
 
 const TAILS: Shape = Shape {
     name: "tails",
