@@ -91,7 +91,7 @@ impl Covering {
             let is_prefix = |kept| {
                 groups.totals().1 == 0
                     && prefixes::are_met(&self.columns, &groups, kept, self.thresholds.min_clusters)
-                    && prefixes::are_of_any_value(&self.columns, &groups, kept, self.thresholds.breadth_links)
+                    && prefixes::are_of_any_value(&self.columns, &groups, kept, &self.thresholds)
             };
             if matches!(action, Action::Prefix(kept) if !is_prefix(kept))
                 || !self.accepts(&groups, action, &maps, prior, &rows)

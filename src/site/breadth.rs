@@ -41,7 +41,7 @@ pub fn is_broad(columns: &Columns, groups: &Groups, key: usize, rows: &[u32], th
     frequent.all(|code| values.are_proven(code, thresholds.breadth_max_against))
         && values.none_is_alone(&seen, thresholds.breadth_alone)
         && (!name.optional() || values.are_several(&seen))
-        && (values.links >= thresholds.breadth_links || values.are_alike(&seen, thresholds.breadth_slack_ppm))
+        && (values.are_any(thresholds) || values.are_alike(&seen, thresholds.breadth_slack_ppm))
 }
 
 /// True where the evidence for the values of a family of names covers its names: enough of them
@@ -69,7 +69,7 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
 /// of one directory and two of another are no evidence that the directories are one, two scripts with one
 /// page are none about a third, and two numbers of each page none that a page has any number.
 ///
-/// `None` where links between values (`breadth_links`) prove that no value matters; for a parameter that
+/// `None` where links between values prove that no value matters ([`Values::are_any`]); for a parameter that
 /// can be left out, or whose values are one set; and for a key whose values hardly come twice
 /// (`breadth_repeated_permille`): they are random, and random values are not linked. In a path they must be
 /// more than `breadth_most_listed`, and not all numbers: these name pages more often than visits.
@@ -89,7 +89,7 @@ pub fn listed(
     }
     let codes = columns.codes_len(*key);
     let mut values = Values::of(columns, groups, *key, codes);
-    if values.links >= thresholds.breadth_links {
+    if values.are_any(thresholds) {
         return None;
     }
     let seen = operations::frequencies(columns, *key, rows.iter().copied());
@@ -150,10 +150,9 @@ fn represent(columns: &Columns, key: usize, rows: &[u32], set: &[u32], threshold
         .unwrap_or_else(|| operations::representative(columns, key, values(), thresholds.value_near))
 }
 
-/// True where `least` links between values of a key prove that no value matters, values never met
-/// included.
-pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize, least: usize) -> bool {
-    Values::of(columns, groups, key, columns.codes_len(key)).links >= least
+/// True where links between values of a key prove that no value matters, values never met included.
+pub fn is_of_any_value(columns: &Columns, groups: &Groups, key: usize, thresholds: &Thresholds) -> bool {
+    Values::of(columns, groups, key, columns.codes_len(key)).are_any(thresholds)
 }
 
 /// True where the rows that an operation changes meet others of their cluster on every host alike;
@@ -260,13 +259,15 @@ struct Values {
     sets: Sets,
     /// Values of the largest set, less one.
     links: usize,
+    /// Groups with a value that an earlier one had, and those of them that link it with another set.
+    again: [usize; 2],
 }
 
 impl Values {
     fn of(columns: &Columns, groups: &Groups, key: usize, codes: usize) -> Values {
         let (label, code) = (&columns.label, &columns.codes[key]);
         let (met, same, agree, sets) = (vec![0.0; codes], vec![0.0; codes], vec![0; codes], Sets::new(codes));
-        let mut out = Values { met, same, agree, sets, links: 0 };
+        let mut out = Values { met, same, agree, sets, links: 0, again: [0; 2] };
         // Label and code of each member, sorted; their codes, sorted.
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
         for group in 0..groups.len() {
@@ -292,11 +293,27 @@ impl Values {
                     }
                 }
             }
-            for pair in pairs.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-                out.links = out.links.max(out.sets.join(pair[0].1, pair[1].1) as usize - 1);
+            for label in pairs.chunk_by(|a, b| a.0 == b.0) {
+                let known = label.iter().any(|of| out.sets.size(of.1) > 1);
+                let root = out.sets.root(label[0].1);
+                let unites = label.iter().any(|of| out.sets.root(of.1) != root);
+                let linked = label[0].1 != label[label.len() - 1].1;
+                out.again[0] += usize::from(linked && known);
+                out.again[1] += usize::from(linked && known && unites);
+                for pair in label.windows(2) {
+                    out.links = out.links.max(out.sets.join(pair[0].1, pair[1].1) as usize - 1);
+                }
             }
         }
         out
+    }
+
+    /// True where links between values prove that none matters: as many in one set as `breadth_links`, or as
+    /// many groups as `breadth_recurring` with a value that comes again, nine of ten of them with other values
+    /// than before. Two spellings of a directory come again with each other, any title with any other.
+    fn are_any(&self, thresholds: &Thresholds) -> bool {
+        let [again, other] = self.again;
+        self.links >= thresholds.breadth_links || again >= thresholds.breadth_recurring && other * 10 >= again * 9
     }
 
     /// Joins the values that one page has in several groups: of a page that is shown for all values of two

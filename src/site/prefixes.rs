@@ -5,6 +5,7 @@
 //! operation cuts the path behind a number of segments, under one condition (mostly on the first of
 //! them). It has no prior, so it must be pure.
 
+use super::Thresholds;
 use super::breadth;
 use super::columns::Columns;
 use super::conditions::{self, Choices};
@@ -43,9 +44,9 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
 
 /// True where the first segment behind the front has so many values that values never met may be left
 /// out, too: two pages under a product that show the product are no evidence about a third.
-pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, links: usize) -> bool {
+pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, thresholds: &Thresholds) -> bool {
     let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head));
-    first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key, links))
+    first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key, thresholds))
 }
 
 /// True where the short form was met; otherwise the canonical URLs would be ones that nobody has met.
