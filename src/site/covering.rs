@@ -358,8 +358,9 @@ impl Covering {
                 let mut maps: Vec<(usize, Map)> = keys.iter().map(of_key).collect();
                 joint::choose_together(&self.columns, &mut maps, rows, self.thresholds.value_near);
                 for (key, map) in &mut maps {
-                    let again = self.columns.preferred.again.iter().find(|(of, _)| of == key);
-                    again.into_iter().for_each(|(_, kept)| map.clone_from(kept));
+                    if let Some((code, everywhere)) = self.columns.preferred.again(&self.columns, *key, rows) {
+                        *map = Map::To { code, everywhere };
+                    }
                 }
                 maps
             }

@@ -5,17 +5,18 @@
 //! URL although nothing was learned about it. So the rules of an earlier result are proposed before all
 //! others, in their order. Each must pass, on the records of this run, the tests that any proposal of
 //! its kind must pass; sections and values are those of this run, and so is what they become, but for the
-//! value that stands for all others of an ignored key: it is that of the earlier result. Rules between
-//! forms and mirrors are found later, where the earlier result decides their direction
-//! ([`hints`](super::hints)).
+//! value that stands for all others of an ignored key: it is that of the earlier result where this run does
+//! not show that it is another page. Rules between forms and mirrors are found later, where the earlier result
+//! decides their direction ([`hints`](super::hints)).
 
-use super::conditions::{Condition, Scope};
+use super::conditions::{self, Condition, Scope};
 use super::covering::{Action, Covering, Proposal};
-use super::operations::{self, FAMILIES, Family, Map};
+use super::hints::Again;
+use super::operations::{self, FAMILIES, Family};
 use super::prefixes;
 use crate::platforms::Placed;
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SECTION, Test};
-use crate::url::{Fixed, Key};
+use crate::url::{Fixed, Key, section};
 
 /// Rules of an earlier result that are proposed, the first ones: a bound of work. No site of the public
 /// corpora has a tenth of it.
@@ -32,9 +33,9 @@ impl Covering {
                 self.adopt_line_again(&rule);
                 continue;
             }
-            self.columns.preferred.again = self.representatives(&rule);
             for proposal in self.proposals_of(&rule) {
                 let adopted = self.rules.len();
+                self.columns.preferred.again = self.again(&rule, &proposal.scope);
                 self.adopt(proposal);
                 if self.rules.len() > adopted {
                     break;
@@ -45,17 +46,17 @@ impl Covering {
         self.rules.len() > before
     }
 
-    /// What a rule that ignores keys makes of them: the same value again, also where no record of this run
-    /// has it. That the value may stand for all others is what this run tests. Hosts and schemes are those
-    /// of this run.
-    fn representatives(&mut self, rule: &Rule) -> Vec<(usize, Map)> {
+    /// What a rule that ignores keys makes of them. That the value may stand for all others is what this run
+    /// tests. Hosts and schemes are those of this run, and so are the names of sections: a rule holds in those
+    /// where it was shown.
+    fn again(&mut self, rule: &Rule, scope: &Scope) -> Vec<Again> {
         if rule.kind != Kind::Ignore || rule.operations.iter().any(|of| cut_of(of).is_some()) {
             return Vec::new();
         }
+        let rows = conditions::matching(&self.columns, &self.alive, scope);
         let mut out = Vec::new();
         for (key, operation) in &rule.operations {
             let Some(column) = self.column_of(key) else { continue };
-            let name = &self.columns.keys[column];
             let (value, everywhere) = match operation {
                 Operation::Ignore(Representative::WherePresent(value)) => (Some(value), false),
                 Operation::Ignore(Representative::Everywhere(value)) => (Some(value), true),
@@ -69,9 +70,18 @@ impl Covering {
                 }
                 _ => continue,
             };
-            if !name.is(Fixed::HOST) && !name.is(Fixed::SCHEME) {
-                let code = value.map_or(0, |value| self.columns.intern(column, value.as_bytes()));
-                out.push((column, Map::To { code, everywhere }));
+            let code = value.map_or(0, |value| self.columns.intern(column, value.as_bytes()));
+            let is_met = rows.iter().any(|&row| self.columns.code(column, row) == code);
+            let (name, tokens) = (&self.columns.keys[column], &self.columns.tokens);
+            let names_section = match (name.as_path(), value) {
+                (Some((0, _)), Some(value)) => {
+                    tokens.section_of_path(format!("/{value}/x").as_bytes()) != section::OTHER.as_bytes()
+                }
+                (Some((1, _)), Some(_)) => tokens.sections.iter().any(|section| section.contains('/')),
+                _ => false,
+            };
+            if !name.is(Fixed::HOST) && !name.is(Fixed::SCHEME) && (is_met || !names_section) {
+                out.push(Again { key: column, code, everywhere, is_met });
             }
         }
         out

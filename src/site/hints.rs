@@ -8,7 +8,6 @@
 
 use super::Training;
 use super::columns::{Columns, Ranks};
-use super::operations::Map;
 use crate::model::hash64;
 use crate::rules::origins::of as origin;
 use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
@@ -76,13 +75,26 @@ fn scheme(origin: &[u8]) -> &[u8] {
     &origin[..memchr::memchr(b':', origin).unwrap_or(0)]
 }
 
+/// What a rule of the earlier result makes of one key that it ignores.
+#[derive(Clone, Debug)]
+pub struct Again {
+    /// The key.
+    pub key: usize,
+    /// The value that every other one becomes.
+    pub code: u32,
+    /// Also where the key is absent.
+    pub everywhere: bool,
+    /// A row for which the rule is proposed has the value.
+    pub is_met: bool,
+}
+
 /// The hints in terms of the columns of a site.
 #[derive(Clone, Debug, Default)]
 pub struct Preferred {
     /// Rules of the earlier result that were not proposed yet.
     pub earlier: Vec<Rule>,
     /// What the rule of the earlier result that is proposed at present makes of its keys.
-    pub again: Vec<(usize, Map)>,
+    pub again: Vec<Again>,
     /// Codes of the canonical URL of each row under the earlier rules, `[key][row]`; empty without them.
     before: Vec<Vec<u32>>,
     /// Schemes and hosts of the rows, by code.
@@ -150,6 +162,17 @@ impl Preferred {
     /// Code of the canonical URL of a row under the earlier rules; `None` without them.
     pub fn before(&self, key: usize, row: u32) -> Option<u32> {
         Some(self.before.get(key)?[row as usize])
+    }
+
+    /// The value that the rule proposed at present gave a key, where it may give it again to `rows`: the earlier
+    /// rules gave it to one of them, and a row that has it can be fetched, or no row that the rule asks for has
+    /// it. A rule that holds in fewer places than before would else send pages to where it does not hold.
+    pub fn again(&self, columns: &Columns, key: usize, rows: &[u32]) -> Option<(u32, bool)> {
+        let Again { code, everywhere, is_met, .. } = *self.again.iter().find(|again| again.key == key)?;
+        let before = self.before.get(key)?;
+        let is_fetched = |&row: &u32| columns.code(key, row) == code && columns.fetchable[row as usize];
+        let may = rows.iter().any(|&row| before[row as usize] == code) && (!is_met || rows.iter().any(is_fetched));
+        may.then_some((code, everywhere))
     }
 
     /// The code, among those that `may` names, that most of the `rows` had under the earlier rules, where

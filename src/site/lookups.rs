@@ -17,7 +17,7 @@ use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Training URLs that the rules reduce to one identity.
 #[derive(Debug)]
@@ -159,8 +159,8 @@ fn names(tail: &[u8]) -> Vec<&[u8]> {
 /// True where a path and query has the path of another one, and its parameters among others.
 fn holds_request(tail: &[u8], other: &[u8]) -> bool {
     let ((path, parameters), (other, mut others)) = (split(tail), split(other));
-    let parameters: Vec<&[u8]> = parameters.collect();
-    path == other && others.all(|pair| parameters.contains(&pair))
+    let parameters: HashSet<&[u8], FixedState> = parameters.collect();
+    path == other && others.all(|pair| parameters.contains(pair))
 }
 
 /// The path, and the parameters, of a path and query; no fragment.

@@ -20,28 +20,18 @@ use std::collections::HashMap;
 /// Rows of the clusters that the choice is made on, about: a bound of work.
 const SAMPLE: usize = 5_000;
 
-/// `tokens` with the cuts of a site: those of the earlier result, but for one that hold-out takes off as it
-/// would have put it on. URLs that are cut otherwise get other rules and other canonical URLs.
+/// `tokens` with the cuts of a site: those of the earlier result that enough URLs show, but for one without
+/// which clearly more is joined on the other half, or less that is wrong. URLs that are cut otherwise get other
+/// rules and other canonical URLs.
 pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Tokens {
     let thresholds = &params.thresholds;
     let every = training.len().div_ceil(SAMPLE).max(1) as u64;
     let hash = |row: usize| hash64(&training.clusters[row].to_le_bytes());
     let sample = |row: usize| training.clusters[row] != u32::MAX && hash(row).is_multiple_of(every);
     let candidates = candidates(training, sample, thresholds);
-    if let Some(previous) = training.hints.previous.as_deref().map(|rules| &rules.tokens).filter(|of| !of.published) {
-        let Tokens { semicolons, query_path, numbered_end, inner_numbers, name_families, .. } = *previous;
-        let (delimiters, fragments) = (previous.delimiters.clone(), tokens.fragments);
-        tokens = Tokens {
-            delimiters,
-            semicolons,
-            query_path,
-            numbered_end,
-            inner_numbers,
-            name_families,
-            fragments,
-            ..tokens
-        };
-    }
+    let previous = training.hints.previous.as_deref().map(|rules| &rules.tokens).filter(|of| !of.published);
+    let is_kept = |candidate: &&Candidate| previous.is_some_and(|previous| candidate.is_in(previous));
+    candidates.iter().filter(is_kept).for_each(|candidate| candidate.turn(&mut tokens));
     if candidates.is_empty() {
         return tokens;
     }
@@ -60,21 +50,14 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     let mut best = trial(&tokens);
     let least = thresholds.cut_min_gain.max(rows.len() as u64 * thresholds.cut_min_gain_permille / 1000);
     for candidate in candidates {
-        let mut other = tokens.clone();
-        match candidate {
-            Candidate::Semicolons => other.semicolons ^= true,
-            Candidate::QueryPath => other.query_path ^= true,
-            Candidate::NumberedEnd => other.numbered_end ^= true,
-            Candidate::InnerNumbers => other.inner_numbers ^= true,
-            Candidate::NameFamilies => other.name_families ^= true,
-            Candidate::Delimiter(delimiter) => match other.delimiters.find(delimiter) {
-                Some(at) => drop(other.delimiters.remove(at)),
-                None => other.delimiters.push(delimiter),
-            },
-        }
+        let (mut other, is_on) = (tokens.clone(), candidate.is_in(&tokens));
+        candidate.turn(&mut other);
         let found = trial(&other);
         let (more_bad, less_bad) = (found.1.saturating_sub(best.1), best.1.saturating_sub(found.1));
-        if found.0 + less_bad >= best.0 + least + thresholds.cut_bad_cost * more_bad {
+        let cost = thresholds.cut_bad_cost;
+        // What would have to bring more to be put on, for what it merges wrongly, is not kept, either.
+        let is_harmful = is_on && less_bad > 0 && found.0 + cost * less_bad >= best.0;
+        if is_harmful || found.0 + less_bad >= best.0 + least + cost * more_bad {
             (best, tokens) = (found, other);
         }
     }
@@ -96,6 +79,32 @@ enum Candidate {
     NameFamilies,
     /// One of [`Tokens::delimiters`].
     Delimiter(char),
+}
+
+impl Candidate {
+    fn is_in(self, tokens: &Tokens) -> bool {
+        match self {
+            Candidate::Semicolons => tokens.semicolons,
+            Candidate::QueryPath => tokens.query_path,
+            Candidate::NumberedEnd => tokens.numbered_end,
+            Candidate::InnerNumbers => tokens.inner_numbers,
+            Candidate::NameFamilies => tokens.name_families,
+            Candidate::Delimiter(delimiter) => tokens.delimiters.contains(delimiter),
+        }
+    }
+
+    /// Puts the cut on where it is off, and takes it off where it is on.
+    fn turn(self, tokens: &mut Tokens) {
+        match self {
+            Candidate::Semicolons => tokens.semicolons ^= true,
+            Candidate::QueryPath => tokens.query_path ^= true,
+            Candidate::NumberedEnd => tokens.numbered_end ^= true,
+            Candidate::InnerNumbers => tokens.inner_numbers ^= true,
+            Candidate::NameFamilies => tokens.name_families ^= true,
+            Candidate::Delimiter(delimiter) if self.is_in(tokens) => tokens.delimiters.retain(|of| of != delimiter),
+            Candidate::Delimiter(delimiter) => tokens.delimiters.push(delimiter),
+        }
+    }
 }
 
 /// The cuts that would change how enough URLs are cut.

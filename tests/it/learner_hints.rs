@@ -185,3 +185,35 @@ fn the_value_that_stands_for_all_others_stays() {
     assert_eq!(of(&with(&second, &[], None)), "http://e.com/bbbbbb?do=login&for=777", "the data alone say otherwise");
     assert_eq!(of(&with(&second, &[], Some(&old))), "http://e.com/aa?do=login&for=777");
 }
+
+/// Three pages of the directory that stood for all others are other pages now: the rule no longer holds there,
+/// and leads there no more.
+#[test]
+fn a_value_under_which_pages_differ_now_does_not_stand_for_others() {
+    let names = (b'b'..=b'p').map(|letter| char::from(letter).to_string().repeat(6));
+    let places: Vec<String> = names.map(|name| format!("http://e.com/{name}/p-{{}}")).collect();
+    let places: Vec<(&str, u32)> =
+        [("http://e.com/aa/p-{}", 60)].into_iter().chain(places.iter().map(|place| (place.as_str(), 60))).collect();
+    let first = rows(&places);
+    let old = with(&first, &[], None);
+    let of = |rules: &SiteRules| canonical(rules, "http://e.com/bbbbbb/p-777");
+    assert_eq!(of(&old), "http://e.com/aa/p-777");
+    let mut second = first;
+    for row in second.iter_mut().filter(|row| ["aa/p-0", "aa/p-1", "aa/p-2"].iter().any(|end| row.url.ends_with(end))) {
+        row.cluster = row.cluster.take().map(|cluster| format!("other-{cluster}"));
+    }
+    assert_ne!(of(&with(&second, &[], Some(&old))), "http://e.com/aa/p-777");
+}
+
+/// A cut of the earlier result stays where the records show it, be it too seldom to be chosen anew.
+#[test]
+fn cuts_of_an_earlier_result_stay_where_records_show_them() {
+    let semicolons = |pages: u32, previous: Option<&SiteRules>| {
+        let rows = rows(&[("http://e.com/t?id={}&s=0", 90), ("http://e.com/t?id={};s=0", pages)]);
+        with(&rows, &[], previous).tokens.semicolons
+    };
+    let old = with(&rows(&[("http://e.com/t?id={}&s=0", 90), ("http://e.com/t?id={};s=0", 90)]), &[], None);
+    assert!(old.tokens.semicolons);
+    assert!(!semicolons(8, None) && semicolons(8, Some(&old)));
+    assert!(!semicolons(0, Some(&old)), "no record has a semicolon");
+}
