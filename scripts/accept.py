@@ -375,6 +375,10 @@ def proof(house, table):
     share = 100 * withdrawn / max(1, rules)
     table.add('proof', 'synthetic, no noise', 'undust', '%d of %d rules withdrawn or narrowed' % (withdrawn, rules),
               'at most %d %%' % WITHDRAWN, verdict='ok' if share <= WITHDRAWN else 'FAIL')
+    shapes = os.path.join(folder, 'shapes')
+    run([house.binary, 'synth', '--sites', '4', '--types', 'slugs,slugs-matter,titled,titled-matter,first-page,first-page-matter',
+         '--urls-min', '4000', '--urls-max', '9000', '--decorations', 'none', '--seed', '1', '--per-site', '--out', shapes])
+    paths += [os.path.join(shapes, name) for name in sorted(os.listdir(shapes)) if name.endswith('.tsv')]
     shards = sorted(os.path.join(folder, 'synthetic1', name) for name in os.listdir(os.path.join(folder, 'synthetic1')))
     paths += [path for path in shards if '.tsv' in path or '.jsonl' in path][:2]
     grounds = [accept_proof.Ground(house.binary, os.path.basename(path).split('.')[0], path, os.path.join(folder, 'ground%d' % n))

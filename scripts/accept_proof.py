@@ -9,10 +9,10 @@
 
 A marginal merge, counted here and not by undust: on a page (URLs with one canonical URL by all rules, memory off), the parts
 into which it falls without the rule, less one; wrong where the largest cluster of a part is not the page's."""
-import argparse, collections, gzip, hashlib, json, os, random, subprocess, sys, tempfile
+import argparse, collections, gzip, hashlib, json, os, random, re, subprocess, sys, tempfile
 
 KINDS = ('functional key ignored', 'condition dropped', 'list widened', 'directories joined', 'class joined',
-         'look-up elsewhere', 'mapping swapped', 'front moved')
+         'look-up elsewhere', 'mapping swapped', 'front moved', 'title left out', 'rest left out', 'value elsewhere')
 LEAST_WRONG, MOST_LEFT = 5, 1
 MOST_ROWS = 12000
 MEMORY = ('exceptions', 'aliases', 'local')
@@ -143,6 +143,17 @@ def directories(urls):
     return found
 
 
+def rests(urls):
+    """Of each path key with a number inside the segment (`p-7-a-title.html`) what most often follows the number."""
+    found = collections.defaultdict(collections.Counter)
+    for url in urls:
+        for at, segment in enumerate(url.partition('#')[0].partition('?')[0].split('/')[3:]):
+            inner = re.match(r'[a-z]+-[0-9]+(-[a-z-]+)(?:\.[a-z]+)?$', segment)
+            if inner:
+                found['path%d' % at][inner[1]] += 1
+    return {key: values.most_common(1)[0][0] for key, values in found.items()}
+
+
 def fronts_moved(rows, rng):
     """Pairs of a front and a directory below which five of the same rests are other pages."""
     below = collections.defaultdict(dict)
@@ -200,6 +211,13 @@ def candidates(ground, kind, rng):
         elif kind == 'front moved':
             for a, b in fronts_moved(ground.rows[name], rng):
                 out.append((name, added([{'key': 'prefix', 'test': {'equals': a}}], [['prefix', {'keep': b}]], 'mirror'), plain(site)))
+        elif kind == 'title left out':
+            titled = lambda values: sum(bool(re.match('[0-9]+:', value)) for value in values) >= LEAST_WRONG
+            out += [(name, added([], [[key, {'apply': 'drop-title'}]], 'function'), plain(site)) for key in keys if titled(keys[key])]
+        elif kind == 'rest left out':
+            for key, value in rests(urls).items() if site['tokens'].get('inner_numbers') else ():
+                behind = [{'key': key + '.group', 'test': 'present'}]
+                out.append((name, added(behind, [[key, {'ignore': {'where-present': value}}]], 'ignore'), plain(site)))
         elif kind == 'look-up elsewhere':
             pages = sorted({to for _, to in site.get('aliases', [])})
             for at, (source, to) in enumerate(site.get('aliases', [])):
@@ -241,6 +259,19 @@ def candidates(ground, kind, rng):
                                 operations = list(rule['operations'])
                                 operations[n] = [key, {'classes': classes}]
                                 out.append((name, changed(at, {**rule, 'operations': operations}), dropped(at)))
+                elif kind == 'value elsewhere' and rule.get('closed'):
+                    # A value that makes no difference is taken for another one that does.
+                    named = {key for key, _ in rule['operations']}
+                    for n, of in enumerate(rule['scope']):
+                        value = of['test'].get('equals') if isinstance(of['test'], dict) else None
+                        if value is None or of['key'] in named:
+                            continue
+                        others = [str(number) for number in range(10)] if value.isdigit() else keys.get(of['key'], ())
+                        for other in others:
+                            if other != value:
+                                scope = list(rule['scope'])
+                                scope[n] = {'key': of['key'], 'test': {'equals': other}}
+                                out.append((name, changed(at, {**rule, 'scope': scope}), dropped(at)))
                 elif kind == 'mapping swapped' and rule.get('closed'):
                     moved = [n for n, (_, operation) in enumerate(rule['operations']) if 'replace' in operation]
                     kept = [n for n, (_, operation) in enumerate(rule['operations']) if 'keep' in operation]
