@@ -159,6 +159,11 @@ impl Preferred {
         self.origins.contains(&(scheme, host))
     }
 
+    /// True with an earlier result.
+    pub fn has_earlier(&self) -> bool {
+        !self.before.is_empty()
+    }
+
     /// Code of the canonical URL of a row under the earlier rules; `None` without them.
     pub fn before(&self, key: usize, row: u32) -> Option<u32> {
         Some(self.before.get(key)?[row as usize])

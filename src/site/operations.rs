@@ -64,11 +64,12 @@ pub fn frequencies(columns: &Columns, key: usize, rows: impl Iterator<Item = u32
 
 /// The value that represents the given codes, all proven to mean the same, in `rows`: of hosts one that
 /// comes with the site's scheme, where there is one, and of these the one that records redirect to or
-/// declare; else the one that an earlier result moved most URLs to. `None` where neither decides.
+/// declare; else the one that an earlier result moved most URLs to, unless all rows that have it redirect or
+/// declare another URL now. `None` where neither decides.
 pub fn chosen(
     columns: &Columns,
     key: usize,
-    rows: impl Iterator<Item = u32>,
+    rows: impl Iterator<Item = u32> + Clone,
     codes: impl Iterator<Item = u32> + Clone,
 ) -> Option<u32> {
     let name = &columns.keys[key];
@@ -81,7 +82,15 @@ pub fn chosen(
         }
         _ => None,
     };
-    declared.or_else(|| preferred.moved(columns, key, rows, |code| codes.clone().any(|of| of == code)))
+    declared.or_else(|| {
+        // Whether a row that has the value can be fetched.
+        let mut live: HashMap<u32, bool, FixedState> = HashMap::default();
+        for row in rows.clone().filter(|_| columns.redirects && preferred.has_earlier()) {
+            *live.entry(columns.code(key, row)).or_default() |= columns.fetchable[row as usize];
+        }
+        let leads_away = |code: u32| live.get(&code) == Some(&false);
+        preferred.moved(columns, key, rows, |code| !leads_away(code) && codes.clone().any(|of| of == code))
+    })
 }
 
 /// The codes that make an origin that was met, where the key is the host and there are some: with the

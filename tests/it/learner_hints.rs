@@ -186,6 +186,18 @@ fn the_value_that_stands_for_all_others_stays() {
     assert_eq!(of(&with(&second, &[], Some(&old))), "http://e.com/aa?do=login&for=777");
 }
 
+#[test]
+fn a_value_that_always_redirects_now_is_not_kept() {
+    let first = rows(&[("http://e.com/list/{}?sort=a", 150), ("http://e.com/list/{}?sort=b", 60)]);
+    let old = with(&first, &[], None);
+    let of = |rules: &SiteRules| canonical(rules, "http://e.com/list/777?sort=b");
+    assert_eq!(of(&old), "http://e.com/list/777?sort=a");
+    let mut second = rows(&[("http://e.com/list/{}?sort=a", 100), ("http://e.com/list/{}?sort=b", 100)]);
+    assert_eq!(of(&with(&second, &[], Some(&old))), "http://e.com/list/777?sort=a");
+    second.iter_mut().for_each(|row| row.elsewhere = row.url.ends_with("=a"));
+    assert_eq!(of(&with(&second, &[], Some(&old))), "http://e.com/list/777?sort=b");
+}
+
 /// Three pages of the directory that stood for all others are other pages now: the rule no longer holds there,
 /// and leads there no more.
 #[test]
