@@ -45,6 +45,7 @@ pub mod near;
 mod pace;
 pub mod pages;
 pub mod proof;
+mod rate;
 pub mod read;
 pub mod rows;
 pub mod run;

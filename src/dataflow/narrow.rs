@@ -12,6 +12,7 @@ use crate::rules::types::{Constraint, Operation, Rule, SECTION, SiteRules, Test}
 use crate::site::Thresholds;
 use crate::site::conditions::is_beyond_chance;
 use crate::site::evidence::Bound;
+use crate::site::operations::prior_of;
 use crate::url::{NormalUrl, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +31,7 @@ impl Against {
     /// values that fail the bound outside these sections.
     pub fn of(marginal: &Marginal, bound: Bound, least: usize) -> Against {
         let mut against = Against::default();
-        let fails = |of: &CellCounts| of.clusters.0.len() >= least && !bound.allows(of.good, of.bad);
+        let fails = |of: &CellCounts| of.clusters.0.len() >= least && !bound.allows(of.good, of.bad, 0);
         let value = |cell: &Cell| cell.value.clone();
         against.values = against.sums(marginal, value, |of| of.bad > 0 && of.bad >= of.good);
         against.sections = against.sums(marginal, |cell| Some(cell.section.clone()), fails);
@@ -77,14 +78,14 @@ impl Against {
     /// True where a rule may leave out the sections against it: in a rule of the whole site the others must
     /// outvote them, as where it is learned ([`reach`](crate::site)). Else those that are left are the few that
     /// are right by chance, and the rule would act in directories that nobody met.
-    pub fn is_outvoted(&self, rule: &Rule, marginal: &Marginal, bound: Bound) -> bool {
+    pub fn is_outvoted(&self, rule: &Rule, marginal: &Marginal, bound: Bound, thresholds: &Thresholds) -> bool {
         let lists = |of: &Constraint| of.key == SECTION && matches!(of.test, Test::OneOf(_) | Test::Equals(_));
         if self.sections.is_empty() || rule.scope.iter().any(lists) {
             return true;
         }
         let right = marginal.cells.iter().filter(|(_, of)| of.good > 0).map(|(cell, _)| &cell.section);
         let in_favour: BTreeSet<&String> = right.filter(|section| !self.sections.contains(*section)).collect();
-        bound.wilson(in_favour.len() as u64, self.sections.len() as u64, u64::from(rule.evidence.prior))
+        bound.wilson(in_favour.len() as u64, self.sections.len() as u64, prior_of(rule, thresholds))
     }
 
     /// The rule without the parts against it; `None` where nothing is left, or the parts cannot be
@@ -188,7 +189,7 @@ pub fn by_test(
             |total: u64, kept: u64, of: u64| (u128::from(total) * u128::from(kept)).div_ceil(u128::from(of.max(1)));
         let good = scaled(marginal.good, kept_good, of_good) as u64;
         let bad = scaled(marginal.wrong(), kept_bad, of_bad) as u64;
-        bound.allows(good, bad) && bound.wilson(good, bad, 0)
+        bound.allows(good, bad, 0) && bound.wilson(good, bound.unexplained(good, bad, 0), 0)
     };
     let held_percent = thresholds.narrow_min_held_percent;
     let mut best: Option<((u64, u64), Constraint)> = None;

@@ -149,7 +149,7 @@ impl Covering {
         let mut short = !may_be_short && maps.iter_mut().fold(false, |any, map| keep(map) | any);
         if matches!(action, Action::Function(family) if family.is_shown_by_key()) {
             let before = maps.len();
-            maps.retain(|(key, _)| is_carried(&self.columns, &groups, *key, least, self.bound(action)));
+            maps.retain(|(key, _)| is_carried(&self.columns, &groups, *key, least, self.bound(action), prior));
             short |= maps.len() < before;
         }
         short |= !listed.is_empty();

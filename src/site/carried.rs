@@ -36,7 +36,7 @@ pub fn keep_carried(columns: &Columns, groups: &Groups, (key, map): &mut (usize,
 /// such groups hold: what shows that a string function holds for this key, and not for others of its family alone.
 ///
 /// O(rows of the groups x log).
-pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize, bound: Bound) -> bool {
+pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize, bound: Bound, prior: u64) -> bool {
     let mut carriers: BTreeSet<u32> = BTreeSet::new();
     for_each_shown(columns, groups, key, |label, _| {
         carriers.insert(label);
@@ -50,7 +50,7 @@ pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize, 
         good += most as u64 - 1;
         bad += (members.len() - most) as u64;
     }
-    carriers.len() >= least && bound.allows(good, bad)
+    carriers.len() >= least && bound.allows(good, bad, prior)
 }
 
 /// Calls `shown` with each cluster and value of a key that stands beside another value in one group.

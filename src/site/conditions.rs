@@ -195,7 +195,7 @@ pub fn totals<'a>(
 /// inside).
 pub fn is_by_chance(inside: [u64; 2], outside: [u64; 2], tried: usize, bound: Bound, permille: u64) -> bool {
     let ([good, bad], [good_outside, bad_outside]) = (inside, outside);
-    if permille >= 1_000 || good == 0 || bound.allows(good_outside, bad_outside) {
+    if permille >= 1_000 || good == 0 || bound.allows(good_outside, bad_outside, 0) {
         return false;
     }
     if u128::from(bad) * u128::from(good_outside) >= u128::from(bad_outside) * u128::from(good) {

@@ -24,6 +24,11 @@ pub struct Bound {
     pub min_constant: u64,
     /// Factor of the label noise in [`allowing`](Self::allowing).
     pub noise_factor: u64,
+    /// Share of the observations that noise makes bad, in thousandths.
+    pub noise_permille: u64,
+    /// Standard deviations above its mean up to which noise explains what is bad: of operations without a prior,
+    /// and of those with one.
+    pub noise_deviations: [u64; 2],
 }
 
 impl Bound {
@@ -49,19 +54,42 @@ impl Bound {
 
     fn of(of: &Thresholds, [permille, half_z, raw_permille]: [u64; 3]) -> Bound {
         let &Thresholds { min_good, min_clusters, min_constant, noise_factor, .. } = of;
-        Bound { permille, half_z, raw_permille, min_good, min_clusters, min_constant, noise_factor }
+        let noise_deviations = [of.noise_deviations, of.noise_deviations_sure];
+        Bound {
+            permille,
+            half_z,
+            raw_permille,
+            min_good,
+            min_clusters,
+            min_constant,
+            noise_factor,
+            noise_permille: 0,
+            noise_deviations,
+        }
     }
 
-    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: that
-    /// much, times `noise_factor`, is allowed on top of the cap.
+    /// The bound where labels are wrong in `noise` thousandths of what even the best operation joins: what that
+    /// much, times `noise_factor`, [explains](Self::unexplained) is not counted.
     pub fn allowing(self, noise: u64) -> Bound {
-        Bound { raw_permille: self.raw_permille + self.noise_factor * noise, ..self }
+        Bound { noise_permille: self.noise_factor * noise, ..self }
     }
 
-    /// True if [`wilson`](Self::wilson) holds, good is at least `min_good`, and the raw share of bad is
-    /// under the cap.
+    /// What is bad beyond what the noise of the labels explains: its mean and some standard deviations of a
+    /// Poisson variable, more for operations with a prior. Of ten observations of a tracking parameter two are bad
+    /// now and then where 3 % are on average, and without a prior two of ten rather say that it matters.
+    pub fn unexplained(&self, good: u64, bad: u64, prior: u64) -> u64 {
+        let mean = (u128::from(good) + u128::from(bad)) * u128::from(self.noise_permille);
+        let deviations = u128::from(self.noise_deviations[usize::from(prior > 0)]);
+        let explained = (mean + deviations * (mean * 1_000).isqrt()) / 1_000;
+        u128::from(bad).saturating_sub(explained) as u64
+    }
+
+    /// True if good is at least `min_good`, the share of bad is [allowed](Self::allows), and what noise leaves
+    /// [unexplained](Self::unexplained) of it passes [`wilson`](Self::wilson).
     pub fn holds(&self, good: u64, bad: u64, prior: u64) -> bool {
-        good >= self.min_good && self.allows(good, bad) && self.wilson(good, bad, prior)
+        good >= self.min_good
+            && self.allows(good, bad, prior)
+            && self.wilson(good, self.unexplained(good, bad, prior), prior)
     }
 
     /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see
@@ -75,8 +103,9 @@ impl Bound {
         self.holds(capped, bad, prior)
     }
 
-    /// True if the raw share of bad is under the cap.
-    pub fn allows(&self, good: u64, bad: u64) -> bool {
+    /// True if the raw share of what noise leaves [unexplained](Self::unexplained) of the bad is under the cap.
+    pub fn allows(&self, good: u64, bad: u64, prior: u64) -> bool {
+        let bad = self.unexplained(good, bad, prior);
         u128::from(bad) * 1000 <= u128::from(self.raw_permille) * (u128::from(good) + u128::from(bad))
     }
 
@@ -310,6 +339,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn noise_explains_its_mean_and_some_deviations() {
+        // Labels wrong in one of a hundred make three of a hundred observations bad.
+        let noisy = plain().allowing(10);
+        let unexplained = |good, bad| [0, 8].map(|prior| noisy.unexplained(good, bad, prior));
+        assert_eq!([unexplained(12, 2), unexplained(10, 4), unexplained(67, 5)], [[1, 0], [3, 2], [2, 0]]);
+        assert_eq!([unexplained(970, 30), unexplained(920, 80)], [[0, 0], [45, 34]]);
+        assert_eq!([plain().unexplained(12, 2, 8), plain().allowing(0).unexplained(12, 2, 0)], [2, 2]);
+        // Nothing overflows: .44 of all is left.
+        assert!(noisy.unexplained(u64::MAX / 2, u64::MAX / 2, 8) > u64::MAX / 100 * 44);
+        let holds = |good, bad| [plain(), noisy].map(|bound| [0, 8].map(|prior| bound.holds(good, bad, prior)));
+        assert_eq!(holds(67, 7), [[false, false], [true, true]]);
+        assert_eq!(holds(20, 2), [[false, false], [false, true]]);
+        // What is half wrong is no noise.
+        assert_eq!(holds(40, 20), [[false, false], [false, false]]);
     }
 
     #[test]

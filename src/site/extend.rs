@@ -150,8 +150,8 @@ fn holds(
         }
     }
     let bound = Bound::operation(thresholds).allowing(u64::from(rules.label_noise_permille));
-    let is_for = |of: &&Evidence| of.good_clusters.len() >= least && bound.allows(of.good, of.bad);
-    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !bound.allows(of.good, of.bad);
+    let is_for = |of: &&Evidence| of.good_clusters.len() >= least && bound.allows(of.good, of.bad, 0);
+    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !bound.allows(of.good, of.bad, 0);
     hosts.values().filter(is_for).count() >= thresholds.extend_min_hosts && !hosts.values().any(is_against)
 }
 

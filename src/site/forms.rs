@@ -282,7 +282,7 @@ impl Forms {
             let groups = self.test(columns, &[(a, &to_b), (b, &own)]);
             let (good, bad) = groups.totals();
             let holds = bound.holds(good, bad, 0) && groups.clusters() >= self.least_clusters;
-            if !bound.allows(good, bad) {
+            if !bound.allows(good, bad, 0) {
                 let of_b: Vec<(usize, usize)> = pairs.iter().map(|&(ka, kb)| (kb, ka)).collect();
                 for (from, to, pairs) in [(a, b, &pairs), (b, a, &of_b)] {
                     parts.extend(self.parts_of(columns, [from, to], pairs, &groups));

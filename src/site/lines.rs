@@ -169,7 +169,7 @@ impl Covering {
         let bound = Bound::operation(&self.thresholds).allowing(self.noise);
         let holds = match (provisional, together) {
             (true, _) => groups.totals().1 == 0,
-            (false, Some(_)) => bound.allows(groups.totals().0, groups.totals().1),
+            (false, Some(_)) => bound.allows(groups.totals().0, groups.totals().1, self.thresholds.prior),
             (false, None) => groups.accepted(bound, self.thresholds.prior),
         };
         if !holds {

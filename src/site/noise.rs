@@ -36,6 +36,14 @@ impl Witness {
         self.bad * 1000 / self.seen().max(1)
     }
 
+    /// False where so much is bad that the operation is wrong and says nothing of noise. Of few observations of an
+    /// operation with a prior many are bad by chance, and leaving these out would leave those that show no noise: what
+    /// counts is the share that two standard deviations less would be.
+    fn may_be_noise(&self, of: &Thresholds) -> bool {
+        let luck = if self.prior > 0 { (4 * self.bad).isqrt() } else { 0 };
+        self.bad.saturating_sub(luck) * 1000 <= of.noise_max_witness_permille * self.seen()
+    }
+
     /// True where the spread of the bad matters.
     pub fn may_be_alone(self, of: &Thresholds) -> bool {
         let share = of.noise_min_alone_permille..=of.noise_max_alone_permille;
@@ -50,7 +58,7 @@ impl Witness {
 /// split clusters the least share is often 0 by luck, and so is the share of a few operations; the median
 /// is not: compression on noisy synthetic sites was 0.92 of the oracle's with the least share, 0.94 with
 /// the median. Of a small site hardly any operation has so many: there the operations with a prior count
-/// together, with a third of their share of bad up to `noise_max_alone_permille`, and no more than the
+/// together, with a third of their share of bad up to `noise_max_witness_permille`, and no more than the
 /// others allow (their Wilson upper bound). With the whole share one wrong label of 9,040 let a form pass
 /// that is wrong on 6 % of its pages. Without operations with a prior the median alone counts. An operation
 /// without a prior that is the only one with `noise_min_observations` is weak evidence for itself (`ignore
@@ -58,8 +66,7 @@ impl Witness {
 /// `noise_max_alone_permille`, only where its bad is spread over the values, and with a third, so that it
 /// allows what it shows, not three times that.
 pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u64 {
-    let is_witness = |w: &Witness| w.bad * 1000 <= thresholds.noise_max_witness_permille * w.seen();
-    let witnesses: Vec<Witness> = seen.filter(is_witness).collect();
+    let witnesses: Vec<Witness> = seen.filter(|witness| witness.may_be_noise(thresholds)).collect();
     let sure = witnesses.iter().filter(|w| w.prior > 0).fold((0, 0), |sum, w| (sum.0 + w.good, sum.1 + w.bad));
     let any_sure = sure.0 + sure.1 >= thresholds.noise_min_sure;
     let counts = |w: &Witness| w.seen() >= thresholds.noise_min_observations;
@@ -87,7 +94,7 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
     let bound = |(bad, seen): (u64, u64)| u64::from(upper_bound_ppm(bad, seen)).div_ceil(1000);
     let sure = (sure.1, sure.0 + sure.1);
     let met = many.iter().fold((0, 0), |sum, w| (sum.0 + w.bad, sum.1 + w.seen()));
-    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_alone_permille) / 3;
+    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_witness_permille) / 3;
     median.min(bound(sure)).max(of_all)
 }
 
@@ -221,6 +228,14 @@ mod tests {
         assert_eq!([chance(2, 10, 0.25), chance(0, 10, 0.25)], [1.0, 1.0]);
         assert!(chance(900, 1_000, 0.25) < 1e-5 && chance(9_000, 10_000, 0.25) < 1e-5);
         assert!(chance(260, 1_000, 0.25) > 0.5);
+    }
+
+    #[test]
+    fn few_observations_with_a_prior_count_however_many_are_bad_by_chance() {
+        assert_eq!(of(&[(14, 2, 8), (8, 0, 8), (25, 0, 8), (5, 2, 8)]), 23);
+        assert_eq!(of(&[(14, 2, 8), (8, 0, 8), (25, 0, 8), (5, 9, 8)]), 13);
+        // Without a prior the more likely cause is that the operation is wrong.
+        assert_eq!([of(&[(63, 9, 0), (65, 0, 0)]), of(&[(66, 6, 0), (65, 0, 0)])], [0, 83]);
     }
 
     #[test]

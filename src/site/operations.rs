@@ -7,7 +7,7 @@
 use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
-use crate::rules::{Function, Representative};
+use crate::rules::{Function, Operation, Representative, Rule};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -259,6 +259,17 @@ pub fn are_vendors(columns: &Columns, keys: &[usize]) -> bool {
         Key::Param(name) | Key::Query(name) => is_tracking(name.trim_end_matches('=')),
     };
     keys.iter().all(|&key| is_vendor(&columns.keys[key]))
+}
+
+/// Prior of a rule of any source: the least that [`ignore_prior`] and [`Family::prior`] give to one of its
+/// operations.
+pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
+    let of = |(key, operation): &(String, Operation)| match operation {
+        Operation::Ignore(_) if Key::parse(key).is_some_and(|key| in_catalogue(&key)) => thresholds.prior,
+        Operation::Apply(function) => Family { function: *function, on: On::Query }.prior(thresholds),
+        _ => 0,
+    };
+    rule.operations.iter().map(of).min().unwrap_or(0)
 }
 
 fn in_catalogue(key: &Key) -> bool {

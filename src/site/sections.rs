@@ -202,11 +202,12 @@ pub fn reach(
     }
     let evidence: Vec<(u32, Evidence)> = (0..).zip(evidence).filter(|(_, of)| of.good + of.bad > 0).collect();
     let constant = groups.are_constant_pages(bound.min_constant);
+    let allows = |of: &Evidence| bound.allows(of.good, of.bad, prior);
     let is_for = |of: &Evidence| {
         let observations = if constant { of.good as usize } else { of.good_clusters.len() };
-        observations >= least && bound.allows(of.good, of.bad)
+        observations >= least && allows(of)
     };
-    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !bound.allows(of.good, of.bad);
+    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !allows(of);
     let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
         .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|&(section, _)| section).collect::<Vec<u32>>());
     let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;

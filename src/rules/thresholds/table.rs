@@ -51,8 +51,8 @@ thresholds! {
     classes_half_z: u64 = 2, 0..=10;
     /// Largest share of bad among the observations of values that mean the same, in thousandths.
     classes_raw_permille: u64 = 20, 0..=1_000;
-    /// Factor by which the label noise of a site raises the largest shares of bad. With 2 the compression
-    /// of noisy synthetic sites is .928 of the oracle's.
+    /// Share of the observations that the label noise of a site makes bad, as a multiple of that noise. With 2 the
+    /// compression of noisy synthetic sites is .928 of the oracle's.
     noise_factor: u64 = 3, 0..=100;
     /// Prior good observations of catalogue operations and of well-known tracking names: three observed
     /// ones are then enough.
@@ -134,6 +134,8 @@ thresholds! {
     /// Values of a part of the path, an extension or a host up to which a rule without `breadth_links`
     /// lists them, so that values never met are kept.
     breadth_most_listed: usize = 64, 0..=MANY as usize;
+    /// Values of a parameter that must be met before it is ignored whatever its value.
+    breadth_any_values: usize = 2, 1..=MANY as usize;
     /// Share of the rows of a key whose value comes again, in thousandths, up to which its values are random:
     /// ignored without `breadth_links`, since random values are not linked.
     breadth_repeated_permille: u64 = 100, 0..=1_000;
@@ -177,10 +179,10 @@ thresholds! {
     noise_min_observations: u64 = 60, 1..=MANY;
     /// Observations that operations with a prior need together to bound the label noise.
     noise_min_sure: u64 = 30, 1..=MANY;
-    /// Share of bad beyond which an operation is wrong and no evidence of noise, in thousandths.
+    /// Share of bad beyond which an operation is wrong and no evidence of noise, in thousandths; also the most
+    /// noise that the operations with a prior show together.
     noise_max_witness_permille: u64 = 100, 0..=1_000;
-    /// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths;
-    /// also the most noise that the operations with a prior show together.
+    /// Share of bad beyond which an operation that is the only one is no evidence of noise, in thousandths.
     noise_max_alone_permille: u64 = 30, 0..=1_000;
     /// Share of bad from which on an operation that is the only one is evidence of noise, in thousandths.
     noise_min_alone_permille: u64 = 10, 0..=1_000;
@@ -192,6 +194,11 @@ thresholds! {
     /// Standard deviations above its share, and one, that a value may have of the bad observations for
     /// these to be spread as noise is.
     noise_spread: f64 = 3.0, 0.0..=1e6;
+    /// Standard deviations above its mean up to which noise explains what is bad of an operation. With 2, on nineteen
+    /// made sites with one label of 67 wrong, .007 more is saved and half as many URLs again are wrong.
+    noise_deviations: u64 = 1, 0..=MANY;
+    /// Standard deviations above its mean up to which noise explains what is bad of an operation with a prior.
+    noise_deviations_sure: u64 = 3, 0..=MANY;
 
     /// Times less often than the most frequent value that another may be met and represent all. On halves
     /// of crawls against two thirds, with 1 all canonical URLs of crawl-kb move by the host alone, and

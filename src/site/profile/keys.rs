@@ -162,7 +162,7 @@ fn effect(profile: &KeyProfile, covering: &Covering, key: usize) -> Effect {
     let (same, other) = profile.changes();
     let meaning = names::meaning(name);
     let bound = Bound::operation(&covering.thresholds).allowing(covering.noise);
-    if same >= bound.min_good && bound.allows(same, other) {
+    if same >= bound.min_good && bound.allows(same, other, 0) {
         return match meaning {
             Some(Meaning::Session) => Effect::Session,
             Some(Meaning::Tracking) => Effect::Tracking,
