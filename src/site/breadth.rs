@@ -67,12 +67,14 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
 /// Replacement for ignoring a key on the evidence of values that have little to do with each other: each
 /// set of values that are known to mean the same gets one of them, and the others are kept. Two spellings
 /// of one directory and two of another are no evidence that the directories are one, two scripts with one
-/// page are none about a third, and two numbers of each page none that a page has any number.
+/// page are none about a third, two numbers of each page none that a page has any number, and `view=full`
+/// alone none about another view.
 ///
 /// `None` where links between values prove that no value matters ([`Values::are_any`]); for a parameter that
-/// can be left out, or whose values are one set; and for a key whose values hardly come twice
-/// (`breadth_repeated_permille`): they are random, and random values are not linked. In a path they must be
-/// more than `breadth_most_listed`, and not all numbers: these name pages more often than visits.
+/// can be left out, or whose values are one set, where these are `breadth_any_values` or more or it is a
+/// tracker; and for a key whose values hardly come twice (`breadth_repeated_permille`): they are random, and
+/// random values are not linked. In a path they must be more than `breadth_most_listed`, and not all numbers:
+/// these name pages more often than visits.
 pub fn listed(
     columns: &Columns,
     groups: &Groups,
@@ -102,12 +104,16 @@ pub fn listed(
     sets.retain(|_, set| set.len() > 1);
     let sum = |least: u32| seen[1..].iter().filter(|&&rows| rows >= least).map(|&rows| u64::from(rows)).sum::<u64>();
     let are_random = sum(2) * 1_000 <= thresholds.breadth_repeated_permille * sum(1);
+    let met = || (1..codes as u32).filter(|&value| seen[value as usize] > 0);
     let may_be_any = match is_part {
         true => {
-            let met = || (1..codes as u32).filter(|&value| seen[value as usize] > 0);
             are_random
                 && met().count() > thresholds.breadth_most_listed
                 && !met().all(|value| operations::is_number(columns, *key, value))
+        }
+        // The name of a tracker speaks for all its values, and no row may have the key any more.
+        false if (1..thresholds.breadth_any_values).contains(&met().count()) => {
+            operations::are_vendors(columns, &[*key])
         }
         false => are_random || can_be_left_out || sets.len() == 1,
     };
