@@ -1,5 +1,8 @@
 //! `undust explain`: the rules that fire on a URL, step by step, with their evidence.
 
+use std::fmt::Write;
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 
 use undust::model::shown::Page;
@@ -8,6 +11,7 @@ use undust::rules::explain::{Step, Trace};
 
 use crate::failure::Failure;
 use crate::messages::{json_lines, show};
+use crate::rules::each_url;
 use crate::rules_dir::RulesDir;
 
 /// Shows what the rules do to a URL, step by step.
@@ -22,7 +26,7 @@ use crate::rules_dir::RulesDir;
 pub struct ExplainArgs {
     #[command(flatten)]
     rules: RulesDir,
-    /// URLs to explain.
+    /// URLs to explain; `-` reads them from standard input, one a line.
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     /// Leaves out rules that do not fire.
@@ -49,8 +53,9 @@ pub fn run(args: ExplainArgs) -> Result<(), Failure> {
     let file = args.rules.read()?;
     let overrides = file.overrides.clone();
     let rules = file.compile();
-    for url in &args.urls {
-        let trace = rules.trace(url);
+    let mut tracer = rules.tracer();
+    let mut explain = |url: &str| {
+        let trace = tracer.trace(url);
         let done = match args.output {
             Output::Text => {
                 let mut text = trace.text(args.fired);
@@ -59,9 +64,32 @@ pub fn run(args: ExplainArgs) -> Result<(), Failure> {
             }
             Output::Jsonl => json_lines(&[trace]),
         };
-        done.map_err(Failure::stdout)?;
+        done.map_err(Failure::stdout)
+    };
+    for url in &args.urls {
+        if url != "-" {
+            explain(url)?;
+            continue;
+        }
+        let mut done = Ok(());
+        each_url(Path::new("-"), |line| {
+            if done.is_ok() {
+                done = explain(&text(line));
+            }
+        })?;
+        done?;
     }
     Ok(())
+}
+
+/// A line as text; bytes that are no UTF-8 as the escapes that they are in a URL.
+fn text(line: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in line.utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| _ = write!(text, "%{byte:02X}"));
+    }
+    text
 }
 
 /// Adds the overrides of the rules of the site.

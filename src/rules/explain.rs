@@ -11,6 +11,10 @@ use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rul
 use crate::model::shown::Page;
 use crate::url::{Key, NormalUrl, Pairs};
 use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Interpreters that a [`Tracer`] keeps, a bound of memory.
+const MAX_INTERPRETERS: usize = 64;
 
 /// Values of a list that are written out; the rest are counted.
 const SHOWN_VALUES: usize = 6;
@@ -288,10 +292,33 @@ impl RuleOutcome {
     }
 }
 
+/// Traces many URLs: an interpreter takes longer to make than to ask where a site has many look-ups.
+#[derive(Debug)]
+pub struct Tracer<'r> {
+    rules: &'r RuleSet,
+    /// By site; at most [`MAX_INTERPRETERS`].
+    interpreters: BTreeMap<u32, Interpreter<'r>>,
+    scratch: Scratch,
+}
+
 impl RuleSet {
     /// Steps from `url` to its canonical URL, by the [reference interpreter](super::interpreter). A set
     /// that did not keep its rules ([`Loader`](super::set::Loader)) has no steps for them.
+    ///
+    /// O(look-ups and exceptions of the site); of many URLs a [`tracer`](Self::tracer) pays that once a site.
     pub fn trace(&self, url: &str) -> Trace<'_> {
+        self.tracer().trace(url)
+    }
+
+    /// Traces of many URLs. Memory: that of the rules of the sites asked for, of at most 64 sites.
+    pub fn tracer(&self) -> Tracer<'_> {
+        Tracer { rules: self, interpreters: BTreeMap::new(), scratch: Scratch::default() }
+    }
+}
+
+impl<'r> Tracer<'r> {
+    /// Steps from `url` to its canonical URL, as [`RuleSet::trace`] gives them.
+    pub fn trace(&mut self, url: &str) -> Trace<'r> {
         let mut trace = Trace { url: url.into(), steps: Vec::new() };
         let normal = match NormalUrl::new(url.as_bytes()) {
             Ok(normal) => normal,
@@ -301,21 +328,25 @@ impl RuleSet {
             }
         };
         trace.steps.push(Step::Normal { url: normal.as_str().to_owned() });
-        let mut scratch = Scratch::default();
-        let applied = self.apply(url.as_bytes(), None, &mut scratch);
+        let set = self.rules;
+        let applied = set.apply(url.as_bytes(), None, &mut self.scratch);
         let origin = normal.as_str()[..normal.split().path.0 as usize].to_owned();
-        let rules = applied.site.and_then(|site| self.sites().get(site as usize));
+        let rules = applied.site.and_then(|site| set.sites().get(site as usize));
         let unseen = rules.is_some_and(|site| site.extends_to(&origin));
-        let (site, platforms) = (applied.site.map(|site| self.site_name(site).to_owned()), platforms_of(rules));
+        let (site, platforms) = (applied.site.map(|site| set.site_name(site).to_owned()), platforms_of(rules));
         trace.steps.push(Step::Site { origin, site, unseen, platforms });
         let mut canonical = applied.url.to_vec();
-        if let Some(site) = rules {
+        if let (Some(index), Some(site)) = (applied.site, rules) {
             if site.tokens.published {
                 let rule = |index| (index, &site.rules[index], RuleOutcome::Fired { changes: Vec::new() });
                 let fired = applied.fired.iter().map(|index| rule(usize::from(index)));
                 trace.steps.extend(fired.map(|(index, rule, outcome)| Step::Rule { index, rule, outcome }));
             } else {
-                let made = Interpreter::new(site).canonicalize(&normal);
+                if self.interpreters.len() >= MAX_INTERPRETERS && !self.interpreters.contains_key(&index) {
+                    self.interpreters.clear();
+                }
+                let interpreter = self.interpreters.entry(index).or_insert_with(|| Interpreter::new(site));
+                let made = interpreter.canonicalize(&normal);
                 trace.steps.extend(made.steps);
                 canonical = made.url;
             }

@@ -1,6 +1,6 @@
 //! `undust explain` from the outside.
 
-use crate::jobs_run::{Folder, run};
+use crate::jobs_run::{Folder, run, run_with};
 
 #[test]
 fn a_url_is_explained_from_its_safe_syntax_to_its_canonical_url() {
@@ -40,4 +40,20 @@ fn explanations_for_programs() {
     assert_eq!((&rule["rule"]["id"], &rule["outcome"]["outcome"]), (&"00000000000000a1".into(), &"fired".into()));
     assert_eq!(steps.last().unwrap()["url"], "http://www.forum.example/");
     assert_eq!(traces[1]["steps"][0]["step"], "invalid");
+}
+
+#[test]
+fn urls_from_standard_input() {
+    let folder = Folder::with_rules();
+    let explain = |urls: &[&str]| folder.job("explain", &[&["--fired"], urls].concat());
+    let urls = ["http://www.forum.example/?sid=1", "http://www.forum.example/%FF?sid=2", "mailto:a"];
+    let lines = b"http://www.forum.example/?sid=1\r\n\nhttp://www.forum.example/\xff?sid=2\nmailto:a";
+    let told = run(explain(&urls)).done();
+    assert_eq!(run_with(explain(&["-"]), lines).done(), told);
+    assert!(told.contains("canonical    http://www.forum.example/%FF\n"), "{told}");
+    // Between URLs of the command line; lines of which none is a URL are a mistake.
+    let twice = run_with(explain(&[urls[0], "-"]), lines).done();
+    assert!(twice.len() > told.len() && twice.ends_with(&told));
+    let none = run_with(explain(&["-"]), b"a\nb\n");
+    assert!(none.code == 2 && none.err.contains("none of 2 lines is a URL"), "{none:?}");
 }
