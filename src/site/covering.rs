@@ -440,7 +440,7 @@ impl Covering {
         self.ends_in_sink(groups, action, rows)
             || groups.accepted(bound, prior)
                 && (is_vouched_for || is_broad())
-                && overlap::allows(columns, action, maps, rows, thresholds)
+                && overlap::allows(columns, groups, action, maps, rows, thresholds)
     }
 
     /// The sections in which an operation holds, and those against it: all and none where it removes nothing.

@@ -12,10 +12,11 @@
 //! key is known to be optional there.
 
 use super::Thresholds;
-use super::breadth::power;
+use super::breadth::{self, power};
 use super::columns::Columns;
 use super::covering::Action;
-use super::operations::Map;
+use super::evidence::Groups;
+use super::operations::{self, Map};
 use std::collections::BTreeMap;
 
 /// Pages of two known URLs or more: how many are in the form that moves, and how many in that to which
@@ -108,17 +109,30 @@ fn image(map: &Map, codes: usize) -> Vec<bool> {
 }
 
 /// True where an operation on `rows` writes no value into a part of the path, the extension or a
-/// parameter, or where the pages overlap. String functions and prefixes have tests of their own.
+/// parameter, or where the pages overlap. String functions and prefixes have tests of their own. Exempt are
+/// values that are no directories: with at most `overlap_title_rows` URLs a value, and links between them
+/// that prove that none matters (`groups` are those that the operation makes of the rows). The title that
+/// stands for all others is on few pages, of which each is known under it with and without `www.`, and not
+/// under another title.
 pub(super) fn allows(
     columns: &Columns,
+    groups: &Groups,
     action: Action,
     maps: &[(usize, Map)],
     rows: &[u32],
     thresholds: &Thresholds,
 ) -> bool {
+    let is_title = |key: usize| {
+        let seen = operations::frequencies(columns, key, rows.iter().copied());
+        let met: Vec<usize> = seen[1..].iter().filter(|&&n| n > 0).map(|&n| n as usize).collect();
+        met.len() > thresholds.breadth_most_listed
+            && met.iter().sum::<usize>() <= thresholds.overlap_title_rows * met.len()
+            && breadth::is_of_any_value(columns, groups, key, thresholds)
+    };
     let writes = |(key, map): &(usize, Map)| {
         columns.is_part(*key)
             && (1..columns.codes_len(*key) as u32).any(|code| map.get(code) != code && map.get(code) != 0)
+            && !is_title(*key)
     };
     matches!(action, Action::Function(_) | Action::Prefix(_))
         || !maps.iter().any(writes)

@@ -21,6 +21,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("noise_min_held_percent", "university"),
     ("noise_min_sure", "site::noise"),
     ("noise_spread", "site::noise"),
+    ("overlap_title_rows", "50,000 URLs of scripts/accept-traps --only slugs"),
     ("span_raw_permille", "unseen: the Wilson bound of value ranges is mostly reached before"),
 ];
 

@@ -292,6 +292,8 @@ thresholds! {
     /// Pages that chance predicts in both ends of a chain of forms, from which on none there says that the
     /// ends are of different pages: one time in twenty none of three is there by chance.
     overlap_none_pages: u64 = 3, 1..=MANY;
+    /// URLs a value up to which the values of a key are titles and not directories.
+    overlap_title_rows: usize = 4, 0..=MANY as usize;
 
     /// Share of URLs outside the majority of their page above which labels are too noisy for look-ups and
     /// exceptions, in thousandths.
