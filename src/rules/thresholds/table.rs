@@ -195,7 +195,7 @@ thresholds! {
     /// these to be spread as noise is.
     noise_spread: f64 = 3.0, 0.0..=1e6;
     /// Standard deviations above its mean up to which noise explains what is bad of an operation. With 2, on nineteen
-    /// made sites with one label of 67 wrong, .007 more is saved and half as many URLs again are wrong.
+    /// made sites with one label of 67 wrong, .018 more is saved and two thirds as many URLs again are wrong.
     noise_deviations: u64 = 1, 0..=MANY;
     /// Standard deviations above its mean up to which noise explains what is bad of an operation with a prior.
     noise_deviations_sure: u64 = 3, 0..=MANY;
