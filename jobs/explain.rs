@@ -26,7 +26,8 @@ use crate::rules_dir::RulesDir;
 pub struct ExplainArgs {
     #[command(flatten)]
     rules: RulesDir,
-    /// URLs to explain; `-` reads them from standard input, one a line.
+    /// URLs to explain; `-` reads them from standard input, one a line, and fails where none of the lines is
+    /// a URL.
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     /// Leaves out rules that do not fire.
@@ -50,6 +51,9 @@ enum Output {
 
 /// Runs the job.
 pub fn run(args: ExplainArgs) -> Result<(), Failure> {
+    if args.urls.iter().filter(|url| *url == "-").count() > 1 {
+        return Err(Failure::usage("`-` is given twice: standard input can be read once"));
+    }
     let file = args.rules.read()?;
     let overrides = file.overrides.clone();
     let rules = file.compile();
@@ -71,13 +75,7 @@ pub fn run(args: ExplainArgs) -> Result<(), Failure> {
             explain(url)?;
             continue;
         }
-        let mut done = Ok(());
-        each_url(Path::new("-"), |line| {
-            if done.is_ok() {
-                done = explain(&text(line));
-            }
-        })?;
-        done?;
+        each_url(Path::new("-"), |line| explain(&text(line)))?;
     }
     Ok(())
 }

@@ -98,7 +98,10 @@ pub fn run(args: ExportArgs) -> Result<(), Failure> {
     }
     let mut urls: Vec<Box<[u8]>> = Vec::new();
     if let Some(path) = &args.urls {
-        crate::rules::each_url(path, |url| urls.push(url.into()))?;
+        crate::rules::each_url(path, |url| {
+            urls.push(url.into());
+            Ok(())
+        })?;
     }
     let urls = args.urls.as_ref().map(|_| urls.as_slice());
     let selection = Selection { target: args.to.into(), only: &args.site, urls };

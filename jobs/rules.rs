@@ -135,8 +135,8 @@ fn print(text: &Page) -> Result<(), Failure> {
     print_page(text).map_err(Failure::stdout)
 }
 
-/// Passes each line of a file of URLs, or of standard input for `-`, to `each`.
-pub fn each_url(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
+/// Passes each line of a file of URLs, or of standard input for `-`, to `each`, until it fails.
+pub fn each_url(path: &Path, mut each: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {
     refuse_records(path)?;
     let (mut lines, mut urls, mut normal) = (0, 0, Vec::new());
     let mut blocks = if path == Path::new("-") { LineBlocks::stdin()? } else { LineBlocks::open(path)? };
@@ -146,7 +146,7 @@ pub fn each_url(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Failure>
         for line in all.filter(|line| !line.is_empty()) {
             lines += 1;
             urls += u64::from(undust::url::normalize(line, &mut normal).is_ok());
-            each(line);
+            each(line)?;
         }
     }
     if urls == 0 {

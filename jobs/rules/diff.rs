@@ -91,7 +91,10 @@ pub fn run(args: DiffArgs) -> Result<(), Failure> {
 fn urls(old: &RuleSet, new: &RuleSet, path: &std::path::Path) -> Result<UrlChanges, Failure> {
     let mut changes = UrlChanges::default();
     let mut scratch = [Scratch::default(), Scratch::default()];
-    super::each_url(path, |url| changes.add(old, new, url, &mut scratch))?;
+    super::each_url(path, |url| {
+        changes.add(old, new, url, &mut scratch);
+        Ok(())
+    })?;
     changes.count();
     Ok(changes)
 }

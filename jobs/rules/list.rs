@@ -75,7 +75,10 @@ pub fn run(args: ListArgs) -> Result<(), Failure> {
     let file = args.rules.read()?;
     let mut counted = args.urls.as_ref().map(|_| SavedUrls::new(&file.sites, &file.overrides));
     if let (Some(path), Some(counted)) = (&args.urls, &mut counted) {
-        super::each_url(path, |url| counted.add(url))?;
+        super::each_url(path, |url| {
+            counted.add(url);
+            Ok(())
+        })?;
     }
     let known = learned(&args, &file);
     let mut sites: Vec<(usize, Option<u64>)> = (0..file.sites.len())

@@ -85,7 +85,11 @@ impl Against {
         }
         let right = marginal.cells.iter().filter(|(_, of)| of.good > 0).map(|(cell, _)| &cell.section);
         let in_favour: BTreeSet<&String> = right.filter(|section| !self.sections.contains(*section)).collect();
-        bound.wilson(in_favour.len() as u64, self.sections.len() as u64, prior_of(rule, thresholds))
+        bound.wilson(
+            in_favour.len() as u64,
+            self.sections.len() as u64,
+            prior_of(rule, thresholds).max(rule.evidence.prior.into()),
+        )
     }
 
     /// The rule without the parts against it; `None` where nothing is left, or the parts cannot be

@@ -193,7 +193,7 @@ fn changes(
         let against = Against::of(marginal, bound, thresholds.narrow_min_clusters);
         let (good, bad) = against.rest(marginal);
         let passes = {
-            let prior = prior_of(rule, thresholds);
+            let prior = prior_of(rule, thresholds).max(rule.evidence.prior.into());
             bound.allows(good, bad, prior) && bound.wilson(good, bound.unexplained(good, bad, prior), prior)
         };
         let may = !site.tokens.published && !against.is_empty() && good > 0 && passes;
@@ -363,9 +363,9 @@ mod tests {
         };
         let tracking = || rule("gclid");
         assert_eq!([verdict(0, tracking(), 81, 5), verdict(10, tracking(), 81, 5)], [false, true]);
-        // The name says nothing of another parameter, and what is half wrong is no noise.
+        // The name says nothing of another parameter, and what is wrong on a quarter or more is no noise.
         assert_eq!([verdict(10, rule("a"), 81, 7), verdict(10, rule("a"), 81, 3)], [false, true]);
-        assert!(!verdict(10, tracking(), 40, 20));
+        assert!(!verdict(10, tracking(), 40, 20) && !verdict(50, tracking(), 5, 5) && !verdict(50, tracking(), 0, 1));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn stops(rule: &Rule) -> Vec<String> {
 /// Number of further URLs on a page of another cluster that would withdraw the rule: the least number
 /// for which the Wilson upper bound of the share of bad ones (z = 1; 0.5 for rules between forms and
 /// mirrors) passes 0.10. 0 where it holds by its prior or by one constant page alone, so that a single
-/// one is too many.
+/// one is too many. Where labels are noisy the rule bears more.
 pub fn bad_until_withdrawn(evidence: &Evidence, between_forms: bool) -> u64 {
     let four_z_squared: u128 = if between_forms { 1 } else { 4 };
     let holds = |bad: u64| {

@@ -285,7 +285,7 @@ impl<'c> Judge<'c> {
     /// True where these merges are as right as those of any rule must be.
     fn allows<'j>(&self, joined: impl Iterator<Item = &'j Joined> + Clone, prior: u64) -> bool {
         let [right, wrong] = joined.fold([0, 0], |sum, of| [sum[0] + of.urls[0], sum[1] + of.urls[1]]);
-        self.bound.allows(right + prior, wrong, 0)
+        self.bound.allows(right + prior, wrong, prior)
     }
 
     /// Share of wrong among the merges outside, by merges or by pages, whichever is less; `None` where it is

@@ -14,7 +14,7 @@ pub struct Bound {
     pub permille: u64,
     /// z of the Wilson bound, in halves: 2 is z = 1.
     pub half_z: u64,
-    /// Highest raw share of bad among what was observed, in thousandths.
+    /// Highest share of the bad that noise leaves unexplained among it and the good, in thousandths.
     pub raw_permille: u64,
     /// Good observations that a rule needs.
     pub min_good: u64,
@@ -26,9 +26,13 @@ pub struct Bound {
     pub noise_factor: u64,
     /// Share of the observations that noise makes bad, in thousandths.
     pub noise_permille: u64,
-    /// Standard deviations above its mean up to which noise explains what is bad: of operations without a prior,
-    /// and of those with one.
+    /// Standard deviations above its mean up to which noise explains what is bad: of all operations, and of those of
+    /// the catalogue.
     pub noise_deviations: [u64; 2],
+    /// Share of bad beyond which noise explains nothing, in thousandths.
+    pub noise_max_explained_permille: u64,
+    /// Prior of the operations of the catalogue.
+    pub prior_sure: u64,
 }
 
 impl Bound {
@@ -65,6 +69,8 @@ impl Bound {
             noise_factor,
             noise_permille: 0,
             noise_deviations,
+            noise_max_explained_permille: of.noise_max_explained_permille,
+            prior_sure: of.prior,
         }
     }
 
@@ -75,11 +81,17 @@ impl Bound {
     }
 
     /// What is bad beyond what the noise of the labels explains: its mean and some standard deviations of a
-    /// Poisson variable, more for operations with a prior. Of ten observations of a tracking parameter two are bad
-    /// now and then where 3 % are on average, and without a prior two of ten rather say that it matters.
+    /// Poisson variable, more for operations of the catalogue (`prior`). Of ten observations of a tracking parameter
+    /// two are bad now and then where 3 % are on average; without a prior two of ten rather say that it matters. A
+    /// larger share than `noise_max_explained_permille` is no noise.
     pub fn unexplained(&self, good: u64, bad: u64, prior: u64) -> u64 {
-        let mean = (u128::from(good) + u128::from(bad)) * u128::from(self.noise_permille);
-        let deviations = u128::from(self.noise_deviations[usize::from(prior > 0)]);
+        let seen = u128::from(good) + u128::from(bad);
+        if u128::from(bad) * 1_000 > u128::from(self.noise_max_explained_permille) * seen {
+            return bad;
+        }
+        let mean = seen * u128::from(self.noise_permille);
+        let is_sure = prior > 0 && prior >= self.prior_sure;
+        let deviations = u128::from(self.noise_deviations[usize::from(is_sure)]);
         let explained = (mean + deviations * (mean * 1_000).isqrt()) / 1_000;
         u128::from(bad).saturating_sub(explained) as u64
     }
@@ -103,7 +115,8 @@ impl Bound {
         self.holds(capped, bad, prior)
     }
 
-    /// True if the raw share of what noise leaves [unexplained](Self::unexplained) of the bad is under the cap.
+    /// True if what noise leaves [unexplained](Self::unexplained) of the bad is at most `raw_permille` of it and the
+    /// good.
     pub fn allows(&self, good: u64, bad: u64, prior: u64) -> bool {
         let bad = self.unexplained(good, bad, prior);
         u128::from(bad) * 1000 <= u128::from(self.raw_permille) * (u128::from(good) + u128::from(bad))
@@ -346,7 +359,7 @@ mod tests {
         // Labels wrong in one of a hundred make three of a hundred observations bad.
         let noisy = plain().allowing(10);
         let unexplained = |good, bad| [0, 8].map(|prior| noisy.unexplained(good, bad, prior));
-        assert_eq!([unexplained(12, 2), unexplained(10, 4), unexplained(67, 5)], [[1, 0], [3, 2], [2, 0]]);
+        assert_eq!([unexplained(12, 2), unexplained(11, 3), unexplained(67, 5)], [[1, 0], [2, 1], [2, 0]]);
         assert_eq!([unexplained(970, 30), unexplained(920, 80)], [[0, 0], [45, 34]]);
         assert_eq!([plain().unexplained(12, 2, 8), plain().allowing(0).unexplained(12, 2, 0)], [2, 2]);
         // Nothing overflows: .44 of all is left.
@@ -354,8 +367,13 @@ mod tests {
         let holds = |good, bad| [plain(), noisy].map(|bound| [0, 8].map(|prior| bound.holds(good, bad, prior)));
         assert_eq!(holds(67, 7), [[false, false], [true, true]]);
         assert_eq!(holds(20, 2), [[false, false], [false, true]]);
-        // What is half wrong is no noise.
-        assert_eq!(holds(40, 20), [[false, false], [false, false]]);
+        // The allowance of the catalogue is not for smaller priors.
+        assert_eq!([noisy.unexplained(12, 2, 4), noisy.unexplained(12, 2, 8)], [1, 0]);
+        // A quarter is no noise, however noisy the labels are and however few the observations.
+        let noisiest = plain().allowing(100);
+        let few = [(0, 1), (1, 2), (2, 3), (3, 3), (5, 5), (40, 20), (3, 1), (6, 2), (7, 2)];
+        let left = few.map(|(good, bad)| noisiest.unexplained(good, bad, 8));
+        assert_eq!(left, [1, 2, 3, 3, 5, 20, 0, 0, 0]);
     }
 
     #[test]

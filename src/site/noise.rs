@@ -37,8 +37,8 @@ impl Witness {
     }
 
     /// False where so much is bad that the operation is wrong and says nothing of noise. Of few observations of an
-    /// operation with a prior many are bad by chance, and leaving these out would leave those that show no noise: what
-    /// counts is the share that two standard deviations less would be.
+    /// operation with a prior many are bad by chance, and leaving these out would leave those that show no noise: two
+    /// standard deviations, twice the root of the bad, are taken off before the share is compared.
     fn may_be_noise(&self, of: &Thresholds) -> bool {
         let few = self.prior > 0 && self.seen() < of.noise_min_observations;
         let luck = if few { (4 * self.bad).isqrt() } else { 0 };
@@ -54,8 +54,9 @@ impl Witness {
 
 /// Noise in thousandths from the operations tested on the untouched rows.
 ///
-/// The least that they [show](shown) without one of those with a prior: none is a witness for itself. `ref=` that
-/// names a revision on 15 % of the files of a site would be the noise of its labels, and all files were merged.
+/// The least of what they [show](shown) with each of those with a prior left out in turn, so that none is a witness
+/// for itself: `ref=` that names a revision on 15 % of the files of a site would else be the noise of its labels, and
+/// all revisions be merged. O(operations squared).
 pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u64 {
     let witnesses: Vec<Witness> = seen.filter(|witness| witness.may_be_noise(thresholds)).collect();
     let without = |at: usize| shown(&[&witnesses[..at], &witnesses[at + 1..]].concat(), thresholds);

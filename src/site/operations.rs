@@ -7,7 +7,7 @@
 use super::Thresholds;
 use super::columns::Columns;
 use super::evidence::Groups;
-use crate::rules::{Function, Operation, Representative, Rule};
+use crate::rules::{Function, Kind, Operation, Representative, Rule};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -261,15 +261,21 @@ pub fn are_vendors(columns: &Columns, keys: &[usize]) -> bool {
     keys.iter().all(|&key| is_vendor(&columns.keys[key]))
 }
 
-/// Prior of a rule of any source: the least that [`ignore_prior`] and [`Family::prior`] give to one of its
-/// operations.
+/// Prior of a rule in the proof: that of its operations, the least where these are several; 0 of value classes,
+/// forms and mirrors. That of the catalogue for a line of a platform, unless it is provisional.
 pub fn prior_of(rule: &Rule, thresholds: &Thresholds) -> u64 {
+    if rule.line.is_some() {
+        return if rule.provisional { 0 } else { thresholds.prior };
+    }
     let of = |(key, operation): &(String, Operation)| match operation {
         Operation::Ignore(_) if Key::parse(key).is_some_and(|key| in_catalogue(&key)) => thresholds.prior,
         Operation::Apply(function) => Family { function: *function, on: On::Query }.prior(thresholds),
         _ => 0,
     };
-    rule.operations.iter().map(of).min().unwrap_or(0)
+    match rule.kind {
+        Kind::Form | Kind::Mirror => 0,
+        _ => rule.operations.iter().map(of).min().unwrap_or(0),
+    }
 }
 
 fn in_catalogue(key: &Key) -> bool {
@@ -465,4 +471,28 @@ pub fn is_number(columns: &Columns, key: usize, code: u32) -> bool {
     let value = columns.value(key, code);
     matches!(columns.keys[key].as_path(), Some((_, Part::Number)))
         || !value.is_empty() && value.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prior_of_a_rule_is_the_least_of_its_operations() {
+        let left_out = || Operation::Ignore(Representative::LeftOut);
+        let of = |operations: &[(&str, Operation)]| {
+            let operations = operations.iter().map(|(key, operation)| ((*key).to_owned(), operation.clone()));
+            Rule::of("r", Vec::new(), operations.collect())
+        };
+        let prior = |rule: &Rule| prior_of(rule, &Thresholds::default());
+        assert_eq!(prior(&of(&[("query sid=", left_out())])), 8);
+        assert_eq!(prior(&of(&[("query sid=", left_out()), ("query a=", left_out())])), 0);
+        assert_eq!(prior(&of(&[("scheme", Operation::Classes(Vec::new()))])), 0);
+        assert_eq!(prior(&of(&[("host", Operation::Apply(Function::DropWww))])), 8);
+        assert_eq!(prior(&of(&[("path0", Operation::Apply(Function::LowerCase))])), 0);
+        let form = Rule { kind: Kind::Form, ..of(&[("query sid=", left_out())]) };
+        assert_eq!([prior(&form), prior(&of(&[]))], [0, 0]);
+        let line = Rule { line: Some("of a platform".to_owned()), ..of(&[("query a=", left_out())]) };
+        assert_eq!([prior(&line), prior(&Rule { provisional: true, ..line })], [8, 0]);
+    }
 }

@@ -111,9 +111,9 @@ fn image(map: &Map, codes: usize) -> Vec<bool> {
 /// True where an operation on `rows` writes no value into a part of the path, the extension or a
 /// parameter, or where the pages overlap. String functions and prefixes have tests of their own. Exempt are
 /// values that are no directories: with at most `overlap_title_rows` URLs a value, and links between them
-/// that prove that none matters (`groups` are those that the operation makes of the rows). The title that
-/// stands for all others is on few pages, of which each is known under it with and without `www.`, and not
-/// under another title.
+/// that prove that none matters (`groups` are those that the operation makes of the rows), where there are
+/// more than `breadth_most_listed`. The title that stands for all others is on few pages, so hardly any page
+/// is known both under it and under another title, and the test would refuse a right rule.
 pub(super) fn allows(
     columns: &Columns,
     groups: &Groups,

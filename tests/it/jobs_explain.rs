@@ -51,6 +51,7 @@ fn urls_from_standard_input() {
     let told = run(explain(&urls)).done();
     assert_eq!(run_with(explain(&["-"]), lines).done(), told);
     assert!(told.contains("canonical    http://www.forum.example/%FF\n"), "{told}");
+    assert!(run_with(explain(&["-", "-"]), lines).failed(2).contains("given twice"));
     // Between URLs of the command line; lines of which none is a URL are a mistake.
     let twice = run_with(explain(&[urls[0], "-"]), lines).done();
     assert!(twice.len() > told.len() && twice.ends_with(&told));

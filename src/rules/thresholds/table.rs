@@ -51,8 +51,8 @@ thresholds! {
     classes_half_z: u64 = 2, 0..=10;
     /// Largest share of bad among the observations of values that mean the same, in thousandths.
     classes_raw_permille: u64 = 20, 0..=1_000;
-    /// Share of the observations that the label noise of a site makes bad, as a multiple of that noise. With 2 the
-    /// compression of noisy synthetic sites is .928 of the oracle's.
+    /// Expected share of bad observations, as a multiple of the label noise of the site. With 2 the compression of
+    /// noisy synthetic sites is .928 of the oracle's.
     noise_factor: u64 = 3, 0..=100;
     /// Prior good observations of catalogue operations and of well-known tracking names: three observed
     /// ones are then enough.
@@ -195,10 +195,12 @@ thresholds! {
     /// these to be spread as noise is.
     noise_spread: f64 = 3.0, 0.0..=1e6;
     /// Standard deviations above its mean up to which noise explains what is bad of an operation. With 2, on nineteen
-    /// made sites with one label of 67 wrong, .018 more is saved and two thirds as many URLs again are wrong.
+    /// made sites with one label of 67 wrong, .018 more is saved and 1.67 times as many URLs are wrong.
     noise_deviations: u64 = 1, 0..=MANY;
-    /// Standard deviations above its mean up to which noise explains what is bad of an operation with a prior.
+    /// Standard deviations above its mean up to which noise explains what is bad of an operation of the catalogue.
     noise_deviations_sure: u64 = 3, 0..=MANY;
+    /// Share of bad beyond which noise explains nothing of it, in thousandths.
+    noise_max_explained_permille: u64 = 250, 0..=1_000;
 
     /// Times less often than the most frequent value that another may be met and represent all. On halves
     /// of crawls against two thirds, with 1 all canonical URLs of crawl-kb move by the host alone, and
