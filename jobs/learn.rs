@@ -105,9 +105,9 @@ pub struct LearnArgs {
     #[arg(long, value_name = "DATE", value_parser = data_date)]
     data_date: Option<DataDate>,
     /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides
-    /// which of several origins, values, forms or pages that are proven equal represents the others, never
-    /// whether a rule holds. Redirects and declared canonical URLs decide before it. Held in memory; with
-    /// it, too, the same input gives the same bytes.
+    /// which of several origins, values, forms or pages that are proven equal represents the others, and that
+    /// its rules are tested first, by the same tests. Redirects and declared canonical URLs decide before it.
+    /// Held in memory; with it, too, the same input gives the same bytes.
     #[arg(long, value_name = "DIR")]
     previous: Option<PathBuf>,
     /// Rules that stay disabled: copied into the folder as overrides.jsonl. Without it, an overrides file

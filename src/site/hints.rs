@@ -1,5 +1,5 @@
 //! Preferences among equals: which origin, value, form or page represents others that are proven to be
-//! the same. They never decide whether a rule holds.
+//! the same. The tests that a rule must pass are the same with them.
 //!
 //! - The origins that records of the site redirect to or declare, counted over all records
 //!   ([`Targets`]).
