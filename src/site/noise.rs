@@ -3,9 +3,9 @@
 //! Fake duplicates and split clusters look like counter-evidence to every operation alike. With right
 //! labels nothing contradicts the operations that are right beforehand (catalogue operations, names
 //! that say they carry a session); with one label in twenty wrong, so is one in twenty observations of
-//! each. The caps on the raw share of bad rise by the share seen there. Operations without a prior are
-//! excluded when better evidence exists: `ignore host` with 19 bad of 306 on a site whose mirrors
-//! differ in a few pages is wrong, not noisy.
+//! each. What that share [explains](super::evidence::Bound::unexplained) is not counted against an
+//! operation. Operations without a prior are excluded when better evidence exists: `ignore host` with 19
+//! bad of 306 on a site whose mirrors differ in a few pages is wrong, not noisy.
 
 use super::Thresholds;
 use super::conditions::{self, Choices};
