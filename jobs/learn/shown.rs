@@ -29,6 +29,12 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<()
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
+        if let Some(count) = site.learned.counts.get(undust::site::MOVES) {
+            let _ = writeln!(
+                text,
+                "    {count} new rules not taken: they move more canonical URLs of --previous than they merge"
+            );
+        }
         let gone = site.withdrawn.iter().map(|of| (&of.rule, of.reason, "withdrawn"));
         let changed = site.narrowed.iter().map(|of| (&of.before, of.reason, "narrowed"));
         for (rule, reason, how) in gone.chain(changed).take(SHOWN_RULES) {

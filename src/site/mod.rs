@@ -26,6 +26,7 @@ mod lines;
 pub mod lookups;
 mod lower;
 pub mod mirrors;
+mod moves;
 pub mod noise;
 pub mod operations;
 mod order;
@@ -264,6 +265,9 @@ pub struct Outcome {
     pub counts: BTreeMap<String, u64>,
 }
 
+/// Stage under which rules are counted that were not taken for the canonical URLs of an earlier result.
+pub const MOVES: &str = "rules that move more than they merge";
+
 /// Runs everything before the energy walk.
 pub fn prepare(mut training: Training, params: &Params) -> Prepared {
     if params.method != Method::Undust {
@@ -386,6 +390,11 @@ pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
             counts.insert("rules that chance explains".to_owned(), changed);
             found = lookups::identities(&rules, &training);
         }
+    }
+    let withdrawn = moves::withdraw(&mut rules, &training, thresholds);
+    if withdrawn > 0 {
+        counts.insert(MOVES.to_owned(), withdrawn);
+        found = lookups::identities(&rules, &training);
     }
     let exceptions = match without.has(Stage::Exceptions) {
         true => 0,

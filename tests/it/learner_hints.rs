@@ -229,3 +229,42 @@ fn cuts_of_an_earlier_result_stay_where_records_show_them() {
     assert!(!semicolons(8, None) && semicolons(8, Some(&old)));
     assert!(!semicolons(0, Some(&old)), "no record has a semicolon");
 }
+
+/// `view=full` changes nothing. Of 60 pages both URLs were met, of others the one with it alone: beside an earlier
+/// result, which had no evidence, the rule is new, and moves those.
+#[test]
+fn a_new_rule_merges_at_least_what_it_moves() {
+    let of = |alone: u32, percent: u64, previous: Option<&SiteRules>| {
+        let both =
+            [("http://e.com/a/{}", 60), ("http://e.com/a/{}?view=full", 60 + alone), ("http://e.com/a/{}?sid=7", 20)];
+        let mut training = training("e.com", &rows(&both));
+        training.hints.previous = previous.map(|rules| Arc::new(rules.clone()));
+        let mut params = Params::default();
+        params.thresholds.moved_percent = percent;
+        let outcome = learn(training, &params);
+        let withdrawn = outcome.counts.get("rules that move more than they merge").copied().unwrap_or(0);
+        (canonical(&outcome.rules, "http://e.com/a/777?view=full"), withdrawn)
+    };
+    let old = with(&rows(&[("http://e.com/a/{}?view=full", 60), ("http://e.com/a/{}?view=full&sid=7", 60)]), &[], None);
+    assert_eq!(canonical(&old, "http://e.com/a/777?view=full&sid=7"), "http://e.com/a/777?view=full");
+    let (moved, stays) = ("http://e.com/a/777".to_owned(), "http://e.com/a/777?view=full".to_owned());
+    assert_eq!([of(90, 100, None), of(30, 100, Some(&old))], [(moved.clone(), 0), (moved.clone(), 0)]);
+    assert_eq!([of(90, 100, Some(&old)), of(90, 200, Some(&old))], [(stays, 1), (moved, 0)]);
+}
+
+/// A rule that moves four of 1,192 URLs is taken, whatever it merges, where that many may move.
+#[test]
+fn few_urls_may_move() {
+    let of = |free: u64, previous: &SiteRules| {
+        let places =
+            [("http://e.com/a/{}", 396), ("http://e.com/a/{}?sid=7", 396), ("http://e.com/a/{}?view=full", 400)];
+        let mut training = training("e.com", &rows(&places));
+        training.hints.previous = Some(Arc::new(previous.clone()));
+        let mut params = Params::default();
+        params.thresholds.moved_free_permille = free;
+        params.thresholds.moved_percent = 0;
+        canonical(&learn(training, &params).rules, "http://e.com/a/777?view=full")
+    };
+    let old = with(&rows(&[("http://e.com/a/{}", 400), ("http://e.com/a/{}?sid=7", 400)]), &[], None);
+    assert_eq!([of(3, &old), of(10, &old)], ["http://e.com/a/777?view=full", "http://e.com/a/777"]);
+}

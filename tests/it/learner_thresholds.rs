@@ -18,6 +18,8 @@ const UNSEEN: &[(&str, &str)] = &[
     ("form_near", "crawl-kb"),
     ("form_rarer", "crawl-bugs"),
     ("look_up_many", "crawl-bugs"),
+    ("moved_free_permille", "learner_hints"),
+    ("moved_percent", "learner_hints"),
     ("noise_min_held_percent", "university"),
     ("noise_min_sure", "site::noise"),
     ("noise_spread", "site::noise"),

@@ -277,6 +277,11 @@ thresholds! {
     /// Rows of a site from which on no scope is tested against chance: there are few pages that one does not
     /// know another of.
     chance_most_rows: usize = 30_000, 0..=MANY as usize;
+    /// URLs that a rule which an earlier result does not have may move to another canonical URL, in hundredths of
+    /// those that it merges.
+    moved_percent: u64 = 100, 0..=MANY;
+    /// URLs of a site that may move without any rule being taken out, in thousandths.
+    moved_free_permille: u64 = 3, 0..=1_000;
     /// Values of a parameter up to which it makes variants of a page, not pages.
     page_most_values: usize = 16, 0..=MANY as usize;
     /// Clusters up to which URLs that differ in such parameters alone are one page.

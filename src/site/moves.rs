@@ -1,0 +1,110 @@
+//! New rules beside an earlier result (`learn --previous`): each merges at least as many URLs as it moves.
+//!
+//! Whoever passes an earlier result has stored its canonical URLs. A rule that is new may be right and still
+//! move far more of them than it merges: that `%3A` may be written `:` merges the few pages that were met both
+//! ways, and gives each of the others another address. What a rule moves are the URLs whose group of
+//! duplicates is the same set with it as under the earlier rules, and whose canonical URL is another; what it
+//! merges are the canonical URLs that fall together. Both are counted with the rule and without it, among
+//! all others.
+
+use super::{Thresholds, Training};
+use crate::model::hash64;
+use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+/// Removes the rules that are not in the earlier result and move more URLs than they merge
+/// (`moved_percent`), worst first, each time with the others as they are then; none where no more than
+/// `moved_free_permille` of the URLs move. Returns how many.
+///
+/// O(rules taken out x new rules x rows).
+pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds) -> u64 {
+    let Some(previous) = &training.hints.previous else { return 0 };
+    let is_new =
+        |rule: &Rule| !previous.rules.iter().any(|of| of.scope == rule.scope && of.operations == rule.operations);
+    let before = Canonical::new(previous, training);
+    let mut withdrawn = 0;
+    loop {
+        let now = Canonical::new(rules, training);
+        let moved = now.moved(&before);
+        let count = moved.iter().filter(|&&moved| moved).count();
+        if count as u64 * 1_000 <= thresholds.moved_free_permille * training.len() as u64 {
+            return withdrawn;
+        }
+        let new = (0..rules.rules.len()).filter(|&at| is_new(&rules.rules[at]));
+        let costs = new.filter(|&at| now.rows[at].iter().any(|&row| moved[row as usize])).filter_map(|at| {
+            let without = now.without(at, rules, training);
+            let moves = count.saturating_sub(without.moved(&before).iter().filter(|&&moved| moved).count());
+            let merges = without.distinct().saturating_sub(now.distinct());
+            (moves as u64 * 100 > merges as u64 * thresholds.moved_percent)
+                .then_some((moves as i64 - merges as i64, at))
+        });
+        // Of equals the later rule, which fewer others build on.
+        let Some((_, at)) = costs.max() else { return withdrawn };
+        rules.rules.remove(at);
+        withdrawn += 1;
+    }
+}
+
+/// Canonical URLs of the training rows, without look-ups and value ranges.
+struct Canonical {
+    /// Hash of the canonical URL of each row.
+    of: Vec<u64>,
+    /// Rows on which each rule fires.
+    rows: Vec<Vec<u32>>,
+}
+
+impl Canonical {
+    fn new(rules: &SiteRules, training: &Training) -> Canonical {
+        let set = RuleSet::new(vec![SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }]);
+        let mut scratch = Scratch::default();
+        let mut out = Canonical { of: Vec::new(), rows: vec![Vec::new(); rules.rules.len()] };
+        for row in 0..training.len() {
+            let Some(url) = training.normal(row) else {
+                out.of.push(hash64(training.url(row)));
+                continue;
+            };
+            let applied = set.apply_normal(url, Some(0), &mut scratch);
+            out.of.push(hash64(applied.url));
+            applied.fired.iter().for_each(|rule| out.rows[usize::from(rule)].push(row as u32));
+        }
+        out
+    }
+
+    /// The canonical URLs without the rule at `at`; its rows alone are computed.
+    fn without(&self, at: usize, rules: &SiteRules, training: &Training) -> Canonical {
+        let mut others = SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() };
+        others.rules.remove(at);
+        let (set, mut scratch, mut of) = (RuleSet::new(vec![others]), Scratch::default(), self.of.clone());
+        for &row in &self.rows[at] {
+            if let Some(url) = training.normal(row as usize) {
+                of[row as usize] = hash64(set.apply_normal(url, Some(0), &mut scratch).url);
+            }
+        }
+        Canonical { of, rows: Vec::new() }
+    }
+
+    fn distinct(&self) -> usize {
+        self.sizes().len()
+    }
+
+    /// Rows with each canonical URL.
+    fn sizes(&self) -> HashMap<u64, u32, FixedState> {
+        let mut out: HashMap<u64, u32, FixedState> = HashMap::default();
+        self.of.iter().for_each(|&to| *out.entry(to).or_default() += 1);
+        out
+    }
+
+    /// For each row whether its canonical URL is another than before, and its group the same set.
+    fn moved(&self, before: &Canonical) -> Vec<bool> {
+        let (sizes, sizes_before) = (self.sizes(), before.sizes());
+        // The canonical URL of all rows of a group of before; `None` where they have several.
+        let mut now: HashMap<u64, Option<u64>, FixedState> = HashMap::default();
+        for (from, &to) in before.of.iter().zip(&self.of) {
+            now.entry(*from).and_modify(|of| *of = of.filter(|&of| of == to)).or_insert(Some(to));
+        }
+        let is_moved =
+            |(&from, &to): (&u64, &u64)| from != to && now[&from] == Some(to) && sizes[&to] == sizes_before[&from];
+        before.of.iter().zip(&self.of).map(is_moved).collect()
+    }
+}
