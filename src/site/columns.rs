@@ -116,7 +116,7 @@ impl Columns {
         }
         let cut = out.tokens.cut();
         let mut cells = Cells::default();
-        out.tokens.query_order = order::learn(training, cut, &mut cells);
+        out.tokens.query_order = order::learn(training, cut, &mut cells, thresholds);
         if let Some(previous) = &training.hints.previous {
             // The order of an earlier result is kept; new names follow.
             let mut order = previous.tokens.query_order.clone();

@@ -1,13 +1,16 @@
 //! The usual order of the query keys of a site.
 //!
-//! Of two names the one that more URLs have first comes first, wherever they stand: a tracker at the
-//! end of long queries and alone in front of one other name does not move to the middle. So URLs that
+//! Of two names the one that clearly more URLs have first comes first, wherever they stand: a tracker at
+//! the end of long queries and alone in front of one other name does not move to the middle. So URLs that
 //! agree with each other have the usual order, and none of them holds its names under the key `order`.
+//! Where about as many URLs have the one first as the other, the names decide: another sample of the site
+//! would have a majority for the other (crawl-store: `page=` before `sort=` in 317 URLs of 628), and all
+//! canonical URLs with both would move.
 
-use super::Training;
+use super::{Thresholds, Training};
 use crate::url::{Cells, Cut, KeyRef};
 use foldhash::fast::FixedState;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// URLs from which the usual order is taken, a bound of work: rows are sorted by hash, so the first ones
 /// are a random sample.
@@ -15,21 +18,21 @@ pub const ORDER_SAMPLE: usize = 4_000;
 /// Names of a URL that are compared with each other, the first ones: a bound of work and of memory, a
 /// million pairs of names or some 20 MB for the worst site.
 const NAMES: usize = 16;
+/// Names that are given a place, those of most URLs: a bound of work.
+const MOST: usize = 512;
 
-/// A name: where it stands in the URLs that have at least two, and the URLs that have it before and
-/// behind each other name.
+/// A name, the URLs that have it and another one, and those that have it before and behind each.
 #[derive(Debug, Default)]
 struct Name {
     text: String,
-    places: u64,
     urls: u64,
     others: HashMap<u64, [u32; 2], FixedState>,
 }
 
-/// The usual order of query keys: none stands before one that most URLs have first. Of those that may
-/// come next the first by mean place, ties by name; in a circle the one that the fewest others come
-/// before.
-pub fn learn(training: &Training, cut: Cut, cells: &mut Cells) -> Vec<String> {
+/// The usual order of query keys: of two names the one that clearly more URLs (`order_often_permille`) have
+/// first, else the one that is less. In a circle the pair that the fewest URLs have yields, ties by name. Names
+/// that no others come before follow each other by name.
+pub fn learn(training: &Training, cut: Cut, cells: &mut Cells, thresholds: &Thresholds) -> Vec<String> {
     let mut names: HashMap<u64, Name, FixedState> = HashMap::default();
     for row in 0..training.len().min(ORDER_SAMPLE) {
         let Some(url) = training.normal(row) else { continue };
@@ -44,42 +47,80 @@ pub fn learn(training: &Training, cut: Cut, cells: &mut Cells) -> Vec<String> {
             if own.urls == 0 {
                 own.text = String::from_utf8_lossy(cells.bytes(a, b)).into_owned();
             }
-            own.places += place as u64;
             own.urls += 1;
             for (at, other) in queries.iter().enumerate().take(NAMES).filter(|&(at, _)| at != place && place < NAMES) {
                 own.others.entry(cells.seed(other.key)).or_default()[usize::from(at < place)] += 1;
             }
         }
     }
-    names.retain(|_, name| name.urls >= 2);
-    sorted(names)
+    let mut names: Vec<(u64, Name)> = names.into_iter().filter(|(_, name)| name.urls >= 2).collect();
+    names.sort_unstable_by(|(_, a), (_, b)| b.urls.cmp(&a.urls).then_with(|| a.text.cmp(&b.text)));
+    names.truncate(MOST);
+    names.sort_unstable_by(|(_, a), (_, b)| a.text.cmp(&b.text));
+    let mut precedence = Precedence::new(names.len());
+    for [before, behind] in pairs(&names, thresholds.order_often_permille) {
+        precedence.add(before, behind);
+    }
+    precedence.order().into_iter().map(|at| std::mem::take(&mut names[at].1.text)).collect()
 }
 
-fn sorted(names: HashMap<u64, Name, FixedState>) -> Vec<String> {
-    let mut names: Vec<(u64, Name)> = names.into_iter().collect();
-    let mean = |a: &Name, b: &Name| (a.places * b.urls).cmp(&(b.places * a.urls)).then_with(|| a.text.cmp(&b.text));
-    names.sort_unstable_by(|a, b| mean(&a.1, &b.1));
+/// The pairs of names that some URL has both, each with the one first that comes first; those that most URLs have
+/// come first, ties by place in `names`, which are sorted.
+fn pairs(names: &[(u64, Name)], often: u64) -> Vec<[usize; 2]> {
     let at: HashMap<u64, usize, FixedState> = names.iter().enumerate().map(|(at, name)| (name.0, at)).collect();
-    // The names that each comes before, and the number of those that come before it.
-    let behind = |(_, name): &(u64, Name)| -> Vec<usize> {
-        let before = name.others.iter().filter(|(_, [before, behind])| before > behind);
-        before.filter_map(|(other, _)| at.get(other).copied()).collect()
+    let of_name = |(own, (_, name)): (usize, &(u64, Name))| -> Vec<(u32, [usize; 2])> {
+        let others = name.others.iter().filter_map(|(other, counts)| Some((*at.get(other)?, *counts)));
+        let pair = |(other, [before, behind]): (usize, [u32; 2])| {
+            let comes_first = behind <= before || u64::from(behind) * 1_000 < u64::from(before) * often;
+            (before + behind, if comes_first { [own, other] } else { [other, own] })
+        };
+        others.filter(|&(other, _)| other > own).map(pair).collect()
     };
-    let behind: Vec<Vec<usize>> = names.iter().map(behind).collect();
-    let mut in_front = vec![0usize; names.len()];
-    behind.iter().flatten().for_each(|&other| in_front[other] += 1);
-    let mut waiting: BTreeSet<(usize, usize)> = in_front.iter().copied().zip(0..).collect();
-    let mut order = Vec::with_capacity(names.len());
-    while let Some((_, next)) = waiting.pop_first() {
-        order.push(std::mem::take(&mut names[next].1.text));
-        for &other in &behind[next] {
-            if waiting.remove(&(in_front[other], other)) {
-                in_front[other] -= 1;
-                waiting.insert((in_front[other], other));
+    let mut pairs: Vec<(u32, [usize; 2])> = names.iter().enumerate().flat_map(of_name).collect();
+    pairs.sort_unstable_by_key(|&(urls, pair)| (std::cmp::Reverse(urls), pair));
+    pairs.into_iter().map(|(_, pair)| pair).collect()
+}
+
+/// Which names come before which others, directly or by way of others.
+struct Precedence {
+    /// Names behind each, as bits.
+    behind: Vec<[u64; MOST / 64]>,
+}
+
+impl Precedence {
+    fn new(names: usize) -> Precedence {
+        Precedence { behind: vec![[0; MOST / 64]; names] }
+    }
+
+    fn precedes(&self, a: usize, b: usize) -> bool {
+        self.behind[a][b / 64] >> (b % 64) & 1 == 1
+    }
+
+    /// Puts `a` before `b`, unless it is behind it already. O(names).
+    fn add(&mut self, a: usize, b: usize) {
+        if self.precedes(b, a) || self.precedes(a, b) {
+            return;
+        }
+        let mut more = self.behind[b];
+        more[b / 64] |= 1 << (b % 64);
+        for name in 0..self.behind.len() {
+            if name == a || self.precedes(name, a) {
+                self.behind[name].iter_mut().zip(more).for_each(|(own, more)| *own |= more);
             }
         }
     }
-    order
+
+    /// All names, each behind those that come before it, the rest in their order. O(names^3), 0.1 s for the most names.
+    fn order(&self) -> Vec<usize> {
+        let mut left: Vec<usize> = (0..self.behind.len()).collect();
+        let mut order = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let is_next = |&at: &usize| left.iter().all(|&other| !self.precedes(other, left[at]));
+            let next = (0..left.len()).find(is_next).expect("no name is before itself");
+            order.push(left.remove(next));
+        }
+        order
+    }
 }
 
 #[cfg(test)]
@@ -89,7 +130,7 @@ mod tests {
 
     fn order(urls: &[String]) -> Vec<String> {
         let training = Training::new("s", urls.iter().map(|url| (url.as_bytes(), None, false)));
-        learn(&training, Cut::default(), &mut Cells::default())
+        learn(&training, Cut::default(), &mut Cells::default(), &Thresholds::default())
     }
 
     /// URLs of as many pages with each of the queries.
@@ -105,12 +146,19 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_most_urls_counts_and_circles_are_cut() {
-        let mut all = urls(&["b=1&a=1"], 3);
-        all.extend(urls(&["a=1&b=1"], 2));
-        assert_eq!(order(&all), ["b=", "a="]);
+    fn the_order_of_clearly_more_urls_counts_else_names_and_circles_are_cut() {
+        let with = |more: usize| {
+            let mut all = urls(&["b=1&a=1"], more);
+            all.extend(urls(&["a=1&b=1"], 20));
+            order(&all)
+        };
+        assert_eq!([with(30), with(29), with(19)], [["b=", "a="], ["a=", "b="], ["a=", "b="]]);
         let circle = order(&urls(&["a=1&b=1", "b=1&c=1", "c=1&a=1"], 2));
         assert_eq!(circle, ["a=", "b=", "c="]);
+        // The pair that the fewest URLs have yields.
+        let mut uneven = urls(&["b=1&c=1", "c=1&a=1"], 3);
+        uneven.extend(urls(&["a=1&b=1"], 2));
+        assert_eq!(order(&uneven), ["b=", "c=", "a="]);
     }
 
     proptest! {

@@ -202,6 +202,9 @@ thresholds! {
     /// Share of bad beyond which noise explains nothing of it, in thousandths.
     noise_max_explained_permille: u64 = 250, 0..=1_000;
 
+    /// URLs that have one of two parameters first for it to come first in the usual order, in thousandths of those
+    /// that have the other first; else their names decide.
+    order_often_permille: u64 = 1_500, 1_000..=MANY;
     /// Times less often than the most frequent value that another may be met and represent all. On halves
     /// of crawls against two thirds, with 1 all canonical URLs of crawl-kb move by the host alone, and
     /// 33 % of crawl-docs and 56 % of crawl-lists by parts of the path; with 2, 2 % and 29 %.
