@@ -300,11 +300,14 @@ impl Covering {
             if self.rules.is_empty() && !noise::is_of_variants(groups, &self.columns.label) {
                 let located = located.get_or_insert_with(|| self.conditions(alive.len()));
                 let (good, bad) = noise::unlocated(self, &table, located);
-                let witness = Witness { good, bad, prior, spread: false };
+                let witness = Witness { good, bad, prior, spread: false, proven: false };
+                let Covering { columns: Columns { codes, label, .. }, thresholds, .. } = &*self;
+                let is_spread = |key: usize| noise::is_spread(groups, &codes[key], label, thresholds);
                 // One key, or its values say nothing.
-                let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone(&self.thresholds)
-                    && noise::is_spread(groups, &self.columns.codes[key], &self.columns.label, &self.thresholds));
-                self.seen.push(Witness { spread, ..witness });
+                let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone(thresholds) && is_spread(key));
+                let proven =
+                    noise::are_wrong_labels(groups, label, thresholds) && keys.iter().all(|&key| is_spread(key));
+                self.seen.push(Witness { spread, proven, ..witness });
             }
             let (reach, against) = self.reach(groups, action, &maps, prior, &alive);
             let accepted = match self.without(&against, &keys, &alive) {

@@ -25,6 +25,8 @@ pub struct Witness {
     pub prior: u64,
     /// Its bad is spread over the values as noise would be ([`is_spread`]).
     pub spread: bool,
+    /// Its bad has labels of other pages, as no right label has ([`are_wrong_labels`]).
+    pub proven: bool,
 }
 
 impl Witness {
@@ -53,15 +55,45 @@ impl Witness {
 }
 
 /// Noise in thousandths from the operations tested on the untouched rows.
-///
-/// The least of what they [show](shown) with each of those with a prior left out in turn, so that none is a witness
-/// for itself: `ref=` that names a revision on 15 % of the files of a site would else be the noise of its labels, and
-/// all revisions be merged. O(operations squared).
+/// The least of what they [show](shown) with each in turn left out that has a prior, or enough observations where
+/// another has them, so that none is a witness for itself: `ref=` that names a revision on 15 % of the files of a
+/// site would else be the noise of its labels, and all revisions be merged. Or, if more, a third of what they show
+/// [together](pooled) or [prove](are_wrong_labels); that is at most the Wilson upper bound of those with a prior.
+/// O(operations squared).
 pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u64 {
     let witnesses: Vec<Witness> = seen.filter(|witness| witness.may_be_noise(thresholds)).collect();
     let without = |at: usize| shown(&[&witnesses[..at], &witnesses[at + 1..]].concat(), thresholds);
-    let sure = (0..witnesses.len()).filter(|&at| witnesses[at].prior > 0);
-    sure.map(without).min().unwrap_or_else(|| shown(&witnesses, thresholds))
+    let counts = |w: &Witness| w.seen() >= thresholds.noise_min_observations;
+    let several = witnesses.iter().filter(|w| counts(w)).nth(1).is_some();
+    let may_decide = |&at: &usize| witnesses[at].prior > 0 || several && counts(&witnesses[at]);
+    let least = (0..witnesses.len()).filter(may_decide).map(without).min();
+    let least = least.unwrap_or_else(|| shown(&witnesses, thresholds));
+    let (bad, seen) = sums(witnesses.iter().filter(|w| w.proven));
+    let together = (bad * 1000 / seen.max(1)).max(pooled(&witnesses, thresholds.noise_min_pooled)) / 3;
+    let sure = sums(witnesses.iter().filter(|w| w.prior > 0));
+    let most = if sure.1 >= thresholds.noise_min_sure { bound(sure) } else { u64::MAX };
+    least.max(together.min(most))
+}
+
+/// Bad and all observations.
+fn sums<'w>(witnesses: impl Iterator<Item = &'w Witness>) -> (u64, u64) {
+    witnesses.fold((0, 0), |sum, w| (sum.0 + w.bad, sum.1 + w.seen()))
+}
+
+/// Wilson upper bound of a share of bad, in thousandths.
+fn bound((bad, seen): (u64, u64)) -> u64 {
+    u64::from(upper_bound_ppm(bad, seen)).div_ceil(1000)
+}
+
+/// Share of bad in thousandths over all witnesses together, the least with each in turn left out; 0 where fewer than
+/// `least` have any bad. That several operations are wrong on a few pages each is less likely than that labels are,
+/// however few observations each has.
+fn pooled(witnesses: &[Witness], least: usize) -> u64 {
+    if witnesses.iter().filter(|w| w.bad > 0).count() < least {
+        return 0;
+    }
+    let all = sums(witnesses.iter());
+    witnesses.iter().map(|w| (all.0 - w.bad) * 1000 / (all.1 - w.seen()).max(1)).min().unwrap_or(0)
 }
 
 /// Noise in thousandths that these witnesses show.
@@ -79,8 +111,7 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
 /// `noise_max_alone_permille`, only where its bad is spread over the values, and with a third, so that it
 /// allows what it shows, not three times that.
 fn shown(witnesses: &[Witness], thresholds: &Thresholds) -> u64 {
-    let sure = witnesses.iter().filter(|w| w.prior > 0).fold((0, 0), |sum, w| (sum.0 + w.good, sum.1 + w.bad));
-    let any_sure = sure.0 + sure.1 >= thresholds.noise_min_sure;
+    let sure = sums(witnesses.iter().filter(|w| w.prior > 0));
     let counts = |w: &&Witness| w.seen() >= thresholds.noise_min_observations;
     let many: Vec<Witness> = witnesses.iter().filter(counts).copied().collect();
     let mut rates: Vec<(u64, u64)> = many.iter().map(|w| (w.permille(), w.seen())).collect();
@@ -100,12 +131,10 @@ fn shown(witnesses: &[Witness], thresholds: &Thresholds) -> u64 {
         [only] => alone(only),
         _ => rates.iter().find(&mut reached).map_or(0, |r| r.0),
     };
-    if !any_sure {
+    if sure.1 < thresholds.noise_min_sure {
         return median;
     }
-    let bound = |(bad, seen): (u64, u64)| u64::from(upper_bound_ppm(bad, seen)).div_ceil(1000);
-    let sure = (sure.1, sure.0 + sure.1);
-    let met = many.iter().fold((0, 0), |sum, w| (sum.0 + w.bad, sum.1 + w.seen()));
+    let met = sums(many.iter());
     let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_witness_permille) / 3;
     median.min(bound(sure)).max(of_all)
 }
@@ -174,6 +203,36 @@ pub fn is_of_variants(groups: &Groups, label: &[u32]) -> bool {
     several * 2 > mixed
 }
 
+/// True where what is bad are wrong labels, be the operation right or not: of the impure groups of four rows or
+/// more nearly all have at most a quarter of their rows outside the largest cluster, and enough of these rows
+/// have the label of another group of which two rows or more share it, nearly each of another: a login that shows
+/// itself in place of many pages is one. A page that a parameter turns into another is alone in its cluster, or
+/// the most of its group are such. To be asked where the bad [is spread](is_spread) over the values: `goto=next`
+/// shows another page wherever it stands.
+pub fn are_wrong_labels(groups: &Groups, label: &[u32], thresholds: &Thresholds) -> bool {
+    let with_good = (0..groups.len()).filter(|&group| groups.good[group] > 0);
+    let pages: BTreeSet<u32> = with_good.map(|group| groups.majority[group]).collect();
+    let (mut impure, mut mostly_pure, mut outside, mut foreign) = (0u64, 0u64, 0u64, 0u64);
+    let mut of_pages: BTreeSet<u32> = BTreeSet::new();
+    for group in (0..groups.len()).filter(|&group| groups.bad[group] > 0 && groups.members(group).len() > 3) {
+        impure += 1;
+        if groups.bad[group] as usize * 4 > groups.members(group).len() {
+            continue;
+        }
+        mostly_pure += 1;
+        outside += u64::from(groups.bad[group]);
+        let labels = groups.members(group).iter().map(|&row| label[row as usize]);
+        for label in labels.filter(|label| *label != groups.majority[group] && pages.contains(label)) {
+            foreign += 1;
+            of_pages.insert(label);
+        }
+    }
+    mostly_pure * 100 >= thresholds.noise_min_pure_percent * impure
+        && foreign >= thresholds.noise_min_foreign
+        && foreign * 100 >= thresholds.noise_min_foreign_percent * outside
+        && of_pages.len() as u64 * 2 > foreign
+}
+
 /// True where the rows outside the largest clusters of their groups have the values of a key about as
 /// often as all rows of the groups: no value has more of them than `noise_spread` standard deviations, and
 /// one, above its share. Labels that are wrong at random hit every value; a value that is another page is
@@ -197,19 +256,58 @@ pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32], thresholds: &Thr
 #[cfg(test)]
 mod tests {
     use super::super::evidence::Sorter;
-    use super::{Thresholds, Witness, chance, floor, is_of_variants, is_spread};
+    use super::{Thresholds, Witness, are_wrong_labels, chance, floor, is_of_variants, is_spread};
 
     fn of(seen: &[(u64, u64, u64)]) -> u64 {
-        let seen = seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true });
+        let seen = seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true, proven: false });
         floor(seen, &Thresholds::default())
     }
 
     #[test]
     fn few_sure_observations_do_not_bound_the_median() {
-        let witness = |good, bad, prior| Witness { good, bad, prior, spread: true };
-        let seen = [witness(290, 10, 0), witness(290, 10, 0), witness(50, 0, 8), witness(50, 0, 8)];
-        let with = |least| floor(seen.into_iter(), &Thresholds { noise_min_sure: least, ..Thresholds::default() });
-        assert!(with(1) < with(51) && with(51) == 33);
+        let witness = |good, bad, prior| Witness { good, bad, prior, spread: true, proven: false };
+        let many = [witness(290, 10, 0); 3];
+        let seen = many.into_iter().chain([witness(50, 0, 8); 2]);
+        let with = |least| floor(seen.clone(), &Thresholds { noise_min_sure: least, ..Thresholds::default() });
+        assert!(with(1) < with(101) && with(101) == 33);
+    }
+
+    #[test]
+    fn labels_of_other_pages_among_those_of_one_are_wrong() {
+        // 20 pages of four URLs each; of the first pages the last URL has another label.
+        let are = |others: &dyn Fn(u32) -> u32, of: u32| {
+            let label: Vec<u32> =
+                (0..80).map(|row| if row % 4 == 3 && row / 4 < of { others(row / 4) } else { row / 4 }).collect();
+            let groups = Sorter::default().group((0..80u64).map(|row| row / 4).zip(0..), &label);
+            are_wrong_labels(&groups, &label, &Thresholds::default())
+        };
+        assert!(are(&|page| page + 10, 5) && !are(&|page| page + 10, 4));
+        // Pages that nobody else shows, and one that shows itself in place of many.
+        assert!(!are(&|page| page + 100, 10) && !are(&|_| 19, 10));
+        // One of five such pages at least.
+        assert!(are(&|page| if page < 5 { page + 10 } else { page + 100 }, 15));
+        assert!(!are(&|page| if page < 4 { page + 10 } else { page + 100 }, 20));
+        // Of pages whose variants are pages of their own no row says anything.
+        let label: Vec<u32> = (0..80).map(|row| if row % 4 > 1 { (row / 4 + row % 4) % 20 } else { row / 4 }).collect();
+        let groups = Sorter::default().group((0..80u64).map(|row| row / 4).zip(0..), &label);
+        assert!(!are_wrong_labels(&groups, &label, &Thresholds::default()));
+    }
+
+    #[test]
+    fn several_operations_with_a_few_bad_show_noise_together() {
+        // A third of the share without the one that has most of it.
+        assert_eq!(of(&[(50, 3, 0), (29, 3, 0), (50, 2, 0)]), 15);
+        assert_eq!([of(&[(50, 3, 0), (29, 3, 0), (50, 0, 0)]), of(&[(50, 3, 0)])], [0, 0]);
+        // No more than operations with a prior can have missed.
+        assert_eq!(of(&[(50, 3, 0), (29, 3, 0), (50, 2, 0), (400, 0, 8)]), 3);
+    }
+
+    #[test]
+    fn proven_noise_needs_no_other_operation() {
+        let alone = |proven| {
+            floor([Witness { good: 930, bad: 70, prior: 0, spread: true, proven }].into_iter(), &Thresholds::default())
+        };
+        assert_eq!([alone(true), alone(false)], [23, 0]);
     }
 
     #[test]
@@ -248,20 +346,22 @@ mod tests {
         // So much of them is bad that it is no chance.
         assert_eq!(of(&[(14, 2, 8), (8, 0, 8), (25, 0, 8), (5, 9, 8), (14, 2, 8)]), 13);
         // Without a prior the more likely cause is that the operation is wrong.
-        assert_eq!([of(&[(63, 9, 0), (65, 0, 0)]), of(&[(66, 6, 0), (65, 0, 0)])], [0, 83]);
+        let of_two = |of_each| of(&[of_each, (65, 0, 0), of_each]);
+        assert_eq!([of_two((63, 9, 0)), of_two((66, 6, 0))], [0, 83]);
     }
 
     #[test]
     fn an_operation_is_a_poor_witness_for_itself() {
         assert_eq!([of(&[(297, 3, 0)]), of(&[(294, 6, 0)]), of(&[(291, 9, 0)])], [10, 10, 10]);
         assert_eq!([of(&[(298, 2, 0)]), of(&[(290, 10, 0)]), of(&[(29, 1, 0)])], [0, 0, 0]);
-        let alone = [Witness { good: 294, bad: 6, prior: 0, spread: false }];
+        let alone = [Witness { good: 294, bad: 6, prior: 0, spread: false, proven: false }];
         assert_eq!(floor(alone.into_iter(), &Thresholds::default()), 0);
         // Operations with a prior that show no noise do not make it a better one.
         assert_eq!([of(&[(685, 45, 0), (43, 0, 8)]), of(&[(685, 15, 0), (43, 0, 8)])], [0, 10]);
-        // Another operation with too few observations changes nothing; one with enough does.
-        assert_eq!(of(&[(295, 5, 0), (20, 0, 0)]), 10);
-        assert_eq!(of(&[(295, 5, 0), (200, 4, 0)]), 16);
+        // Another operation changes nothing: one of the two may vouch for the other. Two do.
+        assert_eq!([of(&[(295, 5, 0), (20, 0, 0)]), of(&[(295, 5, 0), (200, 4, 0)])], [10, 10]);
+        assert_eq!(of(&[(295, 5, 0), (200, 4, 0), (200, 4, 0)]), 16);
+        assert_eq!(of(&[(95, 5, 0), (180, 20, 0)]), 0);
     }
 
     #[test]
@@ -273,7 +373,7 @@ mod tests {
     #[test]
     fn noise_is_what_all_operations_show() {
         assert_eq!(of(&[(95, 5, 8), (190, 10, 0), (285, 15, 8), (60, 0, 0)]), 50);
-        assert_eq!(of(&[(95, 5, 0), (180, 20, 0)]), 100);
+        assert_eq!(of(&[(95, 5, 0), (180, 20, 0), (180, 20, 0)]), 100);
         assert_eq!(of(&[]), 0);
     }
 
