@@ -1,11 +1,13 @@
-//! New rules beside an earlier result (`learn --previous`): each merges at least as many URLs as it moves.
+//! New rules beside an earlier result (`learn --previous`): none moves far more URLs than it merges.
 //!
 //! Whoever passes an earlier result has stored its canonical URLs. A rule that is new may be right and still
 //! move far more of them than it merges: that `%3A` may be written `:` merges the few pages that were met both
 //! ways, and gives each of the others another address. What a rule moves are the URLs whose group of
-//! duplicates is the same set with it as under the earlier rules, and whose canonical URL is another; what it
-//! merges are the canonical URLs that fall together. Both are counted with the rule and without it, among
-//! all others.
+//! duplicates is the same set with it and without it as under the earlier rules, and whose canonical URL is
+//! another with it and the same without; what it merges are the canonical URLs that fall together with it. Where
+//! redirects or declarations decide that an earlier rule now leads the other way, the group would fall apart
+//! without it: that moves nothing in this sense, and rules on the origin are exempt at a site that has such
+//! records.
 
 use super::{Thresholds, Training};
 use crate::model::hash64;
@@ -13,28 +15,34 @@ use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Removes the rules that are not in the earlier result and move more URLs than they merge
-/// (`moved_percent`), worst first, each time with the others as they are then; none where no more than
+/// Removes the rules that are not in the earlier result and move more than three URLs for each that they
+/// merge (`moved_percent`), worst first, each time with the others as they are then; none where no more than
 /// `moved_free_permille` of the URLs move. Returns how many.
 ///
 /// O(rules taken out x new rules x rows).
 pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds) -> u64 {
     let Some(previous) = &training.hints.previous else { return 0 };
-    let is_new =
-        |rule: &Rule| !previous.rules.iter().any(|of| of.scope == rule.scope && of.operations == rule.operations);
+    let is_led = training.hints.targets.iter().next().is_some();
+    let may_go = |rule: &Rule| {
+        let is_known = previous.rules.iter().any(|of| of.scope == rule.scope && of.operations == rule.operations);
+        let is_of_origin = || rule.operations.iter().all(|(key, _)| key == "host" || key == "scheme");
+        !(is_known || is_led && is_of_origin())
+    };
     let before = Canonical::new(previous, training);
     let mut withdrawn = 0;
     loop {
         let now = Canonical::new(rules, training);
-        let moved = now.moved(&before);
-        let count = moved.iter().filter(|&&moved| moved).count();
-        if count as u64 * 1_000 <= thresholds.moved_free_permille * training.len() as u64 {
+        let places = now.places(&before);
+        let moved = places.iter().filter(|&&place| place == Place::Moved).count();
+        if moved as u64 * 1_000 <= thresholds.moved_free_permille * training.len() as u64 {
             return withdrawn;
         }
-        let new = (0..rules.rules.len()).filter(|&at| is_new(&rules.rules[at]));
-        let costs = new.filter(|&at| now.rows[at].iter().any(|&row| moved[row as usize])).filter_map(|at| {
+        let is_moved = |&row: &u32| places[row as usize] == Place::Moved;
+        let new = (0..rules.rules.len()).filter(|&at| may_go(&rules.rules[at]));
+        let costs = new.filter(|&at| now.rows[at].iter().any(is_moved)).filter_map(|at| {
             let without = now.without(at, rules, training);
-            let moves = count.saturating_sub(without.moved(&before).iter().filter(|&&moved| moved).count());
+            let stays = without.places(&before);
+            let moves = now.rows[at].iter().filter(|row| is_moved(row) && stays[**row as usize] == Place::Same).count();
             let merges = without.distinct().saturating_sub(now.distinct());
             (moves as u64 * 100 > merges as u64 * thresholds.moved_percent)
                 .then_some((moves as i64 - merges as i64, at))
@@ -44,6 +52,17 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
         rules.rules.remove(at);
         withdrawn += 1;
     }
+}
+
+/// Where the canonical URL of a row is, beside where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Its group is another set.
+    Regrouped,
+    /// Its group is the same set, and so is its canonical URL.
+    Same,
+    /// Its group is the same set, its canonical URL another.
+    Moved,
 }
 
 /// Canonical URLs of the training rows, without look-ups and value ranges.
@@ -95,16 +114,19 @@ impl Canonical {
         out
     }
 
-    /// For each row whether its canonical URL is another than before, and its group the same set.
-    fn moved(&self, before: &Canonical) -> Vec<bool> {
+    /// Where each row is, beside `before`.
+    fn places(&self, before: &Canonical) -> Vec<Place> {
         let (sizes, sizes_before) = (self.sizes(), before.sizes());
         // The canonical URL of all rows of a group of before; `None` where they have several.
         let mut now: HashMap<u64, Option<u64>, FixedState> = HashMap::default();
         for (from, &to) in before.of.iter().zip(&self.of) {
             now.entry(*from).and_modify(|of| *of = of.filter(|&of| of == to)).or_insert(Some(to));
         }
-        let is_moved =
-            |(&from, &to): (&u64, &u64)| from != to && now[&from] == Some(to) && sizes[&to] == sizes_before[&from];
-        before.of.iter().zip(&self.of).map(is_moved).collect()
+        let place = |(&from, &to): (&u64, &u64)| match now[&from] == Some(to) && sizes[&to] == sizes_before[&from] {
+            false => Place::Regrouped,
+            true if from == to => Place::Same,
+            true => Place::Moved,
+        };
+        before.of.iter().zip(&self.of).map(place).collect()
     }
 }
