@@ -32,7 +32,7 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<()
         if let Some(count) = site.learned.counts.get(undust::site::MOVES) {
             let _ = writeln!(
                 text,
-                "    {count} new rules not taken: they move far more canonical URLs of --previous than they merge"
+                "    new rules not taken: {count} (moves far more canonical URLs of --previous than it merges)"
             );
         }
         let gone = site.withdrawn.iter().map(|of| (&of.rule, of.reason, "withdrawn"));

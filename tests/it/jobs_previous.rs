@@ -74,3 +74,29 @@ fn the_same_input_and_previous_give_the_same_bytes_and_a_faulty_previous_is_refu
     std::fs::write(folder.path("old/rules.jsonl"), rules("kept").replacen("www", "wvw", 1)).unwrap();
     learn(&["new.tsv", "--out", "none", "--previous", "old"]).failed(1);
 }
+
+/// Of 60 pages the URL with `view=full` was met beside the bare one, of 300 others alone.
+#[test]
+fn a_new_rule_that_moves_far_more_than_it_merges_is_not_taken_and_the_terminal_says_so() {
+    let folder = Folder::with_rules();
+    let line = |query: &str, i: u32| format!("https://e.com/a/{i}{query}\t{i}\n");
+    let old = (0..60).flat_map(|i| [line("?view=full", i), line("?view=full&sid=7", i)]);
+    folder.write("old.tsv", old.collect::<String>().as_bytes());
+    let new = (0..60).map(|i| line("", i)).chain((0..360).map(|i| line("?view=full", i)));
+    folder.write("new.tsv", new.collect::<String>().as_bytes());
+    let learn = |arguments: &[&str]| run(job(&folder, &[&["learn", "-q"], arguments].concat())).done();
+    learn(&["old.tsv", "--out", "old"]);
+    let canonical = |rules: &str| {
+        let url =
+            run_with(job(&folder, &["normalize", "-q", "--rules", rules]), b"https://e.com/a/777?view=full").done();
+        url.trim_end().to_owned()
+    };
+    let said = |arguments: &[&str]| learn(arguments).contains("new rules not taken: 1 ");
+    assert!(!said(&["new.tsv", "--out", "alone"]));
+    assert!(said(&["new.tsv", "--out", "kept", "--previous", "old"]));
+    let summary = std::fs::read_to_string(folder.path("kept/summary.json")).unwrap();
+    assert!(summary.contains("\"learn: rules that move far more than they merge\": 1"), "{summary}");
+    assert!(!said(&["new.tsv", "--out", "taken", "--previous", "old", "--set", "moved_percent=1000"]));
+    let stays = "https://e.com/a/777?view=full";
+    assert_eq!(["alone", "kept", "taken"].map(canonical), ["https://e.com/a/777", stays, "https://e.com/a/777"]);
+}
