@@ -32,7 +32,7 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<()
         if let Some(count) = site.learned.counts.get(undust::site::MOVES) {
             let _ = writeln!(
                 text,
-                "    new rules not taken: {count} (moves far more canonical URLs of --previous than it merges)"
+                "    new rules not taken: {count} (they move canonical URLs of --previous: see moved_percent)"
             );
         }
         let gone = site.withdrawn.iter().map(|of| (&of.rule, of.reason, "withdrawn"));

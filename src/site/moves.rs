@@ -1,4 +1,4 @@
-//! New rules beside an earlier result (`learn --previous`): none moves far more URLs than it merges.
+//! New rules beside an earlier result (`learn --previous`): none that moves URLs and merges nothing.
 //!
 //! Whoever passes an earlier result has stored its canonical URLs. A rule that is new may be right and still
 //! move far more of them than it merges: that `%3A` may be written `:` merges the few pages that were met both
@@ -15,8 +15,8 @@ use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// Removes the rules that are not in the earlier result and move more than three URLs for each that they
-/// merge (`moved_percent`), worst first, each time with the others as they are then; none where no more than
+/// Removes the rules that are not in the earlier result and move more URLs than `moved_percent` allows for
+/// those that they merge, worst first, each time with the others as they are then; none where no more than
 /// `moved_free_permille` of the URLs move. Returns how many.
 ///
 /// O(rules taken out x new rules x rows).

@@ -242,7 +242,7 @@ fn a_new_rule_may_move_so_many_for_each_that_it_merges() {
         let mut params = Params::default();
         params.thresholds.moved_percent = percent;
         let outcome = learn(training, &params);
-        let withdrawn = outcome.counts.get("rules that move far more than they merge").copied().unwrap_or(0);
+        let withdrawn = outcome.counts.get("rules that move more than they merge").copied().unwrap_or(0);
         (canonical(&outcome.rules, "http://e.com/a/777?view=full"), withdrawn)
     };
     let old = with(&rows(&[("http://e.com/a/{}?view=full", 60), ("http://e.com/a/{}?view=full&sid=7", 60)]), &[], None);
