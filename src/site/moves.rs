@@ -42,7 +42,13 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
         let costs = new.filter(|&at| now.rows[at].iter().any(is_moved)).filter_map(|at| {
             let without = now.without(at, rules, training);
             let stays = without.places(&before);
-            let moves = now.rows[at].iter().filter(|row| is_moved(row) && stays[**row as usize] == Place::Same).count();
+            let count = |here: Place, there: Place| {
+                let is = |row: &&u32| places[**row as usize] == here && stays[**row as usize] == there;
+                now.rows[at].iter().filter(is).count()
+            };
+            // Less the URLs that it keeps where they were.
+            let kept = count(Place::Same, Place::Moved) + count(Place::Same, Place::Regrouped);
+            let moves = count(Place::Moved, Place::Same).saturating_sub(kept);
             let merges = without.distinct().saturating_sub(now.distinct());
             (moves as u64 * 100 > merges as u64 * thresholds.moved_percent)
                 .then_some((moves as i64 - merges as i64, at))
