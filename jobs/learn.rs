@@ -106,8 +106,8 @@ pub struct LearnArgs {
     data_date: Option<DataDate>,
     /// Folder or rule file of an earlier result, so that canonical URLs stay where they can: it decides
     /// which of several origins, values, forms or pages that are proven equal represents the others, and that
-    /// its rules are tested first, by the same tests; new rules that move its canonical URLs and merge nothing
-    /// that other rules leave are not taken. Redirects and declared canonical URLs decide before it.
+    /// its rules are tested first, by the same tests; new rules that move more than a hundred URLs for
+    /// each that they merge are not taken. Redirects and declared canonical URLs decide before it.
     /// Held in memory; with it, too, the same input gives the same bytes.
     #[arg(long, value_name = "DIR")]
     previous: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! New rules beside an earlier result (`learn --previous`): none that moves URLs and merges nothing.
+//! New rules beside an earlier result (`learn --previous`): none that moves a hundred URLs for each it merges.
 //!
 //! Whoever passes an earlier result has stored its canonical URLs. A rule that is new may be right and still
 //! move far more of them than it merges: that `%3A` may be written `:` merges the few pages that were met both
