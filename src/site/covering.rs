@@ -305,8 +305,8 @@ impl Covering {
                 let is_spread = |key: usize| noise::is_spread(groups, &codes[key], label, thresholds);
                 // One key, or its values say nothing.
                 let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone(thresholds) && is_spread(key));
-                let proven =
-                    noise::are_wrong_labels(groups, label, thresholds) && keys.iter().all(|&key| is_spread(key));
+                let proven = noise::are_wrong_labels(groups, label, thresholds)
+                    && keys.iter().all(|&key| noise::repeats(groups, &codes[key]) && is_spread(key));
                 self.seen.push(Witness { spread, proven, ..witness });
             }
             let (reach, against) = self.reach(groups, action, &maps, prior, &alive);

@@ -207,8 +207,8 @@ pub fn is_of_variants(groups: &Groups, label: &[u32]) -> bool {
 /// more nearly all have at most a quarter of their rows outside the largest cluster, and enough of these rows
 /// have the label of another group of which two rows or more share it, nearly each of another: a login that shows
 /// itself in place of many pages is one. A page that a parameter turns into another is alone in its cluster, or
-/// the most of its group are such. To be asked where the bad [is spread](is_spread) over the values: `goto=next`
-/// shows another page wherever it stands.
+/// the most of its group are such. To be asked where the bad [is spread](is_spread) over values that [repeat](repeats):
+/// `goto=next` shows another page wherever it stands.
 pub fn are_wrong_labels(groups: &Groups, label: &[u32], thresholds: &Thresholds) -> bool {
     let with_good = (0..groups.len()).filter(|&group| groups.good[group] > 0);
     let pages: BTreeSet<u32> = with_good.map(|group| groups.majority[group]).collect();
@@ -231,6 +231,14 @@ pub fn are_wrong_labels(groups: &Groups, label: &[u32], thresholds: &Thresholds)
         && foreign >= thresholds.noise_min_foreign
         && foreign * 100 >= thresholds.noise_min_foreign_percent * outside
         && of_pages.len() as u64 * 2 > foreign
+}
+
+/// True where the rows of these groups have each value of a key twice or more on average: of values met once each
+/// nothing says whether what is bad [is spread](is_spread) over them, and the number of a post leads to another page
+/// of its topic.
+pub fn repeats(groups: &Groups, codes: &[u32]) -> bool {
+    let values: BTreeSet<u32> = groups.rows.iter().map(|&row| codes[row as usize]).collect();
+    values.len() * 2 <= groups.rows.len()
 }
 
 /// True where the rows outside the largest clusters of their groups have the values of a key about as
