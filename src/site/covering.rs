@@ -300,7 +300,7 @@ impl Covering {
             if self.rules.is_empty() && !noise::is_of_variants(groups, &self.columns.label) {
                 let located = located.get_or_insert_with(|| self.conditions(alive.len()));
                 let (good, bad) = noise::unlocated(self, &table, located);
-                let witness = Witness { good, bad, prior, spread: false, proven: false };
+                let witness = Witness { key: keys[0], good, bad, prior, spread: false, proven: false };
                 let Covering { columns: Columns { codes, label, .. }, thresholds, .. } = &*self;
                 let is_spread = |key: usize| noise::is_spread(groups, &codes[key], label, thresholds);
                 // One key, or its values say nothing.

@@ -12,11 +12,13 @@ use super::conditions::{self, Choices};
 use super::covering::{Covering, Table};
 use super::evidence::{Groups, upper_bound_ppm};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Evidence of an operation tested on the untouched rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Witness {
+    /// The first key that the operation changes.
+    pub key: usize,
     /// Good observations.
     pub good: u64,
     /// Bad observations.
@@ -69,7 +71,7 @@ pub fn floor(seen: impl Iterator<Item = Witness>, thresholds: &Thresholds) -> u6
     let least = (0..witnesses.len()).filter(may_decide).map(without).min();
     let least = least.unwrap_or_else(|| shown(&witnesses, thresholds));
     let (bad, seen) = sums(witnesses.iter().filter(|w| w.proven));
-    let together = (bad * 1000 / seen.max(1)).max(pooled(&witnesses, thresholds.noise_min_pooled)) / 3;
+    let together = (bad * 1000 / seen.max(1)).max(pooled(&witnesses, thresholds)) / 3;
     let sure = sums(witnesses.iter().filter(|w| w.prior > 0));
     let most = if sure.1 >= thresholds.noise_min_sure { bound(sure) } else { u64::MAX };
     least.max(together.min(most))
@@ -86,14 +88,22 @@ fn bound((bad, seen): (u64, u64)) -> u64 {
 }
 
 /// Share of bad in thousandths over all witnesses together, the least with each in turn left out; 0 where fewer than
-/// `least` have any bad. That several operations are wrong on a few pages each is less likely than that labels are,
-/// however few observations each has.
-fn pooled(witnesses: &[Witness], least: usize) -> u64 {
-    if witnesses.iter().filter(|w| w.bad > 0).count() < least {
+/// `noise_min_pooled` have any bad, or the others have too few observations to count as one. That several operations
+/// are wrong on a few pages each is less likely than that labels are. Of operations on one key, which are wrong on
+/// the same pages, the one with most observations counts.
+fn pooled(witnesses: &[Witness], thresholds: &Thresholds) -> u64 {
+    let mut by_key: BTreeMap<usize, Witness> = BTreeMap::new();
+    for &witness in witnesses {
+        let of_key = by_key.entry(witness.key).or_insert(witness);
+        *of_key = if witness.seen() > of_key.seen() { witness } else { *of_key };
+    }
+    if by_key.values().filter(|w| w.bad > 0).count() < thresholds.noise_min_pooled {
         return 0;
     }
-    let all = sums(witnesses.iter());
-    witnesses.iter().map(|w| (all.0 - w.bad) * 1000 / (all.1 - w.seen()).max(1)).min().unwrap_or(0)
+    let all = sums(by_key.values());
+    let others = by_key.values().map(|w| (all.0 - w.bad, all.1 - w.seen()));
+    let share = |(bad, seen): (u64, u64)| if seen < thresholds.noise_min_observations { 0 } else { bad * 1000 / seen };
+    others.map(share).min().unwrap_or(0)
 }
 
 /// Noise in thousandths that these witnesses show.
@@ -246,7 +256,7 @@ pub fn repeats(groups: &Groups, codes: &[u32]) -> bool {
 /// one, above its share. Labels that are wrong at random hit every value; a value that is another page is
 /// hit alone. `codes` and `label` are by row.
 pub fn is_spread(groups: &Groups, codes: &[u32], label: &[u32], thresholds: &Thresholds) -> bool {
-    let mut by_value: std::collections::BTreeMap<u32, (u64, u64)> = std::collections::BTreeMap::new();
+    let mut by_value: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     let (mut all, mut bad) = (0u64, 0u64);
     for (&row, &group) in groups.rows.iter().zip(&groups.group) {
         let outside = u64::from(label[row as usize] != groups.majority[group as usize]);
@@ -267,13 +277,16 @@ mod tests {
     use super::{Thresholds, Witness, are_wrong_labels, chance, floor, is_of_variants, is_spread};
 
     fn of(seen: &[(u64, u64, u64)]) -> u64 {
-        let seen = seen.iter().map(|&(good, bad, prior)| Witness { good, bad, prior, spread: true, proven: false });
+        let seen = seen.iter().enumerate().map(|(key, &(good, bad, prior))| {
+            let (spread, proven) = (true, false);
+            Witness { key, good, bad, prior, spread, proven }
+        });
         floor(seen, &Thresholds::default())
     }
 
     #[test]
     fn few_sure_observations_do_not_bound_the_median() {
-        let witness = |good, bad, prior| Witness { good, bad, prior, spread: true, proven: false };
+        let witness = |good, bad, prior| Witness { key: 0, good, bad, prior, spread: true, proven: false };
         let many = [witness(290, 10, 0); 3];
         let seen = many.into_iter().chain([witness(50, 0, 8); 2]);
         let with = |least| floor(seen.clone(), &Thresholds { noise_min_sure: least, ..Thresholds::default() });
@@ -308,12 +321,20 @@ mod tests {
         assert_eq!([of(&[(50, 3, 0), (29, 3, 0), (50, 0, 0)]), of(&[(50, 3, 0)])], [0, 0]);
         // No more than operations with a prior can have missed.
         assert_eq!(of(&[(50, 3, 0), (29, 3, 0), (50, 2, 0), (400, 0, 8)]), 3);
+        // Three of thirty observations are chance, and three functions of one key one operation.
+        assert_eq!(of(&[(10, 1, 0), (10, 1, 0), (10, 1, 0)]), 0);
+        let (spread, proven) = (true, false);
+        let of_one = [Witness { key: 7, good: 50, bad: 3, prior: 0, spread, proven }; 3];
+        assert_eq!(floor(of_one.into_iter(), &Thresholds::default()), 0);
     }
 
     #[test]
     fn proven_noise_needs_no_other_operation() {
         let alone = |proven| {
-            floor([Witness { good: 930, bad: 70, prior: 0, spread: true, proven }].into_iter(), &Thresholds::default())
+            floor(
+                [Witness { key: 0, good: 930, bad: 70, prior: 0, spread: true, proven }].into_iter(),
+                &Thresholds::default(),
+            )
         };
         assert_eq!([alone(true), alone(false)], [23, 0]);
     }
@@ -362,7 +383,7 @@ mod tests {
     fn an_operation_is_a_poor_witness_for_itself() {
         assert_eq!([of(&[(297, 3, 0)]), of(&[(294, 6, 0)]), of(&[(291, 9, 0)])], [10, 10, 10]);
         assert_eq!([of(&[(298, 2, 0)]), of(&[(290, 10, 0)]), of(&[(29, 1, 0)])], [0, 0, 0]);
-        let alone = [Witness { good: 294, bad: 6, prior: 0, spread: false, proven: false }];
+        let alone = [Witness { key: 0, good: 294, bad: 6, prior: 0, spread: false, proven: false }];
         assert_eq!(floor(alone.into_iter(), &Thresholds::default()), 0);
         // Operations with a prior that show no noise do not make it a better one.
         assert_eq!([of(&[(685, 45, 0), (43, 0, 8)]), of(&[(685, 15, 0), (43, 0, 8)])], [0, 10]);
