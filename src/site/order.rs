@@ -30,8 +30,8 @@ struct Name {
 }
 
 /// The usual order of query keys: of two names the one that clearly more URLs (`order_often_permille`) have
-/// first, else the one that is less. In a circle the pair that the fewest URLs have yields, ties by name. Names
-/// that no others come before follow each other by name.
+/// first, else the one that is less. In a circle a pair that names decide yields, else the one that the fewest
+/// URLs have, ties by name. Names that no others come before follow each other by name.
 pub fn learn(training: &Training, cut: Cut, cells: &mut Cells, thresholds: &Thresholds) -> Vec<String> {
     let mut names: HashMap<u64, Name, FixedState> = HashMap::default();
     for row in 0..training.len().min(ORDER_SAMPLE) {
@@ -64,21 +64,22 @@ pub fn learn(training: &Training, cut: Cut, cells: &mut Cells, thresholds: &Thre
     precedence.order().into_iter().map(|at| std::mem::take(&mut names[at].1.text)).collect()
 }
 
-/// The pairs of names that some URL has both, each with the one first that comes first; those that most URLs have
-/// come first, ties by place in `names`, which are sorted.
+/// The pairs of names that some URL has both, each with the one first that comes first; those that URLs decide, not
+/// names, come first, and of these that most URLs have, ties by place in `names`, which are sorted.
 fn pairs(names: &[(u64, Name)], often: u64) -> Vec<[usize; 2]> {
     let at: HashMap<u64, usize, FixedState> = names.iter().enumerate().map(|(at, name)| (name.0, at)).collect();
-    let of_name = |(own, (_, name)): (usize, &(u64, Name))| -> Vec<(u32, [usize; 2])> {
+    let of_name = |(own, (_, name)): (usize, &(u64, Name))| -> Vec<(bool, u32, [usize; 2])> {
         let others = name.others.iter().filter_map(|(other, counts)| Some((*at.get(other)?, *counts)));
         let pair = |(other, [before, behind]): (usize, [u32; 2])| {
-            let comes_first = behind <= before || u64::from(behind) * 1_000 < u64::from(before) * often;
-            (before + behind, if comes_first { [own, other] } else { [other, own] })
+            let (more, less) = (u64::from(before.max(behind)), u64::from(before.min(behind)));
+            let is_clear = more > less && more * 1_000 >= less * often;
+            (!is_clear, before + behind, if is_clear && behind > before { [other, own] } else { [own, other] })
         };
         others.filter(|&(other, _)| other > own).map(pair).collect()
     };
-    let mut pairs: Vec<(u32, [usize; 2])> = names.iter().enumerate().flat_map(of_name).collect();
-    pairs.sort_unstable_by_key(|&(urls, pair)| (std::cmp::Reverse(urls), pair));
-    pairs.into_iter().map(|(_, pair)| pair).collect()
+    let mut pairs: Vec<(bool, u32, [usize; 2])> = names.iter().enumerate().flat_map(of_name).collect();
+    pairs.sort_unstable_by_key(|&(is_tie, urls, pair)| (is_tie, std::cmp::Reverse(urls), pair));
+    pairs.into_iter().map(|(.., pair)| pair).collect()
 }
 
 /// Which names come before which others, directly or by way of others.
