@@ -266,7 +266,7 @@ pub struct Outcome {
 }
 
 /// Stage under which rules are counted that were not taken for the canonical URLs of an earlier result.
-pub const MOVES: &str = "rules that move more than they merge";
+pub const MOVES: &str = "rules that move too many URLs";
 
 /// Runs everything before the energy walk.
 pub fn prepare(mut training: Training, params: &Params) -> Prepared {

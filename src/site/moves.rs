@@ -15,11 +15,14 @@ use crate::rules::{Rule, RuleSet, Scratch, SiteRules};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
+/// Rules that are taken out of a site, at most: a bound of work.
+const MOST: usize = 16;
+
 /// Removes the rules that are not in the earlier result and move more URLs than `moved_percent` allows for
 /// those that they merge, worst first, each time with the others as they are then; none where no more than
 /// `moved_free_permille` of the URLs move. Returns how many.
 ///
-/// O(rules taken out x new rules x rows).
+/// Two rules that move the same URLs are no movers: each leaves them to the other. O([`MOST`] x new rules x rows).
 pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresholds) -> u64 {
     let Some(previous) = &training.hints.previous else { return 0 };
     let is_led = training.hints.targets.iter().next().is_some();
@@ -29,8 +32,7 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
         !(is_known || is_led && is_of_origin())
     };
     let before = Canonical::new(previous, training);
-    let mut withdrawn = 0;
-    loop {
+    for withdrawn in 0..MOST as u64 {
         let now = Canonical::new(rules, training);
         let places = now.places(&before);
         let moved = places.iter().filter(|&&place| place == Place::Moved).count();
@@ -56,8 +58,8 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
         // Of equals the later rule, which fewer others build on.
         let Some((_, at)) = costs.max() else { return withdrawn };
         rules.rules.remove(at);
-        withdrawn += 1;
     }
+    MOST as u64
 }
 
 /// Where the canonical URL of a row is, beside where it was.
