@@ -28,7 +28,7 @@ use undust::dataflow::summary::{Parameters, Summary};
 use undust::dataflow::{Journal, Plan, RunError, Source};
 use undust::io::output::{Existing, WORK};
 use undust::io::rejects::Limit;
-use undust::io::rules::RuleFile;
+use undust::io::rules::{OpenError, RuleFile};
 use undust::io::{IoError, OutputDir, Shard, fingerprint};
 use undust::model::SiteBy;
 use undust::rules::age::Day;
@@ -354,7 +354,7 @@ fn learn(
     }
     // After the result has its mark: a closed standard output does not take it away.
     if let Some(summary) = shown {
-        report(held_out::section(&summary), &learned, &summary)?;
+        report(held_out::section(&summary), &learned, &summary, &args.out)?;
         if summary.total.rules == 0 {
             args.reading.quiet.say(no_rules(&summary.total));
         }
@@ -412,7 +412,17 @@ fn tell(args: &LearnArgs, mesh: Option<&Mesh>, journal: Option<&LearnedSites>) {
 /// The rules of the earlier result by site, without disabled ones.
 fn previous(args: &LearnArgs) -> Result<Arc<BTreeMap<String, Arc<SiteRules>>>, LearnError> {
     let Some(path) = &args.previous else { return Ok(Arc::default()) };
-    let mut file = RuleFile::open(path, false).map_err(|error| LearnError::Failed(Box::new(error)))?;
+    let mut file = RuleFile::open(path, false).map_err(|error| {
+        LearnError::Failed(match error {
+            OpenError::Io(IoError::Incomplete { path }) => format!(
+                "--previous {}: no _SUCCESS in it: the run that wrote it failed, was stopped or is still going; name a \
+                 whole result, or leave --previous out",
+                path.display()
+            )
+            .into(),
+            error => Box::new(error),
+        })
+    })?;
     file.overrides.apply(&mut file.sites);
     Ok(Arc::new(file.sites.into_iter().map(|site| (site.site.clone(), Arc::new(site))).collect()))
 }

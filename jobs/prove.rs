@@ -188,7 +188,7 @@ fn prove(
         let passed_over = tally.records().saturating_sub(summary.total.records + proven.invalid);
         write(&mut out, header, &proven, &summary)?;
         out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?;
-        report(Page::default(), &proven, &summary)?;
+        report(Page::default(), &proven, &summary, &args.out)?;
         if passed_over > 0 {
             args.reading.quiet.say(format_args!(
                 "{passed_over} records are of sites without rules in {} (see --site-by), or no http or https URLs",

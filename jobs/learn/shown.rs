@@ -1,6 +1,7 @@
 //! Learned rules, on a terminal.
 
 use std::io;
+use std::path::Path;
 
 use undust::dataflow::Learned;
 use undust::dataflow::summary::{Figures, Summary};
@@ -16,8 +17,8 @@ const SHOWN_SITES: usize = 20;
 /// Rules of a site that the report shows.
 const SHOWN_RULES: usize = 12;
 
-/// Writes the learned rules for people to standard output, after `text`.
-pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<(), LearnError> {
+/// Writes the learned rules for people to standard output, after `text`; the result is already in the folder `out`.
+pub fn report(mut text: Page, learned: &Learned, summary: &Summary, out: &Path) -> Result<(), LearnError> {
     let mut order: Vec<_> = learned.sites.iter().zip(summary.sites.values()).collect();
     order.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.urls));
     for (site, figures) in order.iter().take(SHOWN_SITES) {
@@ -48,7 +49,10 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary) -> Result<()
     line(&mut text, &format!("all {} sites", order.len()), &summary.total);
     match show(&text) {
         // The reader closed the pipe, as `head` does: the result is in the folder.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(LearnError::Failed(Box::new(error))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let text = format!("cannot write to standard output: {error}; the result was written to {}", out.display());
+            Err(LearnError::Failed(text.into()))
+        }
         _ => Ok(()),
     }
 }

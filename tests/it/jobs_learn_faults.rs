@@ -117,6 +117,20 @@ fn a_full_disk_is_an_error_and_no_result() {
     assert!(folder.path("roomy/_SUCCESS").exists());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_standard_output_that_takes_nothing_is_an_error_that_names_the_result() {
+    let folder = Folder::with_rules();
+    folder.write("one.tsv", b"http://a.example/?s=1\t1\nhttp://a.example/?s=2\t1\n");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = undust(&["learn", "one.tsv", "--out", "result", "-q"]);
+    let ended = command.current_dir(folder.path("")).stdout(full).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("standard output") && said.contains("the result was written to result"), "{said}");
+    assert!(folder.path("result/_SUCCESS").exists());
+}
+
 /// Highest resident memory of a `learn`, in MiB; Linux tells it.
 #[cfg(target_os = "linux")]
 fn peak(folder: &Folder, out: &str, more: &[&str]) -> u64 {

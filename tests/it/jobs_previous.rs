@@ -71,6 +71,10 @@ fn the_same_input_and_previous_give_the_same_bytes_and_a_faulty_previous_is_refu
     assert_eq!((churn("alone"), churn("kept")), (Some(1.0), Some(0.0)));
     let refused = learn(&["new.tsv", "--out", "none", "--previous", "nowhere"]);
     assert!(refused.failed(1).contains("nowhere"));
+    std::fs::create_dir(folder.path("unmarked")).unwrap();
+    std::fs::copy(folder.path("old/rules.jsonl"), folder.path("unmarked/rules.jsonl")).unwrap();
+    let told = learn(&["new.tsv", "--out", "none", "--previous", "unmarked"]).failed(1);
+    assert!(told.contains("unmarked") && told.contains("name a whole result") && !told.contains("--allow-partial"));
     std::fs::write(folder.path("old/rules.jsonl"), rules("kept").replacen("www", "wvw", 1)).unwrap();
     learn(&["new.tsv", "--out", "none", "--previous", "old"]).failed(1);
 }
