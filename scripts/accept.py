@@ -375,12 +375,13 @@ def proof(house, table):
     share = 100 * withdrawn / max(1, rules)
     table.add('proof', 'synthetic, no noise', 'undust', '%d of %d rules withdrawn or narrowed' % (withdrawn, rules),
               'at most %d %%' % WITHDRAWN, verdict='ok' if share <= WITHDRAWN else 'FAIL')
-    shapes = os.path.join(folder, 'shapes')
-    run([house.binary, 'synth', '--sites', '4', '--types', 'slugs,slugs-matter,titled,titled-matter,first-page,first-page-matter',
-         '--urls-min', '4000', '--urls-max', '9000', '--decorations', 'none', '--seed', '1', '--per-site', '--out', shapes])
-    paths += [os.path.join(shapes, name) for name in sorted(os.listdir(shapes)) if name.endswith('.tsv')]
-    shards = sorted(os.path.join(folder, 'synthetic1', name) for name in os.listdir(os.path.join(folder, 'synthetic1')))
-    paths += [path for path in shards if '.tsv' in path or '.jsonl' in path][:2]
+    for seed in ('1', '2', '3'):
+        shapes = os.path.join(folder, 'shapes' + seed)
+        run([house.binary, 'synth', '--sites', '4', '--types', 'slugs,slugs-matter,titled,titled-matter,first-page,first-page-matter',
+             '--urls-min', '4000', '--urls-max', '9000', '--decorations', 'none', '--seed', seed, '--per-site', '--out', shapes])
+        for made, most in ((shapes, None), (os.path.join(folder, 'synthetic' + seed), 2)):
+            shards = sorted(name for name in os.listdir(made) if '.tsv' in name or '.jsonl' in name)
+            paths += [os.path.join(made, name) for name in shards[:most]]
     grounds = [accept_proof.Ground(house.binary, os.path.basename(path).split('.')[0], path, os.path.join(folder, 'ground%d' % n))
                for n, path in enumerate(paths)]
     kinds, survivors = accept_proof.mutants(grounds, house.planted, house.seed, True)

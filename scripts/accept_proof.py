@@ -14,6 +14,7 @@ import argparse, collections, gzip, hashlib, json, os, random, re, subprocess, s
 KINDS = ('functional key ignored', 'condition dropped', 'list widened', 'directories joined', 'class joined',
          'look-up elsewhere', 'mapping swapped', 'front moved', 'title left out', 'rest left out', 'value elsewhere')
 LEAST_WRONG, MOST_LEFT = 5, 1
+ATTEMPTS = 20
 MOST_ROWS = 12000
 MEMORY = ('exceptions', 'aliases', 'local')
 
@@ -305,37 +306,56 @@ def left(ground, mutant, without, proven):
     return ground.marginal(plain(proven), {**plain(proven), 'rules': rest})[1]
 
 
-def mutants(grounds, planted, seed, verbose, attempts=20):
-    """Plants mistakes; gives by kind [planted, refused], and the survivors. A kind is given up after `attempts` tries for each
+class Kind:
+    """The mutants of one kind that are not tried yet, and what became of the others. Given up after `ATTEMPTS` tries for each
     that is wanted: a look-up moves one page, and seldom makes five wrong merges."""
-    table, survivors = collections.OrderedDict((kind, [0, 0]) for kind in KINDS), []
-    quota = -(-planted // len(KINDS))
-    for kind in KINDS:
-        rng = random.Random('%d %s' % (seed, kind))
-        queues = [(ground, candidates(ground, kind, rng)) for ground in grounds]
-        tried = 0
-        while table[kind][0] < quota and any(queue for _, queue in queues) and tried < attempts * max(quota, 10):
-            ground, queue = rng.choice([of for of in queues if of[1]])
-            name, mutant, without = queue.pop()
-            tried += 1
-            if tried % 50 == 0:
-                print('%s: %d tried, %d planted' % (kind, tried, table[kind][0]), file=sys.stderr, flush=True)
-            strip = lambda site: site if 'aliases' in without and kind == 'look-up elsewhere' else plain(site)
-            right, wrong = ground.marginal(strip(mutant), strip(without))
-            if wrong < LEAST_WRONG or wrong <= right:
-                continue
-            proven, _ = ground.prove(mutant)
-            rest = left(ground, mutant, without, proven)
-            table[kind][0] += 1
-            if rest <= MOST_LEFT:
-                table[kind][1] += 1
-            else:
-                survivors.append((ground.name, name, kind, right, wrong, rest, mutant))
-                if verbose:
-                    what = [rule for rule in mutant['rules'] if rule['id'] == 'feedfeedfeedfeed']
-                    print('survived: %s %s %s right %d wrong %d left %d %s' % (ground.name, name, kind, right, wrong, rest,
-                          json.dumps([(rule['scope'], rule['operations']) for rule in what])[:400]), flush=True)
-    return table, survivors
+
+    def __init__(self, kind, grounds, seed):
+        self.kind, self.rng = kind, random.Random('%d %s' % (seed, kind))
+        self.queues = [(ground, candidates(ground, kind, self.rng)) for ground in grounds]
+        self.tried = self.planted = self.refused = 0
+
+    def has_more(self):
+        return any(queue for _, queue in self.queues)
+
+    def plant(self, verbose):
+        """Tries the next mutant. Gives what the proof left of it where it survives."""
+        ground, queue = self.rng.choice([of for of in self.queues if of[1]])
+        name, mutant, without = queue.pop()
+        self.tried += 1
+        if self.tried % 50 == 0:
+            print('%s: %d tried, %d planted' % (self.kind, self.tried, self.planted), file=sys.stderr, flush=True)
+        strip = lambda site: site if 'aliases' in without and self.kind == 'look-up elsewhere' else plain(site)
+        right, wrong = ground.marginal(strip(mutant), strip(without))
+        if wrong < LEAST_WRONG or wrong <= right:
+            return None
+        proven, _ = ground.prove(mutant)
+        rest = left(ground, mutant, without, proven)
+        self.planted += 1
+        if rest <= MOST_LEFT:
+            self.refused += 1
+            return None
+        if verbose:
+            what = [rule for rule in mutant['rules'] if rule['id'] == 'feedfeedfeedfeed']
+            print('survived: %s %s %s right %d wrong %d left %d %s' % (ground.name, name, self.kind, right, wrong, rest,
+                  json.dumps([(rule['scope'], rule['operations']) for rule in what])[:400]), flush=True)
+        return ground.name, name, self.kind, right, wrong, rest, mutant
+
+
+def mutants(grounds, planted, seed, verbose):
+    """Plants mistakes evenly by kind; gives by kind [planted, refused], and the survivors. What kinds with few mutants lack is
+    planted of the others, evenly again."""
+    kinds, survivors, quota = [Kind(kind, grounds, seed) for kind in KINDS], [], 0
+    while True:
+        lacking, ready = planted - sum(kind.planted for kind in kinds), [kind for kind in kinds if kind.has_more()]
+        if lacking <= 0 or not ready:
+            break
+        quota += -(-lacking // len(ready))
+        for kind in ready:
+            while kind.planted < quota and kind.has_more() and kind.tried < ATTEMPTS * max(quota, 10):
+                survivor = kind.plant(verbose)
+                survivors += [survivor] if survivor else []
+    return collections.OrderedDict((kind.kind, [kind.planted, kind.refused]) for kind in kinds), survivors
 
 
 def main():
