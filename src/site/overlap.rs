@@ -5,7 +5,7 @@
 //! is on two of them, and the others have no counterpart. The merges do not show it, since nothing falls
 //! together. Clusters with two known URLs or more do: if each page existed in both forms, few of these
 //! clusters would be known in one form alone. The number expected by chance follows from the
-//! frequencies of the forms; a rule needs half of it (`overlap_permille`).
+//! frequencies of the forms; a rule needs seven tenths of it (`overlap_permille`).
 //!
 //! Limits. A cluster with one known URL is no evidence, so a site whose crawl has one URL a page is not
 //! judged. Exempt are values that are left out, and values that are written where there was none: the

@@ -29,9 +29,9 @@ pub struct Sections {
 
 impl Sections {
     /// The sections of rows, from the path and the cluster of each. A word is a section by itself where it
-    /// is salient, and so are the members of a directory such as `users` where one of them is: a list by
-    /// the name `users`, whose members are single messages, is a word (crawl-lists: saved share .61 with a
-    /// section a message, .75 without).
+    /// is salient, and so are the members of a directory such as `users` where some of them are, with a share of
+    /// its clusters (`section_members_permille`): a list by the name `users`, whose members are single messages, is
+    /// a word (crawl-lists: saved share .61 with a section a message, .75 without).
     pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone, thresholds: &Thresholds) -> Sections {
         let min_salient = thresholds.section_min_salient;
         // Clusters of each word.
@@ -52,13 +52,19 @@ impl Sections {
         }
         let least = min_salient.max((all.len() * thresholds.section_salient_permille).div_ceil(1000));
         let count = |name: &[u8]| clusters.get(name).copied().unwrap_or_default();
-        let members = rows.clone().filter_map(|(path, _)| match section::of(path) {
-            Section::Member(directory, name) if count(name) >= min_salient => Some(directory),
+        let member = |(path, _): (&'p [u8], u32)| match section::of(path) {
+            Section::Member(directory, name) if count(name) >= min_salient => Some((directory, name)),
             _ => None,
+        };
+        let members: BTreeSet<(&[u8], &[u8])> = rows.clone().filter_map(member).collect();
+        // Clusters of the salient members of each directory.
+        let mut directories: BTreeMap<&[u8], usize> = BTreeMap::new();
+        members.iter().for_each(|(directory, name)| *directories.entry(directory).or_default() += count(name));
+        directories.retain(|directory, of| {
+            *of * 1_000 >= thresholds.section_members_permille * count(&directory[..directory.len() - 1])
         });
-        let directories: BTreeSet<&[u8]> = members.collect();
         let words = clusters.iter().filter(|(name, of)| **of >= least && !name.contains(&b'/')).map(|(name, _)| *name);
-        let mut listed: Vec<String> = words.chain(directories).map(text).collect();
+        let mut listed: Vec<String> = words.chain(directories.into_keys()).map(text).collect();
         listed.sort_unstable();
         let tokens = Tokens { sections: listed, ..Tokens::default() };
         let is_tenant = |path: &'p [u8], name: &[u8]| match section::of(path) {
