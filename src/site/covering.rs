@@ -18,7 +18,7 @@ use super::conditions::{self, Choices, Scope};
 use super::defaults;
 use super::evidence::{Bound, Groups, Sorter};
 use super::joint;
-use super::noise::{self, Witness};
+use super::noise::{self, Witness, WrongLabels};
 use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
 use super::overlap;
 use super::prefixes;
@@ -102,6 +102,8 @@ pub struct Covering {
     pub noise: u64,
     /// Evidence of the operations tested in the first pass.
     seen: Vec<Witness>,
+    /// Rows of these operations whose labels may be wrong.
+    wrong: WrongLabels,
     /// Constant pages.
     pub(super) sinks: Sinks,
     /// Thresholds of the run.
@@ -138,6 +140,7 @@ impl Covering {
             tests: 0,
             noise: 0,
             seen: Vec::new(),
+            wrong: WrongLabels::default(),
             sinks,
             thresholds: thresholds.clone(),
             without: Without::default(),
@@ -181,7 +184,7 @@ impl Covering {
         let first = self.rules.is_empty();
         let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
         if first && !self.without.has(Stage::Noise) {
-            self.noise = noise::floor(self.seen.drain(..), &self.thresholds);
+            self.noise = noise::floor(self.seen.drain(..), &std::mem::take(&mut self.wrong), &self.thresholds);
             if self.noise > 0 {
                 // The caps are higher now.
                 tables.clear();
@@ -300,14 +303,11 @@ impl Covering {
             if self.rules.is_empty() && !noise::is_of_variants(groups, &self.columns.label) {
                 let located = located.get_or_insert_with(|| self.conditions(alive.len()));
                 let (good, bad) = noise::unlocated(self, &table, located);
-                let witness = Witness { key: keys[0], good, bad, prior, spread: false, proven: false };
-                let Covering { columns: Columns { codes, label, .. }, thresholds, .. } = &*self;
-                let is_spread = |key: usize| noise::is_spread(groups, &codes[key], label, thresholds);
-                // One key, or its values say nothing.
-                let spread = matches!(maps[..], [(key, _)] if witness.may_be_alone(thresholds) && is_spread(key));
-                let proven = noise::are_wrong_labels(groups, label, thresholds)
-                    && keys.iter().all(|&key| noise::repeats(groups, &codes[key]) && is_spread(key));
-                self.seen.push(Witness { spread, proven, ..witness });
+                let witness = Witness { good, bad, prior };
+                self.seen.push(witness);
+                if witness.may_be_noise(&self.thresholds) {
+                    self.wrong.add(groups, &self.columns.codes[keys[0]], &self.columns.label);
+                }
             }
             let (reach, against) = self.reach(groups, action, &maps, prior, &alive);
             let accepted = match self.without(&against, &keys, &alive) {

@@ -20,9 +20,10 @@ const UNSEEN: &[(&str, &str)] = &[
     ("look_up_many", "crawl-bugs"),
     ("moved_free_permille", "learner_hints"),
     ("moved_percent", "learner_hints"),
+    ("noise_max_chance", "site::noise"),
+    ("noise_min_alone_permille", "crawl-store with one label of 67 wrong"),
     ("noise_min_held_percent", "university"),
     ("noise_min_sure", "site::noise"),
-    ("noise_spread", "site::noise"),
     ("overlap_title_rows", "50,000 URLs of scripts/accept-traps --only slugs"),
     ("span_raw_permille", "unseen: the Wilson bound of value ranges is mostly reached before"),
 ];
