@@ -307,8 +307,8 @@ def left(ground, mutant, without, proven):
 
 
 class Kind:
-    """The mutants of one kind that are not tried yet, and what became of the others. Given up after `ATTEMPTS` tries for each
-    that is wanted: a look-up moves one page, and seldom makes five wrong merges."""
+    """The mutants of one kind that are not tried yet, and what became of the others. A round gives a kind up after `ATTEMPTS`
+    tries for each that is wanted: a look-up moves one page, and seldom makes five wrong merges."""
 
     def __init__(self, kind, grounds, seed):
         self.kind, self.rng = kind, random.Random('%d %s' % (seed, kind))

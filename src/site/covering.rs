@@ -306,7 +306,9 @@ impl Covering {
                 let witness = Witness { good, bad, prior };
                 self.seen.push(witness);
                 if witness.may_be_noise(&self.thresholds) {
-                    self.wrong.add(groups, &self.columns.codes[keys[0]], &self.columns.label);
+                    let codes: Vec<&[u32]> = keys.iter().map(|&key| &*self.columns.codes[key]).collect();
+                    let Columns { label, sections, .. } = &self.columns;
+                    self.wrong.add(groups, &codes, label, |rows| !sections.tenants(rows).is_empty());
                 }
             }
             let (reach, against) = self.reach(groups, action, &maps, prior, &alive);

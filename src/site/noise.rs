@@ -13,7 +13,7 @@ use super::covering::{Covering, Table};
 use super::evidence::{Groups, upper_bound_ppm};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Evidence of an operation tested on the untouched rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,42 +186,51 @@ pub fn is_of_variants(groups: &Groups, label: &[u32]) -> bool {
     several * 2 > mixed
 }
 
-/// Pages of which some rows have other labels, of several operations on the same rows.
+/// Pages of which fewer rows have other labels than have the most frequent one, of several operations on the same rows.
 #[derive(Clone, Debug, Default)]
 pub struct WrongLabels {
-    /// Clusters that hold other rows with the value that such a row has: the value is not what makes it another page.
+    /// Clusters of these pages.
+    pages: BTreeSet<u32>,
+    /// Those that hold other rows with the values that such a row has: the values are not what makes it another page.
     refuted: BTreeSet<u32>,
-    /// Clusters of groups in which such a row is in a cluster that holds others with its value: the value may be what
-    /// makes it another page.
-    explained: BTreeSet<u32>,
 }
 
 impl WrongLabels {
-    /// Adds the pages of groups that ignore the key with these `codes`. O(rows).
-    pub fn add(&mut self, groups: &Groups, codes: &[u32], label: &[u32]) {
-        let mut known: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
+    /// Adds the pages of groups that ignore keys with these codes, a list of one code a row for each key. Rows of which
+    /// some are `of_tenants` have no vote. O(rows x keys).
+    pub fn add(&mut self, groups: &Groups, codes: &[&[u32]], label: &[u32], of_tenants: impl Fn(&[u32]) -> bool) {
+        let values = |row: usize| {
+            // Exact for one key; of several, equal products are as rare as equal hashes.
+            codes.iter().fold(0u64, |all, codes| all.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(codes[row]))
+        };
+        let mut known: HashSet<(u32, u64), FixedState> = HashSet::default();
         for group in (0..groups.len()).filter(|&group| groups.bad[group] > 0) {
-            if known.is_empty() {
-                label.iter().zip(codes).for_each(|(&label, &code)| *known.entry((label, code)).or_default() += 1);
+            let members = groups.members(group);
+            if of_tenants(members) {
+                continue;
             }
-            let page = groups.majority[group];
-            for &row in groups.members(group).iter().filter(|&&row| label[row as usize] != page) {
-                let count = |label: u32| known.get(&(label, codes[row as usize])).copied().unwrap_or_default();
-                if count(page) > 0 {
-                    self.refuted.insert(page);
-                } else if count(label[row as usize]) > 1 {
-                    self.explained.insert(page);
-                }
+            if known.is_empty() {
+                known = label.iter().enumerate().map(|(row, &label)| (label, values(row))).collect();
+            }
+            let mut sizes: BTreeMap<u32, u32> = BTreeMap::new();
+            members.iter().for_each(|&row| *sizes.entry(label[row as usize]).or_default() += 1);
+            let most = sizes.values().copied().max().unwrap_or_default();
+            // Of clusters of as many rows each may be the page.
+            let pages = || sizes.iter().filter(|of| *of.1 == most).map(|of| *of.0);
+            let is_refuted =
+                |row: usize| pages().any(|page| page != label[row] && known.contains(&(page, values(row))));
+            self.pages.insert(groups.majority[group]);
+            if members.iter().any(|&row| is_refuted(row as usize)) {
+                self.refuted.insert(groups.majority[group]);
             }
         }
     }
 
-    /// True where labels are wrong, be the operations right or not: on enough pages, and not on fewer than those where
-    /// a value may make another page.
+    /// True where labels are wrong, be the operations right or not: on enough pages, and on enough of all of which some
+    /// rows have other labels.
     pub fn are_shown(&self, thresholds: &Thresholds) -> bool {
-        let refuted = self.refuted.len();
-        let decided = refuted + self.explained.difference(&self.refuted).count();
-        refuted >= thresholds.noise_min_refuted && refuted * 100 >= thresholds.noise_min_refuted_percent * decided
+        let (refuted, pages) = (self.refuted.len(), self.pages.len());
+        refuted >= thresholds.noise_min_refuted && refuted * 100 >= thresholds.noise_min_refuted_percent * pages
     }
 }
 
@@ -232,7 +241,7 @@ mod tests {
 
     /// Labels that are shown to be wrong, or not.
     fn wrong(pages: u32) -> WrongLabels {
-        WrongLabels { refuted: (0..pages).collect(), ..WrongLabels::default() }
+        WrongLabels { pages: (0..pages).collect(), refuted: (0..pages).collect() }
     }
 
     fn witnesses(seen: &[(u64, u64, u64)]) -> Vec<Witness> {
@@ -271,7 +280,7 @@ mod tests {
     }
 
     /// 40 pages of four URLs each, two values of one key by two of another; the labels of some are other ones.
-    fn labels(other: impl Fn(u32) -> Option<u32>) -> WrongLabels {
+    fn labels(other: impl Fn(u32) -> Option<u32>, of_tenants: fn(&[u32]) -> bool) -> WrongLabels {
         let label: Vec<u32> = (0..160).map(|row| other(row).unwrap_or(row / 4)).collect();
         let mut wrong = WrongLabels::default();
         let keys: [fn(u32) -> u32; 2] = [|row| row % 2, |row| row % 4 / 2];
@@ -279,7 +288,7 @@ mod tests {
             let codes: Vec<u32> = (0..160).map(key).collect();
             // Ignoring a key joins the rows of a page that have the same value of the other one.
             let pairs = (0..160u32).map(|row| (u64::from(row / 4 * 2 + other(row)), row));
-            wrong.add(&Sorter::default().group(pairs, &label), &codes, &label);
+            wrong.add(&Sorter::default().group(pairs, &label), &[&codes], &label, of_tenants);
         }
         wrong
     }
@@ -287,15 +296,37 @@ mod tests {
     #[test]
     fn a_value_that_other_urls_of_the_page_have_is_not_what_makes_another_page() {
         let are_shown = |wrong: &WrongLabels| wrong.are_shown(&Thresholds::default());
-        // One URL of a page has a label of its own, or that of another page.
-        assert!(are_shown(&labels(|row| (row % 40 == 3).then_some(1_000 + row))));
-        assert!(are_shown(&labels(|row| (row % 40 == 3).then_some((row / 4 + 7) % 40))));
-        assert!(!are_shown(&labels(|_| None)));
-        // One value of a key is another page, on all pages or on a tenth of them.
-        for every in [1, 10] {
-            let wrong = labels(|row| (row % 2 == 1 && row / 4 % every == 0).then_some(1_000 + row / 4));
-            assert!(wrong.refuted.is_empty() && !wrong.explained.is_empty(), "{wrong:?}");
+        let nobody = |_: &[u32]| false;
+        // One URL of a page has a label of its own, above or below that of the page, or that of another page.
+        for of_row in [|row: u32| 1_000 + row, |row: u32| u32::MAX - row, |row: u32| (row / 4 + 7) % 40] {
+            let other = |row: u32| (row % 40 == 3).then(|| of_row(row));
+            assert!(are_shown(&labels(other, nobody)));
+            assert!(!are_shown(&labels(other, |_| true)), "tenants have no vote");
         }
+        assert!(!are_shown(&labels(|_| None, nobody)));
+        // One page is not enough.
+        assert!(!are_shown(&labels(|row| (row == 3).then_some(1_000), nobody)));
+        // One value of a key is another page, on all pages or on a tenth of them; so is it where one page has a wrong
+        // label, too.
+        for every in [1, 10] {
+            let other = |row: u32| (row % 2 == 1 && (row / 4).is_multiple_of(every)).then_some(1_000 + row / 4);
+            assert!(labels(other, nobody).refuted.is_empty());
+            assert!(!are_shown(&labels(|row| if row == 23 { Some(2_000) } else { other(row) }, nobody)));
+        }
+    }
+
+    #[test]
+    fn all_keys_that_an_operation_changes_say_which_values_a_row_has() {
+        // Of 20 pages in two spellings of two keys, two are other pages in the second spelling of the second key.
+        let label: Vec<u32> = (0..40).map(|row| if row < 4 && row % 2 == 1 { 100 + row } else { row / 2 }).collect();
+        let (first, second): (Vec<u32>, Vec<u32>) = (0..40u32).map(|row| (1, row)).unzip();
+        let groups = Sorter::default().group((0..40u32).map(|row| (u64::from(row / 2), row)), &label);
+        let refuted = |codes: &[&[u32]]| {
+            let mut wrong = WrongLabels::default();
+            wrong.add(&groups, codes, &label, |_| false);
+            wrong.refuted.len()
+        };
+        assert_eq!([refuted(&[&first, &second]), refuted(&[&first])], [0, 2]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Overlap {
         Overlap::new(columns, of(source, 0).into_iter().chain(of(target, 1)))
     }
 
-    /// True where as many pages are known in both ends of a chain of forms as chance predicts, half of them as
+    /// True where as many pages are known in both ends of a chain of forms as chance predicts, seven tenths of them as
     /// elsewhere, or too few are known to tell; `between` are the rows of the forms that link them. Pages known
     /// in two of the three speak of this where no page has two URLs in the ends: `/devel/ID` and `/users/ID` are
     /// both `/raw?m=ID`, and a message is on one of the two lists. That none is in both shows with fewer pages

@@ -57,11 +57,15 @@ impl Sections {
             _ => None,
         };
         let members: BTreeSet<(&[u8], &[u8])> = rows.clone().filter_map(member).collect();
-        // Clusters of the salient members of each directory.
-        let mut directories: BTreeMap<&[u8], usize> = BTreeMap::new();
-        members.iter().for_each(|(directory, name)| *directories.entry(directory).or_default() += count(name));
-        directories.retain(|directory, of| {
-            *of * 1_000 >= thresholds.section_members_permille * count(&directory[..directory.len() - 1])
+        // Number and clusters of the salient members of each directory.
+        let mut directories: BTreeMap<&[u8], [usize; 2]> = BTreeMap::new();
+        for (directory, name) in &members {
+            let sum = directories.entry(directory).or_default();
+            *sum = [sum[0] + 1, sum[1] + count(name)];
+        }
+        directories.retain(|directory, [members, of]| {
+            let share = thresholds.section_members_permille * count(&directory[..directory.len() - 1]);
+            *members >= thresholds.min_clusters || *of * 1_000 >= share
         });
         let words = clusters.iter().filter(|(name, of)| **of >= least && !name.contains(&b'/')).map(|(name, _)| *name);
         let mut listed: Vec<String> = words.chain(directories.into_keys()).map(text).collect();
