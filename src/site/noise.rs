@@ -4,8 +4,8 @@
 //! labels nothing contradicts the operations that are right beforehand (catalogue operations, names
 //! that say they carry a session); with one label in twenty wrong, so is one in twenty observations of
 //! each. What that share [explains](super::evidence::Bound::unexplained) is not counted against an
-//! operation. Operations without a prior are excluded when better evidence exists: `ignore host` with 19
-//! bad of 306 on a site whose mirrors differ in a few pages is wrong, not noisy.
+//! operation. Operations without a prior are heard only where labels are [shown](WrongLabels) to be wrong:
+//! `ignore host` with 19 bad of 306 on a site whose mirrors differ in a few pages is wrong, not noisy.
 
 use super::Thresholds;
 use super::conditions::{self, Choices};
@@ -186,7 +186,7 @@ pub fn is_of_variants(groups: &Groups, label: &[u32]) -> bool {
     several * 2 > mixed
 }
 
-/// Pages of which fewer rows have other labels than have the most frequent one, of several operations on the same rows.
+/// Pages of which some rows have other labels, of several operations on the same rows.
 #[derive(Clone, Debug, Default)]
 pub struct WrongLabels {
     /// Clusters of these pages.

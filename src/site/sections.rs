@@ -29,8 +29,8 @@ pub struct Sections {
 
 impl Sections {
     /// The sections of rows, from the path and the cluster of each. A word is a section by itself where it
-    /// is salient, and so are the members of a directory such as `users` where some of them are, with a share of
-    /// its clusters (`section_members_permille`): a list by the name `users`, whose members are single messages, is
+    /// is salient, and so are the members of a directory such as `users` where three of them are (`min_clusters`), or
+    /// those who are have a share of its clusters (`section_members_permille`): a list by the name `users`, whose members are single messages, is
     /// a word (crawl-lists: saved share .61 with a section a message, .75 without).
     pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone, thresholds: &Thresholds) -> Sections {
         let min_salient = thresholds.section_min_salient;
