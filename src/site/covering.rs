@@ -308,7 +308,7 @@ impl Covering {
                 if witness.may_be_noise(&self.thresholds) {
                     let codes: Vec<&[u32]> = keys.iter().map(|&key| &*self.columns.codes[key]).collect();
                     let Columns { label, sections, .. } = &self.columns;
-                    self.wrong.add(groups, &codes, label, |rows| !sections.tenants(rows).is_empty());
+                    self.wrong.add(groups, &codes, label, |row| sections.is_of_tenant(row));
                 }
             }
             let (reach, against) = self.reach(groups, action, &maps, prior, &alive);

@@ -196,9 +196,9 @@ pub struct WrongLabels {
 }
 
 impl WrongLabels {
-    /// Adds the pages of groups that ignore keys with these codes, a list of one code a row for each key. Rows of which
-    /// some are `of_tenants` have no vote. O(rows x keys).
-    pub fn add(&mut self, groups: &Groups, codes: &[&[u32]], label: &[u32], of_tenants: impl Fn(&[u32]) -> bool) {
+    /// Adds the pages of groups that ignore keys with these codes, a list of one code a row for each key. Rows of a
+    /// tenant have no vote, and show nothing of the pages of others that they copy. O(rows x keys).
+    pub fn add(&mut self, groups: &Groups, codes: &[&[u32]], label: &[u32], is_of_tenant: impl Fn(u32) -> bool) {
         let values = |row: usize| {
             // Exact for one key; of several, equal products are as rare as equal hashes.
             codes.iter().fold(0u64, |all, codes| all.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(codes[row]))
@@ -206,11 +206,12 @@ impl WrongLabels {
         let mut known: HashSet<(u32, u64), FixedState> = HashSet::default();
         for group in (0..groups.len()).filter(|&group| groups.bad[group] > 0) {
             let members = groups.members(group);
-            if of_tenants(members) {
+            if members.iter().any(|&row| is_of_tenant(row)) {
                 continue;
             }
             if known.is_empty() {
-                known = label.iter().enumerate().map(|(row, &label)| (label, values(row))).collect();
+                let rows = (0..label.len()).filter(|&row| !is_of_tenant(row as u32));
+                known = rows.map(|row| (label[row], values(row))).collect();
             }
             let mut sizes: BTreeMap<u32, u32> = BTreeMap::new();
             members.iter().for_each(|&row| *sizes.entry(label[row as usize]).or_default() += 1);
@@ -280,7 +281,7 @@ mod tests {
     }
 
     /// 40 pages of four URLs each, two values of one key by two of another; the labels of some are other ones.
-    fn labels(other: impl Fn(u32) -> Option<u32>, of_tenants: fn(&[u32]) -> bool) -> WrongLabels {
+    fn labels(other: impl Fn(u32) -> Option<u32>, is_of_tenant: fn(u32) -> bool) -> WrongLabels {
         let label: Vec<u32> = (0..160).map(|row| other(row).unwrap_or(row / 4)).collect();
         let mut wrong = WrongLabels::default();
         let keys: [fn(u32) -> u32; 2] = [|row| row % 2, |row| row % 4 / 2];
@@ -288,7 +289,7 @@ mod tests {
             let codes: Vec<u32> = (0..160).map(key).collect();
             // Ignoring a key joins the rows of a page that have the same value of the other one.
             let pairs = (0..160u32).map(|row| (u64::from(row / 4 * 2 + other(row)), row));
-            wrong.add(&Sorter::default().group(pairs, &label), &[&codes], &label, of_tenants);
+            wrong.add(&Sorter::default().group(pairs, &label), &[&codes], &label, is_of_tenant);
         }
         wrong
     }
@@ -296,12 +297,15 @@ mod tests {
     #[test]
     fn a_value_that_other_urls_of_the_page_have_is_not_what_makes_another_page() {
         let are_shown = |wrong: &WrongLabels| wrong.are_shown(&Thresholds::default());
-        let nobody = |_: &[u32]| false;
+        let nobody = |_: u32| false;
         // One URL of a page has a label of its own, above or below that of the page, or that of another page.
         for of_row in [|row: u32| 1_000 + row, |row: u32| u32::MAX - row, |row: u32| (row / 4 + 7) % 40] {
             let other = |row: u32| (row % 40 == 3).then(|| of_row(row));
             assert!(are_shown(&labels(other, nobody)));
             assert!(!are_shown(&labels(other, |_| true)), "tenants have no vote");
+            // The row that has a value of the odd one and the label of the page; a page of its own has no others.
+            let is_own = of_row(3) >= 40;
+            assert_eq!(are_shown(&labels(other, |row| row % 4 == 1)), !is_own, "their copies refute nothing");
         }
         assert!(!are_shown(&labels(|_| None, nobody)));
         // One page is not enough.

@@ -28,10 +28,10 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// The sections of rows, from the path and the cluster of each. A word is a section by itself where it
-    /// is salient, and so are the members of a directory such as `users` where three of them are (`min_clusters`), or
-    /// those who are have a share of its clusters (`section_members_permille`): a list by the name `users`, whose members are single messages, is
-    /// a word (crawl-lists: saved share .61 with a section a message, .75 without).
+    /// The sections of rows, from the path and the cluster of each. A word is a section by itself where it is salient,
+    /// and so are the members of a directory such as `users` where three of them are (`min_clusters`), or where those
+    /// that are have a share of its clusters (`section_members_permille`): a list by the name `users`, whose members
+    /// are single messages, is a word (crawl-lists: saved share .61 with a section a message, .75 without).
     pub fn new<'p>(rows: impl Iterator<Item = (&'p [u8], u32)> + Clone, thresholds: &Thresholds) -> Sections {
         let min_salient = thresholds.section_min_salient;
         // Clusters of each word.
@@ -97,6 +97,11 @@ impl Sections {
             tenant: names.values().copied().collect(),
             names: names.keys().map(|name| text(name)).collect(),
         }
+    }
+
+    /// True for a row of a tenant.
+    pub fn is_of_tenant(&self, row: u32) -> bool {
+        self.tenant[self.of[row as usize] as usize]
     }
 
     /// The tenants whose rows these are; rows of no tenant do not count.
