@@ -17,7 +17,7 @@ use super::read::{Pool, read};
 use super::rows::Rows;
 use super::sample::{Cut, Sampler};
 use super::types::{Epoch, Flow, LearnedSite, Plan, Shared, Source};
-use super::walk::{EnergyWalk, HasGraph, Walking};
+use super::walk::{EnergyWalk, HasGraph};
 use crate::model::RecordBatch;
 use crate::site::held_out::Counts;
 use crate::site::profile::Profile;
@@ -144,11 +144,11 @@ impl HasGraph for Site {
 /// Learning up to the energy walk ([`site::prepare`]) as an operator.
 trait LearnSite<'scope> {
     /// Candidate rules of each site, and their graph; sites of the `choice` are cross-fitted before.
-    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Walking<Site>>>;
+    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Site>>;
 }
 
 impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
-    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Walking<Site>>> {
+    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Site>> {
         let (params, previous) = (plan.params.clone(), plan.previous.clone());
         self.map(move |(mut training, cut)| {
             training.hints.previous = previous.get(&training.site).cloned();
@@ -156,8 +156,7 @@ impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
             let held_out = choice.cross_fit(&training);
             let prepared = site::prepare(training, &params);
             let profile = prepared.profile();
-            let site = Site { prepared, cut, trained, conflicts, held_out, profile };
-            Box::new(Walking::new(site))
+            Box::new(Site { prepared, cut, trained, conflicts, held_out, profile })
         })
     }
 }
@@ -168,10 +167,10 @@ trait SelectRules<'scope> {
     fn select_rules(self) -> Flow<'scope, LearnedSite>;
 }
 
-impl<'scope> SelectRules<'scope> for Flow<'scope, Box<Walking<Site>>> {
+impl<'scope> SelectRules<'scope> for Flow<'scope, (Box<Site>, Vec<u64>)> {
     fn select_rules(self) -> Flow<'scope, LearnedSite> {
-        self.map(|walked| {
-            let Walking { site: Site { prepared, cut, trained, conflicts, held_out, profile }, energy, .. } = *walked;
+        self.map(|(site, energy)| {
+            let Site { prepared, cut, trained, conflicts, held_out, profile } = *site;
             let outcome = site::finish(prepared, &energy);
             LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out, profile }
         })

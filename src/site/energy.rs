@@ -3,14 +3,24 @@
 //! Vertices are forms, edges are candidate rules with weight 1 - fpr. Eq. 7 divides by the out-degree
 //! and then normalises the row: the division cancels, p = w / sum of w. As published the walk has no
 //! limit (s to t and t to s swap for ever; sinks lose their energy), so sinks loop on themselves and
-//! the walk restarts to the volumes: `e(n+1) = (1 - d) volume + d P^T e(n)`, d = 0.85, until the L1
-//! change of a site is under 1e-9 of its volume or 200 rounds. The published method uses the lazy walk
-//! `(P + I) / 2` from the volumes instead.
+//! the walk restarts to the volumes: `e(n+1) = (1 - d) volume + d P^T e(n)`, d = 0.85. The published method
+//! uses the lazy walk `(P + I) / 2` from the volumes instead.
 //!
-//! One site's walk always runs in one place and in one order, so floating point sums are the same in
-//! every run; the dataflow loop and the sequential oracle both call [`step`].
+//! Both are one step, `e(n+1) = restart + shares e(n)` ([`Transition`]), in integers: sums do not depend on
+//! the order of their terms, so the dataflow may add them up where and when they come
+//! ([`EnergyWalk`](crate::dataflow::walk::EnergyWalk)). [`walk`] is the walk of one site in plain code, the
+//! oracle of that loop.
 
 use super::Thresholds;
+
+/// The energy of one URL.
+pub const URL: u64 = 1 << 30;
+/// The whole of the energy of a vertex, in the units of shares.
+const WHOLE: f64 = (1u64 << 32) as f64;
+/// What is left of the difference between two walks at their end, as a share of the volume: a bound of work.
+const TOLERANCE: f64 = 1e-9;
+/// Most rounds of a walk: a bound of work.
+pub const MAX_ROUNDS: u32 = 200;
 
 /// How the walk moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,10 +38,10 @@ pub struct Graph {
     /// How energy moves on it.
     pub walk: Walk,
     /// URLs of each vertex.
-    pub volume: Vec<f64>,
+    pub volume: Vec<u64>,
     /// `(source, target, weight)`, sorted; weights in (0, 1].
     pub edges: Vec<(u32, u32, f64)>,
-    /// Probability of following an edge rather than restarting.
+    /// Probability of following an edge rather than restarting, under 1.
     pub damping: f64,
 }
 
@@ -42,48 +52,131 @@ impl Default for Graph {
     }
 }
 
-/// A site has converged when the L1 change of a round is under this share of its volume: a bound of work.
-pub const TOLERANCE: f64 = 1e-9;
-/// Rounds after which a walk that has not converged ends: a bound of work.
-pub const MAX_ROUNDS: u32 = 200;
+/// The step of the walk on one graph. Energies and restarts are in units of [`URL`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transition {
+    /// Energy of each vertex before the first round.
+    pub start: Vec<u64>,
+    /// What each vertex gets in each round, whatever the others have.
+    pub restart: Vec<u64>,
+    /// `(source, target, share)`: the part of the energy of the source that goes to the target in each round.
+    /// Each vertex has an edge to itself, were its share nothing.
+    pub edges: Vec<(u32, u32, Share)>,
+    /// Number of rounds.
+    pub rounds: u32,
+}
 
-/// One round: from the energies `now` to the next ones.
-pub fn step(graph: &Graph, now: &[f64]) -> Vec<f64> {
-    let mut out_weight = vec![0.0; graph.volume.len()];
-    for &(source, _, weight) in &graph.edges {
-        out_weight[source as usize] += weight;
+/// A part of an energy, in units of 2^-32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Share(u64);
+
+impl Share {
+    /// The nearest share below `part` of 0 to 1.
+    fn new(part: f64) -> Share {
+        Share((part * WHOLE) as u64)
     }
-    // Sinks loop on themselves.
-    let mut flow: Vec<f64> = now.iter().zip(&out_weight).map(|(&e, &w)| if w > 0.0 { 0.0 } else { e }).collect();
-    for &(source, target, weight) in &graph.edges {
-        flow[target as usize] += now[source as usize] * weight / out_weight[source as usize];
-    }
-    match graph.walk {
-        Walk::Restart => {
-            let damping = graph.damping;
-            flow.iter().zip(&graph.volume).map(|(f, v)| (1.0 - damping) * v + damping * f).collect()
-        }
-        Walk::Lazy => flow.iter().zip(now).map(|(f, e)| 0.5 * (f + e)).collect(),
+
+    /// This part of `energy`, rounded down.
+    pub fn of(self, energy: u64) -> u64 {
+        ((u128::from(energy) * u128::from(self.0)) >> 32) as u64
     }
 }
 
-/// True when the round from `now` to `next` ends the walk of a site.
-pub fn converged(graph: &Graph, now: &[f64], next: &[f64], rounds: u32) -> bool {
-    let volume: f64 = graph.volume.iter().sum();
-    let change: f64 = now.iter().zip(next).map(|(a, b)| (a - b).abs()).sum();
-    change <= TOLERANCE * volume || rounds >= MAX_ROUNDS
-}
-
-/// Energies of one site after the whole walk, one a vertex.
-pub fn walk(graph: &Graph) -> Vec<f64> {
-    let mut now = graph.volume.clone();
-    for round in 1..=MAX_ROUNDS {
-        let next = step(graph, &now);
-        let done = converged(graph, &now, &next, round);
-        now = next;
-        if done {
-            break;
+impl Graph {
+    /// The step of the walk on this graph. O(vertices + edges).
+    pub fn transition(&self) -> Transition {
+        // Part of the energy that follows edges, and part that stays.
+        let (follow, stay) = match self.walk {
+            Walk::Restart => (self.damping, 0.0),
+            Walk::Lazy => (0.5, 0.5),
+        };
+        let mut weight = vec![0.0; self.volume.len()];
+        self.edges.iter().for_each(|edge| weight[edge.0 as usize] += edge.2);
+        // Sinks loop on themselves.
+        let own = |&weight: &f64| if weight > 0.0 { stay } else { stay + follow };
+        let loops = (0..).zip(&weight).map(|(vertex, weight)| (vertex, vertex, Share::new(own(weight))));
+        let share = |&(source, target, own): &(u32, u32, f64)| {
+            (source, target, Share::new(follow * own / weight[source as usize]))
+        };
+        let start: Vec<u64> = self.volume.iter().map(|urls| urls * URL).collect();
+        let restart = Share::new(1.0 - follow - stay);
+        Transition {
+            restart: start.iter().map(|&energy| restart.of(energy)).collect(),
+            start,
+            edges: loops.chain(self.edges.iter().map(share)).collect(),
+            rounds: self.rounds(),
         }
     }
-    now
+
+    /// The rounds after which what a walk began with is under [`TOLERANCE`] of its energy. A lazy walk has no such
+    /// number.
+    fn rounds(&self) -> u32 {
+        let needed = TOLERANCE.ln() / self.damping.ln();
+        match self.walk {
+            Walk::Restart if needed < f64::from(MAX_ROUNDS) => needed.ceil().max(1.0) as u32,
+            Walk::Restart | Walk::Lazy => MAX_ROUNDS,
+        }
+    }
+}
+
+impl Transition {
+    /// One round: from the energies `now` to the next ones. O(edges).
+    pub fn step(&self, now: &[u64]) -> Vec<u64> {
+        let mut next = self.restart.clone();
+        self.edges.iter().for_each(|&(source, target, share)| next[target as usize] += share.of(now[source as usize]));
+        next
+    }
+}
+
+/// Energies of one site after the whole walk, one a vertex, in units of [`URL`]. O(rounds x edges).
+pub fn walk(graph: &Graph) -> Vec<u64> {
+    let transition = graph.transition();
+    (0..transition.rounds).fold(transition.start.clone(), |now, _| transition.step(&now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(walk: Walk, volume: &[u64], edges: &[(u32, u32, f64)]) -> Graph {
+        Graph { walk, volume: volume.to_vec(), edges: edges.to_vec(), ..Graph::default() }
+    }
+
+    /// Energies in whole URLs.
+    fn urls(graph: &Graph) -> Vec<u64> {
+        walk(graph).into_iter().map(|energy| (energy + URL / 2) / URL).collect()
+    }
+
+    #[test]
+    fn a_sink_collects_what_leads_to_it() {
+        // A source keeps what restarts; a sink gets its own and .85 of the source.
+        assert_eq!(urls(&graph(Walk::Restart, &[1000, 100], &[(0, 1, 0.5)])), [150, 950]);
+        assert_eq!(urls(&graph(Walk::Lazy, &[1000, 100], &[(0, 1, 0.5)])), [0, 1100]);
+    }
+
+    #[test]
+    fn edges_share_by_weight_and_circles_are_even() {
+        let shared = graph(Walk::Restart, &[1000, 0, 0], &[(0, 1, 0.9), (0, 2, 0.1)]);
+        assert_eq!(urls(&shared), [150, 765, 85]);
+        let circle = graph(Walk::Restart, &[600, 600], &[(0, 1, 1.0), (1, 0, 0.2)]);
+        assert_eq!(urls(&circle), [600, 600]);
+    }
+
+    #[test]
+    fn rounds_follow_from_the_damping() {
+        let rounds = |damping| Graph { damping, ..Graph::default() }.rounds();
+        assert_eq!([0.0, 0.5, 0.85, 0.99].map(rounds), [1, 30, 128, MAX_ROUNDS]);
+        assert_eq!(graph(Walk::Lazy, &[], &[]).rounds(), MAX_ROUNDS);
+        assert!(walk(&Graph::default()).is_empty());
+    }
+
+    #[test]
+    fn no_energy_comes_from_nowhere_and_hardly_any_is_lost() {
+        let edges: Vec<(u32, u32, f64)> =
+            (0..7).flat_map(|s| (0..7).filter(move |t| s != *t).map(move |t| (s, t, 1.0 / f64::from(s + t)))).collect();
+        for way in [Walk::Restart, Walk::Lazy] {
+            let sum: u64 = walk(&graph(way, &[9; 7], &edges)).iter().sum();
+            assert!(sum <= 63 * URL && sum > 63 * URL - URL / 100, "{sum}");
+        }
+    }
 }

@@ -419,7 +419,7 @@ impl Forms {
     /// The graph of the energy walk: forms with their volumes, candidates with their weights.
     pub fn graph(&self) -> Graph {
         Graph {
-            volume: self.list.iter().map(|f| f.volume as f64).collect(),
+            volume: self.list.iter().map(|form| form.volume).collect(),
             edges: self.candidates.iter().map(|c| (c.source as u32, c.target as u32, c.weight)).collect(),
             damping: self.thresholds.energy_damping,
             ..Graph::default()

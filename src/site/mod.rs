@@ -340,14 +340,14 @@ fn prepare_cut(training: Training, tokens: Tokens, platforms: lines::Lines, para
 }
 
 /// Runs everything after the energy walk, from its energies (one a vertex of the graph).
-pub fn finish(prepared: Prepared, energy: &[f64]) -> Outcome {
+pub fn finish(prepared: Prepared, energy: &[u64]) -> Outcome {
     let state = match prepared.stage {
         State::Undust(state) => state,
         State::Published(state) => return published::finish(*state, energy),
     };
     let Candidates { training, covering, tree, mut forms, mut rules, mut counts, params, .. } = *state;
     let (columns, without, thresholds) = (&covering.columns, params.without, &params.thresholds);
-    let even = vec![1.0; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
+    let even = vec![1; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
     let moves = select::select(&mut forms, columns, if even.is_empty() { energy } else { &even });
     rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
     counts.insert("moves".to_owned(), moves.len() as u64);

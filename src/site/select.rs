@@ -46,7 +46,7 @@ pub struct Move {
 }
 
 /// Chooses destinations and the moves to them.
-pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move> {
+pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u64]) -> Vec<Move> {
     let (count, near, rarer) = (forms.list.len(), forms.thresholds.form_near, forms.thresholds.form_rarer);
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (i, candidate) in forms.candidates.iter().enumerate() {
@@ -61,7 +61,7 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[f64]) -> Vec<Move>
     let mut order: Vec<usize> = (0..count).filter(|&f| !into[f].is_empty()).collect();
     order.sort_by(|&a, &b| {
         let rank = |f: usize| (forms.list[f].slots.len(), Reverse(forms.list[f].volume), f);
-        energy[b].total_cmp(&energy[a]).then_with(|| rank(a).cmp(&rank(b)))
+        energy[b].cmp(&energy[a]).then_with(|| rank(a).cmp(&rank(b)))
     });
     let usual = Usual::new(forms, columns);
     let mut order = order.into_iter();

@@ -16,7 +16,7 @@ use undust::runtime::mesh::{Mesh, MeshError, Place};
 use undust::runtime::secret::Secret;
 
 /// A list of two processes on this machine with a short deadline.
-fn two(deadline: &str) -> hosts::Cluster {
+pub(super) fn two(deadline: &str) -> hosts::Cluster {
     let ports = [free_port(), free_port()];
     let host = |port: &u16| format!("[[host]]\naddress = \"127.0.0.1:{port}\"\n");
     let text = format!("[mesh]\nconnect_deadline = \"{deadline}\"\n{}", ports.iter().map(host).collect::<String>());
@@ -47,7 +47,7 @@ fn connect(address: &str) -> TcpStream {
 }
 
 /// Joins in a thread.
-fn join(cluster: &hosts::Cluster, process: usize) -> std::thread::JoinHandle<Result<Mesh, MeshError>> {
+pub(super) fn join(cluster: &hosts::Cluster, process: usize) -> std::thread::JoinHandle<Result<Mesh, MeshError>> {
     let cluster = cluster.clone();
     std::thread::spawn(move || Mesh::join(&cluster, place(process), Arc::new(|_: &str| {})))
 }

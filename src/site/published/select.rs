@@ -5,7 +5,7 @@
 use super::Switches;
 use super::candidates::{Candidate, Maker};
 use super::evidence::Operation;
-use crate::site::energy::{Graph, Walk};
+use crate::site::energy::{self, Graph, Walk};
 use crate::site::tree::Tree;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -89,9 +89,12 @@ pub fn graph(rules: &[Candidate], tree: &Tree, switches: &Switches) -> (Graph, V
         }
     }
     let edges = edges.into_iter().filter(|e| e.1 > 0.0).map(|((from, to), weight)| (from, to, weight)).collect();
-    let volume = nodes.iter().map(|&node| f64::from(tree.volume(node))).collect();
+    let volume = nodes.iter().map(|&node| u64::from(tree.volume(node))).collect();
     (Graph { walk: Walk::Lazy, volume, edges, ..Graph::default() }, nodes)
 }
+
+/// A millionth of the energy of a URL.
+const MILLIONTH: u64 = energy::URL / 1_000_000;
 
 /// Selection by energy, one energy a vertex of [`graph`].
 ///
@@ -104,7 +107,7 @@ pub fn by_energy<'c>(
     rules: &'c [Candidate],
     tree: &Tree,
     nodes: &[u32],
-    energy: &[f64],
+    energy: &[u64],
     switches: &Switches,
 ) -> BTreeMap<u32, &'c Candidate> {
     let mut into: BTreeMap<u32, Vec<&Candidate>> = BTreeMap::new();
@@ -117,10 +120,10 @@ pub fn by_energy<'c>(
         }
     }
     into.values_mut().for_each(|rules| rules.sort_unstable_by(|a, b| preference(a, b)));
-    let mut order: Vec<(Reverse<i64>, Reverse<u32>, u32)> = nodes
+    let mut order: Vec<(Reverse<u64>, Reverse<u32>, u32)> = nodes
         .iter()
         .zip(energy)
-        .map(|(&node, &e)| (Reverse((e * 1e6).round() as i64), Reverse(tree.volume(node)), node))
+        .map(|(&node, &e)| (Reverse((e + MILLIONTH / 2) / MILLIONTH), Reverse(tree.volume(node)), node))
         .collect();
     order.sort_unstable();
     let mut next: BTreeMap<u32, Option<&Candidate>> = BTreeMap::new();
