@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// URLs of a site that are looked at. They come in the order of hashes, so that the first are a random
 /// sample.
 pub const SAMPLE: usize = 1_000;
-/// Scopes of a signature that URLs must meet.
+/// Scopes of a signature that URLs must meet: what makes it one of scripts and keys that go together.
 const MIN_SCOPES: usize = 2;
 
 /// A catalogue in the form in which URLs are compared with it.

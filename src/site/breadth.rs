@@ -319,7 +319,8 @@ impl Values {
     /// than before. Two spellings of a directory come again with each other, any title with any other.
     fn are_any(&self, thresholds: &Thresholds) -> bool {
         let [again, other] = self.again;
-        self.links >= thresholds.breadth_links || again >= thresholds.breadth_recurring && other * 10 >= again * 9
+        self.links >= thresholds.breadth_links
+            || again >= thresholds.breadth_recurring && other * 100 >= again * thresholds.breadth_recurring_percent
     }
 
     /// Joins the values that one page has in several groups: of a page that is shown for all values of two

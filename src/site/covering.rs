@@ -300,7 +300,9 @@ impl Covering {
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
             let table = Table::new(groups, action, keys.clone(), prior);
             let groups = &table.groups;
-            if self.rules.is_empty() && !noise::is_of_variants(groups, &self.columns.label) {
+            if self.rules.is_empty()
+                && !noise::is_of_variants(groups, &self.columns.label, self.thresholds.noise_variants_rows)
+            {
                 let located = located.get_or_insert_with(|| self.conditions(alive.len()));
                 let (good, bad) = noise::unlocated(self, &table, located);
                 let witness = Witness { good, bad, prior };

@@ -20,6 +20,8 @@ pub struct Bound {
     pub min_good: u64,
     /// Clusters that must support a rule.
     pub min_clusters: usize,
+    /// Parts of the good of a rule of which one cluster counts for one at most.
+    pub support_parts: u64,
     /// Good observations of a constant page, from one cluster.
     pub min_constant: u64,
     /// Factor of the label noise in [`allowing`](Self::allowing).
@@ -57,7 +59,7 @@ impl Bound {
     }
 
     fn of(of: &Thresholds, [permille, half_z, raw_permille]: [u64; 3]) -> Bound {
-        let &Thresholds { min_good, min_clusters, min_constant, noise_factor, .. } = of;
+        let &Thresholds { min_good, min_clusters, support_parts, min_constant, noise_factor, .. } = of;
         let noise_deviations = [of.noise_deviations, of.noise_deviations_sure];
         Bound {
             permille,
@@ -65,6 +67,7 @@ impl Bound {
             raw_permille,
             min_good,
             min_clusters,
+            support_parts,
             min_constant,
             noise_factor,
             noise_permille: 0,
@@ -107,12 +110,16 @@ impl Bound {
     /// Whether the good of each supporting cluster, besides `bad`, is support for a rule: see
     /// [`Groups::accepted`].
     fn supported(&self, clusters: &[u64], bad: u64, prior: u64) -> bool {
-        let good: u64 = clusters.iter().sum();
         if clusters.len() < self.min_clusters {
             return bad == 0 && are_constant(clusters, self.min_constant);
         }
-        let capped: u64 = clusters.iter().map(|&c| c.min(good.div_ceil(3))).sum();
-        self.holds(capped, bad, prior)
+        self.holds(self.capped(clusters), bad, prior)
+    }
+
+    /// The good of clusters, of which none counts for more than one of [`support_parts`](Self::support_parts).
+    pub fn capped(&self, clusters: &[u64]) -> u64 {
+        let most = clusters.iter().sum::<u64>().div_ceil(self.support_parts);
+        clusters.iter().map(|&good| good.min(most)).sum()
     }
 
     /// True if what noise leaves [unexplained](Self::unexplained) of the bad is at most `raw_permille` of it and the

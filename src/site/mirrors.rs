@@ -282,8 +282,15 @@ impl Names<'_> {
     /// True where the twins speak for all URLs: they are many, of many names, and no name lacks them that
     /// would have some, were its URLs as the others. A front with a direction moves what was never met.
     fn are_shown(&self, thresholds: &Thresholds) -> bool {
-        let Thresholds { mirror_names, mirror_min_names, form_rarer, breadth_alone, breadth_slack_ppm, .. } =
-            *thresholds;
+        let Thresholds {
+            mirror_names,
+            mirror_min_names,
+            mirror_covered_percent,
+            form_rarer,
+            breadth_alone,
+            breadth_slack_ppm,
+            ..
+        } = *thresholds;
         let names = || self.0.values().copied();
         let with_twins = || names().filter(|name| name[1] > 0);
         let (count, covered) = with_twins().fold((0, 0), |sum, name| (sum.0 + 1, sum.1 + name[0]));
@@ -291,7 +298,8 @@ impl Names<'_> {
         let chance = good as f64 / all.max(1) as f64;
         // In millionths of a URL: integer sums do not depend on their order.
         let due = |[urls, _]: [u64; 2]| (1e6 * urls as f64 * (1.0 - power(1.0 - chance, urls as u32))) as u64;
-        let are_many = count >= mirror_names || count >= mirror_min_names && covered * 2 >= all;
+        let are_many =
+            count >= mirror_names || count >= mirror_min_names && covered * 100 >= all * mirror_covered_percent;
         let none_is_alone = names().all(|[urls, twins]| twins > 0 || urls as f64 * chance <= breadth_alone);
         are_many
             && none_is_alone

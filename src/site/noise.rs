@@ -51,8 +51,9 @@ impl Witness {
 /// that matters on 2 to 9 % of the pages, with right labels, contradicts as often as labels that are wrong. Of 27 made
 /// sites of such parameters all had over 1 % of the merged URLs wrong when it was taken for noise, 13 have without.
 /// The least of what they [show](shown) counts with each in turn left out that has a prior, or enough observations
-/// where another has them, so that none is a witness for itself. Or, where labels are shown to be wrong, a third of the
-/// share of bad of all together, if that is more; that is at most the Wilson upper bound of those with a prior.
+/// where another has them, so that none is a witness for itself. Or, where labels are shown to be wrong, the share of
+/// bad of all together, divided by `noise_factor`, if that is more; that is at most the Wilson upper bound of those
+/// with a prior.
 /// O(operations squared).
 pub fn floor(seen: impl Iterator<Item = Witness>, wrong: &WrongLabels, thresholds: &Thresholds) -> u64 {
     let all: Vec<Witness> = seen.filter(|witness| witness.may_be_noise(thresholds)).collect();
@@ -66,7 +67,8 @@ pub fn floor(seen: impl Iterator<Item = Witness>, wrong: &WrongLabels, threshold
     let least = (0..witnesses.len()).filter(may_decide).map(without).min();
     let least = least.unwrap_or_else(|| shown(&witnesses, silent, thresholds));
     let (bad, seen) = if is_shown { sums(witnesses.iter()) } else { (0, 0) };
-    let together = if seen < thresholds.noise_min_observations { 0 } else { bad * 1000 / seen / 3 };
+    let together =
+        if seen < thresholds.noise_min_observations { 0 } else { bad * 1000 / seen / thresholds.noise_factor.max(1) };
     let sure = sums(witnesses.iter().filter(|w| w.prior > 0));
     let most = if sure.1 >= thresholds.noise_min_sure { bound(sure) } else { u64::MAX };
     least.max(together.min(most))
@@ -89,11 +91,11 @@ fn bound((bad, seen): (u64, u64)) -> u64 {
 /// split clusters the least share is often 0 by luck, and so is the share of a few operations; the median
 /// is not: compression on noisy synthetic sites was 0.92 of the oracle's with the least share, 0.94 with
 /// the median. Of a small site hardly any operation has so many: there the operations with a prior count
-/// together, with a third of their share of bad up to `noise_max_witness_permille`, and no more than the
-/// others allow (their Wilson upper bound). With the whole share one wrong label of 9,040 let a form pass
+/// together, with their share of bad up to `noise_max_witness_permille`, divided by `noise_factor`, and no more than
+/// the others allow (their Wilson upper bound). With the whole share one wrong label of 9,040 let a form pass
 /// that is wrong on 6 % of its pages. Without operations with a prior the median alone counts. Of an operation
-/// without a prior that is the only one with `noise_min_observations` a third counts, so that it allows what it
-/// shows, not three times that. `silent` are bad and all observations of operations that show no noise, and may
+/// without a prior that is the only one with `noise_min_observations` the same part counts, so that it allows what
+/// it shows and no more. `silent` are bad and all observations of operations that show no noise, and may
 /// bound it.
 fn shown(witnesses: &[Witness], silent: (u64, u64), thresholds: &Thresholds) -> u64 {
     let sure = sums(witnesses.iter().filter(|w| w.prior > 0));
@@ -108,9 +110,9 @@ fn shown(witnesses: &[Witness], silent: (u64, u64), thresholds: &Thresholds) -> 
         below >= half
     };
     let median = match &many[..] {
-        [only] if only.prior == 0 => {
-            (only.permille() / 3).max(thresholds.noise_min_alone_permille).min(only.permille())
-        }
+        [only] if only.prior == 0 => (only.permille() / thresholds.noise_factor.max(1))
+            .max(thresholds.noise_min_alone_permille)
+            .min(only.permille()),
         _ => rates.iter().find(&mut reached).map_or(0, |r| r.0),
     };
     if sure.1 < thresholds.noise_min_sure {
@@ -118,8 +120,8 @@ fn shown(witnesses: &[Witness], silent: (u64, u64), thresholds: &Thresholds) -> 
     }
     let met = sums(many.iter());
     let met = (met.0 + silent.0, met.1 + silent.1);
-    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_witness_permille) / 3;
-    median.min(bound(sure)).max(of_all)
+    let of_all = (sure.0 * 1000 / sure.1).min(bound(met)).min(thresholds.noise_max_witness_permille);
+    median.min(bound(sure)).max(of_all / thresholds.noise_factor.max(1))
 }
 
 /// Good and bad of an operation where its bad is noise: outside the condition on another key that holds
@@ -173,12 +175,12 @@ fn chance(held: u64, of: u64, share: f64) -> f64 {
     product
 }
 
-/// True where most groups of four rows or more that are not pure hold rows of two other clusters or more: a
+/// True where most groups of `least` rows or more that are not pure hold rows of two other clusters or more: a
 /// wrong label hits one URL of a page and a split cluster makes one other, but where the operation is wrong
 /// each variant of a page is a cluster.
-pub fn is_of_variants(groups: &Groups, label: &[u32]) -> bool {
+pub fn is_of_variants(groups: &Groups, label: &[u32], least: usize) -> bool {
     let (mut several, mut mixed) = (0, 0);
-    for group in (0..groups.len()).filter(|&group| groups.bad[group] > 0 && groups.members(group).len() > 3) {
+    for group in (0..groups.len()).filter(|&group| groups.bad[group] > 0 && groups.members(group).len() >= least) {
         let labels = groups.members(group).iter().map(|&row| label[row as usize]);
         let others: BTreeSet<u32> = labels.filter(|&label| label != groups.majority[group]).collect();
         (several, mixed) = (several + usize::from(others.len() > 1), mixed + 1);
@@ -338,7 +340,7 @@ mod tests {
         let is = |labels: &[u32]| {
             let identities: Vec<u64> = (0..labels.len() as u64).map(|at| at / 4).collect();
             let groups = Sorter::default().group(identities.into_iter().zip(0..), labels);
-            is_of_variants(&groups, labels)
+            is_of_variants(&groups, labels, Thresholds::default().noise_variants_rows)
         };
         // A wrong label, and a cluster that is split; a list that is another one in each order.
         assert!(!is(&[1, 1, 1, 2, 3, 3, 4, 4, 5, 5, 5, 5]));

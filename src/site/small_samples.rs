@@ -213,17 +213,17 @@ fn is_exempt(rule: &Rule, Covering { columns, thresholds, .. }: &Covering) -> bo
     let key = |(text, _): &(String, Operation)| Key::parse(text);
     rule.operations.iter().filter_map(key).all(|key| {
         key.as_path().is_none() && !key.optional() && !key.is(Fixed::DEPTH)
-            || columns.column(&key).is_some_and(|column| is_opaque(columns, column, thresholds.small_opaque))
+            || columns.column(&key).is_some_and(|column| is_opaque(columns, column, thresholds))
     })
 }
 
-/// True where nine of ten values of a key hold a random token: a run of at least `least` letters and
-/// digits, or of hexadecimal digits with dashes between them.
-fn is_opaque(columns: &Columns, key: usize, least: usize) -> bool {
+/// True where most values of a key (`small_opaque_percent`) hold a random token: a run of at least `small_opaque`
+/// letters and digits, or of hexadecimal digits with dashes between them.
+fn is_opaque(columns: &Columns, key: usize, thresholds: &Thresholds) -> bool {
     let values = || (1..columns.codes_len(key) as u32).map(|code| columns.value(key, code));
     let values = || values().filter(|value| !value.is_empty());
-    let tokens = values().filter(|value| holds_token(value, least)).count();
-    tokens > 0 && tokens * 10 >= values().count() * 9
+    let tokens = values().filter(|value| holds_token(value, thresholds.small_opaque)).count();
+    tokens > 0 && tokens * 100 >= values().count() * thresholds.small_opaque_percent
 }
 
 /// True for a value with a run of `least` letters and digits or more, with a digit.

@@ -23,7 +23,7 @@ use super::points::{Point, Reader, Subject, Value, numbers};
 use crate::model::hash64_seeded;
 use crate::rules::spans::{Local, Span};
 
-/// Numbers of known values from which others are predicted: tried in turn, and chosen by hold-out.
+/// Numbers of known values from which others are predicted: tried in turn, and chosen by hold-out. A bound of work.
 const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
 /// Weight of one prediction; parts of it are counted.
 pub(super) const ONE: u64 = 1000;
@@ -50,9 +50,8 @@ impl Trials {
         let by_cluster: Vec<u64> =
             self.good.chunk_by(|a, b| a.0 == b.0).map(|run| run.iter().map(|g| g.1).sum()).collect();
         let sum: u64 = by_cluster.iter().sum();
-        let capped: u64 = by_cluster.iter().map(|&c| c.min(sum.div_ceil(3))).sum();
         let bad = self.bad.div_ceil(ONE);
-        let good = capped / ONE;
+        let good = bound.capped(&by_cluster) / ONE;
         let enough = good >= bound.min_constant && by_cluster.len() >= bound.min_clusters;
         (enough && bound.holds(good, bad, 0)).then_some((sum / ONE, bad, by_cluster.len() as u64))
     }
@@ -277,11 +276,11 @@ fn reach(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
     trials.sort_unstable();
     let mut sides = [Trials::default(), Trials::default()];
     let mut best = 0;
-    // Of those as far and up to half as far at most one in five may be wrong: near ones say little of far ones.
+    // Near ones say little of far ones.
     let is_right_far = |distance: u64| {
         let far = trials.iter().filter(|trial| trial.0 <= distance && trial.0 >= distance.div_ceil(2));
         let (all, right) = far.fold((0, 0), |sum, trial| (sum.0 + 1, sum.1 + u64::from(trial.2)));
-        right * 5 >= all * 4
+        right * 100 >= all * thresholds.span_far_percent
     };
     for same in trials.chunk_by(|a, b| a.0 == b.0) {
         if same[0].0 > thresholds.span_max_distance {

@@ -18,13 +18,17 @@ const UNSEEN: &[(&str, &str)] = &[
     ("form_near", "crawl-kb"),
     ("form_rarer", "crawl-bugs"),
     ("look_up_many", "crawl-bugs"),
+    ("mirror_covered_percent", "500 URLs of crawl-kb"),
     ("moved_free_permille", "learner_hints"),
     ("moved_percent", "learner_hints"),
     ("noise_max_chance", "site::noise"),
     ("noise_min_alone_permille", "crawl-store with one label of 67 wrong"),
     ("noise_min_held_percent", "university"),
     ("noise_min_sure", "site::noise"),
+    ("noise_variants_rows", "site::noise"),
     ("overlap_title_rows", "50,000 URLs of scripts/accept-traps --only slugs"),
+    ("small_opaque_percent", "unseen: keys with tokens hold hardly anything else"),
+    ("span_far_percent", "site::spans"),
     ("span_raw_permille", "unseen: the Wilson bound of value ranges is mostly reached before"),
 ];
 

@@ -12,6 +12,9 @@ thresholds! {
     min_good: u64 = 3, 1..=MANY;
     /// Clusters that must support a rule, unless they are constant pages.
     min_clusters: usize = 3, 1..=MANY as usize;
+    /// Equal parts of the good of a rule of which one cluster counts for one at most: no page with hundreds of
+    /// variants proves a rule for three.
+    support_parts: u64 = 3, 1..=MANY;
     /// Clusters that must support ignoring several keys under one condition: chosen among sets times
     /// conditions, the best candidate reaches three by luck. On a crawl of a repository browser, from 3
     /// to 5: pair fpr .0109 to .0049, recall .9972 to .9991; other corpora within .001 of saved share.
@@ -122,6 +125,9 @@ thresholds! {
     /// that change: saved 0 without, 1 with 18, 0 with 27). Of values in sets of four, 18 pages look like this in
     /// one of 150 cases.
     breadth_recurring: usize = 18, 1..=MANY as usize;
+    /// Share of these pages that must link such a value with values that it was not linked with before, in
+    /// hundredths: two spellings of a directory come again with each other, any title with any other.
+    breadth_recurring_percent: usize = 90, 0..=100;
     /// Tolerated shortfall of the rows whose values have evidence of their own against their expectation,
     /// in millionths of all rows (docs/method.md, "How wide a rule may be").
     breadth_slack_ppm: u64 = 200_000, 0..=1_000_000;
@@ -193,6 +199,9 @@ thresholds! {
     noise_min_held_percent: u64 = 80, 1..=100;
     /// Probability above which a condition that holds the bad observations is chance: hundreds are tried.
     noise_max_chance: f64 = 1e-5, 0.0..=1.0;
+    /// Rows of a page that is not pure for it to say whether an operation is wrong: of fewer rows hardly any can
+    /// show two other clusters.
+    noise_variants_rows: usize = 4, 2..=MANY as usize;
     /// Pages that must show that labels are wrong for operations without a prior to show how often. With 1, a page of
     /// four URLs whose two parameters matter together only would excuse any rule of its site.
     noise_min_refuted: usize = 2, 1..=MANY as usize;
@@ -266,6 +275,9 @@ thresholds! {
     /// Such names where they are those of half of the URLs below the front: with one name the rule would
     /// be about that name.
     mirror_min_names: usize = 2, 1..=MANY as usize;
+    /// Share of the URLs whose names have such evidence where they are that few, in hundredths: other names would
+    /// be the most.
+    mirror_covered_percent: u64 = 50, 0..=100;
     /// Rules between forms that one mirror rule replaces: one alone says nothing of other depths.
     front_min_forms: usize = 2, 1..=MANY as usize;
 
@@ -297,6 +309,9 @@ thresholds! {
     page_most_clusters: usize = 32, 0..=MANY as usize;
     /// Letters and digits from which on a value is a token drawn at random: 64 bits in hexadecimal digits.
     small_opaque: usize = 16, 1..=MANY as usize;
+    /// Share of the values of a key that must hold such a token for all to be random, in hundredths: a few are
+    /// empty or placeholders.
+    small_opaque_percent: usize = 90, 1..=100;
 
     /// Pages that must be known in both forms where a rule writes a value or moves a form, of those that
     /// chance predicts, in thousandths. With 500, crawl-lists saves .028 more and crawl-photos .008, but .16 of the
@@ -328,6 +343,9 @@ thresholds! {
     span_max_trials: u64 = 4, 1..=MANY;
     /// Farthest that a known number says something of other numbers.
     span_max_distance: u64 = 1 << 20, 0..=1 << 50;
+    /// Share of the predictions that must be right among those as far as a distance and down to half as far, in
+    /// hundredths, for ranges to reach so far: near ones, which are many, say little of far ones.
+    span_far_percent: u64 = 80, 0..=100;
 
     /// Hosts that must be for a rule, none against it, to extend it to the domain: as many as pass the
     /// bound of operations.
