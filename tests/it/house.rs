@@ -5,13 +5,9 @@
 //! is shown at the end on snippets that break each rule. Pages and links of the
 //! documentation are checked in `house/docs.rs`.
 
-#[path = "house/applier.rs"]
 mod applier;
-#[path = "house/docs.rs"]
 mod docs;
-#[path = "house/language.rs"]
 mod language;
-#[path = "house/source.rs"]
 mod source;
 
 use source::{Named, named, tokens, without_tests};
