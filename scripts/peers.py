@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Predictions of one peer, the way its users call it. Run by scripts/accept-peers in a virtual environment of the peer.
+"""Predictions of one peer, the way its users call it. Run by the parts `peers` and `page` of scripts/accept.
 
   peers.py NAME TRAIN TEST OUT [LIMIT]   TRAIN, TEST: JSON lines of site, url, cluster; OUT: lines of URL, tab, canonical URL
 

@@ -17,6 +17,9 @@ def drawn(record, share):
 
 
 def main():
+    if len(sys.argv) != 4:
+        print(__doc__)
+        sys.exit(0 if {'-h', '--help'} & set(sys.argv) else 2)
     source, target, share = sys.argv[1], sys.argv[2], float(sys.argv[3])
     with open(target, 'wb') as raw, gzip.GzipFile('', 'wb', 9, raw, mtime=0) as out:
         for line in gzip.open(source, 'rt', encoding='utf-8'):

@@ -4,7 +4,7 @@
 //! index of hosts, its site, the template and its lists, the tables of pages, the canonical URL. In a
 //! batch each stage runs for sixteen URLs, so that their cache misses overlap. A rule set that is in
 //! the cache takes its URLs one at a time. Only time depends on it: `cargo bench --bench open` measures
-//! many sites, `scripts/bench --only normalize` many pages.
+//! many sites, `scripts/bench normalize` many pages.
 
 use super::applied::Applied;
 use super::apply::Scratch;

@@ -11,7 +11,7 @@
 //!   to be left out ([`names_clusters`]): one of ten posts is on another page of its topic, and ten
 //!   topics of one page do not show it. Rules between forms ask the same of fewer clusters in any sample.
 //!
-//! Measured by `scripts/accept --only samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
+//! Measured by `scripts/accept samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
 //! corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the
 //! merged URLs are wrong, mean saved share, mean recall at 500 URLs. Without this module: 42, .539, .9888;
 //! with it: 23, .500, .9977; earlier, with clusters of two URLs or more 25, .504, .9967, with those of

@@ -26,7 +26,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("noise_min_held_percent", "university"),
     ("noise_min_sure", "site::noise"),
     ("noise_variants_rows", "site::noise"),
-    ("overlap_title_rows", "50,000 URLs of scripts/accept-traps --only slugs"),
+    ("overlap_title_rows", "50,000 URLs of scripts/accept traps --only slugs"),
     ("small_opaque_percent", "unseen: keys with tokens hold hardly anything else"),
     ("span_far_percent", "site::spans"),
     ("span_raw_permille", "unseen: the Wilson bound of value ranges is mostly reached before"),

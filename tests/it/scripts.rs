@@ -28,41 +28,130 @@ fn python(code: &str) {
     assert!(ran.status.success(), "{}", said(&ran));
 }
 
-/// Help and a program that is given, in either spelling, start no build.
-#[test]
-fn wrappers_build_where_no_program_is_given() {
-    let folder = tempfile::tempdir().unwrap();
-    let (cargo, log) = (folder.path().join("cargo"), folder.path().join("log"));
-    std::fs::write(&cargo, format!("#!/bin/sh\necho \"$@\" >> {}\nexit 9\n", log.display())).unwrap();
-    std::fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-    let run = |name: &str, words: &[&str]| {
+/// Runs scripts where `cargo` fails and notes what it is called with.
+struct Stand {
+    folder: tempfile::TempDir,
+}
+
+impl Stand {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (cargo, log) = (folder.path().join("cargo"), folder.path().join("log"));
+        std::fs::write(&cargo, format!("#!/bin/sh\necho \"$@\" >> {}\nexit 9\n", log.display())).unwrap();
+        std::fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).unwrap();
+        Stand { folder }
+    }
+
+    /// Exit code, what cargo was called with, standard output and error; `None` without Python.
+    fn run(&self, path: &str, words: &[&str]) -> Option<(Option<i32>, String, String)> {
+        let log = self.folder.path().join("log");
         let _ = std::fs::remove_file(&log);
-        let ran = script(&format!("scripts/{name}"))?.args(words).env("PATH", &path).output().unwrap();
+        let path_variable = format!("{}:{}", self.folder.path().display(), std::env::var("PATH").unwrap());
+        let mut command = script(path)?;
+        let ran = command.args(words).env("PATH", path_variable).env("TMPDIR", self.folder.path()).output().unwrap();
         Some((ran.status.code(), std::fs::read_to_string(&log).unwrap_or_default(), said(&ran)))
-    };
-    let (program, network) = ("--binary=/nowhere", "--network=/nowhere");
-    for name in ["accept-peers", "accept-page", "accept-seq2seq"] {
-        for words in [&["--help"][..], &["-h"], &[program, network, "--help"]] {
-            let Some((code, built, said)) = run(name, words) else { return };
-            assert!(code == Some(0) && built.is_empty() && said.starts_with("usage: "), "{name}: {built}{said}");
+    }
+}
+
+/// Names of the parts that `list` shows.
+fn parts(listed: &str) -> Vec<String> {
+    let rows = listed.split("\npart ").nth(1).unwrap().split("\n\n").next().unwrap();
+    rows.lines().skip(1).map(|row| row.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_script_gives_help_without_a_build() {
+    let stand = Stand::new();
+    let mut names = vec![".ci/run".to_owned()];
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_file() && entry.metadata().unwrap().permissions().mode() & 0o111 != 0 {
+            names.push(format!("scripts/{}", entry.file_name().to_string_lossy()));
         }
-        let given: &[&str] = if name == "accept-peers" { &[program] } else { &[program, network] };
-        let Some((code, built, said)) = run(name, given) else { return };
-        assert!(code == Some(2) && built.is_empty() && said.contains("not there: /nowhere"), "{name}: {built}{said}");
-        let Some((code, built, _)) = run(name, &[]) else { return };
-        assert!(code == Some(9) && built.contains("--bin undust"), "{name}: {built}");
     }
-    for words in [&[program, "--network=build"][..], &[program, "--network", "build"]] {
-        let Some((code, built, _)) = run("accept-page", words) else { return };
-        assert!(code == Some(9) && built.contains("seq2seq"), "{words:?}: {built}");
+    assert!(names.len() > 8, "{names:?}");
+    for name in names {
+        for word in ["--help", "-h"] {
+            let Some((code, built, said)) = stand.run(&name, &[word]) else { return };
+            assert!(code == Some(0) && built.is_empty() && said.lines().count() > 1, "{name} {word}: {built}{said}");
+        }
     }
+    for (entry, least) in [("scripts/accept", 21), ("scripts/bench", 5)] {
+        let (code, _, listed) = stand.run(entry, &["list"]).unwrap();
+        let parts = parts(&listed);
+        assert!(code == Some(0) && parts.len() >= least, "{listed}");
+        for part in parts {
+            let (code, built, said) = stand.run(entry, &[&part, "--binary=/bin/sh", "--help"]).unwrap();
+            let usage = said.starts_with(&format!("usage: {entry} {part} "));
+            assert!(code == Some(0) && built.is_empty() && usage, "{part}: {built}{said}");
+        }
+    }
+}
+
+#[test]
+fn parts_are_built_where_no_program_is_given() {
+    let stand = Stand::new();
+    let accept = |words: &[&str]| stand.run("scripts/accept", words);
+    let Some((code, built, said)) = accept(&["traps"]) else { return };
+    assert!(code == Some(2) && built.contains("--profile release --locked --bin undust"), "{built}{said}");
+    let (code, built, said) = accept(&["seq2seq", "--binary=/bin/sh"]).unwrap();
+    assert!(
+        code == Some(1) && built.contains("scripts/seq2seq/Cargo.toml") && said.contains("seq2seq  missed: "),
+        "{said}"
+    );
+    for words in [
+        &["peers", "--binary=/nowhere"][..],
+        &["--binary", "/nowhere", "traps"],
+        &["page", "--binary=/bin/sh", "--network", "/nowhere"],
+        &["parity", "--shared=/nowhere"],
+    ] {
+        let (code, built, said) = accept(words).unwrap();
+        assert!(
+            code == Some(2) && built.is_empty() && said.contains("/nowhere is not there"),
+            "{words:?}: {built}{said}"
+        );
+    }
+}
+
+#[test]
+fn wrong_arguments_name_the_part() {
+    let stand = Stand::new();
+    for (words, text) in [
+        (&["nope"][..], "scripts/accept: error: no part nope"),
+        (&["--only", "proof"], "scripts/accept parity: error: unrecognized arguments: --only proof"),
+        (&["traps", "--url", "5"], "scripts/accept traps: error: unrecognized arguments: --url 5"),
+        (
+            &["traps", "cluster", "--urls", "5", "--show", "3"],
+            "scripts/accept cluster: error: unrecognized arguments: --show 3",
+        ),
+        (&["traps", "--keep", "/bin/sh"], "scripts/accept traps: error: --keep /bin/sh: no folder"),
+    ] {
+        let Some((code, built, said)) = stand.run("scripts/accept", words) else { return };
+        assert!(code == Some(2) && built.is_empty() && said.contains(text), "{words:?}: {built}{said}");
+    }
+}
+
+#[test]
+fn the_table_says_what_was_missed_and_what_was_skipped() {
+    let stand = Stand::new();
+    let empty = stand.folder.path().to_str().unwrap();
+    let words = ["parity", "compare", "--binary=/bin/false", "--shared", empty];
+    let Some((code, built, said)) = stand.run("scripts/accept", &words) else { return };
+    assert!(code == Some(0) && built.is_empty(), "{built}{said}");
+    assert_eq!(said.matches("  skipped: no corpora/").count(), 2, "{said}");
+    assert_eq!(said.matches("SKIPPED: ").count(), 2, "{said}");
+    let words = ["compare", "traps", "--binary=/bin/false", "--shared", empty];
+    let (code, _, said) = stand.run("scripts/accept", &words).unwrap();
+    assert!(code == Some(1) && said.contains("\ntraps    missed: /bin/false synth: exit code 1"), "{said}");
+    let leaves_nothing = std::fs::read_dir(empty).unwrap().all(|entry| entry.unwrap().file_name() == "cargo");
+    assert!(leaves_nothing, "a folder is left in {empty}");
 }
 
 #[test]
 fn what_was_made_with_other_options_is_made_again() {
     python(
-        "import pathlib, sys, accept_page
+        "import pathlib, sys
+from parts import page
 file, calls = pathlib.Path(sys.argv[1]) / 'x.json', []
 def make():
     calls.append(1)
@@ -70,44 +159,40 @@ def make():
         raise RuntimeError('killed')
     file.write_text('made')
 for options, count in ((['a', 1], 1), (['a', 1], 1), (['a', 2], 2)):
-    accept_page.once(file, options, make)
+    page.once(file, options, make)
     assert len(calls) == count, (options, calls)
 try:
-    accept_page.once(file, ['a', 3], make)
+    page.once(file, ['a', 3], make)
 except RuntimeError:
     pass
-accept_page.once(file, ['a', 2], make)
+page.once(file, ['a', 2], make)
 assert len(calls) == 4, 'what was begun with other options is not taken'
 file.unlink()
-accept_page.once(file, ['a', 2], make)
+page.once(file, ['a', 2], make)
 assert len(calls) == 5
 ",
     );
 }
 
 #[test]
-fn a_run_that_cannot_be_done_says_why_and_leaves_no_folder() {
+fn folders_of_a_run_are_removed_or_kept() {
     python(
         "import os, pathlib, subprocess, sys
-from ending import leave, scratch
-def main():
+from parts.common import scratch
+try:
     with scratch(None, 'x') as folder:
         (folder / 'file').touch()
         raise RuntimeError('no such peer')
-try:
-    leave('x', main)
-except SystemExit as end:
-    assert end.code == 2
+except RuntimeError:
+    pass
 assert os.listdir(sys.argv[1]) == [], os.listdir(sys.argv[1])
 kept = pathlib.Path(sys.argv[1]) / 'a' / 'kept'
 with scratch(kept, 'x') as folder:
     (folder / 'file').touch()
 assert (kept / 'file').exists()
-peers = [sys.executable, 'scripts/accept_peers.py', '--binary', sys.executable, '--shared', sys.argv[1]]
+peers = [sys.executable, 'scripts/accept', 'peers', '--binary', sys.executable, '--shared', sys.argv[1]]
 done = subprocess.run([*peers, '--keep', kept], capture_output=True, text=True)
 assert done.returncode == 2 and 'not empty' in done.stderr and 'Traceback' not in done.stderr, done
-done = subprocess.run([*peers, '--keep', kept / 'file'], capture_output=True, text=True)
-assert done.returncode == 2 and 'Traceback' not in done.stderr, done
 ",
     );
 }

@@ -1,6 +1,6 @@
 //! Trap sites of `synth`: what is learned from all of their records merges no page wrongly. What is
 //! merged wrongly on larger sites and on records that took no part is measured by
-//! `scripts/accept-traps`.
+//! `scripts/accept traps`.
 
 use super::dataflow_support::{Owned, plan, run};
 use std::collections::BTreeMap;

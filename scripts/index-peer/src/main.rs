@@ -1,4 +1,4 @@
-//! The real engine of `scripts/accept-index`: tantivy.
+//! The real engine of `scripts/accept index`: tantivy.
 //!
 //! `index-peer export PAGES.tsv OUT.ciff`: indexes the pages (`url<TAB>text`, a line a page) and
 //! exports the index. `index-peer compare PAGES.tsv MERGED.ciff MAP.tsv QUERIES SEED`: indexes the

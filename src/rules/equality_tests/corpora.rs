@@ -1,7 +1,7 @@
 //! Compares the compiled applier with the reference interpreter on recorded URLs.
 //!
 //! `UNDUST_EQUALITY_CORPORA` lists folders of rules with files of records,
-//! `RULES=RECORDS.jsonl.gz,...`; see `scripts/accept-equality`. Without it the test learns rules from
+//! `RULES=RECORDS.jsonl.gz,...`; see `scripts/accept equality`. Without it the test learns rules from
 //! `tests/data/kb-sample.jsonl.gz`.
 
 use super::compare::{Applier, Difference, Input, Reference, compare};
@@ -126,7 +126,7 @@ fn named() -> Vec<(String, Option<PathBuf>, PathBuf)> {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "the table of scripts/accept-equality")]
+#[allow(clippy::print_stdout, reason = "the table of scripts/accept equality")]
 fn the_compiled_applier_equals_the_interpreter_on_recorded_urls() {
     println!("{:<32} {:>8} {:>8} {:>9} {:>11}", "corpus", "URLs", "changed", "looked up", "differences");
     let mut reports = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! An exported rule does what the interpreter does, or leaves the URL as it is. The patterns of Nutch,
 //! StormCrawler and Heritrix stand for all targets: `exports_read` shows that each file says what
-//! was meant, `scripts/accept-exports` runs the systems themselves.
+//! was meant, `scripts/accept exports` runs the systems themselves.
 
 use super::{Random, generate, number};
 use crate::rules::explain::Step;

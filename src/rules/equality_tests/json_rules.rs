@@ -3,7 +3,7 @@
 //! The file is read as `docs/json-rules.md` has it, by code that shares nothing with the writer, into
 //! rules of the interpreter; these must do what the exported rules do. With `UNDUST_JSON_RULES_CASES`,
 //! a folder, each random site is written there as `N.json`, with `N.tsv`: URLs and the canonical URLs
-//! that a reader of the file must give. `scripts/accept-exports` gives them to the reference applier.
+//! that a reader of the file must give. `scripts/accept exports` gives them to the reference applier.
 
 use super::{Random, generate, number};
 use crate::rules::explain::Step;

@@ -184,10 +184,10 @@ fn broken_links_and_missing_pages_are_found() {
 fn every_stage_is_in_the_lists_of_stages() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("a file");
-    let (page, script) = (read("docs/architecture.md"), read("scripts/ablations.py"));
+    let (page, script) = (read("docs/architecture.md"), read("scripts/parts/ablations.py"));
     for stage in undust::rules::Stage::ALL.map(undust::rules::Stage::text) {
         assert!(page.contains(&format!("\n- `{stage}` (`")), "docs/architecture.md has no stage {stage}");
-        assert!(script.contains(&format!("'{stage}'")), "scripts/ablations.py has no stage {stage}");
+        assert!(script.contains(&format!("'{stage}'")), "scripts/parts/ablations.py has no stage {stage}");
     }
 }
 

@@ -1,4 +1,4 @@
-"""The network of SIGIR 2017 beside undust, as in Table 2 of the paper. Run by scripts/accept-seq2seq.
+"""The network of SIGIR 2017 beside undust, as in Table 2 of the paper.
 
 Of each site the first 15,000 URLs train and the next 5,000 are predicted and scored, in this proportion where a site has
 fewer (`undust compare --protocol sigir2017`). Every method keeps rules of a false-positive rate up to 0.1, as in the paper;
@@ -15,14 +15,12 @@ With --keep a site whose network was trained there by the same program, on the s
 trained again.
 
 Checks: every URL of the test has a prediction, the loss falls, and precision and recall, counted here from the predictions,
-are those of `undust compare`. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, collections, csv, hashlib, json, os, pathlib, resource, shutil, subprocess, sys
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ending import ended, leave, scratch
+are those of `undust compare`."""
+import collections, csv, hashlib, json, os, pathlib, resource, shutil, subprocess
+from parts.common import SAMPLE, ended, existing, peer_program, scratch, skip
 
 PUBLIC = ('phpbb-forum', 'crawl-kb', 'crawl-docs', 'crawl-blog')
 SYNTHETIC = ('synth-1', 'synth-2', 'synth-3')
-SAMPLE = 'tests/data/kb-sample.jsonl.gz'
 METHODS = ('keep-all', 'fan-out-10', 'decision-tree', 'undust')
 NETWORK = 'seq2seq'
 SYNTHETIC_URLS = 20_000
@@ -178,13 +176,8 @@ def tables(sites, shown):
                 print('      ' + url)
 
 
-def main():
-    parser = argparse.ArgumentParser(prog='scripts/accept-seq2seq', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    target = os.environ.get('CARGO_TARGET_DIR', 'target')
-    parser.add_argument('--shared', default='../shared')
-    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
-    parser.add_argument('--network', required=True, help='the program of scripts/seq2seq')
-    parser.add_argument('--keep', help='folder for networks, predictions and comparisons; default: one that is removed')
+def options(parser, _):
+    parser.add_argument('--network', type=existing, metavar='PATH', help='the program of scripts/seq2seq; default: it is built')
     parser.add_argument('--site', action='append', choices=(*PUBLIC, *SYNTHETIC, 'sample'))
     parser.add_argument('--units', type=int, default=256, help='of each GRU, and numbers of an embedding; the paper has 512')
     parser.add_argument('--epochs', type=int, help='default: 15, for synthetic sites, which have more pairs, 10')
@@ -194,15 +187,14 @@ def main():
     parser.add_argument('--identity', action='store_true', help='singletons train, too')
     parser.add_argument('--reversed', action='store_true', help='the encoder reads URLs from their end')
     parser.add_argument('--examples', type=int, default=3, help='wrong merges shown of each site')
-    args = parser.parse_args()
-    for needed in (args.binary, args.network):
-        if not pathlib.Path(needed).exists():
-            print('accept-seq2seq: not there: %s' % needed, file=sys.stderr)
-            return 2
+
+
+def main(args):
+    args.network = args.network or peer_program('seq2seq')
     names = args.site or [*PUBLIC, *SYNTHETIC]
     corpora = pathlib.Path(args.shared) / 'corpora'
     if not corpora.exists() and set(names) & set(PUBLIC):
-        print('accept-seq2seq: SKIPPED the shared corpora, %s is not there; %s is taken' % (corpora, SAMPLE), file=sys.stderr)
+        skip('the shared corpora, %s is not there; %s is taken' % (corpora, SAMPLE.name))
         names = ['sample', *(name for name in names if name not in PUBLIC)]
     failures, sites = [], {}
     with scratch(args.keep, 'accept-seq2seq') as out:
@@ -210,7 +202,3 @@ def main():
             sites[name] = measure(args, name, out / name, failures)
     tables(sites, args.examples)
     return ended(failures)
-
-
-if __name__ == '__main__':
-    leave('accept-seq2seq', main)

@@ -1,4 +1,4 @@
-"""Held-out figures of `undust learn` beside what another half of the data says. Run it by scripts/accept-held-out.
+"""Held-out figures of `undust learn` beside what another half of the data says.
 
 Each corpus is cut as tools/parity.py cuts it: learned from are the URLs whose SHA-1 has an even first byte. The held-out
 figures of that run come from this half alone; tools/score.py then measures the deployed rules on the other half.
@@ -9,9 +9,8 @@ figures of that run come from this half alone; tools/score.py then measures the 
   shown    saved_by_cluster, which no half of the URLs measures, and what the learning half itself says by score.py
 
 A figure that is too good is a failure. One that is too low is shown with the difference, and fails beyond 0.1: rules
-learned from a part of the data have less evidence, and another half holds mates of URLs of kinds that rules do not know.
-Exit code 1 when a figure fails, 2 when something is missing."""
-import argparse, collections, gzip, hashlib, json, math, os, subprocess, sys, tempfile
+learned from a part of the data have less evidence, and another half holds mates of URLs of kinds that rules do not know."""
+import collections, gzip, hashlib, json, math, os, subprocess, sys, tempfile
 
 HEAD = ('corpus', 'URLs', 'by cluster', 'by URL', 'other half', 'verdict', 'wrong', 'at most', 'other half', 'verdict', 'learned from')
 # How far below the other half a figure may be.
@@ -36,7 +35,7 @@ def records(path):
 def run(*command):
     done = subprocess.run(command, capture_output=True, text=True, encoding='utf-8', errors='surrogateescape')
     if done.returncode:
-        raise SystemExit('accept-held-out: %s: exit code %d\n%s' % (' '.join(command[:3]), done.returncode, done.stderr[-800:]))
+        raise RuntimeError('%s: exit code %d\n%s' % (' '.join(command[:3]), done.returncode, done.stderr[-800:]))
     return done.stdout
 
 
@@ -84,19 +83,14 @@ class House:
         return dict(self.score.rates(counts), margin=margin)
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--shared', default='../shared')
-    p.add_argument('--binary', default=os.path.join(os.environ.get('CARGO_TARGET_DIR', 'target'), 'release', 'undust'))
-    p.add_argument('corpora', nargs='*', help='names; default: all that are there')
-    args = p.parse_args()
-    tools, folder = os.path.join(args.shared, 'tools'), os.path.join(args.shared, 'corpora')
-    for needed in (args.binary, os.path.join(tools, 'score.py'), folder):
-        if not os.path.exists(needed):
-            print('accept-held-out: %s is not there (--binary PATH, --shared DIR)' % needed, file=sys.stderr)
-            return 2
-    house = House(args.binary, tools)
-    names = args.corpora or sorted(f[:-9] for f in os.listdir(folder) if f.endswith('.jsonl.gz'))
+def options(parser, _):
+    parser.add_argument('--corpus', action='append', metavar='NAME', help='may be given several times (default: all that are there)')
+
+
+def main(args):
+    folder = os.path.join(args.shared, 'corpora')
+    house = House(args.binary, os.path.join(args.shared, 'tools'))
+    names = args.corpus or sorted(f[:-9] for f in os.listdir(folder) if f.endswith('.jsonl.gz'))
     table, apart, failed = [HEAD], 0, 0
     for name in names:
         printed, size, (own, other) = house.halves(records(os.path.join(folder, name + '.jsonl.gz')))
@@ -118,7 +112,3 @@ def main():
         print('  '.join(cell.ljust(w) for cell, w in zip(row, width)).rstrip())
     print('%d of %d figures outside their bounds, %d of them failures' % (apart, 2 * len(names), failed))
     return 1 if failed else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())

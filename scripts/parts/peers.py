@@ -1,9 +1,9 @@
-"""undust beside other programs, as people use them: saved share, recall, wrong merges, time. Run by scripts/accept-peers.
+"""undust beside other programs, as people use them: saved share, recall, wrong merges, time.
 
 Of each corpus the URLs whose SHA-1 has an even first byte may be learned from; the others are predicted and scored, by
 `undust compare --predictions`. Peers that learn (maybedont, os-urlpattern) and undust learn on that half; the others are
-the same for every site. Each peer is installed from its registry, in the version that scripts/peers.py names, into an
-environment of its own; one that cannot be is in the table without figures, and the reason below it.
+the same for every site. Each peer is installed from its registry, in the version that scripts/peers.py names, into a
+folder of its own; one that cannot be is in the table without figures, and the reason below it.
 
   saved    share of the duplicate fetches that a crawler is spared, less the pages that it loses
   recall   share of the pages that it still fetches; a star at saved: under 0.995
@@ -13,15 +13,14 @@ environment of its own; one that cannot be is in the table without figures, and 
   learn s  seconds of processor time to learn the training half, for programs that learn
 
 Checks: a program that keeps every URL scores as keep-all, the canonical URLs of undust as `undust evaluate` counts them, and
-every peer that is installed gives predictions. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, csv, gzip, hashlib, json, os, pathlib, resource, signal, subprocess, sys, venv
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from ending import ended, leave, scratch
+every peer that is installed gives predictions. Without the data folder it takes the sample in tests/data."""
+import csv, gzip, hashlib, json, os, pathlib, resource, signal, subprocess, sys
+from parts.common import SAMPLE, TARGET, apart, ended, scratch, skip
 from peers import PEERS
 
 CORPORA = ('phpbb-forum', 'university', 'government-redirects', 'crawl-blog', 'crawl-bugs', 'crawl-docs', 'crawl-forum',
            'crawl-kb', 'crawl-lists', 'crawl-photos', 'crawl-store')
-SAMPLE = 'tests/data/kb-sample.jsonl.gz'
+PEER = 'scripts/peers.py'
 BUILT_IN = ('keep-all', 'rfc3986', 'tracking', 'catalogue')
 OWN, IDENTITY = 'undust-learned', 'identity'
 LEARN = {'maybedont', 'os-urlpattern'}
@@ -37,23 +36,17 @@ def run(command, **more):
     return done.stdout
 
 
-def installed(name, folder):
+def installed(name):
     """(command, environment) of a peer."""
-    home = folder / PEERS[name][0].partition('==')[0]
-    done = home / 'done'
-    there = done.exists() and done.read_text() == PEERS[name][0]
     if name == 'url-sanitize':
-        binary = home / 'bin' / 'url-sanitize'
-        if not there:
+        home = TARGET / 'checks-apart' / name
+        done = home / 'installed'
+        if not (done.exists() and done.read_text() == PEERS[name][0]):
             run(['cargo', 'install', '--quiet', '--locked', '--root', home, '--force', 'url-sanitize@' + PEERS[name][0].split('==')[1].split()[0]])
             done.write_text(PEERS[name][0])
-        return sys.executable, dict(os.environ, PEER_BINARY=str(binary))
-    python = home / 'bin' / 'python'
-    if not there:
-        venv.create(home, clear=True, with_pip=True)
-        run([python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PEERS[name][0]])
-        done.write_text(PEERS[name][0])
-    return python, None
+        return sys.executable, dict(os.environ, PEER_BINARY=str(home / 'bin' / 'url-sanitize'))
+    package = PEERS[name][0]
+    return sys.executable, dict(os.environ, PYTHONPATH=str(apart(package.partition('==')[0], package)))
 
 
 def halves(corpus, folder):
@@ -123,7 +116,7 @@ def rows(args, corpus, peers, folder, failures):
             missing[name] = 'not installed'
             continue
         out = folder / (name + '.tsv')
-        command = [found[0], 'scripts/peers.py', name, folder / 'train.jsonl', folder / 'test.jsonl', out]
+        command = [found[0], PEER, name, folder / 'train.jsonl', folder / 'test.jsonl', out]
         try:
             done = json.loads(run(command, env=found[1], preexec_fn=lambda: limit(args.limit)))
         except RuntimeError as error:
@@ -170,29 +163,23 @@ def table(rows):
     print(flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(prog='scripts/accept-peers', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    target = os.environ.get('CARGO_TARGET_DIR', 'target')
-    parser.add_argument('--shared', default='../shared')
-    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
-    parser.add_argument('--keep', help='folder for predictions and tables; default: one that is removed')
-    parser.add_argument('--peers', default=os.path.join(target, 'peers'), help='where the peers are installed')
+def options(parser, _):
     parser.add_argument('--only', action='append', choices=sorted(PEERS))
     parser.add_argument('--corpus', action='append', choices=CORPORA)
     parser.add_argument('--limit', type=int, default=300, help='most processor seconds of a peer on a corpus')
-    args = parser.parse_args()
-    if not pathlib.Path(args.binary).exists():
-        print('accept-peers: not there: %s' % args.binary, file=sys.stderr)
-        return 2
-    args.binary = os.path.abspath(args.binary)
+
+
+def check_options(parser, args):
+    if args.keep and os.path.isdir(args.keep) and os.listdir(args.keep):
+        parser.error('--keep %s: not empty, and figures of two runs are not mixed; name another folder' % args.keep)
+
+
+def main(args):
     folder = pathlib.Path(args.shared) / 'corpora'
     corpora = [folder / (name + '.jsonl.gz') for name in args.corpus or CORPORA]
     if not folder.exists():
-        print('accept-peers: SKIPPED the shared corpora, %s is not there; %s is taken' % (folder, SAMPLE), file=sys.stderr)
-        corpora = [pathlib.Path(SAMPLE)]
-    if args.keep and os.path.isdir(args.keep) and os.listdir(args.keep):
-        print('accept-peers: --keep %s: not empty, and figures of two runs are not mixed; name another folder' % args.keep, file=sys.stderr)
-        return 2
+        skip('the shared corpora, %s is not there; %s is taken' % (folder, SAMPLE.name))
+        corpora = [SAMPLE]
     with scratch(args.keep, 'accept-peers') as out:
         return ended(measured(args, corpora, out))
 
@@ -202,7 +189,7 @@ def measured(args, corpora, out):
     failures, peers = [], {}
     for name in args.only or PEERS:
         try:
-            peers[name] = installed(name, pathlib.Path(args.peers))
+            peers[name] = installed(name)
         except (RuntimeError, OSError) as error:
             peers[name] = error
     not_first = []
@@ -219,7 +206,3 @@ def measured(args, corpora, out):
         print('%s: %s%s' % (name, ', '.join(PEERS[name]), '; NOT INSTALLED: %s' % found if isinstance(found, Exception) else ''))
     print('undust is first in saved share among programs of recall %g and more%s' % (RECALL, ' everywhere' if not not_first else ', but for: ' + '; '.join(not_first)))
     return failures
-
-
-if __name__ == '__main__':
-    leave('accept-peers', main)

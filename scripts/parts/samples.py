@@ -7,17 +7,17 @@ clusters and two clusters of most mistakes, which a small sample of a site does 
 A sample fails where recall is under RECALL or more than WRONG of the merged URLs are in a group of another page.
 """
 import gzip, json, os
-from accept_platforms import SEEDS, rates, sample
+from parts.platforms import SEEDS, rates, sample
 
 SIZES = (50, 100, 200, 500)
 RECALL, WRONG = 0.995, 0.005
 
 
-def samples(house, table, corpora):
+def samples(house, table, corpora, sizes):
     cells = []
     for name in corpora:
         records = house.records(name)
-        for size in SIZES:
+        for size in sizes:
             for seed in SEEDS:
                 train, test = sample(records, size, seed)
                 path, rules = (os.path.join(house.scratch, end) for end in ('sample.jsonl.gz', 'sample.rules'))
@@ -31,7 +31,7 @@ def samples(house, table, corpora):
                 floor = 'rec %.3f urlfpr %.3f' % (RECALL, WRONG)
                 verdict = 'FAIL ' + ', '.join(missed) if missed else 'pass'
                 table.add('samples', '%s, %d URLs' % (name, size), 'seed %d' % seed, measured, floor, '', verdict)
-    for size in SIZES:
+    for size in sizes:
         of = [cell[1:] for cell in cells if cell[0] == size]
         mean = tuple(sum(cell[i] for cell in of) / len(of) for i in range(3))
         table.add('samples', 'all, %d URLs' % size, 'mean', 'saved %.4f rec %.4f urlfpr %.4f' % mean)

@@ -1,21 +1,7 @@
-#!/usr/bin/env python3
-"""Runs learn on three hosts of their own and breaks it in every way that docs/cluster.md speaks of; prints one table.
-
-usage: scripts/accept-cluster [--binary PATH] [--urls N] [--kills N] [--starts N] [--seed N]
+"""Runs learn on three hosts of their own and breaks it in every way that docs/cluster.md speaks of; prints a row a check.
 
 The hosts are network namespaces (ip netns) with veth interfaces on a bridge, each with its own address and scratch
-folder. Needs root on Linux, iproute2, Python 3.11; tcpdump for the check of what can be read on the wire. Where
-namespaces are not allowed it says so and leaves with 0: nothing was checked, nothing failed.
-Leaves with 1 when something is not as it should be.
-
-  --binary PATH   undust (default: cargo build --release, and that)
-  --urls N        URLs of the synthetic corpus (default: 400000)
-  --kills N       how many runs are killed at a random moment and taken up (default: 20)
-  --starts N      how many runs start under a flood of connections (default: 50)
-  --seed N        of the random moments (default: 1)
-  --only PART     wire, faults, flood, kills or launcher (default: all)
-"""
-import argparse
+folder. Needs root on Linux, iproute2, Python 3.11; tcpdump for the check of what can be read on the wire."""
 import atexit
 import os
 import random
@@ -24,10 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from parts.common import ROOT, Skipped, scratch, skip
+
+LAUNCH = str(ROOT / "scripts" / "launch")
 NAMES = [f"ud{os.getpid()}h{i}" for i in range(3)]
 SWITCH = f"ud{os.getpid()}sw"
 ADDRESSES = [f"10.77.0.{i + 1}" for i in range(3)]
@@ -144,7 +131,7 @@ class Trial:
 
     def launch(self, *more, hosts="cluster.toml", job=()):
         """Through scripts/launch, as a user would."""
-        words = [os.path.join(HERE, "launch"), "--ssh", self.path("enter"), "--binary", self.args.binary, *more,
+        words = [LAUNCH, "--ssh", self.path("enter"), "--binary", self.args.binary, *more,
                  self.path(hosts), "--", "learn", self.path("in"), "--out", self.path("out"), *job]
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True)
@@ -186,7 +173,7 @@ class Trial:
             except OSError:
                 pass
             time.sleep(0.005)
-        sys.exit("nothing was learned in 60 s")
+        raise RuntimeError("nothing was learned in 60 s")
 
 
 def runs(trial):
@@ -208,7 +195,7 @@ def runs(trial):
         os.link(trial.path("in", name), trial.path(f"host{k % 3}", "part", name))
     with open(trial.path("hosts"), "w") as file:
         file.write("# sent along\n" + "".join(f"{address}:2101\n" for address in ADDRESSES))
-    words = [os.path.join(HERE, "launch"), "--ssh", trial.path("enter"), "--binary", trial.args.binary,
+    words = [LAUNCH, "--ssh", trial.path("enter"), "--binary", trial.args.binary,
              trial.path("hosts"), "--", "learn", "part", "--out", "rules", "--local-shards"]
     local = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                            env={**os.environ, "UNDUST_SECRET_FILE": trial.path("secret")})
@@ -220,7 +207,7 @@ def runs(trial):
 def wire(trial):
     """No URL is to be read on the wire."""
     if not shutil.which("tcpdump"):
-        print("SKIP  what can be read on the wire: there is no tcpdump here", flush=True)
+        skip("what can be read on the wire: there is no tcpdump here")
         return
     hosts = set()
     for name in os.listdir(trial.path("in")):
@@ -543,39 +530,32 @@ def launcher(trial):
     trial.row("nothing outlives a launch that is killed", not left)
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
-    parser.add_argument("--binary")
-    parser.add_argument("--urls", type=int, default=400_000)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--starts", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", choices=["wire", "faults", "flood", "kills", "launcher"])
-    args = parser.parse_args()
+PARTS = {part.__name__: part for part in (wire, faults, flood, kills, launcher)}
+
+
+def options(parser, _):
+    parser.add_argument("--urls", type=int, default=400_000, help="URLs of the synthetic corpus (default: 400000)")
+    parser.add_argument("--kills", type=int, default=20, help="how many runs are killed at a random moment and taken up (default: 20)")
+    parser.add_argument("--starts", type=int, default=50, help="how many runs start under a flood of connections (default: 50)")
+    parser.add_argument("--seed", type=int, default=1, help="of the random moments (default: 1)")
+    parser.add_argument("--only", action="append", choices=PARTS, help="may be given several times (default: all)")
+
+
+def main(args):
     try:
         if sys.version_info < (3, 11):
             raise OSError("Python 3.11 or later is needed")
         namespaces()
     except (OSError, subprocess.CalledProcessError) as error:
         why = getattr(error, "stderr", None) or error
-        print(f"SKIPPED: three hosts cannot be made here, nothing was checked: {str(why).strip()}")
-        return 0
-    if not args.binary:
-        subprocess.run(["cargo", "build", "--release", "--locked", "--bin", "undust"], check=True,
-                       cwd=os.path.join(HERE, ".."))
-        args.binary = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target")),
-                                   "release", "undust")
-    args.binary = os.path.abspath(args.binary)
-    with tempfile.TemporaryDirectory(prefix="undust-cluster-") as base:
-        trial = Trial(args, base)
+        raise Skipped(f"three hosts cannot be made here, nothing was checked: {str(why).strip()}") from None
+    # Namespaces are removed as this program exits.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with scratch(args.keep, "undust-cluster") as base:
+        trial = Trial(args, str(base))
         runs(trial)
-        for part in (wire, faults, flood, kills, launcher):
-            if not args.only or part.__name__ in args.only:
+        for name, part in PARTS.items():
+            if not args.only or name in args.only:
                 part(trial)
     print(f"{trial.failed} failed" if trial.failed else "all as it should be")
     return 1 if trial.failed else 0
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sys.exit(main())

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""The figures undust has to reach, in one table: measured, floor, goal, verdict. Run it by scripts/accept.
+"""The figures undust has to reach, in one table a part: measured, floor, goal, verdict.
 
   parity     saved share, recall and pair fpr on the labelled corpora by tools/parity.py; the published method beside
   synthetic  24 sites of tools/gen.py, trained on a random 20 % of their URLs, scored on all; clean and with label noise
@@ -11,13 +10,14 @@
              second time with --previous and the first result
   evaluate   `undust evaluate --one-site --json` against tools/score.py
   proof      of --planted mistakes in learned rules those that `undust prove` refuses, and rules of synthetic sites without
-             noise that the proof withdraws or narrows: see accept_proof.py; --seed chooses other mistakes
+             noise that the proof withdraws or narrows: see proof.py; --seed chooses other mistakes
   platforms  lines of recognised programs on samples of 0 to 500 URLs, each line alone, and wrong programs: see
-             accept_platforms.py
-  samples    rules of 50 to 500 URLs in whole clusters on the rest of each corpus: see accept_samples.py
+             platforms.py
+  samples    rules of 50 to 500 URLs in whole clusters on the rest of each corpus: see samples.py
 
-The scorer is not ours: tools/ of the shared folder. Exit code 1 when a floor is missed, 2 when something is missing."""
-import accept_platforms, accept_proof, accept_samples, argparse, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
+The scorer is not ours: tools/ of the data folder."""
+import atexit, functools, gzip, hashlib, json, math, os, random, shutil, subprocess, sys, tempfile, time
+from parts import common, platforms, proof, samples
 
 # Corpus: (floor, goal); floor = saved, recall, pair fpr; goal = saved, recall.
 CORPORA = {
@@ -55,11 +55,6 @@ CHURN, CHURN_PREVIOUS, CHURN_SEEDS = 0.02, 0.003, (1, 2, 3)
 TOLERANCE = 1e-9
 # Planted mistakes that may survive and true rules that may go, in hundredths.
 SURVIVORS, WITHDRAWN = 1, 1
-PARTS = ('parity', 'synthetic', 'fetchable', 'churn', 'evaluate', 'proof', 'platforms', 'samples')
-
-
-class Missing(Exception):
-    """Something needed is not there: no verdict is possible."""
 
 
 def run(command, env=None):
@@ -83,9 +78,13 @@ class Table:
         print(' | '.join(x for x in self.rows[-1] if x), file=sys.stderr, flush=True)
 
     def show(self):
+        """Prints all rows; the exit code."""
         width = [max(len(r[i]) for r in [self.HEAD, *self.rows]) for i in range(len(self.HEAD))]
         for row in [self.HEAD, *self.rows]:
             print('  '.join(x.ljust(w) for x, w in zip(row, width)).rstrip())
+        if self.failed:
+            print('%d row(s) under their floor' % self.failed)
+        return 1 if self.failed else 0
 
 
 class House:
@@ -94,9 +93,6 @@ class House:
     def __init__(self, binary, shared, scratch):
         self.binary, self.scratch = binary, scratch
         self.tools, self.corpora = os.path.join(shared, 'tools'), os.path.join(shared, 'corpora')
-        for needed in (binary, os.path.join(self.tools, 'score.py'), self.corpora):
-            if not os.path.exists(needed):
-                raise Missing('%s is not there (--binary PATH, --shared DIR)' % needed)
         sys.path.insert(0, self.tools)
         import numpy, pandas, score
         self.np, self.pd, self.score = numpy, pandas, score
@@ -162,8 +158,9 @@ def verdict(missed):
     return 'FAIL ' + ', '.join(missed) if missed else 'pass'
 
 
-def parity(house, table):
-    files = [house.corpus(name) for name in CORPORA]
+def parity(house, table, args):
+    corpora = args.corpus or CORPORA
+    files = [house.corpus(name) for name in corpora]
     results = {}
     for method, extra in METHODS:
         out = os.path.join(house.scratch, 'parity.json')
@@ -174,7 +171,8 @@ def parity(house, table):
             arguments += ['--learn-args', ' '.join(extra)]
         print(run(arguments, dict(os.environ, PARITY_JSON=out)), file=sys.stderr)
         results[method] = json.load(open(out))['sites'] if os.path.exists(out) else {}
-    for name, (floor, goal) in CORPORA.items():
+    for name in corpora:
+        floor, goal = CORPORA[name]
         for method, _ in METHODS:
             r = results[method].get(name + '.jsonl.gz')
             if r is None:
@@ -189,7 +187,7 @@ def parity(house, table):
             table.add('parity', name, method, measured, 'saved %.3f rec %.4f fpr %.2f' % floor, 'saved %.3f rec %.4f%s' % (*goal, ': reached' if reached else ''), verdict(missed))
 
 
-def synthetic(house, table):
+def synthetic(house, table, args):
     for name, extra, least, fpr_most in SYNTHETIC:
         folder = tempfile.mkdtemp(dir=house.scratch)
         run([sys.executable, os.path.join(house.tools, 'gen.py'), '--sites', '24', '--urls-min', '3000', '--urls-max', '30000', '--seed', '100', *extra, '--out', folder])
@@ -205,7 +203,7 @@ def synthetic(house, table):
             urls = [r[0] for r in rows]
             per.append(house.counts(urls, house.normalize(urls, rules), [r[-1] for r in rows]))  # the last is the truth
         if len(per) != 24:
-            raise Missing('gen.py made %d sites instead of 24' % len(per))
+            raise RuntimeError('gen.py made %d sites instead of 24' % len(per))
         macro, micro = house.score.aggregate(per)
         share = [r['comp'] / r['oracle'] for r in (macro, micro)]
         fpr, worst = (macro['fpr'], micro['fpr']), max(house.score.rates(k)['fpr'] for k in per)
@@ -242,8 +240,8 @@ def parameter_names(url):
     return {p.partition('=')[0] + ('=' if '=' in p else '') for p in query.split('&') if p}
 
 
-def fetchable(house, table):
-    for name in CORPORA:
+def fetchable(house, table, args):
+    for name in args.corpus or CORPORA:
         records, rules = house.parity_rules(name)
         listed = {r['url']: str(r['cluster']) for r in records}
         paths = {}
@@ -297,8 +295,8 @@ def moved_by(house, name, records, seed):
     return [moved(urls, canonical[0], later) for later in canonical[1:]]
 
 
-def churn(house, table):
-    for name in CORPORA:
+def churn(house, table, args):
+    for name in args.corpus or CORPORA:
         records = list(house.records(name))
         runs = [moved_by(house, name, records, seed) for seed in CHURN_SEEDS]
         alone, after = ([run[at][0] for run in runs] for at in (0, 1))
@@ -336,8 +334,8 @@ def site_rates(figures):
     return sites[0].get('rates', sites[0])
 
 
-def evaluate(house, table):
-    for name in CORPORA:
+def evaluate(house, table, args):
+    for name in args.corpus or CORPORA:
         records, rules = house.parity_rules(name)
         out = os.path.join(house.scratch, name + '.figures.json')
         run([house.binary, 'evaluate', '--rules', rules, '--one-site', house.corpus(name), '--json', out])
@@ -358,12 +356,24 @@ def evaluate(house, table):
         table.add('evaluate', name, 'undust', 'largest difference %.1e %s' % (worst, where), '%.0e' % TOLERANCE, '', verdict(missed))
 
 
-def proof(house, table):
+def proofs(house, table, args):
     """Mistakes that the proof must refuse, and rules that it must not."""
     folder = os.path.join(house.scratch, 'proof')
-    sample = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'tests', 'data')
-    paths = [os.path.join(house.corpora, name + '.jsonl.gz') for name in CORPORA]
-    paths += sorted(os.path.join(sample, name) for name in os.listdir(sample) if '.jsonl' in name or '.tsv' in name)
+    paths = args.records or [house.corpus(name) for name in args.corpus or CORPORA] + made_for_proof(house, table, folder)
+    grounds = [proof.Ground(house.binary, os.path.basename(path).split('.')[0], path, os.path.join(folder, 'ground%d' % n))
+               for n, path in enumerate(paths)]
+    kinds, survivors = proof.mutants(grounds, args.planted, args.seed, True)
+    for kind, (planted, refused) in kinds.items():
+        table.add('proof', kind, 'undust', '%d of %d refused' % (refused, planted))
+    planted = sum(of[0] for of in kinds.values())
+    table.add('proof', 'all kinds, seed %d' % args.seed, 'undust', '%d of %d survive' % (len(survivors), planted),
+              'at most %d %%' % SURVIVORS, verdict='ok' if 100 * len(survivors) <= SURVIVORS * planted and planted >= args.planted else 'FAIL')
+
+
+def made_for_proof(house, table, folder):
+    """Files of the repository and of synthetic sites; adds what the proof takes from rules of sites without noise."""
+    sample = str(common.SAMPLE.parent)
+    paths = sorted(os.path.join(sample, name) for name in os.listdir(sample) if '.jsonl' in name or '.tsv' in name)
     withdrawn = rules = 0
     for seed in ('1', '2', '3'):
         out = os.path.join(folder, 'synthetic' + seed)
@@ -382,58 +392,42 @@ def proof(house, table):
         for made, most in ((shapes, None), (os.path.join(folder, 'synthetic' + seed), 2)):
             shards = sorted(name for name in os.listdir(made) if '.tsv' in name or '.jsonl' in name)
             paths += [os.path.join(made, name) for name in shards[:most]]
-    grounds = [accept_proof.Ground(house.binary, os.path.basename(path).split('.')[0], path, os.path.join(folder, 'ground%d' % n))
-               for n, path in enumerate(paths)]
-    kinds, survivors = accept_proof.mutants(grounds, house.planted, house.seed, True)
-    for kind, (planted, refused) in kinds.items():
-        table.add('proof', kind, 'undust', '%d of %d refused' % (refused, planted))
-    planted = sum(of[0] for of in kinds.values())
-    table.add('proof', 'all kinds, seed %d' % house.seed, 'undust', '%d of %d survive' % (len(survivors), planted),
-              'at most %d %%' % SURVIVORS, verdict='ok' if 100 * len(survivors) <= SURVIVORS * planted and planted >= house.planted else 'FAIL')
+    return paths
 
 
-def platforms(house, table):
-    accept_platforms.platforms(house, table)
+@functools.cache
+def house_of(binary, shared, keep):
+    """The house of all parts of a run, which learn on each corpus once."""
+    if keep:
+        os.makedirs(keep, exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix='undust-accept-', dir=keep)
+    if not keep:
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return House(os.path.abspath(binary), shared, scratch)
 
 
-def samples(house, table):
-    accept_samples.samples(house, table, CORPORA)
+PARTS = {
+    'parity': parity, 'synthetic': synthetic, 'fetchable': fetchable, 'churn': churn, 'evaluate': evaluate, 'proof': proofs,
+    'platforms': lambda house, table, args: platforms.platforms(house, table),
+    'samples': lambda house, table, args: samples.samples(house, table, args.corpus or CORPORA, args.size or samples.SIZES),
+}
 
 
-def main():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    target = os.environ.get('CARGO_TARGET_DIR', os.path.join(root, 'target'))
-    parser = argparse.ArgumentParser(prog='scripts/accept', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--shared', default=os.path.join(root, '..', 'shared'), help='folder with corpora/ and tools/ (default: ../shared of the repository)')
-    parser.add_argument('--only', action='append', choices=PARTS, help='one part; may be given several times')
-    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
-    parser.add_argument('--seed', type=int, default=1, help='draws the planted mistakes')
-    parser.add_argument('--planted', type=int, default=500, help='number of planted mistakes')
-    parser.add_argument('--keep', help='folder in which the scratch folder is made and kept')
-    args = parser.parse_args()
-    table, missing = Table(), False
-    if args.keep:
-        os.makedirs(args.keep, exist_ok=True)
-    scratch = tempfile.mkdtemp(prefix='undust-accept-', dir=args.keep)
+def options(parser, part):
+    if part != 'synthetic' and part != 'platforms':
+        parser.add_argument('--corpus', action='append', choices=CORPORA, metavar='NAME', help='one of %s; may be given several times (default: all)' % ', '.join(CORPORA))
+    if part == 'samples':
+        parser.add_argument('--size', action='append', type=int, help='URLs of a sample; may be given several times (default: 50, 100, 200, 500)')
+    if part == 'proof':
+        parser.add_argument('--seed', type=int, default=1, help='draws the planted mistakes')
+        parser.add_argument('--planted', type=int, default=500, help='number of planted mistakes')
+        parser.add_argument('--records', action='append', type=os.path.abspath, metavar='FILE', help='records in JSON lines or TSV, plain or gzip, in place of all others')
+
+
+def main(args):
+    table = Table()
     try:
-        house = House(os.path.abspath(args.binary), args.shared, scratch)
-        house.seed, house.planted = args.seed, args.planted
-        for part in args.only or PARTS:
-            try:
-                globals()[part](house, table)
-            except RuntimeError as e:  # a part that cannot run fails; the others still do
-                table.add(part, '', 'undust', str(e).replace('\n', ' ')[:160], verdict='FAIL')
-    except Missing as e:
-        print('scripts/accept: %s' % e, file=sys.stderr)
-        missing = True
-    finally:
-        if not args.keep:
-            shutil.rmtree(scratch, ignore_errors=True)
-    table.show()
-    if table.failed:
-        print('%d row(s) under their floor' % table.failed)
-    sys.exit(2 if missing else 1 if table.failed else 0)
-
-
-if __name__ == '__main__':
-    main()
+        PARTS[args.part](house_of(args.binary, args.shared, args.keep_all), table, args)
+    except RuntimeError as error:
+        table.add(args.part, '', 'undust', str(error).replace('\n', ' ')[:160], verdict='FAIL')
+    return table.show()

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 """What undust merges wrongly on trap sites (`undust synth --types traps`), and on sites that need or tempt single
-kinds of rules (`--types shapes`). Run it by scripts/accept-traps.
+kinds of rules (`--types shapes`).
 
 One site for each trap, of 2,000 and of 50,000 URLs, without decorations and with those drawn for it.
 Rules are learned from all records and applied to all URLs; then learned from a random half of the
@@ -11,7 +10,7 @@ records and applied to the other half. By true cluster:
   wrong  URLs outside the largest cluster of those with their canonical URL; none is allowed
 
 Of the shapes that need a rule (not those named -matter) at least the share in LEAST must be saved."""
-import argparse, collections, os, random, shutil, subprocess, sys, tempfile
+import collections, os, random, shutil, subprocess, sys, tempfile
 
 TRAPS = ('beyond', 'empty', 'keys-are-values', 'limit', 'login-renderings', 'releases', 'revisions', 'tenant-parameter')
 SHAPES = ('families', 'separators', 'repeats', 'messages', 'zeros', 'hashes', 'tails', 'subpages', 'slugs', 'titled',
@@ -75,17 +74,14 @@ class Trap:
         return score(urls, [pair[1] for pair in pairs], [row[-1] for row in scored])
 
 
-def main():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    target = os.environ.get('CARGO_TARGET_DIR', os.path.join(root, 'target'))
-    parser = argparse.ArgumentParser(prog='scripts/accept-traps', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--only', action='append', choices=NAMES, help='one trap or shape; may be given several times')
+def options(parser, _):
+    parser.add_argument('--only', action='append', choices=NAMES, metavar='TRAP', help='one of %s; may be given several times' % ', '.join(NAMES))
     parser.add_argument('--urls', action='append', type=int, help='URLs of a site; may be given several times')
     parser.add_argument('--seed', action='append', type=int, help='may be given several times (default: 1)')
     parser.add_argument('--show', type=int, default=0, metavar='N', help='wrong URLs shown a case, on standard error')
-    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
-    parser.add_argument('--keep', help='folder in which the sites and rules are made and kept')
-    args = parser.parse_args()
+
+
+def main(args):
     row, failed = '%-17s %7s %-6s %4s %-5s %8s %6s %6s  %s', 0
     print(row % ('trap', 'URLs', 'decor', 'seed', 'train', 'scored', 'saved', 'wrong', 'verdict'))
     cases = [(trap, urls, decorations, seed) for trap in args.only or NAMES for urls in args.urls or SIZES for decorations in DECORATIONS for seed in args.seed or (1,)]
@@ -113,8 +109,4 @@ def main():
                 shutil.rmtree(folder, ignore_errors=True)
     if failed:
         print('%d case(s) with more wrong URLs than are known, or too little saved' % failed)
-    sys.exit(1 if failed else 0)
-
-
-if __name__ == '__main__':
-    main()
+    return 1 if failed else 0

@@ -1,6 +1,10 @@
-"""Exports against independent readers: see ../accept-exports."""
+"""Exports read by independent readers of their formats, on every URL of real corpora, of rules made by hand whose names and
+values mean something to a format, and on URLs off the corpora (other hosts, ports, schemes, sections, user information,
+upper-case hosts, URLs that are not in safe syntax).
 
-import argparse
+A reader may do less than undust, never more: a URL that undust leaves alone stays as it is, and one that changes is, to
+undust, the page that it was. Prints a table with what each export keeps, beside what its file says. Where something is
+missed, rules and exports are kept, in --keep or a folder that is named."""
 import csv
 import gzip
 import json
@@ -13,15 +17,10 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import surt
+from parts.common import ROOT
 
-from hostile import hostile
-from off_corpus import Judge, off_corpus
-from plants import PLANTS
-from readers import APPLIER, READERS, fuzzy_pairs, lines_of
-
-HERE = Path(__file__).parent
-CORPORA = Path(os.environ.get("SHARED") or HERE.parent.parent.parent / "shared") / "corpora"
+HERE = ROOT / "scripts" / "exports"
+CORPORA = ("phpbb-forum", "crawl-docs", "crawl-blog", "crawl-kb")
 FORMATS = ["nutch", "heritrix", "nginx", "pywb", "clearurls", "yandex-clean-param", "json-rules", "csv"]
 # What the file says that it keeps may be more than a reader keeps by so much: on some URLs a target
 # acts in part.
@@ -35,7 +34,7 @@ class Undust:
     def __call__(self, *command, **options):
         done = subprocess.run([self.binary, *map(str, command)], capture_output=True, text=True, **options)
         if done.returncode != 0:
-            raise SystemExit(f"undust {' '.join(map(str, command))}\n{done.stderr}")
+            raise RuntimeError(f"undust {' '.join(map(str, command))}\n{done.stderr}")
         return done
 
     def normalize(self, rules, urls, overrides=None):
@@ -92,35 +91,38 @@ def random_sites(work):
     folder.mkdir(exist_ok=True)
     environment = {**os.environ, "UNDUST_JSON_RULES_CASES": str(folder)}
     command = ["cargo", "test", "--locked", "--quiet", "--lib", "rules_in_json_are_the_rules"]
-    done = subprocess.run(command, cwd=HERE.parent.parent, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(done.stdout + done.stderr)
-    return judge_cases(folder)
-
-
-def judge_cases(folder):
-    done = subprocess.run(["node", str(HERE / "cases.js"), str(APPLIER.parent / "apply.js"), str(folder)],
+        raise RuntimeError(done.stdout + done.stderr)
+    applier = ROOT / "examples" / "json-rules" / "apply.js"
+    done = subprocess.run(["node", str(HERE / "cases.js"), str(applier), str(folder)],
                           capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(done.stderr)
+        raise RuntimeError(done.stderr)
     return json.loads(done.stdout)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--undust", required=True)
+def options(parser, _):
+    parser.add_argument("--corpus", action="append", help=f"may be given several times (default: {', '.join(CORPORA)})")
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--sample", type=int, default=400, help="URLs of each kind off the corpus")
     parser.add_argument("--plant", action="store_true", help="plants mistakes in files; each must be found")
     parser.add_argument("--random", action="store_true", help="also the reference applier on random sites (cargo test)")
-    args = parser.parse_args()
-    corpora = os.environ.get("CORPORA", "phpbb-forum crawl-docs crawl-blog crawl-kb").split()
-    work = Path(os.environ.get("WORK") or tempfile.mkdtemp(prefix="undust-exports-"))
+
+
+def main(args):
+    # The readers import packages of the environment.
+    sys.path.insert(0, str(HERE))
+    import surt
+    from hostile import hostile
+    from off_corpus import Judge, off_corpus
+    from plants import PLANTS
+    from readers import READERS, fuzzy_pairs, lines_of
+
+    corpora = args.corpus or CORPORA
+    work = Path(args.keep or tempfile.mkdtemp(prefix="undust-exports-"))
     work.mkdir(exist_ok=True, parents=True)
-    if not CORPORA.is_dir():
-        print(f"SKIPPED: {CORPORA} is not there", file=sys.stderr)
-        return 2
-    undust, failed, planted = Undust(args.undust), 0, Counter()
+    undust, failed, planted = Undust(args.binary), 0, Counter()
     print(f"{'corpus':<12} {'format':<19} {'rules':>5} {'out':>4} | {'URLs':>6} {'law':>3} {'wrong':>5} {'saving':>6} {'own':>5} "
           f"{'said':>11} | {'off':>6} {'changed':>7} {'law':>3} {'wrong':>5}")
     for corpus in [*corpora, "hostile"]:
@@ -128,7 +130,7 @@ def main():
         if corpus == "hostile":
             urls = hostile(rules)
         else:
-            source = CORPORA / f"{corpus}.jsonl.gz"
+            source = Path(args.shared) / "corpora" / f"{corpus}.jsonl.gz"
             undust("learn", source, "--out", rules, "--overwrite", "-q", "--no-held-out")
             lines = [json.loads(line) for line in gzip.open(source, "rt")]
             # A path with a backslash is no URL to undust (docs/formats.md), and its output as it came.
@@ -191,7 +193,7 @@ def main():
             odd, odd_made, odd_wrong, entries = judged(strange)
             changed = sum(a != b for a, b in zip(map(surt.surt, odd) if form == "pywb" else odd, odd_made))
             failed += len(wrong) + len(odd_wrong) + bool(over)
-            for reason, url, to, was in (wrong[:3] + odd_wrong[:5]) if os.environ.get("VERBOSE") or wrong or odd_wrong else []:
+            for reason, url, to, was in wrong[:3] + odd_wrong[:5]:
                 print(f"  {reason}: {url}\n    reader {to}\n    undust {was}")
             if odd_wrong:
                 kinds = dict((url, kind) for kind, url in entries)
@@ -221,10 +223,6 @@ def main():
           "syntax, parameters repeated and moved)")
     print("verdict: " + ("no reader does more than undust, on the corpora and off" if not failed else
                          f"FAILED: {failed}; rules and exports are in {work}"))
-    if not failed and "WORK" not in os.environ:
+    if not failed and not args.keep:
         shutil.rmtree(work)
     return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,18 +1,16 @@
-#!/usr/bin/env python3
-"""Costs of undust as ratios measured in one run, on one machine. Run it by scripts/bench.
+"""Costs of undust as ratios measured in one run, on one machine.
 
   learn      synthetic sites in shards: time against the floor (decompress the same shards and parse each URL once with
              the `url` crate, on the same number of threads), 2 workers against 1, peak memory against the budget
   site       one site of 70,000 URLs on one thread; the time includes reading and both passes
   normalize  one thread against parsing the same URLs once with the `url` crate
 
-Every figure is wall-clock; the shards are read once before, so that none pays for a cold disk. Exit code 1 when a
-figure is missed."""
-import argparse, glob, json, os, shutil, subprocess, sys, tempfile, time
+Every figure is wall-clock; the shards are read once before, so that none pays for a cold disk."""
+import functools, glob, json, os, shutil, subprocess, tempfile, time
+from parts import common
 
 MIB = 1 << 20
 BUDGET_MIB, OVER_BUDGET_MIB = 512, 300
-PARTS = ('learn', 'site', 'normalize')
 # Times the floor: 11.8 and 5.5 before the proof over all records and the kinds of rules that came after the papers, for
 # each of which 1.3 x as much is granted.
 EVERY, FIFTH = 19.9, 9.3
@@ -28,7 +26,7 @@ def measure(command, stdout=subprocess.DEVNULL):
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             errors.seek(0)
-            sys.exit('%s\nexit code %d\n%s' % (' '.join(command), process.returncode, errors.read().decode(errors='replace')[-2000:]))
+            raise RuntimeError('%s\nexit code %d\n%s' % (' '.join(command), process.returncode, errors.read().decode(errors='replace')[-2000:]))
     return seconds, usage.ru_maxrss * 1024 / MIB  # kilobytes on Linux
 
 
@@ -55,7 +53,7 @@ class Bench:
         seconds, _ = measure([self.args.binary, 'synth', '--out', out, '--seed', '1', *extra])
         shards = sorted(p for p in glob.glob(os.path.join(out, '*.tsv*')) if 'truth' not in os.path.basename(p))
         if not shards:
-            sys.exit('synth wrote no *.tsv shards into %s' % out)
+            raise RuntimeError('synth wrote no *.tsv shards into %s' % out)
         return shards, seconds
 
     def row(self, what, measured, limit='', ok=None):
@@ -103,23 +101,28 @@ class Bench:
         self.row('normalize, -w 1', '%.0f ns a URL, %.2f x url::Url::parse' % (seconds / n * 1e9, seconds / floor), '<= 1.5 x', seconds <= 1.5 * floor)
 
 
-def main():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    target = os.environ.get('CARGO_TARGET_DIR', os.path.join(root, 'target'))
-    parser = argparse.ArgumentParser(prog='scripts/bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--sites', type=int, default=200)
-    parser.add_argument('--urls', type=int, default=14_000_000, help='URLs of all sites together')
-    parser.add_argument('--scratch', help='folder for the shards (about 0.5 GB by default); default: of the system')
-    parser.add_argument('--only', action='append', choices=PARTS)
-    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
-    parser.add_argument('--floor', required=True, help='the program of benches/floor.rs')
-    args = parser.parse_args()
+@functools.cache
+def floor_program():
+    """The program of benches/floor.rs, built as `cargo bench --bench floor` does."""
+    done = subprocess.run(['cargo', 'bench', '--locked', '--bench', 'floor', '--no-run', '--message-format', 'json'], stdout=subprocess.PIPE, text=True)
+    found = [message['executable'] for message in map(json.loads, done.stdout.splitlines())
+             if message.get('executable') and message['target']['name'] == 'floor']
+    if done.returncode or not found:
+        raise common.Broken('cargo bench --bench floor: exit code %d' % done.returncode)
+    return found[-1]
+
+
+def options(parser, part):
+    if part == 'learn':
+        parser.add_argument('--sites', type=int, default=200)
+        parser.add_argument('--urls', type=int, default=14_000_000, help='URLs of all sites together')
+    parser.add_argument('--scratch', type=os.path.abspath, help='folder for the shards (0.5 GB for learn); default: of the system')
+    parser.add_argument('--floor', type=common.existing, help='the program of benches/floor.rs; default: it is built')
+
+
+def main(args):
+    args.floor = args.floor or floor_program()
     with tempfile.TemporaryDirectory(prefix='undust-bench-', dir=args.scratch) as scratch:
         bench = Bench(args, scratch)
-        for part in args.only or PARTS:
-            getattr(bench, 'run_' + part)()
-    sys.exit(1 if bench.missed else 0)
-
-
-if __name__ == '__main__':
-    main()
+        getattr(bench, 'run_' + args.part)()
+    return 1 if bench.missed else 0

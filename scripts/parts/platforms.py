@@ -10,6 +10,7 @@
             all other URLs
 """
 import gzip, json, os, random
+from parts.common import ROOT
 
 # Corpus: the program that made it.
 KNOWN = {
@@ -138,7 +139,7 @@ def merges(urls, canonical, labels):
 
 
 def forced(house, table):
-    catalogue = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'src', 'platforms', 'catalogue.jsonl')
+    catalogue = ROOT / 'src' / 'platforms' / 'catalogue.jsonl'
     entries = [json.loads(line) for line in open(catalogue, encoding='utf-8')]
     programs = [e['program']['id'] for e in entries if 'program' in e]
     for name in (*KNOWN, *OTHERS):

@@ -1,33 +1,21 @@
-#!/usr/bin/env python3
 """What several processes cost, in figures measured in one run on this machine; docs/cluster.md rests on them.
-
-usage: scripts/bench-cluster [--binary PATH] [--urls N] [--rounds N] [--large N] [--memory MIB] [--scratch DIR] [--only PART]...
 
   mesh    1 process x 2 workers against 2 processes x 1 worker, in the clear and encrypted; bytes exchanged a URL
   skew    one site of half of all URLs against sites of equal size: processor time and peak memory of each worker, which
           is here a process of its own
   large   N URLs (--large) on 2 processes with --memory (default 1024 MiB): URLs a CPU second, peak memory, scratch space
 
---binary PATH   undust (default: cargo build --release, and that)
---urls N        of the first two parts (default: 4000000)
---rounds N      of the first part; the best of each counts (default: 3)
---large N       of the last part (default: none, and no last part)
-
 Figures are wall-clock where they say s, and processor time (user and system) where they say CPU s: on a machine that
-others use, only the latter mean much. Leaves with 1 when a limit is missed.
-"""
-import argparse
+others use, only the latter mean much."""
 import os
 import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 MIB = 1 << 20
 MEMORY = 1 << 30
 # MiB that a process needs beside --memory.
@@ -99,7 +87,7 @@ class Bench:
                 said = file.read()
             if child.returncode:
                 over.set()
-                sys.exit(f"process {i} ended with {child.returncode}: {said[-500:]}")
+                raise RuntimeError(f"process {i} ended with {child.returncode}: {said[-500:]}")
             sent = re.search(r"(\d+) bytes sent", said)
             figures.append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, int(sent[1]) if sent else 0))
         seconds = time.perf_counter() - began
@@ -162,28 +150,22 @@ def large(bench):
     bench.row(f"  peak memory, --memory {memory}MiB", f"{peak:.0f} MiB", peak <= memory + OVER, f"<= {memory + OVER} MiB")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary")
-    parser.add_argument("--urls", type=int, default=4_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--large", type=int, default=0)
-    parser.add_argument("--memory", type=int, default=MEMORY // MIB)
-    parser.add_argument("--scratch")
-    parser.add_argument("--only", action="append", choices=["mesh", "skew", "large"])
-    args = parser.parse_args()
-    if not args.binary:
-        subprocess.run(["cargo", "build", "--release", "--locked", "--bin", "undust"], check=True, cwd=os.path.join(HERE, ".."))
-        target = os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target"))
-        args.binary = os.path.join(target, "release", "undust")
-    args.binary = os.path.abspath(args.binary)
+PARTS = {part.__name__: part for part in (mesh, skew, large)}
+
+
+def options(parser, _):
+    parser.add_argument("--urls", type=int, default=4_000_000, help="of mesh and skew (default: 4000000)")
+    parser.add_argument("--rounds", type=int, default=3, help="of mesh; the best of each counts (default: 3)")
+    parser.add_argument("--large", type=int, default=0, help="URLs of large (default: none, and it does not run)")
+    parser.add_argument("--memory", type=int, default=MEMORY // MIB, help="MiB of each process of large (default: 1024)")
+    parser.add_argument("--scratch", type=os.path.abspath, help="folder for records and results; default: of the system")
+    parser.add_argument("--only", action="append", choices=PARTS, help="may be given several times (default: all)")
+
+
+def main(args):
     with tempfile.TemporaryDirectory(prefix="undust-bench-", dir=args.scratch) as base:
         bench = Bench(args, base)
-        for part in (mesh, skew, large):
-            if not args.only or part.__name__ in args.only:
+        for name, part in PARTS.items():
+            if not args.only or name in args.only:
                 part(bench)
     return 1 if bench.missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

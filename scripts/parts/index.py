@@ -1,4 +1,4 @@
-"""Shows what `undust compress-index` does to real indexes; run by scripts/accept-index.
+"""Shows what `undust compress-index` does to real indexes.
 
 For each corpus: pages -> index (tantivy) -> CIFF; rules learned from the labels of the corpus; the index compressed in
 its original order and in that of URLs, with rules and without. Then
@@ -8,7 +8,8 @@ its original order and in that of URLs, with rules and without. Then
 - the engine, fed with the merged index, answers random queries as it did before, without the duplicates;
 - bytes of the file and under a block codec (`cargo bench --bench ciff`), as a table.
 """
-import argparse, gzip, hashlib, html.parser, json, os, random, re, shutil, subprocess, sys, tempfile
+import gzip, hashlib, html.parser, json, os, random, re, shutil, subprocess, sys
+from parts.common import Skipped, existing, peer_program, scratch, skip
 
 PROTO = '''syntax = "proto3";
 message Header {
@@ -19,10 +20,6 @@ message Posting { int32 docid = 1; int32 tf = 2; }
 message PostingsList { string term = 1; int64 df = 2; int64 cf = 3; repeated Posting postings = 4; }
 message DocRecord { int32 docid = 1; string collection_docid = 2; int32 doclength = 3; }
 '''
-
-
-class Missing(Exception):
-    """Something needed is not there."""
 
 
 class Wrong(Exception):
@@ -200,15 +197,13 @@ def compare(numpy, old, new, path, by_url, canonical):
 
 
 class House:
-    def __init__(self, args):
-        self.args, self.failed = args, False
-        self.scratch = args.keep or tempfile.mkdtemp(prefix='accept-index-')
-        os.makedirs(self.scratch, exist_ok=True)
+    def __init__(self, args, scratch):
+        self.args, self.scratch = args, scratch
         with open(os.path.join(self.scratch, 'ciff.proto'), 'w') as f:
             f.write(PROTO)
         from grpc_tools import protoc
         if protoc.main(['protoc', '-I' + self.scratch, '--python_out=' + self.scratch, 'ciff.proto']):
-            raise Missing('protoc does not take the schema')
+            raise RuntimeError('protoc does not take the schema')
         sys.path.insert(0, self.scratch)
         import ciff_pb2, numpy
         self.schema, self.numpy, self.table = ciff_pb2, numpy, []
@@ -220,7 +215,7 @@ class House:
         corpora = os.path.join(self.args.shared, 'corpora')
         warc, labels = (os.path.join(corpora, 'crawl-forum' + end) for end in ('.warc.gz', '.jsonl.gz'))
         if not os.path.exists(warc):
-            raise Missing('%s is not there (--shared DIR)' % warc)
+            raise Skipped('%s is not there (--shared DIR)' % warc)
         return warc_pages(warc), labels
 
     def synth(self):
@@ -313,43 +308,33 @@ class House:
                                8 * gaps / postings, 8 * tf / postings))
 
 
-def main():
-    parser = argparse.ArgumentParser(prog='accept-index', description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument('--shared', default='../shared')
-    parser.add_argument('--binary', required=True)
-    parser.add_argument('--peer', required=True)
-    parser.add_argument('--profile', default='release')
+def options(parser, _):
     parser.add_argument('--only', action='append', choices=['forum', 'synth'])
     parser.add_argument('--documents', type=int, default=60_000, help='URLs of the synthetic sites')
     parser.add_argument('--queries', type=int, default=1000)
-    parser.add_argument('--keep', help='folder that keeps what is made')
-    args = parser.parse_args()
-    house, failed, missing = House(args), 0, 0
-    try:
-        for name in args.only or ['forum', 'synth']:
-            try:
-                house.corpus(name)
-            except Wrong as wrong:
-                failed += 1
-                print('%-6s FAILED: %s' % (name, wrong))
-            except Missing as gone:
-                missing += 1
-                print('%-6s NOT RUN: %s' % (name, gone))
-    finally:
-        if not args.keep:
-            shutil.rmtree(house.scratch)
+    parser.add_argument('--peer', type=existing, metavar='PATH', help='the program of scripts/index-peer; default: it is built')
+
+
+def main(args):
+    args.peer = str(args.peer or peer_program('index-peer'))
+    with scratch(args.keep, 'accept-index') as folder:
+        return measured(args, House(args, str(folder)))
+
+
+def measured(args, house):
+    """Checks each corpus and prints the table; the exit code."""
+    failed = 0
+    for name in args.only or ['forum', 'synth']:
+        try:
+            house.corpus(name)
+        except Wrong as wrong:
+            failed += 1
+            print('%-6s FAILED: %s' % (name, wrong))
+        except Skipped as why:
+            skip('%s: %s' % (name, why))
     head = ('corpus', 'index', 'postings', 'CIFF bytes', 'of it', 'd-gap bytes', 'tf bytes', 'of them', 'bits/gap', 'bits/tf')
     form = '%-6s  %-10s  %10s  %11s  %6s  %11s  %9s  %7s  %8s  %7s'
     print(form % head)
     for r in house.table:
         print(form % (*r[:4], '%.3f' % r[4], r[5], r[6], '%.3f' % r[7], '%.2f' % r[8], '%.2f' % r[9]))
-    print('accept-index: %s' % ('FAILED' if failed else 'not all was run' if missing else 'all checks passed'))
-    return 1 if failed else 2 if missing else 0
-
-
-if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    except Missing as gone:
-        print('accept-index: %s' % gone)
-        sys.exit(2)
+    return 1 if failed else 0

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""What undust makes of archives and access logs, in one table: measured, floor, verdict. Run it by scripts/accept-formats.
+"""What undust makes of archives and access logs, in one table: measured, floor, verdict.
 
   clusters   `undust clusters --cluster-by simhash` on each archive against the labels of its corpus: adjusted Rand index
   rules      learned straight from the archive against rules learned from the labels, scored by tools/score.py: saved share,
@@ -8,10 +7,10 @@
   log        URL, status and size of every line of each access log against a reader of its own, written in a regular
              expression; rejected lines
 
-The scorer is not ours: tools/ of the shared folder. Exit code 1 when a floor is missed, 2 when something is missing."""
-import argparse, collections, glob, gzip, hashlib, json, os, re, shutil, subprocess, sys, tempfile
-
-from accept import House, Missing, Table
+The scorer is not ours: tools/ of the data folder."""
+import collections, glob, gzip, hashlib, json, os, re, subprocess
+from parts.common import Skipped, scratch
+from parts.figures import House, Table
 
 ARI_FLOOR = 0.97
 SAVED_WITHIN = 0.02
@@ -153,37 +152,19 @@ def log(house, table, name):
               'ok' if found == expected and rejected == broken else 'FAIL')
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--shared', default='../shared')
-    parser.add_argument('--binary', default=os.path.join(os.environ.get('CARGO_TARGET_DIR', 'target'), 'release/undust'))
-    parser.add_argument('--keep', help='folder that keeps the files of the run')
-    arguments = parser.parse_args()
-    scratch = arguments.keep or tempfile.mkdtemp(prefix='accept-formats-')
-    os.makedirs(scratch, exist_ok=True)
+def main(args):
     table = Table()
-    try:
-        house = House(os.path.abspath(arguments.binary), arguments.shared, scratch)
+    with scratch(args.keep, 'accept-formats') as folder:
+        house = House(os.path.abspath(args.binary), args.shared, str(folder))
         names = lambda end: sorted(os.path.basename(p)[:-len(end)] for p in glob.glob(os.path.join(house.corpora, '*' + end)))
         archives, logs = names('.warc.gz'), names('.access.log.gz')
         if not archives or not logs:
-            raise Missing('%s holds no .warc.gz or no .access.log.gz' % house.corpora)
-        for name in archives:
-            archive(house, table, name)
-        for name in logs:
-            log(house, table, name)
-    except Missing as missing:
-        print('accept-formats: %s' % missing, file=sys.stderr)
-        return 2
-    except RuntimeError as failed:
-        table.add('run', '', '', str(failed), '', '', 'FAIL')
-    finally:
-        if not arguments.keep:
-            shutil.rmtree(scratch, ignore_errors=True)
-    table.show()
-    print('accept-formats: %s' % ('all floors hold' if not table.failed else '%d missed' % table.failed))
-    return 1 if table.failed else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+            raise Skipped('%s holds no .warc.gz or no .access.log.gz' % house.corpora)
+        try:
+            for name in archives:
+                archive(house, table, name)
+            for name in logs:
+                log(house, table, name)
+        except RuntimeError as failed:
+            table.add('run', '', '', str(failed), '', '', 'FAIL')
+    return table.show()

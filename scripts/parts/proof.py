@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""What the proof refuses: rules with planted mistakes, and true rules. Run by scripts/accept --only proof, or by itself.
+"""The part `proof` of scripts/accept: rules with planted mistakes, which the proof must refuse, and true rules.
 
   mutants  On each public corpus and on synthetic sites: learn, then plant one mistake a rule set (kinds below), drawn evenly
            by kind with the seed among all that make at least five wrong marginal merges, which are over half of their
@@ -9,7 +8,7 @@
 
 A marginal merge, counted here and not by undust: on a page (URLs with one canonical URL by all rules, memory off), the parts
 into which it falls without the rule, less one; wrong where the largest cluster of a part is not the page's."""
-import argparse, collections, gzip, hashlib, json, os, random, re, subprocess, sys, tempfile
+import collections, gzip, hashlib, json, os, random, re, subprocess, sys, tempfile
 
 KINDS = ('functional key ignored', 'condition dropped', 'list widened', 'directories joined', 'class joined',
          'look-up elsewhere', 'mapping swapped', 'front moved', 'title left out', 'rest left out', 'value elsewhere')
@@ -356,28 +355,3 @@ def mutants(grounds, planted, seed, verbose):
                 survivor = kind.plant(verbose)
                 survivors += [survivor] if survivor else []
     return collections.OrderedDict((kind.kind, [kind.planted, kind.refused]) for kind in kinds), survivors
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--binary', required=True)
-    parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--planted', type=int, default=500)
-    parser.add_argument('--verbose', action='store_true')
-    parser.add_argument('corpora', nargs='+', help='records in JSON lines or TSV, plain or gzip')
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        grounds = []
-        for path in args.corpora:
-            name = os.path.basename(path).split('.')[0]
-            grounds.append(Ground(args.binary, name, path, os.path.join(folder, name)))
-        table, survivors = mutants(grounds, args.planted, args.seed, args.verbose)
-    for kind, (planted, refused) in table.items():
-        print('%-24s %4d planted %4d refused' % (kind, planted, refused))
-    total = [sum(row[n] for row in table.values()) for n in (0, 1)]
-    print('%-24s %4d planted %4d refused, %d survive' % ('all', *total, total[0] - total[1]))
-    return 1 if (total[0] - total[1]) * 100 > total[0] else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -1,5 +1,5 @@
 """One page of all methods: those of `undust compare`, the peers of scripts/peers.py and the network of scripts/seq2seq, on
-all corpora, under both protocols, with what each costs. Run by scripts/accept-page.
+all corpora, under both protocols, with what each costs.
 
 Each protocol is split (`compare --split`), the peers predict its test, site by site, and `compare --predictions --times`
 puts them beside the methods of undust; `undust report` makes one page of both comparisons. Peers that learn do so once a
@@ -13,12 +13,11 @@ of the same records by the same program with the same options are not made again
 
 Checks: every peer has predictions, every method has a cost in times.json for each site that it predicts, and the page names
 every method under both protocols. Exit codes: 0 done, 1 a check fails, 2 cannot run."""
-import argparse, gzip, json, os, pathlib, resource, shutil, sys
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from accept_peers import CORPORA, LEARN, RECALL, SAMPLE, installed, run, table
-from accept_seq2seq import ENVIRONMENT, NETWORK, digest, run as logged
-from ending import ended, leave, scratch
+import gzip, json, pathlib, resource, shutil
+from parts.common import SAMPLE, ended, existing, peer_program, scratch, skip
 from peers import PEERS
+from parts.peers import CORPORA, LEARN, PEER, RECALL, installed, run, table
+from parts.seq2seq import ENVIRONMENT, NETWORK, digest, run as logged
 
 PROTOCOLS = {'www10': ['--fpr-max', ','.join('%g' % (i / 100) for i in range(11))],
              'sigir2017': ['--fpr-max', '0.01,0.1', '--headline', '0.1']}
@@ -52,9 +51,9 @@ def peer(args, name, found, parts, seed, stem):
     records = [parts / ('train-%d.jsonl' % seed), parts / 'test.jsonl']
 
     def make():
-        costs.write_text(run([found[0], 'scripts/peers.py', name, *records, file, args.limit], env=found[1]))
+        costs.write_text(run([found[0], PEER, name, *records, file, args.limit], env=found[1]))
 
-    once(costs, [PEERS[name], args.limit, digest('scripts/peers.py', *records)], make)
+    once(costs, [PEERS[name], args.limit, digest(PEER, *records)], make)
     return file, json.loads(costs.read_text())
 
 
@@ -198,14 +197,9 @@ def costs(folder):
     print('\n\n'.join(part for part in text.split('\n\n') if part.startswith(('Cost of', 'Seconds to learn', 'Microseconds'))) + '\n', flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(prog='scripts/accept-page', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    target = os.environ.get('CARGO_TARGET_DIR', 'target')
-    parser.add_argument('--shared', default='../shared')
-    parser.add_argument('--binary', default=os.path.join(target, 'release', 'undust'))
-    parser.add_argument('--network', help='the program of scripts/seq2seq; default: the network takes no part')
-    parser.add_argument('--keep', help='folder for the page, comparisons and predictions; default: one that is removed')
-    parser.add_argument('--peers', default=os.path.join(target, 'peers'), help='where the peers are installed')
+def options(parser, _):
+    parser.add_argument('--network', type=lambda text: text if text == 'build' else existing(text), metavar='PATH|build',
+                        help='the program of scripts/seq2seq, or build; default: the network takes no part')
     parser.add_argument('--only', action='append', choices=sorted(PEERS), help='default: all but url-sanitize')
     parser.add_argument('--corpus', action='append', choices=CORPORA)
     parser.add_argument('--seeds', default='1,2,3')
@@ -214,17 +208,16 @@ def main():
     parser.add_argument('--units', type=int, default=256, help='of each GRU of the network; the paper has 512')
     parser.add_argument('--epochs', type=int, default=15)
     parser.add_argument('--workers', default='1')
-    args = parser.parse_args()
-    for needed in filter(None, (args.binary, args.network)):
-        if not pathlib.Path(needed).exists():
-            print('accept-page: not there: %s' % needed, file=sys.stderr)
-            return 2
-    args.binary = os.path.abspath(args.binary)
+
+
+def main(args):
+    if args.network == 'build':
+        args.network = peer_program('seq2seq')
     folder = pathlib.Path(args.shared) / 'corpora'
     corpora = [folder / (name + '.jsonl.gz') for name in args.corpus or CORPORA]
     if not folder.exists():
-        print('accept-page: SKIPPED the shared corpora, %s is not there; %s is taken' % (folder, SAMPLE), file=sys.stderr)
-        corpora = [pathlib.Path(SAMPLE)]
+        skip('the shared corpora, %s is not there; %s is taken' % (folder, SAMPLE.name))
+        corpora = [SAMPLE]
     args.network_corpus = args.network_corpus or [path.name.split('.')[0] for path in corpora]
     with scratch(args.keep, 'accept-page') as out:
         return ended(measured(args, corpora, out))
@@ -235,7 +228,7 @@ def measured(args, corpora, out):
     failures, peers = [], {}
     for name in args.only or [name for name in PEERS if name not in LEFT_OUT]:
         try:
-            peers[name] = installed(name, pathlib.Path(args.peers))
+            peers[name] = installed(name)
         except (RuntimeError, OSError) as error:
             failures.append('%s is not installed: %s' % (name, error))
     folders = []
@@ -265,7 +258,3 @@ def measured(args, corpora, out):
     for name in peers:
         print('%s: %s' % (name, ', '.join(PEERS[name])))
     return failures
-
-
-if __name__ == '__main__':
-    leave('accept-page', main)
