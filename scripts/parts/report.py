@@ -1,7 +1,8 @@
-"""Shows the page of `undust compare` to a real headless Chromium: it opens, asks the network for nothing, runs no script,
-keeps hostile URLs text, its trees open and close, and it fits light, dark, a desk and a phone.
+"""Shows the pages of `undust compare` and `undust learn` to a real headless Chromium: each opens, asks the network for nothing,
+runs no script, keeps hostile text of records text, its trees open and close, and it fits light, dark, a desk and a phone.
 
-Prints a row a check; --keep keeps page and screenshots."""
+Hostile are URLs and labels; for learn also the site's own name, names of parameters, and the name of the shard. Prints a
+row a check; --keep keeps pages and screenshots."""
 import shutil, subprocess
 from parts.common import chromium, scratch
 
@@ -10,6 +11,8 @@ HOSTILE = [
     '</summary></details><svg onload=window.pwned=1>', '&lt;script&gt;window.pwned=1&lt;/script&gt;', '\u202egnp.exe', 'javascript:window.pwned=1',
 ]
 
+# The name of a file cannot hold a slash.
+SHARD = '"><img src=x onerror=window.pwned=1>.tsv'
 
 
 def records(path):
@@ -23,6 +26,15 @@ def records(path):
                 for i in range(12):
                     f.write(f'http://{site}/{text}/{i}?q={text}\t{text}{n}\n')
                     f.write(f'http://{site}/h?n={i}&q={text}\t{text}{i % 2}\n')
+
+
+def named_sites(path):
+    """A site a hostile text, which is its name, a directory, and the name of a parameter that means nothing."""
+    with open(path, 'w') as f:
+        for n, text in enumerate(HOSTILE):
+            for i in range(60):
+                for session in range(3):
+                    f.write(f'http://h{n}.example/{text}/{i}?{text}=v{session}{i}&view={i % 2}\t{n} {i}\t{text}\n')
 
 
 class Page:
@@ -115,6 +127,12 @@ def of_compare(self, page, scheme, device):
         self.shot(page, scheme, device, part)
 
 
+def of_learn(self, page, scheme, device):
+    """What the page of `learn` has besides: a rule, with the command that switches it off, on each site."""
+    found = page.evaluate('[...document.querySelectorAll("details.site")].map(site => /undust rules disable --rules/.test(site.textContent))')
+    self.check(f'{scheme}, {device}: every site has a rule', len(found) == len(HOSTILE) and all(found), f'{sum(found)} of {len(found)}')
+
+
 def options(parser, _):
     parser.add_argument('--input', action='append', default=[], metavar='FILE', help='records to compare on beside the hostile ones')
 
@@ -128,13 +146,16 @@ def main(args):
             raise RuntimeError(f'{words[0]} left with {done.returncode}: {done.stderr}')
 
     with scratch(args.keep, 'accept-report') as out:
-        shutil.rmtree(out / 'compared', ignore_errors=True)
+        for made in ('compared', 'learned'):
+            shutil.rmtree(out / made, ignore_errors=True)
         records(out / 'hostile.tsv')
+        named_sites(out / SHARD)
         undust('compare', out / 'hostile.tsv', *args.input, '--out', out / 'compared', '--train-share', '0.5')
+        undust('learn', out / SHARD, '--out', out / 'learned')
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=chromium(), args=['--no-sandbox'])
-            pages = [Page('compare', out / 'compared' / 'report.html', out, 20, browser)]
-            for page, also in zip(pages, (of_compare,)):
+            pages = [Page('compare', out / 'compared' / 'report.html', out, 20, browser), Page('learn', out / 'learned' / 'report.html', out, 20, browser)]
+            for page, also in zip(pages, (of_compare, of_learn)):
                 page.examine(also)
             browser.close()
         failed = sum(page.failed for page in pages)
