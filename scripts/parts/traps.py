@@ -10,7 +10,8 @@ records and applied to the other half. By true cluster:
   wrong  URLs outside the largest cluster of those with their canonical URL; none is allowed
 
 Of the shapes that need a rule (not those named -matter) at least the share in LEAST must be saved."""
-import collections, os, random, shutil, subprocess, sys, tempfile
+import collections, concurrent.futures, os, random, shutil, subprocess, sys
+from parts.common import scratch
 
 TRAPS = ('beyond', 'empty', 'keys-are-values', 'limit', 'login-renderings', 'releases', 'revisions', 'tenant-parameter')
 SHAPES = ('families', 'separators', 'repeats', 'messages', 'zeros', 'hashes', 'tails', 'subpages', 'slugs', 'titled',
@@ -49,6 +50,7 @@ class Trap:
     def __init__(self, undust, folder, name, urls, decorations, seed):
         self.undust, self.folder = undust, folder
         made = os.path.join(folder, 'made')
+        shutil.rmtree(made, ignore_errors=True)
         shape = ('--sites', '1', '--urls-min', str(urls), '--urls-max', str(urls), '--per-site', '--seed', str(seed))
         run([undust, 'synth', '--out', made, '--types', name, *shape, *DECORATIONS[decorations]])
         with open(os.path.join(made, 'site_0000.tsv'), encoding='utf-8') as lines:
@@ -65,9 +67,10 @@ class Trap:
         source, rules = os.path.join(self.folder, name + '.tsv'), os.path.join(self.folder, name + '.rules')
         with open(source, 'w', encoding='utf-8') as out:
             out.writelines('%s\t%s\n' % (row[0], row[1]) for row in train)
-        run([self.undust, 'learn', '-q', source, '--out', rules])
+        shutil.rmtree(rules, ignore_errors=True)
+        run([self.undust, 'learn', '-q', '-w', '1', source, '--out', rules])
         urls = [row[0] for row in scored]
-        lines = run([self.undust, 'normalize', '-q', '--rules', rules, '--output', 'tsv'], ''.join(url + '\n' for url in urls))
+        lines = run([self.undust, 'normalize', '-q', '-w', '1', '--rules', rules, '--output', 'tsv'], ''.join(url + '\n' for url in urls))
         pairs = [line.split('\t') for line in lines.split('\n')[:-1]]
         if [pair[0] for pair in pairs] != urls:
             raise RuntimeError('normalize did not keep the lines or their order')
@@ -81,32 +84,38 @@ def options(parser, _):
     parser.add_argument('--show', type=int, default=0, metavar='N', help='wrong URLs shown a case, on standard error')
 
 
+def measure(args, case):
+    """A row a protocol of a case, and the wrong URLs to show: (row, failed, wrong URLs)."""
+    trap, urls, decorations, seed = case
+    rows = []
+    with scratch(args.keep and os.path.join(args.keep, '%s-%d-%s-%d' % case), 'undust-traps') as folder:
+        site = Trap(os.path.abspath(args.binary), str(folder), trap, urls, decorations, seed)
+        for protocol in ('all', 'half'):
+            saved, wrong = site.protocol(protocol, seed)
+            verdict = 'FAIL' if wrong else 'pass'
+            if trap in SHAPES and saved < LEAST[trap]:
+                verdict = 'FAIL saved'
+            scored = len(site.rows) if protocol == 'all' else len(site.rows) - len(site.rows) // 2
+            shown = random.Random(seed).sample(wrong, min(args.show, len(wrong)))
+            rows.append(((trap, urls, decorations, seed, protocol, scored, '%.4f' % saved, len(wrong), verdict), verdict != 'pass', shown))
+    return rows
+
+
 def main(args):
-    row, failed = '%-17s %7s %-6s %4s %-5s %8s %6s %6s  %s', 0
-    print(row % ('trap', 'URLs', 'decor', 'seed', 'train', 'scored', 'saved', 'wrong', 'verdict'))
+    line, failed = '%-17s %7s %-6s %4s %-5s %8s %6s %6s  %s', 0
+    print(line % ('trap', 'URLs', 'decor', 'seed', 'train', 'scored', 'saved', 'wrong', 'verdict'))
     cases = [(trap, urls, decorations, seed) for trap in args.only or NAMES for urls in args.urls or SIZES for decorations in DECORATIONS for seed in args.seed or (1,)]
-    for trap, urls, decorations, seed in cases:
-        if args.keep:
-            folder = os.path.join(args.keep, '%s-%d-%s-%d' % (trap, urls, decorations, seed))
-            shutil.rmtree(folder, ignore_errors=True)
-            os.makedirs(folder)
-        else:
-            folder = tempfile.mkdtemp(prefix='undust-traps-')
-        try:
-            site = Trap(os.path.abspath(args.binary), folder, trap, urls, decorations, seed)
-            for protocol in ('all', 'half'):
-                saved, wrong = site.protocol(protocol, seed)
-                verdict = 'FAIL' if wrong else 'pass'
-                if trap in SHAPES and saved < LEAST[trap]:
-                    verdict = 'FAIL saved'
-                failed += verdict.startswith('FAIL')
-                scored = len(site.rows) if protocol == 'all' else len(site.rows) - len(site.rows) // 2
-                print(row % (trap, urls, decorations, seed, protocol, scored, '%.4f' % saved, len(wrong), verdict), flush=True)
-                for url, other, to in random.Random(seed).sample(wrong, min(args.show, len(wrong))):
-                    print('    %s\n    with %s\n    as %s' % (url, other, to), file=sys.stderr, flush=True)
-        finally:
-            if not args.keep:
-                shutil.rmtree(folder, ignore_errors=True)
+    # A case runs on one thread: as many as there are processors run side by side.
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    try:
+        for rows in pool.map(lambda case: measure(args, case), cases):
+            for row, missed, shown in rows:
+                failed += missed
+                print(line % row, flush=True)
+                for wrong in shown:
+                    print('    %s\n    with %s\n    as %s' % wrong, file=sys.stderr, flush=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
     if failed:
         print('%d case(s) with more wrong URLs than are known, or too little saved' % failed)
     return 1 if failed else 0
