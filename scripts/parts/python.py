@@ -1,7 +1,7 @@
 """The Python package, from the wheel on: builds it, checks its types, runs its tests (those of Scrapy with the newest release
-and the oldest that the package claims), crawls a local site with a real Scrapy spider with and without
+and the oldest that the package claims) and the examples, crawls a local site with a real Scrapy spider with and without
 undust, and measures it beside w3lib on the sample and, where they are there, on two of the corpora."""
-import os, pathlib, re, shutil, subprocess, sys, tempfile
+import os, re, shutil, subprocess, sys
 from parts import common
 
 SPEED_CORPORA = ('phpbb-forum', 'crawl-docs')
@@ -29,9 +29,10 @@ def main(args):
     oldest = common.apart('scrapy-oldest', 'scrapy==' + oldest_scrapy(), 'w3lib<2.2')
     failed = []
     # A folder of its own, so that it is the wheel that is imported.
-    with tempfile.TemporaryDirectory(prefix='accept-python-') as folder:
-        scratch = pathlib.Path(folder)
-        shutil.copytree('python/tests', scratch / 'tests')
+    with common.scratch(args.keep, 'accept-python') as scratch:
+        shutil.rmtree(scratch / 'rules', ignore_errors=True)
+        for source in ('python/tests', 'examples/python'):
+            shutil.copytree(source, scratch / os.path.basename(source), dirs_exist_ok=True)
         shutil.copy('python/pyproject.toml', scratch)
         environment = dict(os.environ, UNDUST=args.binary, UNDUST_SAMPLE=str(common.SAMPLE), TMPDIR=str(scratch))
 
@@ -44,7 +45,9 @@ def main(args):
         # The oldest Scrapy needs a w3lib of its time.
         run('tests with the oldest Scrapy', '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'tests/test_scrapy.py', PYTHONPATH=str(oldest))
         run('types', '-m', 'mypy', '--cache-dir', scratch / 'mypy', 'undust', 'tests', folder=common.ROOT / 'python')
+        subprocess.run([args.binary, 'learn', common.SAMPLE, '--out', scratch / 'rules', '--quiet'], check=True, stdout=subprocess.DEVNULL)
         scripts = common.ROOT / 'scripts' / 'python'
+        run('examples', scripts / 'examples.py', 'python', 'rules', common.SAMPLE)
         run('crawl', scripts / 'crawl.py')
         corpora = [os.path.join(args.shared, 'corpora', name + '.jsonl.gz') for name in SPEED_CORPORA]
         run('speed', scripts / 'speed.py', common.SAMPLE, *(os.path.realpath(path) for path in corpora if os.path.exists(path)))
