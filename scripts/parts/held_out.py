@@ -11,6 +11,7 @@ figures of that run come from this half alone; tools/score.py then measures the 
 A figure that is too good is a failure. One that is too low is shown with the difference, and fails beyond 0.1: rules
 learned from a part of the data have less evidence, and another half holds mates of URLs of kinds that rules do not know."""
 import collections, gzip, hashlib, json, math, os, subprocess, sys, tempfile
+from parts.common import skip
 
 HEAD = ('corpus', 'URLs', 'by cluster', 'by URL', 'other half', 'verdict', 'wrong', 'at most', 'other half', 'verdict', 'learned from')
 # How far below the other half a figure may be.
@@ -93,7 +94,11 @@ def main(args):
     names = args.corpus or sorted(f[:-9] for f in os.listdir(folder) if f.endswith('.jsonl.gz'))
     table, apart, failed = [HEAD], 0, 0
     for name in names:
-        printed, size, (own, other) = house.halves(records(os.path.join(folder, name + '.jsonl.gz')))
+        labelled = records(os.path.join(folder, name + '.jsonl.gz'))
+        if not labelled:
+            skip('%s: no record has a label' % name)
+            continue
+        printed, size, (own, other) = house.halves(labelled)
         ppm = lambda what: printed[what] / 1e6 if printed[what] is not None else float('nan')
         share, margin = ppm('saved_by_url'), ppm('saved_by_url_margin')
         difference = share - other['saved_share']
@@ -110,5 +115,5 @@ def main(args):
     width = [max(len(row[i]) for row in table) for i in range(len(HEAD))]
     for row in table:
         print('  '.join(cell.ljust(w) for cell, w in zip(row, width)).rstrip())
-    print('%d of %d figures outside their bounds, %d of them failures' % (apart, 2 * len(names), failed))
+    print('%d of %d figures outside their bounds, %d of them failures' % (apart, 2 * (len(table) - 1), failed))
     return 1 if failed else 0
