@@ -4,7 +4,7 @@ A part is a module beside this file: `options(parser, name)` adds its options, `
 something was missed. It may raise common.Skipped; any other exception counts as missed. `check_options(parser, args)`, where
 there is one, refuses options before anything is built. A module imports packages of PyPI where it uses them, so that
 help and wrong options are answered without an environment."""
-import argparse, importlib, os, shutil, subprocess, sys, time, traceback, typing
+import argparse, importlib, os, shutil, signal, subprocess, sys, time, traceback, typing
 from parts import common
 
 
@@ -47,19 +47,20 @@ NEEDS = {
 }
 
 
-def common_options(parser):
+def common_options(parser, keeps):
     group = parser.add_argument_group('options of every part')
     group.add_argument('--binary', type=common.existing, metavar='PATH', help='undust; default: it is built')
     group.add_argument('--shared', type=common.existing, metavar='DIR', help='the data folder, with corpora/ and tools/ (default: ../shared of the repository)')
-    group.add_argument('--keep', type=os.path.abspath, metavar='DIR', help='keeps what is made, with several parts in a folder for each (default: removed)')
+    if keeps:
+        group.add_argument('--keep', type=os.path.abspath, metavar='DIR', help='keeps what is made, with several parts in a folder for each (default: removed)')
     group.add_argument('--profile', default='release', metavar='NAME', help='cargo profile of what is built (default: release)')
 
 
 class Entry:
-    """scripts/NAME with its parts."""
+    """scripts/NAME with its parts; --keep is an option of theirs where they keep what they make."""
 
-    def __init__(self, name, about, parts):
-        self.name, self.about, self.parts = 'scripts/' + name, about, {part.name: part for part in parts}
+    def __init__(self, name, about, parts, keeps):
+        self.name, self.about, self.parts, self.keeps = 'scripts/' + name, about, {part.name: part for part in parts}, keeps
 
     def listed(self):
         """The list of parts, and how they are called."""
@@ -68,7 +69,7 @@ class Entry:
             needs = dict.fromkeys([NEEDS[need][0] for need in part.needs] + ['PyPI'] * bool(part.packages))
             rows.append((part.name, part.takes, ', '.join(needs) or '-', part.shows))
         width = [max(len(row[i]) for row in rows) for i in range(3)]
-        text = 'usage: %s [PART]... [--binary PATH] [--shared DIR] [--keep DIR] [--profile NAME] [options of the part]\n' % self.name
+        text = 'usage: %s [PART]... [--binary PATH] [--shared DIR]%s [--profile NAME] [options of the part]\n' % (self.name, ' [--keep DIR]' * self.keeps)
         text += '       %s list | PART --help\n\n%s\n\n' % (self.name, self.about.strip())
         text += '\n'.join('  '.join([*(cell.ljust(w) for cell, w in zip(row, width)), row[3]]) for row in rows)
         default = ', '.join(part.name for part in self.parts.values() if part.default)
@@ -81,7 +82,7 @@ class Entry:
     def split(self, words):
         """(parts, their options) of a command line; options that every part has may come first."""
         options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-        common_options(options)
+        common_options(options, self.keeps)
         values = {name for action in options._actions for name in action.option_strings}
         chosen, rest = [], []
         words = list(words)
@@ -102,7 +103,7 @@ class Entry:
         module = importlib.import_module('parts.' + part.module)
         parser = argparse.ArgumentParser(prog='%s %s' % (self.name, part.name), description=module.__doc__, allow_abbrev=False,
                                          formatter_class=argparse.RawDescriptionHelpFormatter)
-        common_options(parser)
+        common_options(parser, self.keeps)
         getattr(module, 'options', lambda *_: None)(parser, part.name)
         return parser, module
 
@@ -110,6 +111,8 @@ class Entry:
         """(part, module, options) of each part of the command line; leaves for help and where something is wrong."""
         chosen, rest = self.split(words)
         if chosen == ['list'] or not chosen and {'-h', '--help'} & set(rest):
+            # `| head` ends it.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             print(self.listed())
             sys.exit(0)
         for name in chosen:
@@ -120,7 +123,8 @@ class Entry:
             part = self.parts[name]
             parser, module = self.parser(part)
             args = parser.parse_args(rest)
-            args.part, args.keep_all = name, args.keep
+            args.part, args.keep = name, getattr(args, 'keep', None)
+            args.keep_all = args.keep
             args.shared = args.shared or str(common.ROOT.parent / 'shared')
             if args.keep and os.path.exists(args.keep) and not os.path.isdir(args.keep):
                 parser.error('--keep %s: no folder' % args.keep)
