@@ -3,14 +3,17 @@
 
 use super::breadth;
 use super::carried::{is_carried, keep_carried};
-use super::conditions::{self, Scope};
+use super::classes;
+use super::conditions::{self, Condition, Scope};
 use super::covering::{Action, Covering, Proposal, Table};
 use super::defaults;
 use super::evidence::Groups;
 use super::lines::Line;
-use super::operations::Map;
+use super::operations::{self, Map};
 use super::prefixes;
 use super::sections::Reach;
+use crate::url::keys::MAX_SEGMENTS;
+use crate::url::{Fixed, Part};
 
 /// A rule that was adopted.
 #[derive(Clone, Debug)]
@@ -63,7 +66,7 @@ impl Covering {
         if rows.len() as u64 <= self.thresholds.min_good.min(self.thresholds.sink_min_good) {
             return;
         }
-        let Proposal { scope, action, keys, classes, prior, .. } = proposal;
+        let Proposal { mut scope, action, keys, classes, prior, .. } = proposal;
         let mut maps: Vec<(usize, Map)> = match classes {
             Some(tables) => keys.iter().copied().zip(tables.into_iter().map(Map::Table)).collect(),
             None => self.maps(action, &keys, &rows),
@@ -118,7 +121,6 @@ impl Covering {
                 Some((_, Map::Table(table))) if action == Action::Classes => Some(vec![table]),
                 _ => None,
             };
-            let mut scope = scope;
             scope.push(exclusion);
             return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
         }
@@ -159,6 +161,13 @@ impl Covering {
                 return;
             }
         }
+        if let Some(place) = self.only_place(&groups, action, &maps, prior)
+            && scope.iter().all(|of| of.0 != place.0)
+        {
+            rows = conditions::matching(&self.columns, &rows, &vec![place.clone()]);
+            scope.push(place);
+            groups = self.table(&rows, &maps);
+        }
         let (good, bad) = groups.totals();
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
@@ -183,6 +192,35 @@ impl Covering {
             line,
             listed,
         });
+    }
+
+    /// The part of the path that all evidence about parameters shares, where pages with others were met: that
+    /// `page` says nothing at `product.php` says nothing of `list.php`. The deepest segment counts.
+    fn only_place(
+        &self,
+        groups: &Groups,
+        action: Action,
+        maps: &[(usize, Map)],
+        prior: u64,
+    ) -> Option<(usize, Condition)> {
+        let are_parameters = maps.iter().all(|(key, _)| self.columns.keys[*key].optional());
+        let is_vouched_for = prior > 0 && !classes::is_substitution(&self.columns, action, maps);
+        if !matches!(action, Action::Ignore | Action::Classes) || is_vouched_for || !are_parameters {
+            return None;
+        }
+        let shared = |key: usize| {
+            let codes = &self.columns.codes[key];
+            let mut met = (0..groups.len()).filter(|&group| groups.members(group).len() > 1);
+            let code = codes[groups.first(met.next()?) as usize];
+            let others = self.alive.iter().filter(|&&row| codes[row as usize] != code && codes[row as usize] != 0);
+            let is_only = met.all(|group| codes[groups.first(group) as usize] == code);
+            (code != 0
+                && is_only
+                && !operations::is_number(&self.columns, key, code)
+                && others.count() >= self.thresholds.min_clusters)
+                .then_some((key, Condition::Is(code)))
+        };
+        (0..MAX_SEGMENTS).rev().filter_map(|at| self.columns.fixed(Fixed::path(at, Part::Head))).find_map(shared)
     }
 
     /// Gives the rows their new values.
