@@ -1,10 +1,12 @@
 //! Runs on several processes: the arguments that name them, and how a job begins and ends among peers.
-use super::failure::{Exit, Failure, chain};
+
+use super::exit::Exit;
+use super::failure::{Failure, chain};
 use super::messages::say;
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use undust::io::journal::JournalError;
 use undust::io::{IoError, Rejects, Shard, fingerprint};
@@ -225,4 +227,11 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 pub(super) fn build() -> Result<String, ClusterError> {
     fingerprint::executable()
         .map_err(|error| MeshError::Config(format!("cannot read the executable of this process: {error}")).into())
+}
+
+/// `name.ext` with the index of the process that writes it: `name.INDEX.ext`.
+pub(super) fn part_of(out: &Path, process: usize) -> PathBuf {
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, extension) = name.split_once('.').map_or((&*name, String::new()), |(a, b)| (a, format!(".{b}")));
+    out.with_file_name(format!("{stem}.{process}{extension}"))
 }

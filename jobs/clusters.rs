@@ -1,7 +1,8 @@
 //! `undust clusters`: records in, records with the labels of their duplicate clusters out.
 
-use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, merged, together};
-use super::failure::{Exit, Failure};
+use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, merged, part_of, together};
+use super::exit::Exit;
+use super::failure::Failure;
 use super::inputs::{Inputs, Tally, all_tallies};
 use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
@@ -106,13 +107,6 @@ impl Plan {
             scratch: args.room.scratch(cluster),
         }
     }
-}
-
-/// `name.ext` with the index of the process that writes it: `name.INDEX.ext`.
-pub(super) fn part_of(out: &Path, process: usize) -> PathBuf {
-    let name = out.file_name().unwrap_or_default().to_string_lossy();
-    let (stem, extension) = name.split_once('.').map_or((&*name, String::new()), |(a, b)| (a, format!(".{b}")));
-    out.with_file_name(format!("{stem}.{process}{extension}"))
 }
 
 /// Runs this process's part.

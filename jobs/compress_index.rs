@@ -1,11 +1,10 @@
 //! `undust compress-index`: an inverted index in which documents of one canonical URL become one
 //! document.
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::{fs, thread};
 
 use clap::{Args, ValueEnum};
 use undust::dataflow::SourceError;
@@ -27,8 +26,10 @@ use undust::spill::Scratch;
 
 use crate::cluster::{ClusterArgs, ClusterError, digest_of, lost, together};
 use crate::failure::Failure;
-use crate::messages::{Pace, show};
-use crate::options::{Quiet, Room, refuse_to_replace};
+use crate::messages::show;
+use crate::options::{Room, refuse_to_replace};
+use crate::pace::Pace;
+use crate::quiet::Quiet;
 use crate::rules_dir::RulesDir;
 use crate::watched::Watched;
 
@@ -256,7 +257,7 @@ fn open<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Text of a failure: those of files are complete by themselves.
 fn failure(error: CompressError) -> Failure {
     match error {
-        CompressError::Edge(error) => Failure::new(crate::failure::Exit::Failed, error),
+        CompressError::Edge(error) => Failure::new(crate::exit::Exit::Failed, error),
         CompressError::Workers(error) => lost(error),
         error => error.into(),
     }

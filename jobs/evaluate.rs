@@ -17,8 +17,9 @@ use undust::rules::file::DataId;
 
 use crate::failure::{EXIT_CODES, Failure};
 use crate::inputs::{Inputs, Tally};
-use crate::messages::{Pace, show};
+use crate::messages::show;
 use crate::options::{LabelledInputs, Reading, SiteChoice};
+use crate::pace::Pace;
 use crate::rules_dir::RulesDir;
 use crate::watched::{Watched, next_batch};
 

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use crate::exit::Exit;
 use crate::messages::fail;
 
 /// Section on exit codes in every `--help`.
@@ -15,21 +16,6 @@ Exit codes:
   3  a peer was lost or never came
   4  more records were rejected than --max-rejects allows: outputs are written, _SUCCESS is not
   130  interrupted (Ctrl-C; 143 by SIGTERM, 129 by SIGHUP): temporary files are removed";
-
-/// Kind of failure, with the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The reader of standard output closed it: no error, no message.
-    ReaderGone = 0,
-    /// The run failed.
-    Failed = 1,
-    /// Usage or configuration.
-    Usage = 2,
-    /// A peer was lost or never connected.
-    PeerLost = 3,
-    /// More records were rejected than allowed.
-    TooManyRejects = 4,
-}
 
 /// Failure of a job: an exit code and the error with its causes. Any error converts to one with code 1.
 #[derive(Debug)]

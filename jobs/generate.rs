@@ -4,16 +4,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory, Subcommand};
+use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use undust::io::IoError;
 use undust::io::output::atomic_write;
 
-use crate::Cli;
 use crate::failure::Failure;
 use crate::messages::data;
-use crate::options::{Quiet, refuse_to_replace};
+use crate::options::refuse_to_replace;
+use crate::quiet::Quiet;
 
 /// Writes man pages, or completions for a shell.
 #[derive(Args, Debug)]
@@ -57,20 +57,20 @@ struct CompletionsArgs {
 ///
 /// # Errors
 /// A page that exists already, and the error of the system.
-pub fn run(args: GenerateArgs) -> Result<(), Failure> {
+pub fn run(args: GenerateArgs, mut command: Command) -> Result<(), Failure> {
     match args.what {
-        What::Man(args) => man(&args),
+        What::Man(args) => man(&args, command),
         What::Completions(CompletionsArgs { shell }) => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), env!("CARGO_PKG_NAME"), &mut script);
+            clap_complete::generate(shell, &mut command, env!("CARGO_PKG_NAME"), &mut script);
             data(&script).map_err(Failure::stdout)
         }
     }
 }
 
-fn man(args: &ManArgs) -> Result<(), Failure> {
+fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
     let mut pages = Vec::new();
-    collect(&built(), &mut pages)?;
+    collect(&built(command), &mut pages)?;
     let paths = || pages.iter().map(|(name, page)| (args.dir.join(name), page));
     if !args.overwrite {
         paths().try_for_each(|(path, _)| refuse_to_replace(&path))?;
@@ -84,8 +84,8 @@ fn man(args: &ManArgs) -> Result<(), Failure> {
 }
 
 /// The whole command line; each job has its full name.
-fn built() -> Command {
-    let mut command = Cli::command().disable_help_subcommand(true);
+fn built(command: Command) -> Command {
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     command
 }
@@ -106,11 +106,12 @@ fn write_failed(path: &Path) -> impl Fn(std::io::Error) -> IoError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory as _;
 
     #[test]
     fn every_command_has_a_page_with_its_options() {
         let mut pages = Vec::new();
-        collect(&built(), &mut pages).unwrap();
+        collect(&built(crate::Cli::command()), &mut pages).unwrap();
         let page = |name: &str| {
             let found = pages.iter().find(|(of, _)| of == name).unwrap_or_else(|| panic!("no {name}"));
             String::from_utf8(found.1.clone()).unwrap()

@@ -10,7 +10,8 @@ use undust::rules::file::DataId;
 use undust::runtime::mesh::Mesh;
 
 use crate::cluster::{ClusterError, merged};
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::messages::say;
 
 /// Records and labels of each input file, and the identity of the records; merges the same over any

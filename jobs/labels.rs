@@ -1,15 +1,16 @@
 //! From shards to shards whose records have labels: the flags that all jobs over records share, the
 //! survey behind `--cluster-by auto`, and the clustering run before the learner's.
 
+use super::cluster_by::ClusterBy;
 use super::inputs::Tally;
 use super::labelled::{Parts, Relabelled, write_failed};
 use super::messages::say;
 use super::options::{Reading, any_format};
 use super::survey::Survey;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use undust::dataflow::clusters::{By, ClusterPlan, Clustering, Figures, cluster};
+use undust::dataflow::clusters::{ClusterPlan, Clustering, Figures, cluster};
 use undust::dataflow::{Plan, RunError, Source, SourceError};
 use undust::io::shards::{self, Options};
 use undust::io::{self as edge, IoError, Rejects, Shard};
@@ -32,41 +33,6 @@ pub struct RecordArgs {
     /// canonical URLs, redirects, or the best of these that the input holds.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ClusterBy::Auto)]
     pub cluster_by: ClusterBy,
-}
-
-/// Evidence that makes a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ClusterBy {
-    Auto,
-    Label,
-    Digest,
-    Simhash,
-    Canonical,
-    Redirect,
-}
-
-impl ClusterBy {
-    /// Evidence by which the records are clustered; `None` where their own labels count.
-    pub fn by(self) -> Option<By> {
-        match self {
-            ClusterBy::Auto | ClusterBy::Label => None,
-            ClusterBy::Digest => Some(By::Digest),
-            ClusterBy::Simhash => Some(By::Simhash),
-            ClusterBy::Canonical => Some(By::Canonical),
-            ClusterBy::Redirect => Some(By::Redirect),
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            ClusterBy::Auto => "auto",
-            ClusterBy::Label => "label",
-            ClusterBy::Digest => "digest",
-            ClusterBy::Simhash => "simhash",
-            ClusterBy::Canonical => "canonical",
-            ClusterBy::Redirect => "redirect",
-        }
-    }
 }
 
 /// Scheme and host before the paths of a log.

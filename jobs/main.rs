@@ -2,10 +2,12 @@
 //! lives here and nowhere else.
 
 mod cluster;
+mod cluster_by;
 mod clusters;
 mod compare;
 mod compress_index;
 mod evaluate;
+mod exit;
 mod explain;
 mod export;
 mod failure;
@@ -18,16 +20,19 @@ mod keys;
 mod labelled;
 mod labels;
 mod learn;
+mod learn_error;
 mod learned_sites;
 mod log;
 mod messages;
 mod metrics;
 mod normalize;
 mod options;
+mod pace;
 mod pipeline;
 mod platforms;
 mod profiles;
 mod prove;
+mod quiet;
 mod report;
 mod rules;
 mod rules_dir;
@@ -41,7 +46,8 @@ mod watched;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use failure::{Exit, Failure, chain};
+use exit::Exit;
+use failure::{Failure, chain};
 
 /// Learns, proves and applies URL normalization rules from duplicate clusters.
 ///
@@ -95,8 +101,8 @@ fn main() -> ExitCode {
     }
     interrupt::watch();
     let done = match cli.job {
-        Job::Learn(args) => learn::run(args).map_err(learn::LearnError::into_failure),
-        Job::Prove(args) => prove::run(args).map_err(learn::LearnError::into_failure),
+        Job::Learn(args) => learn::run(args).map_err(learn_error::LearnError::into_failure),
+        Job::Prove(args) => prove::run(args).map_err(learn_error::LearnError::into_failure),
         Job::Normalize(args) => normalize::run(args),
         Job::Clusters(args) => clusters::run(args),
         Job::Evaluate(args) => evaluate::run(args),
@@ -105,7 +111,7 @@ fn main() -> ExitCode {
         Job::Report(args) => report::run(args),
         Job::CompressIndex(args) => compress_index::run(args),
         Job::Secret(args) => secret::run(args),
-        Job::Generate(args) => generate::run(args),
+        Job::Generate(args) => generate::run(args, Cli::command()),
         Job::Rules(args) => rules::run(args),
         Job::Keys(args) => keys::run(args),
         Job::Export(args) => export::run(args),

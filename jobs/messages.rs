@@ -6,17 +6,14 @@ use std::error::Error as _;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::error::{ContextKind, ContextValue};
 use serde::Serialize;
 use undust::model::shown::{Page, brief};
-use undust::runtime::progress::{Progress, Report, Snapshot};
+use undust::runtime::progress::Report;
 
-use crate::failure::Exit;
+use crate::exit::Exit;
 use crate::log::{self, Counters, Event, Level};
-use crate::options::Quiet;
 
 /// One message on standard error, on one line, after the program's name. A closed standard error is
 /// ignored.
@@ -61,7 +58,7 @@ pub fn draws() -> bool {
     !log::is_json()
 }
 
-fn progress(report: &Report, text: &str) {
+pub fn progress(report: &Report, text: &str) {
     let progress = Some(Counters::of(report));
     write(&Event { progress, ..Event::new(Level::Info, "progress", &brief(text)) });
 }
@@ -189,41 +186,4 @@ pub fn say_panics(expected: fn() -> bool) {
             say_page(&page, &Event::new(Level::Error, "backtrace", ""));
         }
     }));
-}
-
-/// A line of progress every ten seconds, so only for long runs: for jobs with a single loop.
-pub struct Pace {
-    job: &'static str,
-    unit: &'static str,
-    quiet: Quiet,
-    progress: Arc<Progress>,
-    start: Instant,
-    said: Instant,
-    /// Units done, and the counters, at the last line.
-    before: (u64, Snapshot),
-}
-
-impl Pace {
-    /// Time between two lines.
-    const EVERY: Duration = Duration::from_secs(10);
-
-    /// Starts the clock.
-    pub fn new(job: &'static str, unit: &'static str, quiet: Quiet, progress: Arc<Progress>) -> Pace {
-        let (now, before) = (Instant::now(), (0, progress.snapshot()));
-        Pace { job, unit, quiet, progress, start: now, said: now, before }
-    }
-
-    /// Reports that so many units are done; called once a block.
-    pub fn at(&mut self, done: u64) {
-        let since = self.said.elapsed();
-        if self.quiet.is_set() || since < Self::EVERY {
-            return;
-        }
-        let report = Report::since(self.before.1, self.progress.snapshot(), since.as_secs_f64());
-        let rate = (done - self.before.0) as f64 / since.as_secs_f64();
-        let seconds = self.start.elapsed().as_secs();
-        progress(&report, &format!("{}: {done} {} in {seconds} s, now {rate:.0}/s", self.job, self.unit));
-        self.said = Instant::now();
-        self.before = (done, report.now);
-    }
 }

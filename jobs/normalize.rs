@@ -1,24 +1,24 @@
 //! `undust normalize`: one URL a line in, one canonical URL a line out.
 
-use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{fs, thread};
 
 use clap::{Args, ValueEnum};
-use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
-use undust::io::detect;
 use undust::io::output::PendingFile;
 use undust::io::shards::{self, Format};
+use undust::io::{IoError, detect};
 use undust::rules::lines::{LineCounts, LineFormat, LineOptions, MAX_LINE, canonicalize_lines};
 use undust::rules::{Batch, RuleSet};
 
 use crate::failure::Failure;
-use crate::messages::{Pace, data};
-use crate::options::{Quiet, refuse_to_replace};
+use crate::messages::data;
+use crate::options::refuse_to_replace;
+use crate::pace::Pace;
 use crate::pipeline::in_order;
+use crate::quiet::Quiet;
 use crate::rules_dir::RulesDir;
 use crate::watched::Watched;
 

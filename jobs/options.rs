@@ -1,6 +1,5 @@
 //! Options that several jobs share: each has one name, one default and one text.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -12,29 +11,7 @@ use undust::runtime::hosts::Cluster;
 use undust::runtime::memory::parse_size;
 
 use crate::failure::Failure;
-use crate::messages;
-
-/// Option that suppresses messages.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct Quiet {
-    /// Says nothing on standard error but why it failed.
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-impl Quiet {
-    /// True where it is set.
-    pub fn is_set(self) -> bool {
-        self.quiet
-    }
-
-    /// Writes to standard error, unless it is set.
-    pub fn say(self, message: impl Display) {
-        if !self.quiet {
-            messages::say(message);
-        }
-    }
-}
+use crate::quiet::Quiet;
 
 /// Options of reading records.
 #[derive(Args, Clone, Copy, Debug)]

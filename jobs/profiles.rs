@@ -5,7 +5,8 @@ use std::io::BufReader;
 use undust::io::output::ResultFolder;
 use undust::site::profile::{Profile, file};
 
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 
 /// Name of the profiles in the folder of a result.
 pub const PROFILES_FILE: &str = "profiles.jsonl";

@@ -1,9 +1,11 @@
 //! `undust prove`: the proof of `learn` alone, on any rules and any records.
+
 use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of};
 use super::failure::chain;
 use super::inputs::{Inputs, all_tallies};
 use super::labels::{Means, RecordArgs};
-use super::learn::{LearnError, report, stays, told};
+use super::learn::{report, stays, told};
+use super::learn_error::LearnError;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::{Counted, Shards};
 use super::watched::{self, Watched};

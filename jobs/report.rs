@@ -14,8 +14,9 @@ use undust::report::{page, run};
 
 use crate::failure::Failure;
 use crate::messages::data;
-use crate::options::{Quiet, refuse_to_replace};
+use crate::options::refuse_to_replace;
 use crate::profiles;
+use crate::quiet::Quiet;
 
 /// Writes the page of a result: report.html, which needs no network and runs no script.
 ///

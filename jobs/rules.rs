@@ -7,6 +7,8 @@ mod compile;
 mod diff;
 #[path = "rules/list.rs"]
 mod list;
+#[path = "rules/output.rs"]
+mod output;
 #[path = "rules/overrule.rs"]
 mod overrule;
 #[path = "rules/seal.rs"]
@@ -14,10 +16,7 @@ mod seal;
 #[path = "rules/seen.rs"]
 mod seen;
 
-use std::path::Path;
-
 use clap::{Args, Subcommand};
-use undust::io::blocks::LineBlocks;
 use undust::io::rules::RuleFile;
 use undust::model::shown::Page;
 use undust::rules::explain::evidence_text;
@@ -25,9 +24,9 @@ use undust::rules::stops::{bad_until_withdrawn, stops};
 use undust::rules::{Kind, Rule, SiteRules};
 
 use crate::failure::Failure;
-use crate::messages::show as print_page;
-use crate::normalize::refuse_records;
 use crate::rules_dir::RulesDir;
+pub use output::each_url;
+use output::print;
 
 /// Lists, shows, disables, enables, compares, compiles and seals rules.
 #[derive(Args, Debug)]
@@ -128,30 +127,4 @@ fn show_rule(text: &mut Page, file: &RuleFile, site: &SiteRules, rule: &Rule) {
     if let Some(reason) = file.overrides.reason(&site.site, &rule.id) {
         let _ = writeln!(text, "  DISABLED: {reason}");
     }
-}
-
-/// Text on standard output.
-fn print(text: &Page) -> Result<(), Failure> {
-    print_page(text).map_err(Failure::stdout)
-}
-
-/// Passes each line of a file of URLs, or of standard input for `-`, to `each`, until it fails.
-pub fn each_url(path: &Path, mut each: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {
-    refuse_records(path)?;
-    let (mut lines, mut urls, mut normal) = (0, 0, Vec::new());
-    let mut blocks = if path == Path::new("-") { LineBlocks::stdin()? } else { LineBlocks::open(path)? };
-    let mut block = Vec::new();
-    while blocks.next_block(&mut block)? {
-        let all = block.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        for line in all.filter(|line| !line.is_empty()) {
-            lines += 1;
-            urls += u64::from(undust::url::normalize(line, &mut normal).is_ok());
-            each(line)?;
-        }
-    }
-    if urls == 0 {
-        let text = format!("{}: none of {lines} lines is a URL; one URL a line is expected", path.display());
-        return Err(Failure::usage(text));
-    }
-    Ok(())
 }

@@ -13,7 +13,8 @@ use undust::rules::overrides::Overrides;
 use undust::rules::{RuleSet, SiteRules};
 
 use crate::cluster::digest_of;
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::messages::warn;
 
 /// Location of the rules.

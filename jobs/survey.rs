@@ -1,6 +1,6 @@
 //! Survey of the first records of an input, for `--cluster-by auto`.
 
-use super::labels::ClusterBy;
+use super::cluster_by::ClusterBy;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

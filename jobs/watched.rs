@@ -8,11 +8,10 @@ use undust::io::{IoError, Rejects, ShardReader};
 use undust::model::RecordBatch;
 use undust::runtime::progress::{Progress, Reporter};
 
-use crate::cluster::ClusterArgs;
-use crate::clusters::part_of;
+use crate::cluster::{ClusterArgs, part_of};
 use crate::messages;
 use crate::metrics::{self, MetricsError};
-use crate::options::Quiet;
+use crate::quiet::Quiet;
 
 /// Options of jobs that may run for long.
 #[derive(Args, Clone, Debug)]

@@ -9,7 +9,8 @@ use undust::baselines::name::{LONGEST, Label};
 use undust::baselines::outside::{Conflict, Outside, Predictions, Reading};
 use undust::io::{Rejects, predictions};
 
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::inputs::rejected_lines;
 use crate::messages::say;
 

@@ -2,22 +2,23 @@
 
 use std::io;
 
+use undust::dataflow::Learned;
 use undust::dataflow::summary::Summary;
-use undust::dataflow::{Learned, Plan};
 use undust::io::rules::{OVERRIDES_FILE, read_overrides, write_overrides};
 use undust::io::{OutputDir, Rejects};
 use undust::report::run::{Run, pages};
 use undust::rules::file::{self, DataId, Header, InputCounts, Learned as Dates};
 use undust::site::profile;
 
-use super::{DataDate, LearnArgs, LearnError};
+use super::checked::Checked;
+use super::data_date::DataDate;
+use crate::learn_error::LearnError;
 use crate::profiles::PROFILES_FILE;
 
 /// Writes the files of the result; `_SUCCESS` follows later.
 pub fn write(
     out: &mut OutputDir,
-    plan: &Plan,
-    args: &LearnArgs,
+    run: &Checked,
     learned: &Learned,
     summary: &Summary,
     rejects: &Rejects,
@@ -25,9 +26,9 @@ pub fn write(
 ) -> Result<(), LearnError> {
     let input =
         InputCounts { records: summary.total.records, urls: summary.total.urls, sites: learned.sites.len() as u64 };
-    let dates = args.data_date.map(|DataDate(from, to)| Dates { from: from.to_string(), to: to.to_string() });
-    let header = Header { data: Some(data), learned: dates, ..Header::new(plan.params.clone(), input) };
-    if let Some(overrides) = &args.overrides {
+    let dates = run.data_date.map(|DataDate(from, to)| Dates { from: from.to_string(), to: to.to_string() });
+    let header = Header { data: Some(data), learned: dates, ..Header::new(run.plan.params.clone(), input) };
+    if let Some(overrides) = &run.overrides {
         let overrides = read_overrides(overrides).map_err(|error| LearnError::Failed(Box::new(error)))?;
         write_overrides(&out.path().join(OVERRIDES_FILE), &overrides)?;
     }
@@ -41,7 +42,7 @@ pub fn write(
     let profiles = learned.sites.iter().map(|site| (site.rules.site.as_str(), &site.learned.profile));
     out.write(PROFILES_FILE, |mut file| profile::file::write(profiles, &mut file))?;
     out.write("rejects.jsonl", |file| rejects.write_jsonl(file))?;
-    if !args.no_report {
+    if run.report {
         report(out, &header, learned, summary)?;
     }
     Ok(())

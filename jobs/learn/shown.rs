@@ -9,7 +9,7 @@ use undust::model::shown::Page;
 use undust::rules::explain::{pattern_text, rule_text};
 use undust::rules::types::Evidence;
 
-use super::LearnError;
+use crate::learn_error::LearnError;
 use crate::messages::show;
 
 /// Sites that the report shows.

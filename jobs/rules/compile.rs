@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::{Exit, Failure};
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::messages::say;
 use crate::rules_dir::RulesDir;
 

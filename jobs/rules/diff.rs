@@ -84,14 +84,14 @@ pub fn run(args: DiffArgs) -> Result<(), Failure> {
     let differences = Differences { urls, sites, totals };
     match args.json {
         true => json_lines(&[differences]).map_err(Failure::stdout),
-        false => super::print(&text(&differences, args.all)),
+        false => super::output::print(&text(&differences, args.all)),
     }
 }
 
 fn urls(old: &RuleSet, new: &RuleSet, path: &std::path::Path) -> Result<UrlChanges, Failure> {
     let mut changes = UrlChanges::default();
     let mut scratch = [Scratch::default(), Scratch::default()];
-    super::each_url(path, |url| {
+    super::output::each_url(path, |url| {
         changes.add(old, new, url, &mut scratch);
         Ok(())
     })?;

@@ -75,7 +75,7 @@ pub fn run(args: ListArgs) -> Result<(), Failure> {
     let file = args.rules.read()?;
     let mut counted = args.urls.as_ref().map(|_| SavedUrls::new(&file.sites, &file.overrides));
     if let (Some(path), Some(counted)) = (&args.urls, &mut counted) {
-        super::each_url(path, |url| {
+        super::output::each_url(path, |url| {
             counted.add(url);
             Ok(())
         })?;
@@ -121,7 +121,7 @@ pub fn run(args: ListArgs) -> Result<(), Failure> {
         let _ = writeln!(text, "and {} sites more (--sites 0 shows all)", sites.len() - shown);
     }
     match args.output {
-        Output::Text => super::print(&text),
+        Output::Text => super::output::print(&text),
         Output::Jsonl => json_lines(&lines).map_err(Failure::stdout),
     }
 }

@@ -104,7 +104,7 @@ fn echo(sites: &[SiteRules], site: &str, id: &str, mark: &str) -> Result<(), Fai
     let text = rules.filter(|rule| rule.id == id).map(|rule| format!("{id} {}{mark}", rule_text(rule))).next();
     let mut page = Page::default();
     let _ = writeln!(page, "{}", text.unwrap_or_else(|| format!("{id} of {site}{mark}")));
-    super::print(&page)
+    super::output::print(&page)
 }
 
 impl Named {

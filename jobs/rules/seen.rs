@@ -12,9 +12,11 @@ use undust::model::{RecordBatch, hash64};
 use undust::rules::filter::SeenFilter;
 use undust::rules::{RuleSet, Scratch};
 
-use crate::failure::{Exit, Failure};
-use crate::messages::{Pace, say};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::messages::say;
 use crate::options::Reading;
+use crate::pace::Pace;
 use crate::rules_dir::RulesDir;
 use crate::watched::{Watched, next_batch};
 
