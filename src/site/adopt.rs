@@ -1,48 +1,15 @@
 //! Adoption of proposals: each is tested again in the present state; if it holds, its rows are
 //! rewritten and joined.
 
-use super::breadth;
 use super::carried::{is_carried, keep_carried};
-use super::classes;
-use super::conditions::{self, Condition, Scope};
-use super::covering::{Action, Covering, Proposal, Table};
-use super::defaults;
+use super::conditions;
+use super::covering::Covering;
 use super::evidence::Groups;
-use super::lines::Line;
 use super::operations::{self, Map};
-use super::prefixes;
-use super::sections::Reach;
+use super::proposal::{self, Action, Adopted, Condition, Proposal, Table};
+use super::{breadth, defaults, prefixes};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
-
-/// A rule that was adopted.
-#[derive(Clone, Debug)]
-pub struct Adopted {
-    /// Where it holds.
-    pub scope: Scope,
-    /// The sections in which it holds.
-    pub reach: Reach,
-    /// What it does.
-    pub action: Action,
-    /// Map of each touched key.
-    pub maps: Vec<(usize, Map)>,
-    /// Those of them for which a function is written out, value by value.
-    pub listed: Vec<usize>,
-    /// Evidence when it was adopted.
-    pub good: u64,
-    /// Evidence against it when it was adopted.
-    pub bad: u64,
-    /// Its prior.
-    pub prior: u64,
-    /// Clusters that support it.
-    pub clusters: u64,
-    /// Pairs it joins, and pairs of different clusters among them.
-    pub pairs: (u64, u64),
-    /// Up to three pairs of training rows of one cluster that it joins.
-    pub examples: Vec<[u32; 2]>,
-    /// The adopted line of the catalogue of platforms; scope and operations are those of the line.
-    pub line: Option<Line>,
-}
 
 impl Covering {
     /// Adopts proposals, best first; true when at least one held.
@@ -204,7 +171,7 @@ impl Covering {
         prior: u64,
     ) -> Option<(usize, Condition)> {
         let are_parameters = maps.iter().all(|(key, _)| self.columns.keys[*key].optional());
-        let is_vouched_for = prior > 0 && !classes::is_substitution(&self.columns, action, maps);
+        let is_vouched_for = prior > 0 && !proposal::is_substitution(&self.columns, action, maps);
         if !matches!(action, Action::Ignore | Action::Classes) || is_vouched_for || !are_parameters {
             return None;
         }
@@ -221,92 +188,5 @@ impl Covering {
                 .then_some((key, Condition::Is(code)))
         };
         (0..MAX_SEGMENTS).rev().filter_map(|at| self.columns.fixed(Fixed::path(at, Part::Head))).find_map(shared)
-    }
-
-    /// Gives the rows their new values.
-    pub(super) fn rewrite(&mut self, rows: &[u32], maps: &[(usize, Map)]) {
-        // Keys in which a change makes another URL, and those in which leaving out does not.
-        let kinds: Vec<(bool, bool)> =
-            maps.iter().map(|(k, _)| (self.columns.is_part(*k), self.columns.keys[*k].as_path().is_none())).collect();
-        for &row in rows {
-            let r = row as usize;
-            for ((k, map), (is_part, may_go)) in maps.iter().zip(&kinds) {
-                let code = self.columns.codes[*k][r];
-                let to = map.get(code);
-                self.columns.unchanged[r] &= to == code || !is_part || to == 0 && *may_go;
-                let values = &self.columns.values[*k].hash;
-                self.columns.hash[r] =
-                    self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);
-                self.columns.codes[*k][r] = to;
-                let counts = &mut self.counts[*k];
-                counts.resize(counts.len().max(values.len()), 0);
-                counts[code as usize] -= 1;
-                counts[to as usize] += 1;
-            }
-        }
-    }
-
-    /// Pairs that fall together, and those of different clusters among them.
-    pub(super) fn pairs(&self, groups: &Groups) -> (u64, u64) {
-        let mut labels = Vec::new();
-        (0..groups.len()).fold((0, 0), |(support, wrong), group| {
-            let members = groups.members(group);
-            labels.clear();
-            labels.extend(members.iter().map(|&r| self.columns.label[r as usize]));
-            labels.sort_unstable();
-            let choose = |n: usize| (n * (n - 1) / 2) as u64;
-            let same: u64 = labels.chunk_by(|a, b| a == b).map(|run| choose(run.len())).sum();
-            (support + choose(members.len()), wrong + choose(members.len()) - same)
-        })
-    }
-
-    pub(super) fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
-        let origin = |r: u32| self.columns.origin[r as usize];
-        let pair = |group: usize| {
-            let mut of =
-                groups.members(group).iter().filter(|&&r| self.columns.label[r as usize] == groups.majority[group]);
-            Some([origin(*of.next()?), origin(*of.next()?)])
-        };
-        let mut out: Vec<[u32; 2]> = (0..groups.len()).filter_map(pair).take(64).collect();
-        out.sort_unstable();
-        out.truncate(3);
-        out
-    }
-
-    /// Joins the members of each group into its first row: the label with most URLs wins, ties by the
-    /// smaller label.
-    pub(super) fn join(&mut self, groups: &Groups) {
-        let mut dead = vec![false; self.columns.len()];
-        let mut gone = Vec::new();
-        let mut votes: Vec<(u32, u64)> = Vec::new();
-        for group in 0..groups.len() {
-            let members = groups.members(group);
-            votes.clear();
-            votes.extend(
-                members.iter().map(|&r| (self.columns.label[r as usize], u64::from(self.columns.weight[r as usize]))),
-            );
-            votes.sort_unstable();
-            let mut best = (0, 0);
-            let mut total = 0;
-            for vote in votes.chunk_by(|a, b| a.0 == b.0) {
-                let sum: u64 = vote.iter().map(|v| v.1).sum();
-                total += sum;
-                if sum > best.0 {
-                    best = (sum, vote[0].0);
-                }
-            }
-            let first = members[0] as usize;
-            self.columns.label[first] = best.1;
-            self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
-            self.columns.unchanged[first] = members.iter().any(|&r| self.columns.unchanged[r as usize]);
-            self.columns.fetchable[first] = members.iter().any(|&r| self.columns.fetchable[r as usize]);
-            members[1..].iter().for_each(|&r| dead[r as usize] = true);
-            gone.extend_from_slice(&members[1..]);
-        }
-        for (counts, codes) in self.counts.iter_mut().zip(&self.columns.codes) {
-            gone.iter().for_each(|&r| counts[codes[r as usize] as usize] -= 1);
-        }
-        self.alive.retain(|&r| !dead[r as usize]);
-        self.ignores.iter_mut().for_each(|map| *map = None);
     }
 }

@@ -18,14 +18,14 @@
 //! One page gives many merges: a list has as many wrong ones as it has ways to be sorted, each a cluster
 //! of its own. What counts are therefore pages ([`Variants`]).
 
-use super::conditions::{VALUES, is_beyond_chance};
+use super::choices::VALUES;
+use super::conditions::is_beyond_chance;
 use super::covering::Covering;
 use super::evidence::Bound;
-use super::lookups;
 use super::pages::Variants;
 use super::points::Reader;
 use super::scopes::{self, Fired, Met, Piece};
-use super::{Thresholds, Training};
+use super::{Thresholds, Training, reduced};
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
 use crate::url::{Fixed, Key, Part};
@@ -46,7 +46,7 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     let mut changed = 0;
     let mut asked: Vec<bool> = rules.rules.iter().map(|rule| !is_exempt(rule)).collect();
     for _ in 0..ROUNDS {
-        let found = lookups::identities(rules, training);
+        let found = reduced::identities(rules, training);
         let met = Met::new(&found, rules, rules.rules.iter().flat_map(shut_out));
         let fired = Fired::new(rules, training);
         let judged: Vec<Option<Rule>> = (0..rules.rules.len())

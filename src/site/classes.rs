@@ -1,11 +1,13 @@
 //! Value classes: values of one key that mean the same (python ~ python-3.11, absent ~ a default value,
 //! mirrors).
 
-use super::columns::Columns;
-use super::conditions::{self, Choices, Condition, Scope};
-use super::covering::{Action, Covering, Proposal, Table};
+use super::choices;
+use super::choices::Choices;
+use super::conditions::{self};
+use super::covering::Covering;
 use super::evidence::Bound;
-use super::operations::{self, Map};
+use super::operations::{self};
+use super::proposal::{Action, Condition, Proposal, Scope, Table};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -22,12 +24,6 @@ const TOP_CONDITIONS: usize = 8;
 /// Most conditional classes proposed for one key in one pass, a bound of work: the next pass searches again.
 const TOP: usize = 4;
 
-/// True for classes of a parameter: their prior stands for what such parameters do elsewhere, and for no
-/// documentation.
-pub(super) fn is_substitution(columns: &Columns, action: Action, maps: &[(usize, Map)]) -> bool {
-    action == Action::Classes && maps.iter().all(|map| columns.keys[map.0].optional())
-}
-
 /// Classes of the key that `table` ignores, over all rows.
 pub fn everywhere(covering: &Covering, table: &Table) -> Option<Proposal> {
     find(covering, &frequent(covering, table.keys[0]), table, |_| true, Vec::new(), 0)
@@ -38,7 +34,7 @@ pub fn conditional(covering: &Covering, table: &Table, conditions: &[Choices]) -
     let (columns, least) = (&covering.columns, covering.thresholds.classes_min_near);
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
-        for (condition, good, bad) in conditions::totals(columns, table, choices, |good| good >= least) {
+        for (condition, good, bad) in choices::totals(columns, table, choices, |good| good >= least) {
             if good > bad {
                 near.push((good - bad, choices.key, condition.clone()));
             }

@@ -11,16 +11,13 @@
 //! keys, the lists that are given back afterwards included (`benches/learn.rs` with
 //! `UNDUST_LEARN_MEMORY=1`).
 
-use super::hints::Preferred;
-use super::operations::frequencies;
-use super::order::{self, ORDER_SAMPLE};
+use super::preferred::{Again, Preferred};
 use super::sections::Sections;
-use super::{Thresholds, Training};
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
-use crate::url::{Cells, Fixed, Key, NormalRef, set_order};
+use crate::url::{Fixed, Key};
 use foldhash::fast::FixedState;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Columns of a site at most, a bound of memory: the most frequent keys get them.
 pub const MAX_COLUMNS: usize = 192;
@@ -30,7 +27,7 @@ pub const MAX_COLUMNS: usize = 192;
 pub struct Dictionary {
     /// Hash of each value under this key; 0 for code 0, the absent key.
     pub hash: Vec<u64>,
-    ranges: Vec<(u32, u32)>,
+    pub(super) ranges: Vec<(u32, u32)>,
 }
 
 /// The distinct rows of a site in columns.
@@ -58,7 +55,7 @@ pub struct Columns {
     /// to parameters that are left out.
     pub unchanged: Vec<bool>,
     /// [`Columns::times_met`], by key and code.
-    met: Vec<Vec<u32>>,
+    pub(super) met: Vec<Vec<u32>>,
     /// Some row was not fetchable at the start.
     pub redirects: bool,
     /// Section of each row.
@@ -67,8 +64,8 @@ pub struct Columns {
     pub tokens: Tokens,
     /// Preferences among equal values.
     pub preferred: Preferred,
-    pool: Vec<u8>,
-    codes_of: HashMap<u64, u32, FixedState>,
+    pub(super) pool: Vec<u8>,
+    pub(super) codes_of: HashMap<u64, u32, FixedState>,
 }
 
 /// Rank of query keys in the usual order of a site.
@@ -88,69 +85,7 @@ impl Ranks {
     }
 }
 
-/// True where more of the queries that use one separator alone use `;` than `&`.
-fn joins_by_semicolons(training: &Training) -> bool {
-    let uses = |row: usize| {
-        let url = training.normal(row)?;
-        let (start, end) = url.split().query?;
-        let query = &url.as_bytes()[start as usize..end as usize];
-        match [b';', b'&'].map(|separator| memchr::memchr(separator, query).is_some()) {
-            [true, false] => Some(true),
-            [false, true] => Some(false),
-            _ => None,
-        }
-    };
-    let (semicolons, others): (Vec<bool>, Vec<bool>) =
-        (0..training.len().min(ORDER_SAMPLE)).filter_map(uses).partition(|&is_semicolon| is_semicolon);
-    semicolons.len() > others.len()
-}
-
 impl Columns {
-    /// Cuts the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
-    pub fn new(training: &Training, tokens: Tokens, thresholds: &Thresholds) -> Columns {
-        let mut out = Columns { tokens, ..Columns::default() };
-        if out.tokens.semicolons {
-            let previous = training.hints.previous.as_ref().filter(|previous| previous.tokens.semicolons);
-            let known = previous.map(|previous| previous.tokens.joined_by_semicolons);
-            out.tokens.joined_by_semicolons = known.unwrap_or_else(|| joins_by_semicolons(training));
-        }
-        let cut = out.tokens.cut();
-        let mut cells = Cells::default();
-        out.tokens.query_order = order::learn(training, cut, &mut cells, thresholds);
-        if let Some(previous) = &training.hints.previous {
-            // The order of an earlier result is kept; new names follow.
-            let mut order = previous.tokens.query_order.clone();
-            order.extend(out.tokens.query_order.drain(..).filter(|name| !previous.tokens.query_order.contains(name)));
-            out.tokens.query_order = order;
-        }
-        let ranks = Ranks::new(&out.tokens);
-        let mut builder = Builder::default();
-        for row in 0..training.len() {
-            let label = training.clusters[row];
-            if label == u32::MAX {
-                continue;
-            }
-            // Rules never act on URLs with user information.
-            let Some(url) = training.normal(row).filter(|url| !url.has_user()) else { continue };
-            url.cut(cut, &mut cells);
-            set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
-            builder.row(&cells, label, row as u32);
-        }
-        builder.into_columns(&mut out);
-        out.fetchable = out.origin.iter().map(|&row| !training.elsewhere[row as usize]).collect();
-        out.redirects = out.fetchable.contains(&false);
-        out.unchanged = vec![true; out.origin.len()];
-        let is_met = |row: &u32| out.fetchable[*row as usize];
-        let rows: Vec<u32> = (0..out.len() as u32).filter(is_met).collect();
-        out.met = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
-        let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
-        let rows = out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label));
-        out.sections = Sections::new(rows, thresholds);
-        out.tokens.sections.clone_from(&out.sections.words);
-        out.preferred = Preferred::new(training, &mut out);
-        out
-    }
-
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.hash.len()
@@ -243,6 +178,45 @@ impl Columns {
         self.values[key].hash.len()
     }
 
+    /// The value that the rule proposed at present gave a key, where it may give it again to `rows`: the earlier
+    /// rules gave it to one of them, and a row that has it can be fetched, or no row that the rule asks for has
+    /// it. A rule that holds in fewer places than before would else send pages to where it does not hold.
+    pub fn again(&self, key: usize, rows: &[u32]) -> Option<(u32, bool)> {
+        let Again { code, everywhere, is_met, .. } = *self.preferred.again.iter().find(|again| again.key == key)?;
+        let before = self.preferred.before.get(key)?;
+        let is_fetched = |&row: &u32| self.code(key, row) == code && self.fetchable[row as usize];
+        let may = rows.iter().any(|&row| before[row as usize] == code) && (!is_met || rows.iter().any(is_fetched));
+        may.then_some((code, everywhere))
+    }
+
+    /// The code, among those that `may` names, that most of the `rows` had under the earlier rules, where
+    /// these changed a row to such a code; ties by bytes.
+    pub fn moved(&self, key: usize, rows: impl Iterator<Item = u32>, may: impl Fn(u32) -> bool) -> Option<u32> {
+        let before = self.preferred.before.get(key)?;
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut is_changed = false;
+        for row in rows {
+            let to = before[row as usize];
+            if may(to) {
+                is_changed |= to != self.code(key, row);
+                *counts.entry(to).or_default() += 1;
+            }
+        }
+        let value = |code: u32| self.value(key, code);
+        let most = counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| value(b.0).cmp(value(a.0))));
+        most.filter(|_| is_changed).map(|(code, _)| code)
+    }
+
+    /// True where the earlier rules kept most of `rows` unchanged in all of `keys`; `None` without earlier
+    /// rules.
+    pub fn kept(&self, keys: &[usize], rows: &[u32]) -> Option<bool> {
+        if self.preferred.before.is_empty() {
+            return None;
+        }
+        let is_kept = |&&row: &&u32| keys.iter().all(|&k| self.preferred.before[k][row as usize] == self.code(k, row));
+        Some(2 * rows.iter().filter(is_kept).count() >= rows.len())
+    }
+
     /// Keeps the given rows (rising) in all columns.
     pub fn retain(&mut self, rows: &[u32]) {
         fn pick<T: Copy>(from: &mut Vec<T>, rows: &[u32]) {
@@ -258,95 +232,5 @@ impl Columns {
         pick(&mut self.unchanged, rows);
         pick(&mut self.sections.of, rows);
         self.preferred.retain(rows);
-    }
-}
-
-/// Rows as they are cut, before the keys with a column are chosen.
-#[derive(Default)]
-struct Builder {
-    keys: Vec<Key>,
-    rows_of: Vec<u32>,
-    values: Vec<Dictionary>,
-    pool: Vec<u8>,
-    key_of: HashMap<u64, u32, FixedState>,
-    codes_of: HashMap<u64, u32, FixedState>,
-    flat: Vec<(u32, u32)>,
-    ends: Vec<u32>,
-    labels: Vec<u32>,
-    hashes: Vec<u64>,
-    origins: Vec<u32>,
-}
-
-impl Builder {
-    fn row(&mut self, cells: &Cells, label: u32, origin: u32) {
-        let mut identity = 0u64;
-        for cell in &cells.list {
-            let seed = cells.seed(cell.key);
-            let key = match self.key_of.get(&seed) {
-                Some(&key) => key,
-                None => {
-                    let key = self.keys.len() as u32;
-                    self.keys.push(cells.key(cell));
-                    self.rows_of.push(0);
-                    self.values.push(Dictionary { hash: vec![0], ranges: vec![(0, 0)] });
-                    self.key_of.insert(seed, key);
-                    key
-                }
-            };
-            self.rows_of[key as usize] += 1;
-            let value = cells.value(cell);
-            let hash = hash64_seeded(value, seed);
-            identity = identity.wrapping_add(hash);
-            let dictionary = &mut self.values[key as usize];
-            let code = *self.codes_of.entry(hash).or_insert_with(|| {
-                let start = self.pool.len() as u32;
-                self.pool.extend_from_slice(value);
-                dictionary.hash.push(hash);
-                dictionary.ranges.push((start, self.pool.len() as u32));
-                dictionary.hash.len() as u32 - 1
-            });
-            self.flat.push((key, code));
-        }
-        self.ends.push(self.flat.len() as u32);
-        self.labels.push(label);
-        self.hashes.push(identity);
-        self.origins.push(origin);
-    }
-
-    fn into_columns(mut self, out: &mut Columns) {
-        let mut chosen: Vec<u32> = (0..self.keys.len() as u32).collect();
-        chosen.retain(|&k| self.rows_of[k as usize] >= 2 || !self.keys[k as usize].optional());
-        let key = |k: u32| &self.keys[k as usize];
-        chosen.sort_unstable_by(|&a, &b| {
-            let rank = |k: u32| (key(k).optional(), std::cmp::Reverse(self.rows_of[k as usize]));
-            rank(a).cmp(&rank(b)).then_with(|| key(a).cmp(key(b)))
-        });
-        chosen.truncate(MAX_COLUMNS);
-        chosen.sort_unstable_by(|&a, &b| key(a).cmp(key(b)));
-        let rows = self.labels.len();
-        let mut column_of = vec![u32::MAX; self.keys.len()];
-        for (column, &k) in chosen.iter().enumerate() {
-            column_of[k as usize] = column as u32;
-        }
-        out.codes = vec![vec![0; rows]; chosen.len()];
-        out.odd = vec![false; rows];
-        let mut start = 0;
-        for (row, &end) in self.ends.iter().enumerate() {
-            for &(k, code) in &self.flat[start..end as usize] {
-                match column_of[k as usize] {
-                    u32::MAX => out.odd[row] = true,
-                    column => out.codes[column as usize][row] = code,
-                }
-            }
-            start = end as usize;
-        }
-        out.keys = chosen.iter().map(|&k| self.keys[k as usize].clone()).collect();
-        out.values = chosen.iter().map(|&k| std::mem::take(&mut self.values[k as usize])).collect();
-        out.hash = self.hashes;
-        out.origin = self.origins;
-        out.label = self.labels;
-        out.weight = vec![1; rows];
-        out.pool = self.pool;
-        out.codes_of = self.codes_of;
     }
 }

@@ -7,45 +7,17 @@
 //! Many conditions are tried, and some hold right merges alone by chance: see [`is_by_chance`].
 
 use super::breadth::power;
+use super::choices::{Choices, SLOTS, VALUES, by_value, totals};
 use super::columns::Columns;
-use super::covering::{Action, Covering, Proposal, Table};
+use super::covering::Covering;
 use super::evidence::Bound;
 use super::operations::is_number;
+use super::proposal::{Action, Condition, Proposal, Scope, Table};
 use crate::url::Fixed;
 
-/// Most values of a key that are tried as conditions: a bound of work.
-pub(super) const VALUES: usize = 14;
 /// Patterns of one operation that are proposed in one pass, a bound of work: the next pass tests the
 /// others again.
 const TOP: usize = 4;
-
-/// A test on the value of one key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
-    /// This value.
-    Is(u32),
-    /// Some value.
-    Present,
-    /// No value.
-    Absent,
-    /// A value, but none of these (sorted).
-    None(Vec<u32>),
-}
-
-impl Condition {
-    /// True for a row whose key has `code`.
-    pub fn holds(&self, code: u32) -> bool {
-        match self {
-            Condition::Is(value) => code == *value,
-            Condition::Present => code != 0,
-            Condition::Absent => code == 0,
-            Condition::None(values) => code != 0 && !values.contains(&code),
-        }
-    }
-}
-
-/// A conjunction of conditions.
-pub type Scope = Vec<(usize, Condition)>;
 
 /// The rows among `rows` in which `scope` holds.
 pub fn matching(columns: &Columns, rows: &[u32], scope: &Scope) -> Vec<u32> {
@@ -71,21 +43,6 @@ fn keep(rows: &mut Vec<u32>, holds: impl Fn(usize) -> bool) {
     }
     rows.truncate(kept);
 }
-
-/// The conditions on one key that are worth trying.
-#[derive(Clone, Debug)]
-pub struct Choices {
-    /// The key.
-    pub key: usize,
-    /// The conditions.
-    pub list: Vec<Condition>,
-    /// Slot of each code: 0 for the absent key, from 2 on for the values in `list`, the last for an empty value
-    /// that is not, 1 for the others.
-    slot: Vec<u8>,
-}
-
-/// Slots of [`Choices::slot`].
-const SLOTS: usize = VALUES + 3;
 
 /// Conditions worth trying, key by key: frequent values that are not bare numbers; presence, absence, and
 /// presence with a value that is not empty. `total` is the number of rows.
@@ -133,56 +90,6 @@ pub fn conditions(covering: &Covering, total: u32) -> Vec<Choices> {
         }
     }
     out
-}
-
-/// Good and bad of the groups of a table by the code of another key.
-pub fn by_value(columns: &Columns, table: &Table, key: usize) -> Vec<(u32, u32)> {
-    let mut sums = vec![(0, 0); columns.codes_len(key)];
-    let codes = &columns.codes[key];
-    for group in 0..table.groups.len() {
-        let sum = &mut sums[codes[table.groups.first(group) as usize] as usize];
-        sum.0 += table.groups.good[group];
-        sum.1 += table.groups.bad[group];
-    }
-    sums
-}
-
-/// Good and bad of the groups of a table under each condition on one key whose good alone is `enough`.
-///
-/// Most groups of a table that fails have no good; they are read only where good is enough.
-pub fn totals<'a>(
-    columns: &Columns,
-    table: &Table,
-    choices: &'a Choices,
-    enough: impl Fn(u64) -> bool,
-) -> Vec<(&'a Condition, u64, u64)> {
-    let (codes, groups) = (&columns.codes[choices.key], &table.groups);
-    // Codes made after the conditions were chosen are in no row yet.
-    let slot = |group: usize| usize::from(choices.slot[codes[groups.first(group) as usize] as usize]);
-    let of = |sums: &[u64; SLOTS], condition: &Condition| match condition {
-        Condition::Is(code) => sums[usize::from(choices.slot[*code as usize])],
-        Condition::Present => sums[1..].iter().sum(),
-        Condition::Absent => sums[0],
-        Condition::None(codes) => {
-            let without: u64 = codes.iter().map(|&code| sums[usize::from(choices.slot[code as usize])]).sum();
-            sums[1..].iter().sum::<u64>() - without
-        }
-    };
-    let mut good = [0u64; SLOTS];
-    for &group in &table.with_good {
-        good[slot(group as usize)] += u64::from(groups.good[group as usize]);
-    }
-    let mut found: Vec<(&Condition, u64, u64)> =
-        choices.list.iter().map(|c| (c, of(&good, c), 0)).filter(|f| enough(f.1)).collect();
-    if found.is_empty() {
-        return found;
-    }
-    let mut bad = [0u64; SLOTS];
-    for &group in &table.with_bad {
-        bad[slot(group as usize)] += u64::from(groups.bad[group as usize]);
-    }
-    found.iter_mut().for_each(|f| f.2 = of(&bad, f.0));
-    found
 }
 
 /// True where an operation that is wrong at random would look as right under some condition: one of

@@ -1,91 +1,15 @@
-//! Sequential covering: the ordered loop that finds ignores, classes and string functions.
-//!
-//! One evidence table serves all: the rows sorted by their identity after an operation. Levels: single
-//! keys and string functions; lines of the catalogue of platforms ([`lines`](super::lines)); keys that
-//! differ together inside clusters; these under one condition; parameters whose values do not matter
-//! where present; value classes; defaults written out together ([`defaults`]); classes under one
-//! condition. Proposals that pass are adopted best first (fewest keys, then good less the cost of bad),
-//! each tested again in the present state; any adoption restarts at the first level. Sorts: passes times
-//! operations. A general operation tried late is refuted by rows that a special one has joined: in
-//! another order false merges on one corpus rose from 0 to 7 %.
+//! The state of sequential covering: the rows as the adopted rules have reduced them, and the tests of an
+//! operation on them. The loop over it is in [`passes`](super::passes).
 
-use super::adopt::Adopted;
-use super::breadth;
-use super::classes;
-use super::clusters::Clusters;
 use super::columns::Columns;
-use super::conditions::{self, Choices, Scope};
-use super::defaults;
 use super::evidence::{Bound, Groups, Sorter};
-use super::joint;
-use super::noise::{self, Witness, WrongLabels};
-use super::operations::{self, FAMILIES, Family, FunctionMaps, Map};
-use super::overlap;
-use super::prefixes;
-use super::sections::{self, Reach};
+use super::noise::{Witness, WrongLabels};
+use super::operations::{self, FunctionMaps, Map};
+use super::proposal::{Action, Adopted, is_substitution};
+use super::reach::Reach;
 use super::sinks::Sinks;
-use super::{Stage, Thresholds, Without, small_samples};
+use super::{Thresholds, Without, breadth, joint, overlap, prefixes, reach, small_operations};
 use crate::platforms::Placed;
-use crate::rules::Function;
-use crate::url::Fixed;
-
-/// Most passes over all levels: a bound of work. Each adopts something, so it only guards against a defect.
-const MAX_PASSES: usize = 40;
-
-/// Kind of operation that a rule makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// The values of these keys do not matter.
-    Ignore,
-    /// Values of one key that mean the same, or values of several that mean the same as none of them.
-    Classes,
-    /// A string function.
-    Function(Family),
-    /// The path is cut behind this many segments.
-    Prefix(u8),
-}
-
-/// An operation with its scope and evidence when it was found.
-#[derive(Clone, Debug)]
-pub struct Proposal {
-    /// Where it holds.
-    pub scope: Scope,
-    /// What it does.
-    pub action: Action,
-    /// The keys it touches.
-    pub keys: Vec<usize>,
-    /// The maps of classes, one a key; other maps are made anew in the state in which the proposal is
-    /// tested.
-    pub classes: Option<Vec<Vec<u32>>>,
-    /// Prior of the kind of operation.
-    pub prior: u64,
-    /// Good less the cost of bad when it was found.
-    pub score: i64,
-}
-
-/// An operation that did not pass everywhere, with its groups: conditions and classes are read from it.
-pub struct Table {
-    /// The groups.
-    pub groups: Groups,
-    /// The operation.
-    pub action: Action,
-    /// Keys it touches.
-    pub keys: Vec<usize>,
-    /// Its prior.
-    pub prior: u64,
-    /// Groups with some good.
-    pub with_good: Vec<u32>,
-    /// Groups with some bad.
-    pub with_bad: Vec<u32>,
-}
-
-impl Table {
-    pub(super) fn new(groups: Groups, action: Action, keys: Vec<usize>, prior: u64) -> Table {
-        let some = |counts: &[u32]| (0..).zip(counts).filter(|(_, n)| **n > 0).map(|(group, _)| group).collect();
-        let (with_good, with_bad) = (some(&groups.good), some(&groups.bad));
-        Table { groups, action, keys, prior, with_good, with_bad }
-    }
-}
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
 #[derive(Debug)]
@@ -98,12 +22,12 @@ pub struct Covering {
     pub rules: Vec<Adopted>,
     /// Operations tested, for the counts.
     pub tests: u64,
-    /// Label noise that even the best operations show, in thousandths; see [`noise::floor`].
+    /// Label noise that even the best operations show, in thousandths; see [`floor`](super::noise::floor).
     pub noise: u64,
     /// Evidence of the operations tested in the first pass.
-    seen: Vec<Witness>,
+    pub(super) seen: Vec<Witness>,
     /// Rows of these operations whose labels may be wrong.
-    wrong: WrongLabels,
+    pub(super) wrong: WrongLabels,
     /// Constant pages.
     pub(super) sinks: Sinks,
     /// Thresholds of the run.
@@ -124,7 +48,7 @@ pub struct Covering {
     /// Map of "ignore this key" in the present state, where it was computed.
     pub(super) ignores: Vec<Option<Map>>,
     functions: FunctionMaps,
-    identities: Vec<u64>,
+    pub(super) identities: Vec<u64>,
 }
 
 impl Covering {
@@ -161,179 +85,6 @@ impl Covering {
         out
     }
 
-    /// Runs the loop until nothing is found.
-    pub fn run(&mut self) {
-        for _ in 0..MAX_PASSES {
-            if self.alive.len() < self.columns.len() {
-                let alive = std::mem::take(&mut self.alive);
-                self.columns.retain(&alive);
-                self.alive = (0..self.columns.len() as u32).collect();
-            }
-            let joined = self.pass() || self.provisional && self.adopt_lines(true);
-            if !joined {
-                return;
-            }
-        }
-    }
-
-    /// One pass over the levels; true when something was adopted.
-    fn pass(&mut self) -> bool {
-        let mut tables = Vec::new();
-        let clusters = Clusters::new(&self.columns, &self.alive);
-        let singles = self.singles();
-        let first = self.rules.is_empty();
-        let mut found = self.try_all(singles.clone(), &clusters, &mut tables);
-        if first && !self.without.has(Stage::Noise) {
-            self.noise = noise::floor(self.seen.drain(..), &std::mem::take(&mut self.wrong), &self.thresholds);
-            if self.noise > 0 {
-                // The caps are higher now.
-                tables.clear();
-                found = self.try_all(singles, &clusters, &mut tables);
-            }
-        }
-        if self.adopt_earlier() || self.adopt_all(found) || self.adopt_lines(false) {
-            return true;
-        }
-        let joint = if self.without.has(Stage::Joint) { Vec::new() } else { self.joint(&clusters) };
-        let found = self.try_all(joint, &clusters, &mut tables);
-        if self.adopt_all(found) {
-            return true;
-        }
-        let conditions = self.conditions(self.alive.len());
-        let found = tables.iter().flat_map(|t| conditions::refine(self, t, &conditions, self.noise)).collect();
-        if self.adopt_all(found) {
-            return true;
-        }
-        let found = if self.without.has(Stage::Prefixes) { Vec::new() } else { self.prefixes(&conditions) };
-        if self.adopt_all(found) {
-            return true;
-        }
-        let refined = |_: &&Table| !self.without.has(Stage::Conditions);
-        let present = |table| conditions::where_present(self, table);
-        let found = tables.iter().filter(refined).filter_map(present).collect();
-        if self.adopt_all(found) {
-            return true;
-        }
-        let classes = !self.without.has(Stage::Classes);
-        let single = |t: &&Table| classes && t.action == Action::Ignore && t.keys.len() == 1;
-        let found: Vec<Proposal> = tables.iter().filter(single).filter_map(|t| classes::everywhere(self, t)).collect();
-        if self.adopt_all(found) {
-            return true;
-        }
-        let defaults = |_: &&Table| !self.without.has(Stage::Defaults);
-        let found = tables.iter().filter(defaults).flat_map(|t| defaults::find(self, t)).collect();
-        if self.adopt_all(found) {
-            return true;
-        }
-        let found = tables.iter().filter(single).flat_map(|t| classes::conditional(self, t, &conditions)).collect();
-        self.adopt_all(found)
-    }
-
-    /// The conditions worth trying on `rows` rows.
-    fn conditions(&self, rows: usize) -> Vec<Choices> {
-        match self.without.has(Stage::Conditions) {
-            true => Vec::new(),
-            false => conditions::conditions(self, rows as u32),
-        }
-    }
-
-    /// Keys whose values differ among the rows.
-    fn varying(&self) -> Vec<usize> {
-        let varies = |counts: &[u32]| counts.iter().filter(|&&n| n > 0).nth(1).is_some();
-        (0..self.columns.keys.len()).filter(|&k| varies(&self.counts[k])).collect()
-    }
-
-    /// Level 0: each key ignored, each string function.
-    fn singles(&self) -> Vec<(Action, Vec<usize>, u64)> {
-        let ignore =
-            |k: usize| (Action::Ignore, vec![k], operations::ignore_prior(&self.columns, &[k], &self.thresholds));
-        let varying = self.varying().into_iter().filter(|&k| !self.columns.keys[k].is(Fixed::DEPTH));
-        let mut out: Vec<_> = varying.map(ignore).collect();
-        for family in FAMILIES.into_iter().filter(|_| !self.without.has(Stage::Functions)) {
-            let keys: Vec<usize> =
-                (0..self.columns.keys.len()).filter(|&k| family.contains(&self.columns.keys[k])).collect();
-            let is_wanted =
-                || family.function != Function::DropWww || operations::may_drop_www(&self.columns, &self.alive);
-            if !keys.is_empty() && is_wanted() {
-                out.push((Action::Function(family), keys, family.prior(&self.thresholds)));
-            }
-        }
-        out
-    }
-
-    /// Level 1: keys that tell apart URLs of one cluster together.
-    fn joint(&self, clusters: &Clusters) -> Vec<(Action, Vec<usize>, u64)> {
-        let with_prior = |keys: Vec<usize>| {
-            let prior = operations::ignore_prior(&self.columns, &keys, &self.thresholds);
-            (Action::Ignore, keys, prior)
-        };
-        joint::sets(&self.columns, &self.varying(), clusters, &self.thresholds).into_iter().map(with_prior).collect()
-    }
-
-    /// Makes the table of each operation: those that pass become proposals, those with some good are kept
-    /// for conditions. Most have none, which clusters of two rows or more show without the table.
-    fn try_all(
-        &mut self,
-        operations: Vec<(Action, Vec<usize>, u64)>,
-        clusters: &Clusters,
-        tables: &mut Vec<Table>,
-    ) -> Vec<Proposal> {
-        let (mut found, mut located) = (Vec::new(), None);
-        let alive = std::mem::take(&mut self.alive);
-        for (action, keys, prior) in operations {
-            let maps = self.maps(action, &keys, &alive);
-            if maps.is_empty() {
-                continue;
-            }
-            // Value classes are read from ignores of one key, whatever their good; the rest must reach the bound.
-            let classes = action == Action::Ignore && maps.len() == 1;
-            let bound = Bound::operation(&self.thresholds);
-            let least = (bound.min_good..).find(|&good| classes || bound.holds(good, 0, prior));
-            if !self.some_good(clusters, &maps, least.unwrap_or(bound.min_good)) {
-                self.tests += 1;
-                continue;
-            }
-            let groups = self.table(&alive, &maps);
-            if groups.totals().0 < bound.min_good {
-                continue;
-            }
-            let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
-            let table = Table::new(groups, action, keys.clone(), prior);
-            let groups = &table.groups;
-            if self.rules.is_empty()
-                && !noise::is_of_variants(groups, &self.columns.label, self.thresholds.noise_variants_rows)
-            {
-                let located = located.get_or_insert_with(|| self.conditions(alive.len()));
-                let (good, bad) = noise::unlocated(self, &table, located);
-                let witness = Witness { good, bad, prior };
-                self.seen.push(witness);
-                if witness.may_be_noise(&self.thresholds) {
-                    let codes: Vec<&[u32]> = keys.iter().map(|&key| &*self.columns.codes[key]).collect();
-                    let Columns { label, sections, .. } = &self.columns;
-                    self.wrong.add(groups, &codes, label, |row| sections.is_of_tenant(row));
-                }
-            }
-            let (reach, against) = self.reach(groups, action, &maps, prior, &alive);
-            let accepted = match self.without(&against, &keys, &alive) {
-                _ if !reach.is_some(self.thresholds.section_most_listed) => None,
-                None => self.accepts(groups, action, &maps, prior, &alive).then(|| groups.totals()),
-                Some(rows) => {
-                    let maps = self.maps(action, &keys, &rows);
-                    let groups = self.table(&rows, &maps);
-                    self.accepts(&groups, action, &maps, prior, &rows).then(|| groups.totals())
-                }
-            };
-            if let Some((good, bad)) = accepted {
-                let score = good as i64 - self.thresholds.bad_cost * bad as i64;
-                found.push(Proposal { scope: Vec::new(), action, keys, classes: None, prior, score });
-            } else {
-                tables.push(table);
-            }
-        }
-        self.alive = alive;
-        found
-    }
-
     /// The rows on which an operation is tested: those outside the sections against it; `None` for all. A
     /// change of a part of the path is tested on all rows: a directory means something else in each section
     /// (crawl-docs: recall .9996 -> .9978 without).
@@ -365,7 +116,7 @@ impl Covering {
                 let mut maps: Vec<(usize, Map)> = keys.iter().map(of_key).collect();
                 joint::choose_together(&self.columns, &mut maps, rows, self.thresholds.value_near);
                 for (key, map) in &mut maps {
-                    if let Some((code, everywhere)) = self.columns.preferred.again(&self.columns, *key, rows) {
+                    if let Some((code, everywhere)) = self.columns.again(*key, rows) {
                         *map = Map::To { code, everywhere };
                     }
                 }
@@ -393,20 +144,9 @@ impl Covering {
     }
 
     /// True when a map changes some row.
-    fn acts(&self, key: usize, map: &Map) -> bool {
+    pub(super) fn acts(&self, key: usize, map: &Map) -> bool {
         let Map::Table(table) = map else { return true };
         (0..).zip(&self.counts[key]).zip(table).any(|((code, &n), &to)| n > 0 && to != code)
-    }
-
-    /// False when an operation joins so few rows of one cluster that its good is under `least`.
-    fn some_good(&mut self, clusters: &Clusters, maps: &[(usize, Map)], least: u64) -> bool {
-        let maps: Vec<&(usize, Map)> = maps.iter().filter(|(k, map)| self.acts(*k, map)).collect();
-        let mut identities = std::mem::take(&mut self.identities);
-        let columns = &self.columns;
-        let fill = |rows: &[u32], out: &mut Vec<u64>| operations::identities(columns, rows, &maps, out);
-        let found = clusters.repeat(least, &mut identities, fill);
-        self.identities = identities;
-        found
     }
 
     /// The bound of an operation, as far as the labels are noisy.
@@ -429,7 +169,7 @@ impl Covering {
     ) -> bool {
         let (columns, thresholds, bound) = (&self.columns, &self.thresholds, self.bound(action));
         let alive = if self.alive.is_empty() { rows } else { &self.alive }; // The caller may hold all rows.
-        let is_substitution = prior > 0 && classes::is_substitution(columns, action, maps);
+        let is_substitution = prior > 0 && is_substitution(columns, action, maps);
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
@@ -441,7 +181,10 @@ impl Covering {
             of_key && breadth::is_on_all_hosts(columns, groups, maps, (rows, alive), is_substitution, thresholds)
         };
         let is_vouched_for = prior > 0 && !is_substitution;
-        if self.is_small && !is_vouched_for && small_samples::says_too_little(self, groups, action, maps, rows) {
+        if self.is_small
+            && !is_vouched_for
+            && small_operations::says_too_little((columns, thresholds, self.without), groups, action, maps, rows)
+        {
             return false;
         }
         self.ends_in_sink(groups, action, rows)
@@ -467,8 +210,8 @@ impl Covering {
         } else if self.ends_in_sink(groups, action, rows) {
             (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
         } else {
-            let prior = if classes::is_substitution(&self.columns, action, maps) { 0 } else { prior };
-            sections::reach(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
+            let prior = if is_substitution(&self.columns, action, maps) { 0 } else { prior };
+            reach::reach(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
         }
     }
 
@@ -482,5 +225,92 @@ impl Covering {
         groups.totals().0 >= self.thresholds.sink_min_good
             && rows.iter().all(|&r| self.columns.label[r as usize] == label)
             && self.sinks.holds(label, own())
+    }
+
+    /// Gives the rows their new values.
+    pub(super) fn rewrite(&mut self, rows: &[u32], maps: &[(usize, Map)]) {
+        // Keys in which a change makes another URL, and those in which leaving out does not.
+        let kinds: Vec<(bool, bool)> =
+            maps.iter().map(|(k, _)| (self.columns.is_part(*k), self.columns.keys[*k].as_path().is_none())).collect();
+        for &row in rows {
+            let r = row as usize;
+            for ((k, map), (is_part, may_go)) in maps.iter().zip(&kinds) {
+                let code = self.columns.codes[*k][r];
+                let to = map.get(code);
+                self.columns.unchanged[r] &= to == code || !is_part || to == 0 && *may_go;
+                let values = &self.columns.values[*k].hash;
+                self.columns.hash[r] =
+                    self.columns.hash[r].wrapping_add(values[to as usize]).wrapping_sub(values[code as usize]);
+                self.columns.codes[*k][r] = to;
+                let counts = &mut self.counts[*k];
+                counts.resize(counts.len().max(values.len()), 0);
+                counts[code as usize] -= 1;
+                counts[to as usize] += 1;
+            }
+        }
+    }
+
+    /// Pairs that fall together, and those of different clusters among them.
+    pub(super) fn pairs(&self, groups: &Groups) -> (u64, u64) {
+        let mut labels = Vec::new();
+        (0..groups.len()).fold((0, 0), |(support, wrong), group| {
+            let members = groups.members(group);
+            labels.clear();
+            labels.extend(members.iter().map(|&r| self.columns.label[r as usize]));
+            labels.sort_unstable();
+            let choose = |n: usize| (n * (n - 1) / 2) as u64;
+            let same: u64 = labels.chunk_by(|a, b| a == b).map(|run| choose(run.len())).sum();
+            (support + choose(members.len()), wrong + choose(members.len()) - same)
+        })
+    }
+
+    pub(super) fn examples(&self, groups: &Groups) -> Vec<[u32; 2]> {
+        let origin = |r: u32| self.columns.origin[r as usize];
+        let pair = |group: usize| {
+            let mut of =
+                groups.members(group).iter().filter(|&&r| self.columns.label[r as usize] == groups.majority[group]);
+            Some([origin(*of.next()?), origin(*of.next()?)])
+        };
+        let mut out: Vec<[u32; 2]> = (0..groups.len()).filter_map(pair).take(64).collect();
+        out.sort_unstable();
+        out.truncate(3);
+        out
+    }
+
+    /// Joins the members of each group into its first row: the label with most URLs wins, ties by the
+    /// smaller label.
+    pub(super) fn join(&mut self, groups: &Groups) {
+        let mut dead = vec![false; self.columns.len()];
+        let mut gone = Vec::new();
+        let mut votes: Vec<(u32, u64)> = Vec::new();
+        for group in 0..groups.len() {
+            let members = groups.members(group);
+            votes.clear();
+            votes.extend(
+                members.iter().map(|&r| (self.columns.label[r as usize], u64::from(self.columns.weight[r as usize]))),
+            );
+            votes.sort_unstable();
+            let mut best = (0, 0);
+            let mut total = 0;
+            for vote in votes.chunk_by(|a, b| a.0 == b.0) {
+                let sum: u64 = vote.iter().map(|v| v.1).sum();
+                total += sum;
+                if sum > best.0 {
+                    best = (sum, vote[0].0);
+                }
+            }
+            let first = members[0] as usize;
+            self.columns.label[first] = best.1;
+            self.columns.weight[first] = total.min(u64::from(u32::MAX)) as u32;
+            self.columns.unchanged[first] = members.iter().any(|&r| self.columns.unchanged[r as usize]);
+            self.columns.fetchable[first] = members.iter().any(|&r| self.columns.fetchable[r as usize]);
+            members[1..].iter().for_each(|&r| dead[r as usize] = true);
+            gone.extend_from_slice(&members[1..]);
+        }
+        for (counts, codes) in self.counts.iter_mut().zip(&self.columns.codes) {
+            gone.iter().for_each(|&r| counts[codes[r as usize] as usize] -= 1);
+        }
+        self.alive.retain(|&r| !dead[r as usize]);
+        self.ignores.iter_mut().for_each(|map| *map = None);
     }
 }

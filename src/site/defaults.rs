@@ -7,9 +7,9 @@
 //! with these; recall .9972 and .9971.
 
 use super::columns::Columns;
-use super::conditions::{Condition, Scope};
-use super::covering::{Action, Covering, Proposal, Table};
+use super::covering::Covering;
 use super::evidence::Bound;
+use super::proposal::{Action, Condition, Proposal, Scope, Table};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 

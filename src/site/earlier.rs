@@ -9,11 +9,12 @@
 //! not show that it is another page. Rules between forms and mirrors are found later, where the earlier result
 //! decides their direction ([`hints`](super::hints)).
 
-use super::conditions::{self, Condition, Scope};
-use super::covering::{Action, Covering, Proposal};
-use super::hints::Again;
+use super::conditions::{self};
+use super::covering::Covering;
 use super::operations::{self, FAMILIES, Family};
+use super::preferred::Again;
 use super::prefixes;
+use super::proposal::{Action, Condition, Proposal, Scope};
 use crate::platforms::Placed;
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SECTION, Test};
 use crate::url::{Fixed, Key, section};

@@ -3,7 +3,7 @@
 //! instead. It acts at depths never met, and moves all URLs one way, while each form has its own.
 
 use super::mirrors::{self, Fronts, Setting};
-use super::{Thresholds, Training, lookups};
+use super::{Thresholds, Training, reduced};
 use crate::rules::{Kind, Rule, RuleSet, SiteRules};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ pub fn in_place_of_forms(rules: &SiteRules, training: &Training, setting: Settin
     }
     let is_in = |index: usize| forms.values().any(|forms| forms.contains(&index));
     let trial = without(rules, |index, _| is_in(index));
-    let reduced = lookups::reduced(&lookups::identities(&trial, training), training);
+    let reduced = reduced::reduced(&reduced::identities(&trial, training), training);
     let learned = mirrors::learn(&trial, reduced, Setting { thresholds: &thresholds, ..setting });
     let passed = |(a, b): &(String, String)| learned.iter().any(|rule| rule.mirror() == Some((a, b)));
     forms.retain(|fronts, _| passed(fronts));

@@ -7,18 +7,9 @@
 
 use super::Thresholds;
 use super::evidence::Bound;
-use super::points::{Point, numbers};
-use super::spans::{ONE, Trials};
+use super::points::{Lead, Point, numbers};
+use super::trials::{ONE, Trials};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What the page of a cluster has in place of the key of a range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lead {
-    /// Seed of the key with the number.
-    pub(super) key: u64,
-    /// The number; `None` where the page has no such key, as a first page.
-    pub(super) number: Option<u64>,
-}
 
 /// Ranges that lead to a page with another number, by the identity of their smallest number.
 pub(super) struct Leads(BTreeSet<u32>);

@@ -10,11 +10,11 @@
 //! rows of two clusters fall together.
 
 use super::Training;
-use super::adopt::Adopted;
-use super::covering::{Action, Covering};
+use super::covering::Covering;
 use super::evidence::{Bound, Groups};
 use super::operations::Map;
-use super::sections::Reach;
+use super::proposal::{Action, Adopted, Line};
+use super::reach::Reach;
 use crate::platforms::{Catalogue, Placed, place, recognise};
 use crate::rules::platforms::{Platforms, Recognised};
 use crate::rules::{Constraint, Operation, Rule, Tokens};
@@ -35,15 +35,6 @@ pub struct Lines {
 
 /// Rows, and the maps of their values.
 type Change = (Vec<u32>, Vec<(usize, Map)>);
-
-/// An adopted rule that is a line.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line {
-    /// The line.
-    pub placed: Placed,
-    /// It was adopted without evidence.
-    pub provisional: bool,
-}
 
 /// The programs that a site runs, and whether the links of one of them separate parameters by `;`.
 pub fn programs(training: &Training, params: &Platforms) -> (Vec<Recognised>, bool) {

@@ -8,37 +8,16 @@
 //! adds or changes a number: one label does not prove that a topic is its page 2. Value ranges may
 //! ([`super::leads`]).
 
-use super::mirrors::Reduced;
 use super::operations::plainness;
 use super::points::Reader;
+use super::reduced::Identity;
 use super::{Thresholds, Training, spans};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
-
-/// Training URLs that the rules reduce to one identity.
-#[derive(Debug)]
-pub struct Identity {
-    /// URL that the rules compose.
-    pub(super) composed: Vec<u8>,
-    /// Its members.
-    rows: Vec<u32>,
-    /// The largest cluster among them; ties go to the smaller id.
-    pub(super) majority: u32,
-    /// All members are of one cluster.
-    pub(super) pure: bool,
-    /// True if a member neither redirects nor declares another canonical URL, nor does `page`.
-    fetchable: bool,
-    /// True if such a member has path and query of `page`.
-    listed: bool,
-    /// True if such a member has the path of `page`, and its parameters among others.
-    met: bool,
-    /// Page that represents the identity: path and query of a member, or `composed`.
-    page: Vec<u8>,
-}
+use std::collections::HashSet;
 
 /// Adds look-ups and value ranges to `rules`, found on the URLs of `training`. Returns the number of
 /// look-ups.
@@ -241,58 +220,4 @@ fn too_noisy(identities: &[Identity], training: &Training, thresholds: &Threshol
     let labelled: u64 = identities.iter().map(|i| i.rows.len() as u64).sum();
     let outside = |i: &Identity| i.rows.iter().filter(|&&r| training.clusters[r as usize] != i.majority).count() as u64;
     identities.iter().map(outside).sum::<u64>() * 1000 > thresholds.look_up_max_impure_permille * labelled
-}
-
-/// The reduced URLs that hold one cluster each, for rules that move directories.
-pub fn reduced(identities: &[Identity], training: &Training) -> Vec<Reduced> {
-    let pure = identities.iter().filter(|i| i.pure);
-    let reduced = |i: &Identity| {
-        let elsewhere = i.rows.iter().all(|&row| training.elsewhere[row as usize]);
-        Reduced { url: String::from_utf8_lossy(&i.composed).into_owned(), cluster: i.majority, elsewhere }
-    };
-    pure.map(reduced).collect()
-}
-
-/// Groups the labelled training URLs by identity, in the order of their first rows.
-pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
-    let set = RuleSet::new(vec![SiteRules { aliases: Vec::new(), local: Vec::new(), ..rules.clone() }]);
-    let mut scratch = Scratch::default();
-    let mut index: HashMap<u64, usize, FixedState> = HashMap::default();
-    let mut out: Vec<Identity> = Vec::new();
-    for row in 0..training.len() {
-        if training.clusters[row] == u32::MAX {
-            continue;
-        }
-        let Some(url) = training.normal(row) else { continue };
-        let applied = set.apply_normal(url, Some(0), &mut scratch);
-        let at = *index.entry(crate::model::hash64(applied.url)).or_insert_with(|| {
-            out.push(Identity {
-                composed: applied.url.to_vec(),
-                rows: Vec::new(),
-                majority: 0,
-                pure: true,
-                fetchable: false,
-                listed: false,
-                met: false,
-                page: Vec::new(),
-            });
-            out.len() - 1
-        });
-        out[at].rows.push(row as u32);
-    }
-    let mut labels = Vec::new();
-    for identity in &mut out {
-        labels.clear();
-        labels.extend(identity.rows.iter().map(|&r| training.clusters[r as usize]));
-        labels.sort_unstable();
-        let mut best = (0, 0);
-        for run in labels.chunk_by(|a, b| a == b) {
-            if run.len() > best.0 {
-                best = (run.len(), run[0]);
-            }
-        }
-        identity.majority = best.1;
-        identity.pure = best.0 == labels.len();
-    }
-    out
 }

@@ -1,13 +1,11 @@
 //! Translation of adopted operations on codes into rules, and the order of those of scheme and host.
 
 use super::Training;
-use super::adopt::Adopted;
-use super::conditions::Condition;
-use super::covering::{Action, Covering};
+use super::covering::Covering;
 use super::evidence::upper_bound_ppm;
-use super::lines::Line;
 use super::operations::Map;
-use super::sections::Reach;
+use super::proposal::{Action, Adopted, Condition, Line};
+use super::reach::Reach;
 use crate::platforms::read;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SECTION, Test, functions};
 use crate::url::{Fixed, Key};

@@ -14,6 +14,7 @@
 use super::Thresholds;
 use super::breadth::power;
 use super::evidence::{Bound, upper_bound_ppm};
+use super::reduced::{Reduced, is_below, urls_below};
 use super::siblings::Siblings;
 use crate::model::hash64;
 use crate::rules::twins::{below, is_parameter};
@@ -28,17 +29,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const MAX_PER_CLUSTER: usize = 12;
 /// Pairs that are tested, at most, those with most votes: a bound of work.
 const MAX_PAIRS: usize = 1_000;
-
-/// A reduced URL with its cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Reduced {
-    /// URL that the rules compose.
-    pub url: String,
-    /// The largest cluster of its members.
-    pub cluster: u32,
-    /// All its members redirect, or declare another canonical URL.
-    pub elsewhere: bool,
-}
 
 /// Two fronts that clusters vote for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -199,19 +189,6 @@ fn tenant(url: &str) -> Option<&[u8]> {
         Section::Tenant(name) | Section::Member(_, name) => Some(name),
         Section::Word(_) | Section::Number | Section::Other => None,
     }
-}
-
-/// True for `url` itself and everything below the directory.
-pub fn is_below(url: &str, directory: &str) -> bool {
-    url.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// The reduced URLs below a directory, or with the script of a parameter.
-pub(super) fn urls_below<'a>(reduced: &'a [Reduced], front: &str) -> &'a [Reduced] {
-    let first = front.find('?').map_or_else(|| format!("{front}/"), |at| front[..=at].to_owned());
-    let start = reduced.partition_point(|r| r.url.as_str() < first.as_str());
-    let length = reduced[start..].partition_point(|r| r.url.starts_with(&first));
-    &reduced[start..start + length]
 }
 
 /// The evidence of the reduced URLs about a pair of fronts; `None` where it does not pass. `canonical` is

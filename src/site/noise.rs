@@ -7,10 +7,11 @@
 //! operation. Operations without a prior are heard only where labels are [shown](WrongLabels) to be wrong:
 //! `ignore host` with 19 bad of 306 on a site whose mirrors differ in a few pages is wrong, not noisy.
 
-use super::Thresholds;
-use super::conditions::{self, Choices};
-use super::covering::{Covering, Table};
+use super::choices::Choices;
+use super::columns::Columns;
 use super::evidence::{Groups, upper_bound_ppm};
+use super::proposal::Table;
+use super::{Thresholds, choices};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -126,15 +127,14 @@ fn shown(witnesses: &[Witness], silent: (u64, u64), thresholds: &Thresholds) -> 
 
 /// Good and bad of an operation where its bad is noise: outside the condition on another key that holds
 /// most of the bad, where there is one. The condition holds bad of at least `min_clusters` clusters.
-pub fn unlocated(covering: &Covering, table: &Table, conditions: &[Choices]) -> (u64, u64) {
-    let Covering { columns, thresholds, .. } = covering;
+pub fn unlocated(columns: &Columns, table: &Table, conditions: &[Choices], thresholds: &Thresholds) -> (u64, u64) {
     let (good, bad) = table.groups.totals();
     if bad < thresholds.min_clusters as u64 {
         return (good, bad);
     }
     let others = conditions.iter().filter(|choices| !table.keys.contains(&choices.key));
     let totals = others.flat_map(|choices| {
-        conditions::totals(columns, table, choices, |_| true).into_iter().map(|found| (choices.key, found))
+        choices::totals(columns, table, choices, |_| true).into_iter().map(|found| (choices.key, found))
     });
     let located = totals.filter(|&(key, (condition, met_good, met_bad))| {
         let share = (met_good + met_bad) as f64 / (good + bad) as f64;

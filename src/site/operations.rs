@@ -89,7 +89,7 @@ pub fn chosen(
             *live.entry(columns.code(key, row)).or_default() |= columns.fetchable[row as usize];
         }
         let leads_away = |code: u32| live.get(&code) == Some(&false);
-        preferred.moved(columns, key, rows, |code| !leads_away(code) && codes.clone().any(|of| of == code))
+        columns.moved(key, rows, |code| !leads_away(code) && codes.clone().any(|of| of == code))
     })
 }
 

@@ -14,9 +14,9 @@
 use super::Thresholds;
 use super::breadth::{self, power};
 use super::columns::Columns;
-use super::covering::Action;
 use super::evidence::Groups;
 use super::operations::{self, Map};
+use super::proposal::Action;
 use std::collections::BTreeMap;
 
 /// Pages of two known URLs or more: how many are in the form that moves, and how many in that to which

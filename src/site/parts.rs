@@ -8,15 +8,12 @@
 use super::columns::Columns;
 use super::conditions::is_by_chance;
 use super::evidence::{Bound, Groups};
-use super::forms::{Form, Forms};
+use super::forms::{Form, Forms, Parts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Parts of one form, those of most rows: a bound of work.
 const MAX_PARTS: usize = 16;
-
-/// For each form, for each of its keys, the values whose rows become forms.
-pub type Parts = BTreeMap<usize, BTreeMap<usize, BTreeSet<u32>>>;
 
 /// Values of a key of a form under which its rows show pages of another form.
 pub struct Found {

@@ -2,8 +2,7 @@
 //! [`super::spans`].
 
 use super::columns::Ranks;
-use super::leads::Lead;
-use super::lookups::Identity;
+use super::reduced::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
 use crate::rules::spans::{inner_number, number, span_group};
@@ -233,4 +232,13 @@ pub(super) fn numbers(group: &[Point]) -> Vec<(u64, Option<u32>, u32)> {
         _ => None,
     };
     group.iter().filter_map(number).collect()
+}
+
+/// What the page of a cluster has in place of the key of a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lead {
+    /// Seed of the key with the number.
+    pub(super) key: u64,
+    /// The number; `None` where the page has no such key, as a first page.
+    pub(super) number: Option<u64>,
 }

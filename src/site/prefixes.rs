@@ -5,17 +5,11 @@
 //! operation cuts the path behind a number of segments, under one condition (mostly on the first of
 //! them). It has no prior, so it must be pure.
 
-use super::Thresholds;
-use super::breadth;
 use super::columns::Columns;
-use super::conditions::{self, Choices};
-use super::covering::{Action, Covering, Proposal, Table};
 use super::evidence::Groups;
 use super::operations::Map;
+use super::{Thresholds, breadth};
 use crate::url::{Fixed, Part};
-
-/// Most segments that are kept: a bound of work.
-const KEPT: u8 = 4;
 
 /// The keys behind the first `kept` segments, and the depth; none where no path goes on.
 pub fn keys(columns: &Columns, kept: u8) -> Vec<usize> {
@@ -58,26 +52,4 @@ pub fn are_met(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> bo
     let is_front = |&row: &u32| Some(columns.code(key, row)) == depth && columns.fetchable[row as usize];
     let met = (0..groups.len()).filter(|&group| groups.good[group] > 0 && groups.members(group).iter().any(is_front));
     met.count() as u64 >= groups.clusters().min(least as u64)
-}
-
-impl Covering {
-    /// Prefixes under one condition, the pure ones.
-    pub(super) fn prefixes(&mut self, conditions: &[Choices]) -> Vec<Proposal> {
-        let alive = self.alive.clone();
-        let mut found = Vec::new();
-        for kept in 1..=KEPT {
-            let keys = keys(&self.columns, kept);
-            let action = Action::Prefix(kept);
-            let maps = self.maps(action, &keys, &alive);
-            if maps.is_empty() {
-                break;
-            }
-            let groups = self.table(&alive, &maps);
-            if groups.totals().0 >= self.thresholds.min_good {
-                let table = Table::new(groups, action, keys, 0);
-                found.extend(conditions::refine(self, &table, conditions, 0));
-            }
-        }
-        found
-    }
 }

@@ -5,8 +5,8 @@
 //! its codes: only URLs for which all other constraints hold are left to try.
 
 use super::Training;
-use super::lookups::Identity;
 use super::points::Reader;
+use super::reduced::Identity;
 use crate::model::hash64;
 use crate::rules::{Constraint, RuleSet, SECTION, Scratch, SiteRules};
 use crate::url::Key;

@@ -14,14 +14,13 @@
 //! so the three conflicts of Figure 7 cannot arise: one rule a URL, no ancestors among forms, no circle.
 
 use super::columns::Columns;
-use super::conditions::Condition;
 use super::evidence::{Bound, Groups};
 use super::forms::{Form, Forms, Mapping};
-use super::lower;
 use super::overlap::Overlap;
+use super::proposal::Condition;
 use super::shown::{self, Held};
 use super::tree::Tree;
-use super::{Thresholds, Training};
+use super::{Thresholds, Training, lower};
 use crate::rules::{Constraint, Kind, Operation, Rule, Test};
 use crate::url::Fixed;
 use crate::url::keys::HOST_SUB;
@@ -207,7 +206,7 @@ fn is_earlier(forms: &Forms, columns: &Columns, a: usize, b: usize) -> bool {
     let all: Vec<usize> = keys(a).chain(keys(b)).collect();
     let kept = |f: usize| {
         let rows = &forms.list[f].rows;
-        columns.preferred.kept(columns, &all, &rows[..rows.len().min(LOOKED_AT)])
+        columns.kept(&all, &rows[..rows.len().min(LOOKED_AT)])
     };
     kept(a) == Some(true) && kept(b) == Some(false)
 }

@@ -8,7 +8,7 @@
 use super::Thresholds;
 use super::conditions::is_by_chance;
 use super::evidence::Bound;
-use super::mirrors::{Reduced, is_below, urls_below};
+use super::reduced::{Reduced, is_below, urls_below};
 use std::collections::BTreeMap;
 
 /// URLs beside a directory that are looked at, evenly spread: a bound of work.

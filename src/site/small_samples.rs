@@ -8,8 +8,9 @@
 //! Two tests follow from that:
 //! - of the clusters in which a rule acts, most must show that it is right ([`withdraw`]);
 //! - a parameter whose numbers each lead to one cluster (`?post=7127`) needs more clusters than others
-//!   to be left out ([`names_clusters`]): one of ten posts is on another page of its topic, and ten
-//!   topics of one page do not show it. Rules between forms ask the same of fewer clusters in any sample.
+//!   to be left out (`names_clusters` of `small_operations.rs`): one of ten posts is on another page of its
+//!   topic, and ten topics of one page do not show it. Rules between forms ask the same of fewer clusters
+//!   in any sample.
 //!
 //! Measured by `scripts/accept samples`: 132 samples of 50 to 500 URLs in whole clusters, of eleven
 //! corpora; on the URLs that took no part, samples in which recall is under .995 or over .005 of the
@@ -19,66 +20,15 @@
 //! left, which is no evidence. The figures of the thresholds (`small_*`) are with clusters of one URL.
 
 use super::columns::Columns;
-use super::covering::{Action, Covering};
-use super::evidence::Groups;
-use super::operations::{self, Map};
+use super::covering::Covering;
 use super::points::{Reader, Values};
-use super::{Stage, Thresholds, Training, Without};
+use super::small_operations::holds_token;
+use super::{Thresholds, Training};
 use crate::rules::twins::below;
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
-use crate::url::{Fixed, Key, Part, section};
+use crate::url::{Fixed, Key, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
-
-/// True where most values of a key, at least `small_min_numbers`, are numbers, and most are met in one cluster
-/// alone. What follows a number inside a segment is one, too, where digits stand in it that are none of a random
-/// token (`-post-46-a-title`). O(rows x log).
-pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], thresholds: &Thresholds) -> bool {
-    let of = |&row: &u32| (columns.code(key, row), columns.label[row as usize]);
-    let mut pairs: Vec<(u32, u32)> = rows.iter().map(of).filter(|pair| pair.0 != 0).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    let is_number = |code: u32| match columns.value(key, code) {
-        rest @ [b'-' | b'_', ..] if columns.keys[key].as_path().is_some() => {
-            rest.iter().any(u8::is_ascii_digit) && !holds_token(rest, thresholds.small_opaque)
-        }
-        _ => operations::is_number(columns, key, code),
-    };
-    let (mut values, mut alone, mut numbers) = (0, 0, 0);
-    for value in pairs.chunk_by(|a, b| a.0 == b.0) {
-        values += 1;
-        alone += usize::from(value.len() == 1);
-        numbers += usize::from(is_number(value[0].0));
-    }
-    values >= thresholds.small_min_numbers && alone * 2 > values && numbers * 2 > values
-}
-
-/// True where too few clusters support an operation in a small sample: under `min_clusters` that are no proven
-/// constant pages, or, where it leaves out numbers that each lead to one cluster, under
-/// `small_min_numbered`.
-pub fn says_too_little(
-    covering: &Covering,
-    groups: &Groups,
-    action: Action,
-    maps: &[(usize, Map)],
-    rows: &[u32],
-) -> bool {
-    let Covering { columns, thresholds, without, .. } = covering;
-    let clusters = groups.clusters();
-    let is_numbered = || {
-        let is_text = |key: &Key| matches!(key.as_path(), Some((_, part)) if part != Part::Number);
-        let may_name = |key: usize| columns.keys[key].optional() || is_text(&columns.keys[key]);
-        maps.iter().any(|map| may_name(map.0) && names_clusters(columns, map.0, rows, thresholds))
-    };
-    clusters < thresholds.min_clusters as u64 && groups.totals().0 < thresholds.min_constant_small
-        || action == Action::Ignore && clusters < least_numbered(*without, thresholds) && is_numbered()
-}
-
-/// Clusters that must support leaving out a parameter that [`names_clusters`] where the sample is
-/// small.
-pub fn least_numbered(without: Without, thresholds: &Thresholds) -> u64 {
-    if without.has(Stage::SmallSamples) { 0 } else { thresholds.small_min_numbered }
-}
 
 /// Removes the rules that act without evidence in more clusters than `small_shown` allows, worst first,
 /// each time with the others as they are then. Returns how many.
@@ -224,11 +174,4 @@ fn is_opaque(columns: &Columns, key: usize, thresholds: &Thresholds) -> bool {
     let values = || values().filter(|value| !value.is_empty());
     let tokens = values().filter(|value| holds_token(value, thresholds.small_opaque)).count();
     tokens > 0 && tokens * 100 >= values().count() * thresholds.small_opaque_percent
-}
-
-/// True for a value with a run of `least` letters and digits or more, with a digit.
-fn holds_token(value: &[u8], least: usize) -> bool {
-    let is_mixed = |run: &[u8]| run.len() >= least && run.iter().any(u8::is_ascii_digit);
-    let is_hexadecimal = value.iter().all(|&b| b.is_ascii_hexdigit() || b == b'-');
-    value.split(|b| !b.is_ascii_alphanumeric()).any(is_mixed) || is_hexadecimal && is_mixed(value)
 }

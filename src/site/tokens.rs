@@ -8,7 +8,8 @@
 //! taken only if on the other half, of which no rule has seen a record, it joins clearly more and
 //! nothing that is wrong.
 
-use super::{Outcome, Params, Thresholds, Training, learn_cut};
+use super::undust::learn_cut;
+use super::{Outcome, Params, Thresholds, Training};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;

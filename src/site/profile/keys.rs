@@ -9,9 +9,10 @@
 //! the proof come later and are no part of it.
 
 use super::names::{self, Meaning};
-use crate::site::covering::{Action, Covering};
+use crate::site::covering::Covering;
 use crate::site::evidence::{Bound, Sorter};
 use crate::site::operations::is_number;
+use crate::site::proposal::Action;
 use crate::url::Key;
 use serde::{Deserialize, Serialize};
 

@@ -19,6 +19,7 @@
 
 mod families;
 mod pieces;
+mod url;
 
 use crate::model::hash64_seeded;
 use crate::model::shown::within;
@@ -29,6 +30,8 @@ use pieces::{Axis, MAX_PIECES, Piece, Pieces, collapsed};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+pub use url::TrapKind;
+use url::Url;
 
 /// Families of a site that are kept: a page of a crawl engineer, not a list of all.
 pub const MAX_TRAPS: usize = 20;
@@ -61,20 +64,6 @@ const MIN_BEHIND: usize = 90;
 /// Characters of a family and of an example that are kept.
 const MAX_TEXT: usize = 1_000;
 
-/// Kind of a trap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TrapKind {
-    /// A segment of the path three times or more: a relative link that leads one level deeper.
-    RepeatedSegments,
-    /// Dates that mostly show a page seen before.
-    Calendar,
-    /// A key, or a number in the path, with ever new values that mostly show a page seen before.
-    Endless,
-    /// Many URLs with one page: an empty listing, a log-in, an error.
-    OnePage,
-}
-
 /// A family of URLs that brings few new pages. Counts are of distinct labelled training URLs
 /// without their scheme and host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,29 +91,6 @@ impl Trap {
     /// Share of the URLs that brought a new page, in millionths, rounded down.
     pub fn new_ppm(&self) -> u64 {
         (u128::from(self.new) * 1_000_000).checked_div(u128::from(self.urls)).unwrap_or(0) as u64
-    }
-}
-
-/// A labelled URL without scheme and host.
-struct Url<'t> {
-    /// Path and query.
-    text: &'t str,
-    cluster: u32,
-    /// Its least row.
-    row: u32,
-    elsewhere: bool,
-    is_new: bool,
-    /// Hash of the folded pieces.
-    family: u64,
-    /// Depths whose piece is not folded to its general form.
-    kept: u32,
-    /// The path has a segment again and again.
-    is_repeating: bool,
-}
-
-impl Url<'_> {
-    fn new_of(urls: &[Self]) -> usize {
-        urls.iter().filter(|url| url.is_new).count()
     }
 }
 

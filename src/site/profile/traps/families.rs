@@ -1,7 +1,7 @@
 //! Families that are traps: their rows of the table, and those that have one cause as one row.
 
 use super::pieces::{Part, Piece, Pieces};
-use super::{TrapKind, Url};
+use super::url::{TrapKind, Url};
 use crate::site::Training;
 use std::collections::BTreeMap;
 

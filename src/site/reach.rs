@@ -1,0 +1,129 @@
+//! The sections in which an operation holds.
+
+use super::Thresholds;
+use super::columns::Columns;
+use super::evidence::{Bound, Groups};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The sections in which an operation holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// In all sections but these (sorted).
+    Except(Vec<u32>),
+    /// In these sections (sorted).
+    In(Vec<u32>),
+}
+
+impl Reach {
+    /// Everywhere.
+    pub const ALL: Reach = Reach::Except(Vec::new());
+
+    /// The sections of these rows.
+    pub fn of_rows(columns: &Columns, rows: &[u32]) -> Reach {
+        let sections: BTreeSet<u32> = rows.iter().map(|&row| columns.sections.of[row as usize]).collect();
+        Reach::In(sections.into_iter().collect())
+    }
+
+    /// True for a section in which the operation holds.
+    pub fn holds(&self, section: u32) -> bool {
+        match self {
+            Reach::Except(sections) => sections.binary_search(&section).is_err(),
+            Reach::In(sections) => sections.binary_search(&section).is_ok(),
+        }
+    }
+
+    /// False where the operation holds nowhere, or a rule would list more than `most` sections.
+    pub fn is_some(&self, most: usize) -> bool {
+        match self {
+            Reach::Except(sections) => sections.len() <= most,
+            Reach::In(sections) => (1..=most).contains(&sections.len()),
+        }
+    }
+}
+
+/// Evidence of a table in one section.
+#[derive(Clone, Debug, Default)]
+struct Evidence {
+    /// Rows that meet another of their cluster, and the first clusters.
+    good: u64,
+    good_clusters: Vec<u32>,
+    /// Rows that meet none of the largest cluster of their group, and their first clusters.
+    bad: u64,
+    bad_clusters: Vec<u32>,
+}
+
+/// Adds a cluster to those that are known, up to `most`: more say the same.
+fn add(clusters: &mut Vec<u32>, label: u32, most: usize) {
+    if clusters.len() < most && !clusters.contains(&label) {
+        clusters.push(label);
+    }
+}
+
+/// The sections in which the operation with these groups holds, and those against it. A section is for
+/// it with `section_min_clusters` clusters whose rows it joins (with as many rows, where constant pages are
+/// the evidence) and no more wrong rows than `bound` allows; against it with as many clusters that are
+/// joined wrongly and more wrong rows than that. `prior` is that of the operation: three sections are
+/// enough for operations that servers have in common (crawl-blog: saved share .941 without, .944 with).
+///
+/// A row has a vote where it meets another row of its cluster in the same tenant, or outside all
+/// tenants: a tenant's copies of pages of the site do not count for these. `vendors` is true for
+/// parameters that their vendors document.
+///
+/// O(rows of the groups x log).
+pub fn reach(
+    columns: &Columns,
+    groups: &Groups,
+    bound: Bound,
+    prior: u64,
+    vendors: bool,
+    thresholds: &Thresholds,
+) -> (Reach, Vec<u32>) {
+    let (least, most) = (thresholds.section_min_clusters, thresholds.section_most_listed);
+    let sections = &columns.sections;
+    let mut evidence: Vec<Evidence> = vec![Evidence::default(); sections.names.len()];
+    // The tenant of a row; `None` for the rows outside all tenants.
+    let owner = |row: u32| Some(sections.of[row as usize]).filter(|&of| sections.tenant[of as usize]);
+    let has_tenants = sections.tenant.contains(&true);
+    let mut owners: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    for group in 0..groups.len() {
+        let members = groups.members(group);
+        let is_largest = |row: &u32| columns.label[*row as usize] == groups.majority[group];
+        let largest = members.iter().filter(|row| is_largest(row));
+        owners.clear();
+        match has_tenants {
+            true => largest.for_each(|&row| *owners.entry(owner(row)).or_default() += 1),
+            false => _ = owners.insert(None, largest.count()),
+        }
+        for &row in members {
+            let label = columns.label[row as usize];
+            let section = &mut evidence[sections.of[row as usize] as usize];
+            if !is_largest(&row) {
+                section.bad += 1;
+                add(&mut section.bad_clusters, label, least);
+            } else if owners[&owner(row)] > 1 {
+                section.good += 1;
+                add(&mut section.good_clusters, label, least);
+            }
+        }
+    }
+    let evidence: Vec<(u32, Evidence)> = (0..).zip(evidence).filter(|(_, of)| of.good + of.bad > 0).collect();
+    let constant = groups.are_constant_pages(bound.min_constant);
+    let allows = |of: &Evidence| bound.allows(of.good, of.bad, prior);
+    let is_for = |of: &Evidence| {
+        let observations = if constant { of.good as usize } else { of.good_clusters.len() };
+        observations >= least && allows(of)
+    };
+    let is_against = |of: &Evidence| of.bad_clusters.len() >= least && !allows(of);
+    let [in_favour, against] = [&is_for as &dyn Fn(&Evidence) -> bool, &is_against]
+        .map(|is| evidence.iter().filter(|(_, of)| is(of)).map(|&(section, _)| section).collect::<Vec<u32>>());
+    let voters = |of: &[u32]| of.iter().filter(|&&section| !sections.tenant[section as usize]).count() as u64;
+    let enough = voters(&in_favour) >= bound.min_good && bound.wilson(voters(&in_favour), voters(&against), prior);
+    // Documentation of vendors applies to a site that shows the parameter outside its tenants.
+    let shown = || evidence.iter().any(|&(section, ref of)| of.good > 0 && !sections.tenant[section as usize]);
+    let everywhere = enough || vendors && shown();
+    // A rule of the whole site is not widened to a section that shows nothing but wrong merges, were it only one.
+    let is_refuted = |of: &Evidence| is_against(of) || !vendors && of.good == 0 && of.bad > 0;
+    let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|&(section, _)| section).collect();
+    let against = if everywhere && refuted.len() <= most { refuted } else { against };
+    (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)
+}
