@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compression::Compression;
+use super::detect::BYTE_ORDER_MARK;
 use super::error::IoError;
-use super::lines::BYTE_ORDER_MARK;
 use super::unread::refuse_compression;
 
 /// Bytes read from the source at a time.

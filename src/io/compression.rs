@@ -4,7 +4,6 @@
 //! transfer. The name decides for writing. Readers read all members of a gzip file and all frames of a
 //! zstd file; data cut short is an error, never an early end.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,64 +11,14 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+pub use super::codec::Compression;
 use super::error::IoError;
 use super::unread::refuse_compression;
 
 /// Size of the buffer between a file and its decoder.
 const FILE_BUFFER: usize = 256 << 10;
 
-/// Compression of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    #[default]
-    Plain,
-    /// One or more gzip members (RFC 1952).
-    Gzip,
-    /// One or more zstd frames (RFC 8878), skippable ones among them. Windows up to 128 MiB, the decoder's
-    /// default.
-    Zstd,
-}
-
-impl fmt::Display for Compression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain => "plain",
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-        })
-    }
-}
-
 impl Compression {
-    /// Compression by the last extension of a name: `.gz` or `.zst`, in any case.
-    pub fn of_name(path: &Path) -> Self {
-        let extension = path.extension().unwrap_or_default();
-        if extension.eq_ignore_ascii_case("gz") {
-            Self::Gzip
-        } else if extension.eq_ignore_ascii_case("zst") {
-            Self::Zstd
-        } else {
-            Self::Plain
-        }
-    }
-
-    /// Compression by the first bytes of a file; four are enough.
-    pub fn of_magic(head: &[u8]) -> Self {
-        match head {
-            [0x1f, 0x8b, ..] => Self::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
-            _ => Self::Plain,
-        }
-    }
-
-    /// Compression of a file by its first bytes and its name. The bytes have precedence, except for a file
-    /// too short to hold them: one named `.gz` or `.zst` is then compressed data cut short, not an empty
-    /// text.
-    pub fn detect(path: &Path, head: &[u8]) -> Self {
-        if head.len() < 4 && Self::of_magic(head) == Self::Plain { Self::of_name(path) } else { Self::of_magic(head) }
-    }
-
     /// A reader of the decompressed data of `inner`. Memory: 256 KiB and the window of the decoder.
     pub(crate) fn reader<R: Read + Send + 'static>(self, inner: R) -> io::Result<Box<dyn Read + Send>> {
         let buffered = |inner| BufReader::with_capacity(FILE_BUFFER, inner);

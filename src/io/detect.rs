@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::compression::{Compression, open_detected};
 use super::error::IoError;
-use super::lines::BYTE_ORDER_MARK;
 use super::reason::check_url;
 use super::unread::refuse_archive;
 use super::{access_log, cdx, cdxj, crawl_log, csv, tsv};
@@ -224,6 +223,9 @@ impl Read for Member<'_> {
         self.0.read_member(out)
     }
 }
+
+/// Byte order mark that some editors write before UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::compression::Compression;
-use super::output::Stamp;
+use super::codec::Compression;
+use super::output::stamp::Stamp;
 
 /// A failure to read an input or to write a result. Bad lines are no failures: see [`super::Rejects`].
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 //! Lines are cut from one buffer and parsed in place. Memory a reader: 256 KiB, the line limit, and the
 //! memory of the decoder; the batch belongs to the caller.
 
+use super::detect::BYTE_ORDER_MARK;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -13,11 +14,11 @@ use super::cdx::Legend;
 use super::compression::Compression;
 use super::csv::Csv;
 use super::error::IoError;
+use super::limits::{BATCH_BYTES, BATCH_ROWS};
 use super::members::{Joined, Members};
-use super::reader::{BATCH_BYTES, BATCH_ROWS};
 use super::reason::Reason;
 use super::rejects::{Place, Rejects};
-use super::shards::{self, Shard};
+use super::shard::{self, Shard};
 use super::{cdxj, crawl_log, jsonl, tsv};
 use crate::model::RecordBatch;
 
@@ -25,8 +26,6 @@ use crate::model::RecordBatch;
 const CHUNK: usize = 256 << 10;
 /// Bytes read at a time behind the end of a range.
 const REST: u64 = 4 << 10;
-/// Byte order mark that some editors write before UTF-8.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one shard of lines, batch by batch.
 pub(super) struct LineReader {
@@ -150,7 +149,7 @@ impl LineReader {
         line_limit: usize,
         read: Arc<AtomicU64>,
     ) -> Result<Self, IoError> {
-        let mut file = shards::open(shard)?;
+        let mut file = shard::open(shard)?;
         let (start, stop) = shard.range.unwrap_or((0, u64::MAX));
         if start > 0 {
             if let Parser::Cdx(legend) = &mut parser {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 
 use super::error::IoError;
+use super::found::{OpenError, found};
 use super::output::{CheckedFile, PendingFile};
-use super::rules::{OpenError, found};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::overrides::Overrides;
 use crate::rules::packed::{Block, Blocks, PackedHeader, Packer, is_packed};

@@ -25,11 +25,11 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::compression::Compression;
 use super::error::IoError;
+use super::limits::{BATCH_BYTES, BATCH_ROWS};
 use super::mime;
-use super::reader::BATCH_BYTES;
 use super::reason::{Reason, check_url};
 use super::rejects::{Place, Rejects};
-use super::shards::Shard;
+use super::shard::Shard;
 use crate::model::{Facts, Fingerprint, Kind, Record, RecordBatch};
 
 /// Rows decoded at a time.
@@ -200,9 +200,7 @@ impl ParquetReader {
     /// See [`super::ShardReader::next_batch`].
     pub(super) fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
         batch.clear();
-        while batch.is_empty()
-            || (batch.len() + SLICE <= super::reader::BATCH_ROWS && (batch.byte_len() as u64) < BATCH_BYTES)
-        {
+        while batch.is_empty() || (batch.len() + SLICE <= BATCH_ROWS && (batch.byte_len() as u64) < BATCH_BYTES) {
             if self.open.as_ref().is_none_or(|group| group.left == 0) {
                 if self.next >= self.end {
                     return Ok(!batch.is_empty());

@@ -6,20 +6,15 @@ use std::sync::atomic::AtomicU64;
 use super::access_log::Base;
 use super::cdx::Legend;
 use super::csv::Csv;
+use super::detect::Format;
 use super::error::IoError;
+pub use super::limits::{BATCH_BYTES, BATCH_ROWS, LINE_LIMIT};
 use super::lines::{LineReader, Parser};
 use super::parquet::ParquetReader;
 use super::rejects::Rejects;
-use super::shards::{Format, Shard};
+use super::shard::Shard;
 use super::warc::WarcReader;
 use crate::model::RecordBatch;
-
-/// Most records of a batch.
-pub const BATCH_ROWS: usize = 64 << 10;
-/// A batch ends after so many bytes of lines, bad ones included, so that a call does bounded work.
-pub const BATCH_BYTES: u64 = 4 << 20;
-/// Longest line by default, in bytes without its end.
-pub const LINE_LIMIT: usize = 64 << 10;
 
 /// Reads one shard, batch by batch.
 ///

@@ -1,116 +1,23 @@
 //! Opening the rules that a run of `learn` wrote, with the files beside them: the overrides of people,
 //! and the canonical URLs that were seen.
 
-use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::error::IoError;
 use super::output::{CheckedFile, ResultFolder, atomic_write};
-use crate::rules::file::{self, Header, RuleFileError};
-use crate::rules::filter::{FilterError, SeenFilter};
-use crate::rules::overrides::{Overrides, OverridesError};
-use crate::rules::packed::{PackedError, is_packed};
+use crate::rules::file::{self, Header};
+use crate::rules::filter::SeenFilter;
+use crate::rules::overrides::Overrides;
+use crate::rules::packed::is_packed;
 use crate::rules::{RuleSet, SharedRules, SiteRules};
 
+pub use super::found::{OVERRIDES_FILE, OpenError, RULES_FILE};
+use super::found::{found, overrides_at, rule_file};
 pub use super::opened::OpenedRules;
 
-/// Name of the rule file in the folder of a result.
-pub const RULES_FILE: &str = "rules.jsonl";
-/// Name of the overrides file beside it.
-pub const OVERRIDES_FILE: &str = "overrides.jsonl";
 /// Name of the set of seen canonical URLs beside it.
 pub const SEEN_FILE: &str = "seen.bin";
-
-/// Error of opening rules.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The folder or file is missing, incomplete or cannot be read.
-    #[error(transparent)]
-    Io(#[from] IoError),
-    /// No rule file in the folder.
-    #[error("{path}: no {RULES_FILE} in this folder; name the folder that `undust learn --out` wrote")]
-    NoRules {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The rule file is faulty or too new.
-    #[error("{path}: {source}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Fault, with the line and a way out.
-        source: RuleFileError,
-    },
-    /// The overrides file is faulty. Disabled rules must not act because of that.
-    #[error("{path}: {source}")]
-    Overrides {
-        /// The file.
-        path: PathBuf,
-        /// Fault, with the line and a way out.
-        source: OverridesError,
-    },
-    /// Compiled rules are faulty or those of another version.
-    #[error("{path}: {source}")]
-    Packed {
-        /// The file.
-        path: PathBuf,
-        /// Fault, and a way out.
-        source: PackedError,
-    },
-    /// Compiled rules where evidence and text of rules are needed.
-    #[error(
-        "{path}: compiled rules, which are for applying: their evidence is in the folder that they were compiled from; \
-         name that"
-    )]
-    Compiled {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Other rules are disabled than when the rules were compiled.
-    #[error(
-        "{path}: {disabled} rules are disabled in it, and {wanted} by the overrides given or beside it, not the same ones: \
-         compile the rules again with `undust rules compile`"
-    )]
-    OtherOverrides {
-        /// The file.
-        path: PathBuf,
-        /// Overrides when it was compiled.
-        disabled: usize,
-        /// Overrides now.
-        wanted: usize,
-    },
-    /// Compiled rules, some of them provisional, where these should be left out.
-    #[error(
-        "{path}: compiled with provisional rules, which cannot be left out of it: compile the rules again with \
-         `undust rules compile --no-provisional`"
-    )]
-    CompiledProvisional {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The set of seen URLs is damaged.
-    #[error("{path}: {source}")]
-    Seen {
-        /// The file.
-        path: PathBuf,
-        /// Fault, and a way out.
-        source: FilterError,
-    },
-}
-
-/// The rule file at `path`, and the overrides beside it, where there are some.
-pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(CheckedFile, Option<Overrides>), OpenError> {
-    // The file first: a folder without rules is the wrong folder, with or without `_SUCCESS`.
-    let name = rule_file(path)?;
-    let file = match path.is_dir() {
-        true => ResultFolder::open(path, allow_partial)?.file(RULES_FILE)?,
-        false => Some(CheckedFile::unmarked(&name)?),
-    };
-    let file = file.ok_or_else(|| OpenError::NoRules { path: path.to_owned() })?;
-    let overrides = overrides_at(&name.with_file_name(OVERRIDES_FILE))?;
-    Ok((file, overrides))
-}
 
 /// A rule file before it is compiled.
 #[derive(Clone, Debug)]
@@ -196,18 +103,6 @@ pub fn read_overrides(path: &Path) -> Result<Overrides, OpenError> {
     Ok(overrides_at(path)?.unwrap_or_default())
 }
 
-/// Reads an overrides file as [`read_overrides`] does; `None` where there is no file. One that cannot
-/// be reached is an error: the rules that it disables must not act because of that.
-fn overrides_at(path: &Path) -> Result<Option<Overrides>, OpenError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(IoError::read(path)(error).into()),
-    };
-    let parsed = Overrides::parse(&text).map_err(|source| OpenError::Overrides { path: path.to_owned(), source });
-    parsed.map(Some)
-}
-
 /// Writes an overrides file, whole or not at all.
 ///
 /// # Errors
@@ -241,14 +136,4 @@ pub fn open_seen(path: &Path, allow_partial: bool) -> Result<Option<SeenFilter>,
 /// [`OpenError::NoRules`] and the error of the system.
 pub fn seen_file(path: &Path) -> Result<PathBuf, OpenError> {
     Ok(rule_file(path)?.with_file_name(SEEN_FILE))
-}
-
-/// The rule file that `path` names.
-fn rule_file(path: &Path) -> Result<PathBuf, OpenError> {
-    let found = path.metadata().map_err(IoError::read(path))?;
-    let file = if found.is_dir() { path.join(RULES_FILE) } else { path.to_owned() };
-    match file.exists() {
-        true => Ok(file),
-        false => Err(OpenError::NoRules { path: path.to_owned() }),
-    }
 }

@@ -8,7 +8,7 @@
 //! and offsets are then the same on any number of them.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,28 +18,9 @@ use foldhash::fast::FixedState;
 use super::compression::{self, Compression};
 pub use super::detect::Format;
 use super::error::IoError;
+pub use super::shard::Shard;
 use super::{access_log, csv, detect, parquet};
 use crate::temporary::TemporaryFile;
-
-/// A file, or a byte range of a plain file, that one worker reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Path that is opened.
-    pub path: PathBuf,
-    /// The file as the user gave it, for messages and rejects; `-` for standard input.
-    pub name: String,
-    /// Format of its lines.
-    pub format: Format,
-    /// Its compression.
-    pub compression: Compression,
-    /// The bytes whose lines this shard owns: those that start at or after the first and before the second.
-    /// `None`: all. For Parquet: the row groups that it owns, by number.
-    pub range: Option<(u64, u64)>,
-    /// Scheme and host for the paths of an access log.
-    pub base: Option<Arc<str>>,
-    /// Bytes on disk, of the range where there is one: the total for progress.
-    pub size: u64,
-}
 
 /// Options of the search for inputs.
 #[derive(Clone, Debug)]
@@ -246,9 +227,4 @@ pub fn spool(mut from: impl Read, scratch: &Path) -> Result<TemporaryFile, IoErr
         }
     }
     Ok(name)
-}
-
-/// Opens the file of a shard, at its start.
-pub(crate) fn open(shard: &Shard) -> Result<File, IoError> {
-    File::open(&shard.path).map_err(IoError::read(&shard.path))
 }

@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use super::compression::Compression;
+use super::codec::Compression;
 use super::error::IoError;
 
 /// A compression that is refused: name, first bytes, extensions, the command that undoes it.

@@ -18,11 +18,11 @@ use std::sync::atomic::AtomicU64;
 
 use super::error::IoError;
 use super::http::{self, BODY_LIMIT, HEAD_LIMIT};
+use super::limits::{BATCH_BYTES, BATCH_ROWS};
 use super::members::Members;
-use super::reader::{BATCH_BYTES, BATCH_ROWS};
 use super::reason::Reason;
 use super::rejects::{Place, Rejects};
-use super::shards::{self, Shard};
+use super::shard::{self, Shard};
 use crate::model::RecordBatch;
 
 mod answer;
@@ -50,7 +50,7 @@ pub(super) struct WarcReader {
 impl WarcReader {
     /// Opens an archive; see [`super::ShardReader::open`]. `line_limit` bounds the URL.
     pub(super) fn open(shard: &Shard, line_limit: usize, read: Arc<AtomicU64>) -> Result<Self, IoError> {
-        let file = shards::open(shard)?;
+        let file = shard::open(shard)?;
         let members = Members::new(file, shard.compression, read).map_err(IoError::read(&shard.path))?;
         let (window, answers, held) = (Window::new(members), Answers::default(), Held::default());
         Ok(Self { shard: shard.clone(), window, answers, held, number: 0, line_limit })

@@ -1,6 +1,8 @@
 //! Verification of two indexes read side by side: one is the other with its duplicates merged.
 
-use super::{CiffReader, IndexError, Sealed};
+use super::error::IndexError;
+use super::reader::CiffReader;
+use super::writer::Sealed;
 use crate::index::check::{CheckError, Checked, Checker};
 use crate::index::postings::{self, List};
 use crate::index::wire::{Varint, varint};

@@ -6,7 +6,8 @@
 //! is packed in blocks of about 512 KiB, a member or frame each, which workers can compress side by
 //! side; RFC 1952 and RFC 8878 require readers to read them all.
 
-use super::{CHUNK, IndexError};
+use super::error::IndexError;
+use super::reader::CHUNK;
 use crate::index::Header;
 use crate::io::compression::{Compression, Encoder};
 use crate::io::error::IoError;

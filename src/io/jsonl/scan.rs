@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::{Row, status};
+use super::row::{Row, status};
 
 /// A value of a plain line.
 #[derive(Clone, Copy)]

@@ -5,11 +5,12 @@
 //! wrote it, has no stamps: no file is checked.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::stamp::Stamp;
 use crate::io::error::IoError;
 use crate::model::Hasher128;
 
@@ -17,21 +18,6 @@ use crate::model::Hasher128;
 pub const SUCCESS: &str = "_SUCCESS";
 /// Bytes read at a time for hashing.
 const PIECE: usize = 256 << 10;
-
-/// Hash and length of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// XXH3-128.
-    pub hash: u128,
-    /// Their number.
-    pub bytes: u64,
-}
-
-impl fmt::Display for Stamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes, xxh3-128 {:032x}", self.bytes, self.hash)
-    }
-}
 
 /// The content of a mark; empty where no file is to be checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

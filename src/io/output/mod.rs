@@ -12,6 +12,7 @@
 mod lock;
 mod mark;
 mod pending;
+pub(super) mod stamp;
 
 use std::fs;
 use std::io::{self, Write};
@@ -21,9 +22,10 @@ use super::error::IoError;
 use crate::temporary;
 pub(super) use lock::no_link;
 pub use lock::{FolderLock, LOCK};
-pub use mark::{CheckedFile, Mark, ResultFolder, SUCCESS, Stamp, stamp_of};
+pub use mark::{CheckedFile, Mark, ResultFolder, SUCCESS, stamp_of};
 pub use pending::{CompleteFile, PendingFile, atomic_write};
 pub(super) use pending::{parent, sync_folder};
+pub use stamp::Stamp;
 
 /// The sub-folder of resumable work (`--resume`).
 pub const WORK: &str = ".work";

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::mark::Stamp;
+use super::stamp::Stamp;
 use crate::io::compression::{Compression, Encoder};
 use crate::io::error::IoError;
 use crate::model::Hasher128;
