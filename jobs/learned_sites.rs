@@ -3,7 +3,7 @@ use super::cluster::{ClusterError, build, digest};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use undust::dataflow::types::LearnedSite;
+use undust::dataflow::learned_site::LearnedSite;
 use undust::dataflow::{Journal, SourceError};
 use undust::io::journal::{self, Binding};
 use undust::io::{Shard, fingerprint};

@@ -3,14 +3,15 @@
 //! nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record beside the
 //! memory of learning.
 
+use super::case::Case;
 use super::counts::SiteCounts;
+use super::learned_site::LearnedSite;
 use super::locate::Locator;
 use super::pages::{Firing, Page, PageMaker, Pages};
-use super::run::{Case, ProvenSite};
+use super::proven::ProvenSite;
 use super::sample::{Cut, Key, Lots, SampleParams, select};
 use super::table::Table;
 use super::tally::Tally;
-use super::types::LearnedSite;
 use crate::model::{Record, SiteBy};
 use crate::rules::types::SiteRules;
 use crate::site::{self, Params, Training, held_out};

@@ -7,7 +7,7 @@
 //! a later pass that counts only such sites reads these instead. If one site is missing, everything is
 //! read. The counts are the same either way.
 
-use super::types::{Batches, SourceError};
+use super::source::{Batches, SourceError};
 use crate::model::{Record, RecordBatch};
 use crate::spill::{Columns, Run, RunReader, RunWriter, Scratch, SpillError};
 use std::sync::Arc;

@@ -26,7 +26,8 @@ use super::grouped::Grouped;
 use super::near::{Components, Edge, NearPairs};
 use super::pace::{Pace, Paced};
 use super::read::{Pool, read};
-use super::types::{Epoch, Flow, RunError, Shared, Source, SourceError};
+use super::source::{Source, SourceError};
+use super::types::{Epoch, Flow, RunError, Shared};
 use crate::model::{RecordBatch, SiteBy};
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
@@ -46,25 +47,14 @@ use timely::dataflow::operators::vec::Map;
 use timely::dataflow::operators::{Concat, Operator};
 use timely::worker::Worker;
 
+mod by;
 mod figures;
 mod mark;
 mod pointers;
 
+pub use by::By;
 use figures::Counters;
 pub use figures::{Figures, Sink};
-
-/// Evidence that two pages are one cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// Equal digests of the content.
-    Digest,
-    /// Equal main texts, or near ones under one title.
-    Simhash,
-    /// The canonical URL that a page declares.
-    Canonical,
-    /// The URL that an answer redirects to.
-    Redirect,
-}
 
 /// URLs of a component from which it may be a sink.
 pub const SINK_URLS: usize = 50;

@@ -4,26 +4,12 @@
 //! need not be learned again. Reading, sampling and the proof are repeated. The module opens no files:
 //! `jobs` joins it to `io`.
 
+use super::learned_site::LearnedSite;
 use super::sample::Cut;
-use super::types::{Flow, LearnedSite, RunError, Shared, SourceError};
+use super::types::{Flow, RunError, Shared};
 use crate::site::Training;
 use std::sync::Arc;
 use timely::dataflow::operators::core::{Inspect, Map, OkErr};
-
-/// Store of learned sites.
-pub trait Journal: Send + Sync + std::fmt::Debug {
-    /// The result of an earlier run for the site.
-    ///
-    /// # Errors
-    /// Errors of reading it back.
-    fn finished(&self, site: &str) -> Result<Option<LearnedSite>, SourceError>;
-
-    /// Stores the result for a site.
-    ///
-    /// # Errors
-    /// Errors of writing.
-    fn keep(&self, site: &LearnedSite) -> Result<(), SourceError>;
-}
 
 /// Training sets of sites that are still to be learned.
 type Open<'scope> = Flow<'scope, (Training, Option<Cut>)>;

@@ -1,4 +1,5 @@
 //! Safe syntax and site of a record: the first step of both dataflows.
+
 use super::table::Table;
 use crate::model::{Record, SiteBy, hash64};
 use crate::url::safe;
@@ -116,7 +117,7 @@ fn before_path(url: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataflow::types::LearnedSite;
+    use crate::dataflow::learned_site::LearnedSite;
     use crate::rules::types::SiteRules;
 
     #[test]

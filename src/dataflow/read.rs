@@ -1,7 +1,8 @@
 //! The source: records, a batch an epoch.
 
 use super::pace::Pace;
-use super::types::{Batches, Epoch, Flow, Shared, SourceError};
+use super::source::{Batches, SourceError};
+use super::types::{Epoch, Flow, Shared};
 use crate::model::RecordBatch;
 use std::cell::RefCell;
 use std::rc::Rc;

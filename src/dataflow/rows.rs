@@ -1,5 +1,5 @@
 //! Training records in columns, as they travel between workers and are stored in spill files.
-use super::sample::ORIGIN;
+
 use crate::rules::origins;
 use crate::site::hints::Votes;
 use crate::spill::{Columns, View};
@@ -233,3 +233,6 @@ impl Names {
         self.names.is_empty()
     }
 }
+
+/// Hash of an origin that travels as a record without a label: a URL has it only by chance.
+pub const ORIGIN: u64 = 0;

@@ -36,6 +36,7 @@
 //! last origins (4 MiB), and at most 256 origins that records of a site lead to.
 
 use super::form::form;
+use super::rows::ORIGIN;
 use super::rows::{Names, Rows, UNLABELLED};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::origins;
@@ -229,8 +230,6 @@ fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a 
 pub const ORIGINS: usize = 1 << 16;
 /// Shipped origins that a worker remembers; beyond, all are forgotten and shipped again.
 const SHIPPED: usize = 1 << 18;
-/// Hash of an origin that travels as a record without a label: a URL has it only by chance.
-pub const ORIGIN: u64 = 0;
 
 /// The worker that owns a site.
 pub fn owner(site: &[u8], peers: usize) -> usize {

@@ -4,7 +4,7 @@
 //! no run times. Integers and sorted maps only, so that the same run gives the same bytes.
 
 use super::held_out::HeldOut;
-use super::run::{Learned, Narrowed, ProvenSite, Withdrawn};
+use super::proven::{Learned, Narrowed, ProvenSite, Withdrawn};
 use super::sample::SampleParams;
 use super::types::Plan;
 use super::verdict::Reason;

@@ -1,6 +1,7 @@
 //! The rule sets of a pass, shared by all workers of a process.
+
+use super::learned_site::LearnedSite;
 use super::sample::Cut;
-use super::types::LearnedSite;
 use crate::rules::types::{Operation, Rule, SECTION, SiteRules, Test};
 use crate::rules::{Compiler, LoadedSite, RuleSet, Tokens};
 use crate::url::{self, Key};

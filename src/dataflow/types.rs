@@ -1,52 +1,28 @@
 //! Arguments and shared state of the dataflows; short names for their streams.
-use crate::model::{RecordBatch, SiteBy};
+
+use super::source::SourceError;
+use crate::model::SiteBy;
 use crate::rules::types::SiteRules;
 use crate::runtime::mesh::Mesh;
 use crate::runtime::progress::Progress;
 use crate::runtime::workers::WorkersError;
 use crate::site::Params;
-use crate::site::held_out::{Counts, Limits};
-use crate::site::profile::Profile;
+use crate::site::held_out::Limits;
 use crate::spill::{Scratch, SpillError};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::deal::Deal;
 use super::failure::Failure;
-use super::journal::Journal;
-use super::sample::{Cut, SampleParams};
+use super::learned_site::Journal;
+use super::sample::SampleParams;
 
 /// Times of the dataflows: epochs, counted from 0. A source makes an epoch of each batch.
 pub type Epoch = u64;
 
 /// A stream of `D` in vectors.
 pub type Flow<'scope, D> = timely::dataflow::StreamVec<'scope, Epoch, D>;
-
-/// A failure of a source, of its own type.
-pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
-
-/// The records of the run, which are read once a pass.
-///
-/// `dataflow` opens no files: `jobs` joins it to `io`, tests to records in memory.
-pub trait Source: Send + Sync {
-    /// Opens worker `index`'s part of the records, of `peers` parts; `pass` counts from 0. Each record is
-    /// in exactly one part, and the parts together are the same records in every pass.
-    ///
-    /// # Errors
-    /// Errors of the source.
-    fn open(&self, index: usize, peers: usize, pass: usize) -> Result<Box<dyn Batches>, SourceError>;
-}
-
-/// A part of a [`Source`] that is being read.
-pub trait Batches {
-    /// Fills `batch` (cleared first) with the next records; `false` at the end.
-    ///
-    /// # Errors
-    /// Errors of the source. Bad records are not errors: they are counted by the source.
-    fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError>;
-}
 
 /// Parameters and resources of a run.
 #[derive(Clone, Debug)]
@@ -134,40 +110,5 @@ impl Shared {
     /// The failure, if any.
     pub fn check(&self) -> Result<(), RunError> {
         self.failure.check()
-    }
-}
-
-/// Result of the first dataflow for one site.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LearnedSite {
-    /// The rules that hold on the training records. They travel as the JSON of the rule file: it omits
-    /// empty fields, which a format without field names cannot.
-    #[serde(with = "as_json")]
-    pub rules: SiteRules,
-    /// Figures of the learning itself, by name.
-    pub counts: BTreeMap<String, u64>,
-    /// Cut of the sample, where the budget did not suffice for all candidates.
-    pub cut: Option<Cut>,
-    /// Distinct URLs that trained.
-    pub trained: u64,
-    /// Training URLs that came with two labels.
-    pub conflicts: u64,
-    /// Cross-fitted sums of the site; `None` where it was not cross-fitted.
-    pub held_out: Option<Counts>,
-    /// Profile of its training URLs, beside the rules.
-    pub profile: Profile,
-}
-
-/// Rules inside another format.
-mod as_json {
-    use crate::rules::types::SiteRules;
-    use serde::{Deserialize, Deserializer, Serializer, de, ser};
-
-    pub(super) fn serialize<S: Serializer>(rules: &SiteRules, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&serde_json::to_string(rules).map_err(ser::Error::custom)?)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SiteRules, D::Error> {
-        serde_json::from_str(&String::deserialize(from)?).map_err(de::Error::custom)
     }
 }

@@ -2,8 +2,8 @@
 //! comparison.
 use super::dataflow_support::{Owned, crawl, plan, run, shuffled};
 use undust::dataflow::alone;
+use undust::dataflow::learned_site::LearnedSite;
 use undust::dataflow::sample::SampleParams;
-use undust::dataflow::types::LearnedSite;
 use undust::model::Record;
 use undust::rules::SiteRules;
 

@@ -2,8 +2,8 @@
 use super::dataflow_support::{Memory, Owned, crawl, plan, run, shuffled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use undust::dataflow::learned_site::LearnedSite;
 use undust::dataflow::sample::SampleParams;
-use undust::dataflow::types::LearnedSite;
 use undust::dataflow::{Batches, Journal, Learned, Plan, Source, SourceError, run_on};
 use undust::model::SiteBy;
 use undust::runtime::progress::Progress;

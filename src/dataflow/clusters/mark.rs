@@ -1,7 +1,7 @@
 //! A record as a row of the clustering: ten words.
 
 use super::super::form::form;
-use super::By;
+use super::by::By;
 use crate::dataflow::locate::Locator;
 use crate::model::{Facts, Kind, Record, SiteBy, hash64, hash64_seeded};
 use crate::url::site::site_of;

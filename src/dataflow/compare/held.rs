@@ -2,7 +2,7 @@
 //! predictions and times must be of these records.
 
 use super::pieces::Piece;
-use super::sites::State;
+use super::state::State;
 use super::{CompareError, Job, predictions};
 use crate::baselines::Name;
 use crate::dataflow::types::{Epoch, Flow};

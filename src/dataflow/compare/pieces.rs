@@ -1,10 +1,11 @@
 //! Records cut into pieces of one site each, and joined at the owner of the site.
 
-use super::sites::{State, Totals};
+use super::state::{State, Totals};
 use super::{CompareError, Job};
 use crate::baselines::protocol::Records;
 use crate::dataflow::locate::Locator;
-use crate::dataflow::types::{Batches, Epoch, Flow, Source};
+use crate::dataflow::source::{Batches, Source};
+use crate::dataflow::types::{Epoch, Flow};
 use crate::model::RecordBatch;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;

@@ -2,11 +2,13 @@
 
 use super::held::{BySite, Checked, Held};
 use super::pieces::{Piece, Pieces, read, records};
+use super::state::{State, Totals};
 use super::{CompareError, Job, predictions};
 use crate::baselines::protocol::Records;
 use crate::dataflow::driver::run_workers;
 use crate::dataflow::failure::Failure;
-use crate::dataflow::types::{Epoch, Flow, Source};
+use crate::dataflow::source::Source;
+use crate::dataflow::types::{Epoch, Flow};
 use crate::model::hash64;
 use crate::runtime::mesh::Mesh;
 use serde::de::DeserializeOwned;
@@ -20,22 +22,6 @@ use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::operators::Operator;
 use timely::dataflow::operators::generic::OutputBuilderSession;
 use timely::dataflow::operators::probe::{Handle, Probe};
-
-/// The state of a run that the workers of a process share.
-pub(super) struct State {
-    pub(super) failure: Failure<CompareError>,
-    /// Bytes of records and predictions.
-    pub(super) held: AtomicUsize,
-}
-
-/// Counts of records that take no part.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Totals {
-    /// Records that are not absolute http or https URLs with a host.
-    pub(super) invalid: u64,
-    /// Records without a cluster.
-    pub(super) unlabelled: u64,
-}
 
 /// Result of a worker, or of a run.
 #[derive(Serialize, Deserialize)]

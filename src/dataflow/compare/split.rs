@@ -6,7 +6,7 @@
 use super::sites::each_site;
 use super::{CompareError, Job};
 use crate::baselines::protocol::Records;
-use crate::dataflow::types::Source;
+use crate::dataflow::source::Source;
 use crate::runtime::mesh::Mesh;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

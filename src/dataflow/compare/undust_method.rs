@@ -12,9 +12,9 @@ use crate::baselines::protocol::Records;
 use crate::baselines::rule_set::SiteRuleSet;
 use crate::baselines::{Canonicalizer, Figures, Learned, Method, RuleReport, Sample, Selected};
 use crate::dataflow::alone;
-use crate::dataflow::run::ProvenSite;
+use crate::dataflow::learned_site::LearnedSite;
+use crate::dataflow::proven::ProvenSite;
 use crate::dataflow::sample::SampleParams;
-use crate::dataflow::types::LearnedSite;
 use crate::model::Record;
 use crate::site::{Params, Stage, Without};
 

@@ -1,7 +1,8 @@
 //! Decisions about documents, and the map at the first worker of each process.
 
-use super::documents::Found;
-use super::families::{Counts, Grouper};
+use super::counts::Counts;
+use super::families::Grouper;
+use super::found::Found;
 use super::rows::{ByteRows, number};
 use super::sort_then::{Step, TURN};
 use super::sorter::{RowSorter, SortedRows};

@@ -1,11 +1,11 @@
 //! The first dataflow: documents and URLs to the survivor of each document.
 
 use super::assemble::{Assemble, Choosing, take_order};
-use super::families::{Counts, Joiner};
+use super::families::Joiner;
+use super::found::Found;
 use super::make_rows::MakeRows;
 use super::reading::read;
 use super::sort_then::SortThen;
-use super::sorter::SortedRows;
 use super::types::{Input, Shared, Task, UrlsBy};
 use crate::dataflow::pace::{Pace, Paced};
 use crate::dataflow::types::Epoch;
@@ -16,21 +16,6 @@ use std::sync::Arc;
 use timely::dataflow::Scope;
 use timely::dataflow::operators::core::Exchange;
 use timely::dataflow::operators::probe::{Handle, Probe};
-
-/// Result of the first dataflow at the first worker of each process.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// The survivor of each document.
-    pub survivor_of: Vec<u32>,
-    /// Survivors in the order of new ids, where they have one of their own.
-    pub order: Vec<u32>,
-    /// Counts of documents and URLs.
-    pub counts: Counts,
-    /// Old ids and canonical URLs, at the first process, where wanted.
-    pub urls: Option<SortedRows>,
-    /// True if the records are in the order of ids; set at the first worker of all, which reads them.
-    pub ascending: bool,
-}
 
 /// Builds the dataflow; `end` is done when it is.
 pub fn documents<'scope>(

@@ -1,6 +1,7 @@
 //! Conversion of the input to rows.
 
-use super::families::{Counts, RowMaker};
+use super::counts::Counts;
+use super::families::RowMaker;
 use super::reading::Item;
 use super::rows::ByteRows;
 use super::types::Task;

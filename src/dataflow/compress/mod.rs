@@ -21,9 +21,11 @@
 //! before any decision on them, blocks are cut by the reader and written in the order in which they
 //! were read.
 mod assemble;
+pub mod counts;
 
 pub mod documents;
 pub mod families;
+mod found;
 pub mod lists;
 mod make_rows;
 mod reading;

@@ -1,6 +1,6 @@
 //! The source of the first dataflow: documents, then URLs.
 
-use super::documents::Found;
+use super::found::Found;
 use super::types::{CompressError, Documents, Input, Pull, Shared};
 use crate::dataflow::pace::Pace;
 use crate::dataflow::types::{Epoch, Flow};

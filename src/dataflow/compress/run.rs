@@ -1,6 +1,7 @@
 //! The whole of `undust compress-index` except reading and writing.
 
-use super::documents::{Found, documents};
+use super::documents::documents;
+use super::found::Found;
 use super::lists::{Lists, lists};
 use super::types::{CompressError, Compressed, Input, Output, Pack, Shared, Task, UrlsBy};
 use crate::dataflow::board::Board;

@@ -1,6 +1,7 @@
 //! Rows in order, passed to a step: joining, then choosing.
 
-use super::families::{Counts, Joiner};
+use super::counts::Counts;
+use super::families::Joiner;
 use super::make_rows::{Batch, full};
 use super::sorter::{RowSorter, SortedRows};
 use super::types::{Shared, Task};

@@ -1,8 +1,9 @@
 //! Arguments and results of the dataflows of `compress-index`.
-use super::families::Counts;
+
+use super::counts::Counts;
 use super::sorter::SortedRows;
 use crate::dataflow::failure::Failure;
-use crate::dataflow::types::SourceError;
+use crate::dataflow::source::SourceError;
 use crate::index::docmap::MapError;
 use crate::index::remap::ListCounts;
 use crate::index::{CiffError, DocMap, Fault, Policy};
