@@ -53,7 +53,7 @@ impl RuleSet {
             lane.prefetch(self);
         }
         lane.run(self, origins);
-        self.applied(lane)
+        lane.applied(self)
     }
 
     /// Applies the site of this index to a URL in normal form, as [`apply`](Self::apply) does; without a
@@ -65,6 +65,6 @@ impl RuleSet {
             lane.find_site(site, url.as_bytes(), self, origins);
         }
         lane.run(self, origins);
-        self.applied(lane)
+        lane.applied(self)
     }
 }

@@ -48,7 +48,7 @@ impl Batch {
             let lanes = &mut self.lanes[..count];
             run(rules, lanes, batch.iter().flatten().map(AsRef::as_ref), &mut self.alone.origins);
             for (lane, url) in lanes.iter().zip(batch.into_iter().flatten()) {
-                take(url, rules.applied(lane));
+                take(url, lane.applied(rules));
             }
             if count < LANES {
                 return;

@@ -63,7 +63,7 @@ impl RuleSet {
             let lane = &scratch.lane;
             let names = lane.program.map(|program| self.names(self.site_of(program)));
             let rules = FiredRules { names, fired: lane.buffers.fired.clone() };
-            let url = match self.page(lane) {
+            let url = match lane.page(self) {
                 Some(page) => Cow::Borrowed(page),
                 None if lane.buffers.out == url.as_bytes() => Cow::Borrowed(url),
                 None => Cow::Owned(String::from_utf8_lossy(&lane.buffers.out).into_owned()),

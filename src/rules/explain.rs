@@ -7,17 +7,17 @@
 use super::interpreter::Interpreter;
 use super::platforms::Recognised;
 use super::stops::{bad_until_withdrawn, stops};
-use super::{Constraint, Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules, Test};
+pub use super::trace::{Change, RuleOutcome, Step};
+pub use super::wording::constraint_text;
+use super::wording::{SHOWN_VALUES, value_text};
+use super::{Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
 use crate::model::shown::Page;
-use crate::url::{Key, NormalUrl, Pairs};
+use crate::url::NormalUrl;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Interpreters that a [`Tracer`] keeps, a bound of memory.
 const MAX_INTERPRETERS: usize = 64;
-
-/// Values of a list that are written out; the rest are counted.
-const SHOWN_VALUES: usize = 6;
 
 /// A rule on one line: its scope, its operations, its evidence. For example `where query do= is
 /// "login": ignore query sid= (left out)  [good 120, bad 0, <= 0.9 %, 43 clusters]`.
@@ -55,18 +55,6 @@ pub fn evidence_text(evidence: &Evidence) -> String {
     let prior = if *prior == 0 { String::new() } else { format!(", prior {prior}") };
     let noun = if *clusters == 1 { "cluster" } else { "clusters" };
     format!("[good {good}, bad {bad}{prior}, <= {}.{} %, {clusters} {noun}]", tenths / 10, tenths % 10)
-}
-
-/// One constraint, for example `path0 is "a" or "b"`.
-pub fn constraint_text(constraint: &Constraint) -> String {
-    let key = &constraint.key;
-    match &constraint.test {
-        Test::Equals(value) => format!("{key} is {value:?}"),
-        Test::OneOf(values) => format!("{key} is {}", list(values, "or")),
-        Test::NoneOf(values) => format!("{key} is there but not {}", list(values, "or")),
-        Test::Present => format!("{key} is there"),
-        Test::Absent => format!("{key} is absent"),
-    }
 }
 
 /// The operation of a rule on one key, for example `ignore query sid= (left out)`.
@@ -121,24 +109,6 @@ pub fn platform_text(Recognised { program, directory, hosts, met, urls }: &Recog
     }
 }
 
-/// A value in quotes, or `absent`.
-fn value_text(value: Option<&str>) -> String {
-    value.map_or_else(|| "absent".into(), |value| format!("{value:?}"))
-}
-
-/// `"a", "b" or "c"`, at most [`SHOWN_VALUES`] of them.
-fn list(values: &[String], last: &str) -> String {
-    let mut shown: Vec<String> = values.iter().take(SHOWN_VALUES).map(|value| format!("{value:?}")).collect();
-    if values.len() > SHOWN_VALUES {
-        shown.push(format!("one of {} more", values.len() - SHOWN_VALUES));
-    }
-    match shown.pop() {
-        None => "nothing".into(),
-        Some(only) if shown.is_empty() => only,
-        Some(end) => format!("{} {last} {end}", shown.join(", ")),
-    }
-}
-
 /// Steps from one URL to its canonical URL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trace<'r> {
@@ -146,150 +116,6 @@ pub struct Trace<'r> {
     pub url: String,
     /// The steps, in order; the last is [`Step::Invalid`] or [`Step::Canonical`].
     pub steps: Vec<Step<'r>>,
-}
-
-/// One step of a [`Trace`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "step")]
-pub enum Step<'r> {
-    /// Not a URL undust works on: it is returned unchanged.
-    Invalid {
-        /// Reason.
-        reason: String,
-    },
-    /// Syntax-based normalization (RFC 3986, sections 6.2.2 and 6.2.3).
-    Normal {
-        /// The normal form.
-        url: String,
-    },
-    /// The site of the origin.
-    Site {
-        /// Scheme, host and port, with user information where there is some.
-        origin: String,
-        /// The site; `None` where no site has the origin, or more than one: the normal form is canonical.
-        site: Option<String>,
-        /// No record of the site has the origin, a host of its domain: only extended rules act.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        unseen: bool,
-        /// Programs that the site runs.
-        #[serde(skip_serializing_if = "<[Recognised]>::is_empty")]
-        platforms: &'r [Recognised],
-    },
-    /// The fragment was left out: pages of the site do not differ by it.
-    Fragment {
-        /// The URL without it.
-        url: String,
-    },
-    /// The URL cut into keys; absent keys are not listed.
-    Keys {
-        /// Key and value, in the order of the URL.
-        keys: Vec<(String, String)>,
-    },
-    /// A rule was tried.
-    Rule {
-        /// Its place among the rules of the site, from 0.
-        index: usize,
-        /// The rule.
-        rule: &'r Rule,
-        /// Its result.
-        outcome: RuleOutcome,
-    },
-    /// A rule is excepted for the page that the rules lead to: it is left out in the following steps.
-    Exception {
-        /// The URL that the rules make.
-        page: String,
-        /// Id of the rule; `*` for all rules.
-        rule: String,
-    },
-    /// A learned look-up decided.
-    Alias {
-        /// The reduced URL.
-        from: String,
-        /// The page.
-        to: String,
-    },
-    /// The result of the rules is not its own canonical URL: they act on it once more.
-    Again {
-        /// The result of the rules.
-        url: String,
-    },
-    /// An invariant does not hold for the result of the rules: the normal form is canonical.
-    Refused {
-        /// The result of the rules.
-        url: String,
-        /// The invariant.
-        invariant: String,
-    },
-    /// The canonical URL.
-    Canonical {
-        /// The URL.
-        url: String,
-    },
-}
-
-/// Result of trying a rule.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "outcome")]
-pub enum RuleOutcome {
-    /// It fired.
-    Fired {
-        /// The keys whose value changed, in the order of the operations.
-        changes: Vec<Change>,
-    },
-    /// A constraint does not hold.
-    Stopped {
-        /// The first such constraint.
-        constraint: Constraint,
-        /// Value of its key; `None` is the absent key.
-        found: Option<String>,
-    },
-    /// A rule between forms met a key that its source does not have.
-    OtherKey {
-        /// The first such key.
-        key: String,
-    },
-    /// The constraints hold and the operations change nothing.
-    NoChange,
-    /// A value cannot stand where the rule would put it.
-    Unfit {
-        /// Reason.
-        reason: String,
-    },
-}
-
-/// A key that a rule changed; `None` is the absent key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// The key.
-    pub key: String,
-    /// Its value before.
-    pub before: Option<String>,
-    /// Its value after.
-    pub after: Option<String>,
-}
-
-impl RuleOutcome {
-    /// Outcome of a rule that fired: the keys that it changed, those that it names first.
-    pub(super) fn fired(rule: &Rule, before: &Pairs<'_>, after: &Pairs<'_>) -> RuleOutcome {
-        let named = rule.operations.iter().filter_map(|(key, _)| Key::parse(key));
-        let keys = named.chain(before.keys().chain(after.keys()).cloned());
-        let value =
-            |pairs: &Pairs<'_>, key: &Key| pairs.get(key).map(|value| String::from_utf8_lossy(value).into_owned());
-        let mut changes: Vec<Change> = Vec::new();
-        for key in keys.filter(|key| before.get(key) != after.get(key)) {
-            let change = Change { key: key.to_string(), before: value(before, &key), after: value(after, &key) };
-            if !changes.contains(&change) {
-                changes.push(change);
-            }
-        }
-        RuleOutcome::Fired { changes }
-    }
-
-    /// A mirror rule fired.
-    pub(super) fn moved(before: &[u8], after: &[u8]) -> RuleOutcome {
-        let url = |url: &[u8]| Some(String::from_utf8_lossy(url).into_owned());
-        RuleOutcome::Fired { changes: vec![Change { key: "url".into(), before: url(before), after: url(after) }] }
-    }
 }
 
 /// Traces many URLs: an interpreter takes longer to make than to ask where a site has many look-ups.

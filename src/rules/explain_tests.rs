@@ -1,6 +1,7 @@
 //! Golden texts.
 
 use super::*;
+use crate::rules::types::{Constraint, Test};
 
 fn rule(scope: &[(&str, Test)], operations: &[(&str, Operation)]) -> Rule {
     Rule {

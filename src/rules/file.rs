@@ -23,6 +23,7 @@
 
 mod data;
 mod error;
+mod format;
 
 use super::seal::{self, Seal};
 use crate::model::hash64;
@@ -31,20 +32,9 @@ use crate::rules::spans::Local;
 use crate::rules::types::{Constraint, Kind, Operation, Rule, SiteRules, Tokens};
 pub use data::DataId;
 pub use error::RuleFileError;
+pub use format::{FORMAT, Format};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
-
-/// Version of the format of a rule file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Format {
-    /// Readers support one or a few of these and refuse the others.
-    pub major: u32,
-    /// Readers ignore the additions of a newer one.
-    pub minor: u32,
-}
-
-/// The format this program writes.
-pub const FORMAT: Format = Format { major: 2, minor: 0 };
 
 /// The oldest major version that is read. Format 1 had seen members, which are ignored.
 const OLDEST: u32 = 1;

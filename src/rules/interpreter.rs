@@ -27,9 +27,9 @@
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with
 //! tables. Tests compare the two on random rules and URLs. A new kind of rule is defined here first.
 
-use super::explain::{RuleOutcome, Step};
 use super::functions::{apply, fits};
 use super::spans::{Span, inner_number, number};
+use super::trace::{RuleOutcome, Step};
 use super::twins::{below, is_parameter};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, host_sub};

@@ -1,6 +1,7 @@
 //! State of one URL in processing: its buffers, and the stages that [`RuleSet::apply`] runs one after
 //! the other and [`Batch`](super::Batch) runs each for many URLs.
 
+use super::applied::Applied;
 use super::compiled::{Buffers, CompiledSite};
 use super::origin_cache::{Hit, OriginCache};
 use super::set::{Compiled, RuleSet};
@@ -152,6 +153,27 @@ impl Lane {
     pub(super) fn compiled<'r>(&self, rules: &'r RuleSet) -> Option<&'r CompiledSite> {
         match rules.compiled(self.program?) {
             Compiled::Undust(site) if !site.is_trivial() => Some(site),
+            _ => None,
+        }
+    }
+
+    /// Result for the URL.
+    #[inline]
+    pub(super) fn applied<'s>(&'s self, rules: &'s RuleSet) -> Applied<'s> {
+        Applied {
+            url: self.page(rules).map_or(&self.buffers.out, |page| page.as_bytes()),
+            site: self.program.map(|program| rules.site_of(program)),
+            fired: &self.buffers.fired,
+            looked_up: self.member.is_some(),
+            invalid: self.invalid,
+        }
+    }
+
+    /// The page that a look-up found for the URL.
+    #[inline]
+    pub(super) fn page<'s>(&self, rules: &'s RuleSet) -> Option<&'s str> {
+        match (self.member, rules.compiled(self.program?)) {
+            (Some(member), Compiled::Undust(site)) => site.page(member),
             _ => None,
         }
     }

@@ -1,6 +1,5 @@
 //! Names of a site that a rule set keeps beside its program: its name, and the ids of its rules.
 
-use super::provisional::marked;
 use super::types::SiteRules;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +14,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(site: &SiteRules) -> Names {
-        let ids = site.rules.iter().flat_map(|rule| [marked(rule.provisional), &rule.id]);
+        let ids = site.rules.iter().flat_map(|rule| [if rule.provisional { "\n\t" } else { "\n" }, &rule.id]);
         let text: String = std::iter::once(site.site.as_str()).chain(ids).collect();
         Names { text: text.into(), site: site.site.len() as u32 }
     }

@@ -5,11 +5,6 @@ use super::names::Names;
 use super::set::{LoadedSite, RuleSet};
 use super::types::SiteRules;
 
-/// Mark before the id of a rule in [`Names`]: a line feed, and a tab where it is provisional.
-pub(super) fn marked(provisional: bool) -> &'static str {
-    if provisional { "\n\t" } else { "\n" }
-}
-
 impl Names {
     /// True for a rule that is provisional.
     fn is_provisional(&self, rule: u16) -> bool {
@@ -19,7 +14,7 @@ impl Names {
 
     /// True where some rule is provisional.
     pub(super) fn has_provisional(&self) -> bool {
-        self.text.contains(marked(true))
+        self.text.contains("\n\t")
     }
 }
 

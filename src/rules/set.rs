@@ -1,8 +1,6 @@
 //! Rule sets: the compiled rules of many sites, and the index that finds the site of an origin.
 
-use super::applied::Applied;
 use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
-use super::lane::Lane;
 use super::names::Names;
 use super::origins::domain;
 use super::published::PublishedSite;
@@ -261,27 +259,6 @@ impl RuleSet {
             (Some(Some(alone)), _) => *alone == site,
             (Some(None), Compiled::Undust(site)) => site.has_origin(origin),
             (Some(None), Compiled::Published(_)) => true,
-        }
-    }
-
-    /// Result for the URL in `lane`.
-    #[inline]
-    pub(super) fn applied<'s>(&'s self, lane: &'s Lane) -> Applied<'s> {
-        Applied {
-            url: self.page(lane).map_or(&lane.buffers.out, |page| page.as_bytes()),
-            site: lane.program.map(|program| self.site_of(program)),
-            fired: &lane.buffers.fired,
-            looked_up: lane.member.is_some(),
-            invalid: lane.invalid,
-        }
-    }
-
-    /// The page that a look-up found for the URL in `lane`.
-    #[inline]
-    pub(super) fn page<'s>(&'s self, lane: &Lane) -> Option<&'s str> {
-        match (lane.member, self.compiled(lane.program?)) {
-            (Some(member), Compiled::Undust(site)) => site.page(member),
-            _ => None,
         }
     }
 }

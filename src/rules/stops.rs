@@ -1,7 +1,7 @@
 //! Conditions that would stop a rule, in words: on this URL, and in the evidence.
 
-use super::explain::constraint_text;
 use super::types::{Evidence, Operation, Rule, Test};
+use super::wording::constraint_text;
 
 /// Changes of a URL for which the rule would not fire: one line each.
 pub fn stops(rule: &Rule) -> Vec<String> {

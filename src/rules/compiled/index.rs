@@ -42,7 +42,7 @@ impl Index {
     /// Loads its first cache lines; the result has no meaning.
     #[inline]
     pub(super) fn prefetch(&self) -> u64 {
-        super::template::lines(&self.0, |&item| u64::from(item))
+        lines(&self.0, |&item| u64::from(item))
     }
 
     /// The item of this hash.
@@ -61,6 +61,13 @@ impl Index {
             at += 1;
         }
     }
+}
+
+/// Loads some word of each of the first cache lines of a list.
+#[inline(always)]
+pub(super) fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
+    let each = (64 / size_of::<T>()).max(1);
+    list.iter().step_by(each).take(12).fold(0, |all, item| all ^ load(item))
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Template cache: sites that run the same software have the same rules but for their hosts, so that
 //! most sites of a large rule set need not be compiled.
 
-use super::compile::is_plain;
+use super::compile::Generic;
 use super::hosts::Hosts;
 use super::{CompiledSite, Own, Template};
-use crate::rules::types::{Rule, SiteRules};
-use crate::url::{Cut, Fixed, Key};
+use crate::rules::types::SiteRules;
 use foldhash::fast::FixedState;
-use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,67 +15,6 @@ const MOST: usize = 4096;
 /// Templates by the rules that they were compiled from.
 #[derive(Debug, Default)]
 pub struct Known(HashMap<Vec<u8>, Arc<Template>, FixedState>);
-
-/// Everything that a template depends on: rules with a number and a mark in place of each host.
-#[derive(Debug, Serialize)]
-pub(super) struct Generic<'s> {
-    pub(super) cut: Cut,
-    /// Exceptions or look-ups need the identity of a URL.
-    pub(super) identified: bool,
-    pub(super) query_order: &'s [String],
-    pub(super) sections: &'s [String],
-    /// Keys with value ranges.
-    pub(super) local: Vec<&'s str>,
-    #[serde(serialize_with = "without_evidence")]
-    pub(super) rules: Vec<Rule>,
-    /// Placeholders of the hosts in the rules, in the order of their numbers.
-    pub(super) hosts: Vec<String>,
-}
-
-fn without_evidence<S: serde::Serializer>(rules: &[Rule], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_seq(rules.iter().map(|rule| (&rule.scope, &rule.operations, rule.closed)))
-}
-
-impl<'s> Generic<'s> {
-    /// The rules of a site without its hosts, and the hosts.
-    fn of(site: &'s SiteRules) -> (Generic<'s>, Vec<String>) {
-        let (mut hosts, mut marks): (Vec<String>, Vec<String>) = Default::default();
-        let mut numbers: HashMap<String, usize, FixedState> = HashMap::default();
-        let generic = |rule: &Rule| {
-            let (scope, operations, closed) = (rule.scope.clone(), rule.operations.clone(), rule.closed);
-            let mut rule = Rule { closed, ..Rule::of("", scope, operations) };
-            rule.for_each_value(|key, value| {
-                if key == "host" {
-                    let number = *numbers.entry(value.clone()).or_insert_with(|| {
-                        // No URL holds a NUL.
-                        let mark = if is_plain(&Key::Fixed(Fixed::HOST), value, Cut::default()) { '+' } else { '-' };
-                        marks.push(format!("\0{mark}{}", hosts.len()));
-                        hosts.push(value.clone());
-                        hosts.len() - 1
-                    });
-                    value.clone_from(&marks[number]);
-                }
-            });
-            rule
-        };
-        let rules = site.rules.iter().map(generic).collect();
-        let generic = Generic {
-            cut: site.cut(),
-            identified: !(site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty()),
-            query_order: &site.tokens.query_order,
-            sections: &site.tokens.sections,
-            local: site.local.iter().map(|local| local.key.as_str()).collect(),
-            rules,
-            hosts: marks,
-        };
-        (generic, hosts)
-    }
-
-    /// For the placeholder of a host: whether the host is [plain](is_plain).
-    pub(super) fn is_plain_host(value: &str) -> Option<bool> {
-        value.strip_prefix('\0').map(|mark| mark.starts_with('+'))
-    }
-}
 
 impl Known {
     /// Compiles a site, or takes the template of one that differs in its hosts alone.
@@ -96,7 +33,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::rules::origins::of_hosts;
-    use crate::rules::types::{Constraint, Function, Operation, Representative, Test};
+    use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, Test};
 
     fn site(scope: &[(&str, Test)], operations: &[(&str, Operation)], closed: bool) -> SiteRules {
         let scope = scope.iter().map(|(key, test)| Constraint { key: (*key).into(), test: test.clone() }).collect();

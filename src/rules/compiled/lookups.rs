@@ -1,9 +1,10 @@
 //! Data of single pages: exceptions and look-ups, found by the reduced URL.
 
-use super::{ALL, Buffers, CompiledSite, NO_RULE};
+use super::ranges::{Ranges, group, pair};
+use super::{ALL, Buffers, CompiledSite, NO_RULE, NO_SLOT, Table};
 use crate::rules::Urls;
 use crate::rules::types::SiteRules;
-use crate::url;
+use crate::url::{self, Key};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -32,6 +33,31 @@ impl CompiledSite {
         self.own.pages.as_deref()?.exceptions.get(&identity).copied()
     }
 
+    /// Keys value ranges by the reduced forms of their URLs. `number` returns the number of a page.
+    fn ranges(&self, site: &SiteRules, buffers: &mut Buffers, number: impl Fn(&str) -> u32) -> Ranges {
+        let mut ranges = Ranges::default();
+        for (local, &slot) in site.local.iter().zip(&self.template.local) {
+            let Some(key) = Key::parse(&local.key).filter(|_| slot != NO_SLOT) else { continue };
+            let seed = self.template.columns[usize::from(slot)].seed;
+            let of = (slot, seed, local.absent && key.optional() && !local.inner, local.inner);
+            ranges.keys.push(of);
+            for span in &local.pages {
+                let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
+                self.reduce(&split, buffers, None);
+                let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
+                // The largest number represents any value.
+                let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
+                ranges.groups.entry(group).or_default().push((low, high, number(&span.page)));
+            }
+        }
+        // Each group is sorted for itself: their order does not matter.
+        #[allow(clippy::iter_over_hash_type)]
+        for pages in ranges.groups.values_mut() {
+            pages.sort_unstable();
+        }
+        ranges
+    }
+
     /// Keys exceptions and look-ups by the reduced forms of their URLs; exceptions first, since they change
     /// these.
     pub fn fill_lookups(&mut self, site: &SiteRules, buffers: &mut Buffers) {
@@ -55,7 +81,7 @@ impl CompiledSite {
         targets.sort_unstable();
         targets.dedup();
         let number = |page: &str| targets.partition_point(|target| *target < page) as u32;
-        let mut lookups = super::Table::default();
+        let mut lookups = Table::default();
         for [from, to] in &site.aliases {
             let Ok(split) = url::normalize(from.as_bytes(), &mut buffers.cells.text) else { continue };
             if buffers.cells.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes()) {

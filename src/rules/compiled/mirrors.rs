@@ -4,20 +4,12 @@
 //! the twin, too.
 
 use super::reduce::compose;
+use super::site::Mirror;
 use super::{Buffers, CompiledSite, NO_RULE, append, touch};
 use crate::rules::twins::{self, is_parameter};
 use crate::rules::types::SiteRules;
 use crate::url::{self, Split};
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-
-/// A front and the directory that takes its place.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Mirror {
-    rule: u16,
-    source: Vec<u8>,
-    target: Vec<u8>,
-}
 
 impl CompiledSite {
     /// Compiles the mirror rules of a site, longest front first.

@@ -1,30 +1,29 @@
 //! Value ranges: values of one key that are one page, found by all other pairs of the reduced URL.
 
-use super::{Buffers, CompiledSite, NO_SLOT, REMOVED, Slot, Table};
+use super::{Buffers, REMOVED, Slot, Table};
 use crate::rules::spans::{inner_number, number, span_group};
-use crate::rules::types::SiteRules;
-use crate::url::{self, Key};
+use crate::url::{self};
 use serde::{Deserialize, Serialize};
 
 /// Numbers, both ends included, and the number of the page; sorted within a group.
-type Pages = Vec<(u64, u64, u32)>;
+pub(super) type Pages = Vec<(u64, u64, u32)>;
 
 /// The value ranges of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
     /// The keys in the order in which they are tried.
-    keys: Vec<RangeKey>,
+    pub(super) keys: Vec<RangeKey>,
     #[serde(with = "super::sorted")]
-    groups: Table<Pages>,
+    pub(super) groups: Table<Pages>,
 }
 
 /// Slot and seed of a key whose values are in ranges, whether its absence is a value, and whether the
 /// numbers are those behind text.
-type RangeKey = (Slot, u64, bool, bool);
+pub(super) type RangeKey = (Slot, u64, bool, bool);
 
 /// The group of the reduced URL in `buffers` and the number in the value of the key; `None` where no
 /// range can hold it.
-fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u64, Option<u64>)> {
+pub(super) fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u64, Option<u64>)> {
     let group = |hash| span_group(buffers.state.identity, hash, seed);
     match pair(buffers, slot) {
         Some((hash, value)) if inner => {
@@ -33,33 +32,6 @@ fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u6
         }
         Some((hash, value)) => Some((group(hash), number(value))),
         None => absent.then(|| (group(0), None)),
-    }
-}
-
-impl CompiledSite {
-    /// Keys value ranges by the reduced forms of their URLs. `number` returns the number of a page.
-    pub(super) fn ranges(&self, site: &SiteRules, buffers: &mut Buffers, number: impl Fn(&str) -> u32) -> Ranges {
-        let mut ranges = Ranges::default();
-        for (local, &slot) in site.local.iter().zip(&self.template.local) {
-            let Some(key) = Key::parse(&local.key).filter(|_| slot != NO_SLOT) else { continue };
-            let seed = self.template.columns[usize::from(slot)].seed;
-            let of = (slot, seed, local.absent && key.optional() && !local.inner, local.inner);
-            ranges.keys.push(of);
-            for span in &local.pages {
-                let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
-                self.reduce(&split, buffers, None);
-                let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
-                // The largest number represents any value.
-                let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
-                ranges.groups.entry(group).or_default().push((low, high, number(&span.page)));
-            }
-        }
-        // Each group is sorted for itself: their order does not matter.
-        #[allow(clippy::iter_over_hash_type)]
-        for pages in ranges.groups.values_mut() {
-            pages.sort_unstable();
-        }
-        ranges
     }
 }
 
@@ -84,7 +56,7 @@ impl Ranges {
 }
 
 /// Hash and value of a slot. Slots may have lost their pairs; pairs keep their slots.
-fn pair(buffers: &Buffers, slot: Slot) -> Option<(u64, &[u8])> {
+pub(super) fn pair(buffers: &Buffers, slot: Slot) -> Option<(u64, &[u8])> {
     let (cells, pairs) = (&buffers.cells, &buffers.state.pairs);
     let at = pairs.iter().zip(&cells.list).position(|(pair, cell)| pair.slot == slot && cell.key != REMOVED)?;
     Some((pairs[at].hash, cells.value(&cells.list[at])))

@@ -4,7 +4,7 @@
 //! so the same rules. They share one template: a fraction of the memory, and the data that all URLs
 //! need stay in the cache.
 
-use super::index::Index;
+use super::index::{Index, lines};
 use super::{Check, Column, Constant, Fill, NO_SLOT, Program, Slot, Step};
 use crate::url::Cut;
 use foldhash::fast::FixedState;
@@ -96,13 +96,6 @@ impl Template {
         let rules = lines(&self.programs, |p| p.required) ^ lines(&self.words, |&w| u64::from(w));
         slots ^ rules ^ lines(&self.pool, |&b| u64::from(b)) ^ self.named.prefetch() ^ self.codes.prefetch()
     }
-}
-
-/// Loads some word of each of the first cache lines of a list.
-#[inline(always)]
-pub(super) fn lines<T>(list: &[T], load: impl Fn(&T) -> u64) -> u64 {
-    let each = (64 / size_of::<T>()).max(1);
-    list.iter().step_by(each).take(12).fold(0, |all, item| all ^ load(item))
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 
 use super::{Random, generate, number};
 use crate::rules::explain::Step;
-use crate::rules::export::{Selection, Target, export_some};
+use crate::rules::export::export_some;
+use crate::rules::export::{Selection, Target};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::spans::{Local, Span};
 use crate::rules::{Constraint, Fragments, Function, Operation, Representative, Rule, SiteRules, Test, Tokens};

@@ -6,11 +6,13 @@
 //! be wider than any rule of undust: it takes parameters without `=`, and fragments, too. Deleting is
 //! all that ClearURLs can do. URLs that are not in [safe syntax](SAFE) are exceptions.
 
+use super::comments::{about, command, comment};
+use super::context::Context;
 use super::dependencies::guard;
 use super::pattern::{
     END, EXTENSION, FEW_PARAMETERS, INDEX, REST, SAFE, SEG, Space, parameter, plain_path, scope, single,
 };
-use super::{Context, Site, about, command, comment, count};
+use super::site::{Site, count};
 use crate::rules::explain::operation_text;
 use crate::rules::types::{Function, Operation, Representative};
 use crate::url::{Fixed, Key};

@@ -1,13 +1,14 @@
 //! A rule between forms as one rewrite: all keys of its source are known, so the whole URL is one
 //! pattern.
 
+use super::context::Context;
 use super::dependencies::guard;
+use super::left_out::no_constraint;
 use super::pattern::{EXTENSION, SEG, SEG_END, Space, literal, numbered, parameter};
-use super::{Context, Piece, Rewrite, no_constraint};
+use super::rewritten::{Piece, Rewrite};
 use crate::rules::types::{Constraint, Operation, Rule, Test};
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::segment;
-use crate::url::{Fixed, Key, Part};
+use crate::url::{Fixed, Key, Part, segment};
 
 /// What a pattern matches of one key, and how it is read back.
 struct Source<'a> {

@@ -2,10 +2,11 @@
 //! out. Hidden characters are shown as escapes, and no cell is a formula: URLs and names are untrusted
 //! text.
 
-use super::{Export, Selection};
+use super::selection::{Export, Selection};
 use crate::model::shown::cell;
-use crate::rules::explain::{constraint_text, operation_text};
+use crate::rules::explain::operation_text;
 use crate::rules::types::SiteRules;
+use crate::rules::wording::constraint_text;
 use csv::{Terminator, WriterBuilder};
 
 const HEAD: [&str; 16] = [

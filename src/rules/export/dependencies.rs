@@ -10,8 +10,7 @@
 //!
 //! In both cases the later rule is left out, or acts on fewer URLs ([`guard`]).
 
-use super::pattern::{END, FEW_PARAMETERS, SEG, Space, parameter, plain_path, single};
-use super::rewrite::REPEATS;
+use super::pattern::{END, FEW_PARAMETERS, REPEATS, SEG, Space, parameter, plain_path, single};
 use crate::rules::types::{Function, Operation, Representative, Rule, SECTION, SiteRules, Test, Tokens};
 use crate::url::{Fixed, Key, Part, section};
 

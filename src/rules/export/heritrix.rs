@@ -2,9 +2,11 @@
 //! the whole URL replaces it by its format. Heritrix uses the result to recognize a URL, and fetches
 //! the URL as found.
 
+use super::comments::about;
 use super::pattern::Engine;
+use super::rewritten::Rewrite;
+use super::site::Site;
 use super::xml::Document;
-use super::{Rewrite, Site, about};
 
 /// The file.
 pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {

@@ -5,9 +5,12 @@
 //! nearly all of a site is in it: sections, rules between forms, exceptions and look-ups. Left out are
 //! rules that move labels of a host, which need the public suffix list, and rules that never act.
 
-use super::context::{CUT_PATHS, FAMILIES};
+use super::comments::{command, head};
+use super::context::{CUT_PATHS, Claims, FAMILIES};
 use super::dependencies::needs;
-use super::{Claims, Export, LeftOut, Selection, Space, command, head};
+use super::left_out::LeftOut;
+use super::pattern::Space;
+use super::selection::{Export, Selection};
 use crate::model::shown::is_hidden;
 use crate::rules::twins;
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SiteRules, Test};

@@ -1,7 +1,7 @@
 //! Share of the rules that an export keeps, and the rules left out with reasons: the lines for people
 //! at the head of every file.
 
-use super::LeftOut;
+use super::left_out::LeftOut;
 use crate::model::hash64;
 use crate::rules::overrides::{LOOK_UPS, Overrides};
 use crate::rules::types::SiteRules;

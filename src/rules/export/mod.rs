@@ -24,124 +24,34 @@
 
 mod clearurls;
 mod closed;
+mod comments;
 mod context;
 mod csv;
 mod dependencies;
 mod heritrix;
 mod json_rules;
 mod kept;
+mod left_out;
 mod nginx;
 mod nutch;
 mod pattern;
 mod pywb;
 mod rewrite;
+mod rewritten;
+mod selection;
+mod site;
 mod xml;
 mod yandex;
 
-use super::explain::{constraint_text, pattern_text};
-use super::overrides::{LOOK_UPS, Override};
-use super::types::{Rule, SiteRules};
-use crate::model::shown;
+use super::types::SiteRules;
+use comments::head;
 use context::{Claims, Context};
 pub use kept::Kept;
+pub use left_out::LeftOut;
 use pattern::Space;
-pub use rewrite::{Piece, Rewrite};
-
-/// A system that rules can be written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// `regex-normalize.xml` of Apache Nutch, also read by StormCrawler.
-    Nutch,
-    /// `rules.yaml` of pywb: `url_normalize`, on keys in SURT form.
-    Pywb,
-    /// Provider JSON of ClearURLs.
-    ClearUrls,
-    /// `Clean-param` lines of robots.txt.
-    YandexCleanParam,
-    /// `map` blocks of nginx.
-    Nginx,
-    /// `RegexRule` beans of Heritrix 3.
-    Heritrix,
-    /// Ordered rules with their scopes in JSON, for programs (`docs/json-rules.md`).
-    JsonRules,
-    /// A table of all rules, for people and spreadsheets.
-    Csv,
-}
-
-/// A rule that the target cannot express.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The site.
-    pub site: String,
-    /// Id of the rule, or [`LOOK_UPS`].
-    pub rule: String,
-    /// The rule in readable form.
-    pub text: String,
-    /// Reason.
-    pub reason: String,
-}
-
-impl LeftOut {
-    fn of(site: &SiteRules, rule: &Rule, reason: String) -> LeftOut {
-        LeftOut { site: site.site.clone(), rule: rule.id.clone(), text: pattern_text(rule), reason }
-    }
-
-    /// An entry for the tables of a site, where it has some.
-    fn look_ups(site: &SiteRules) -> Option<LeftOut> {
-        let aliases = site.aliases.len();
-        let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
-        (!site.aliases.is_empty() || !site.local.is_empty()).then(|| LeftOut {
-            site: site.site.clone(),
-            rule: LOOK_UPS.to_owned(),
-            text: format!("{aliases} look-ups and {spans} value ranges"),
-            reason: "tables of single URLs, not rules".to_owned(),
-        })
-    }
-
-    /// The override that disables it: a rule set with all of these acts as the export.
-    pub fn as_override(&self) -> Override {
-        Override { site: self.site.clone(), rule: self.rule.clone(), reason: format!("not exported: {}", self.reason) }
-    }
-}
-
-/// Selection of the sites and the target of an export.
-#[derive(Clone, Copy, Debug)]
-pub struct Selection<'s> {
-    /// The system.
-    pub target: Target,
-    /// Names of the sites; none for all.
-    pub only: &'s [String],
-    /// URLs on which the kept share is counted; without them it is taken from the evidence of the rules.
-    pub urls: Option<&'s [Box<[u8]>]>,
-}
-
-/// Result of an export.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Export {
-    /// The file.
-    pub text: String,
-    /// Rules in it.
-    pub rules: u64,
-    /// Rules left out, in the order of the rule file.
-    pub left_out: Vec<LeftOut>,
-    /// Share of the savings that it keeps.
-    pub kept: Kept,
-}
-
-/// One rule in the form of a target.
-#[derive(Debug)]
-struct Written<'a, T> {
-    rule: &'a Rule,
-    form: T,
-}
-
-/// A site with its written rules.
-#[derive(Debug)]
-struct Site<'a, T> {
-    site: &'a SiteRules,
-    origins: Vec<&'a str>,
-    rules: Vec<Written<'a, T>>,
-}
+pub use rewritten::{Piece, Rewrite};
+pub use selection::{Export, Selection, Target};
+use site::{Site, Written, count};
 
 /// Writes the rules of `sites` (sorted by site, as a rule file is) for `target`. Pure; the same rules
 /// give the same text.
@@ -168,20 +78,6 @@ pub fn export_some(sites: &[SiteRules], selection: Selection<'_>) -> Export {
         Target::YandexCleanParam => rewrites(&ascii, selection, yandex::of, yandex::text),
         Target::JsonRules => json_rules::export(&ascii, selection),
         Target::Csv => unreachable!("returned above"),
-    }
-}
-
-impl Selection<'_> {
-    fn has(&self, site: &SiteRules) -> bool {
-        self.only.is_empty() || self.only.contains(&site.site)
-    }
-
-    /// Share of the rules of `sites` that is exported.
-    fn kept(&self, sites: &[SiteRules], left_out: &[LeftOut]) -> Kept {
-        match self.urls {
-            Some(urls) => Kept::on_urls(sites, |site| self.has(site), left_out, urls),
-            None => Kept::by_evidence(sites.iter().filter(|site| self.has(site)), left_out),
-        }
     }
 }
 
@@ -221,53 +117,4 @@ fn rewrites<'a, T>(
 pub(super) fn rewrites_of(site: &SiteRules) -> Vec<Option<Vec<Rewrite>>> {
     let context = Context { site, origins: site.origins.iter().map(String::as_str).collect() };
     context.forms(|context, at| nutch::of(context, at)).into_iter().map(Result::ok).collect()
-}
-
-/// The first lines of every file: contents, kept share, rules left out with reasons. [`command`] goes
-/// with them.
-fn head(sites: usize, rules: u64, kept: &Kept, left_out: &[LeftOut]) -> Vec<String> {
-    let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
-    let what = format!(
-        "{rules} rules of {sites}, written by undust {}. Expects URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3); order \
-         matters.",
-        env!("CARGO_PKG_VERSION")
-    );
-    let lines = [what, kept.text()].into_iter().chain(kept::left_out_lines(left_out));
-    lines.map(|line| comment(&line)).collect()
-}
-
-/// The head as comments behind `#`, with the command in the second line.
-fn commented(head: &[String], format: &str) -> String {
-    let command = command(format);
-    let lines = head[..1].iter().chain([&command]).chain(&head[1..]);
-    lines.map(|line| format!("# {line}\n")).collect()
-}
-
-/// Command that makes a file of this format again.
-fn command(format: &str) -> String {
-    format!("undust export --rules DIR --to {format}")
-}
-
-/// Longest comment, in characters: 3,600 bytes in UTF-8, since nginx ends at a comment of more than
-/// 4,090.
-const LONGEST_COMMENT: usize = 900;
-
-/// A line of text for people, for the comments of all formats.
-fn comment(text: &str) -> String {
-    shown::within(text, LONGEST_COMMENT)
-}
-
-/// Rules written.
-fn count<T>(sites: &[Site<'_, T>]) -> usize {
-    sites.iter().map(|site| site.rules.len()).sum()
-}
-
-/// A readable line about a rule, for [`comment`].
-fn about(site: &SiteRules, rule: &Rule) -> String {
-    format!("{} {} {}", site.site, rule.id, super::explain::rule_text(rule))
-}
-
-/// The reason for a constraint that a target cannot express.
-fn no_constraint(constraint: &super::types::Constraint) -> String {
-    format!("the condition that {}", constraint_text(constraint))
 }

@@ -4,8 +4,12 @@
 //! the URL itself where the result is empty. Requires nginx with PCRE. Variables are evaluated on use,
 //! so a request that does not use them costs nothing.
 
+use super::comments::{about, comment, commented};
+use super::context::Context;
 use super::pattern::{Engine, SAFE};
-use super::{Context, Rewrite, Site, about, comment, commented, rewrite};
+use super::rewrite;
+use super::rewritten::Rewrite;
+use super::site::Site;
 
 /// The rewrites of a rule.
 pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {

@@ -2,9 +2,13 @@
 //! `RegexURLNormalizer` reads too: a list of patterns, each replaced in turn by a substitution
 //! (`Matcher.replaceAll`). Let `urlnormalizer-basic` run before it.
 
+use super::comments::about;
+use super::context::Context;
 use super::pattern::{Engine, SAFE, Space};
+use super::rewrite;
+use super::rewritten::Rewrite;
+use super::site::Site;
 use super::xml::{Document, carries};
-use super::{Context, Rewrite, Site, about, rewrite};
 
 /// The rewrites of a rule, as an XML file can hold them. They skip URLs that are not in [safe
 /// syntax](SAFE), which the normalizer before them may not have made: patterns of other sites fail

@@ -4,7 +4,7 @@
 //! heads and extensions are those of [`crate::url::segment`]; the forms of a literal head are computed
 //! by the tokenizer itself, so that the two cannot diverge.
 
-use super::no_constraint;
+use super::left_out::no_constraint;
 use crate::model::shown::is_hidden;
 use crate::rules::origins;
 use crate::rules::types::{Constraint, SECTION, Test, Tokens};
@@ -215,7 +215,7 @@ pub fn scope(space: Space, scope: &[Constraint], tokens: &Tokens) -> Result<Stri
         path |= key.as_path().is_some() || matches!(&key, Key::Fixed(f) if IN_PATH.contains(f));
         let is_cut = key.as_path().is_some() || matches!(&key, Key::Fixed(Fixed::EXTENSION));
         if !tokens.delimiters.is_empty() && is_cut {
-            return Err(super::rewrite::CUT.to_owned());
+            return Err(CUT.to_owned());
         }
         out.push_str(&one(space, &key, &constraint.test).ok_or_else(|| no_constraint(constraint))?);
     }
@@ -434,6 +434,13 @@ pub fn any_head() -> String {
     };
     format!("(?:(?={SEG}+{extension}{SEG_END}){}|(?!{SEG}+{extension}{SEG_END}){})", one(extension), one(""))
 }
+
+/// Most repeats of a parameter, or runs of slashes, that a rule removes; it does nothing where there
+/// are more.
+pub(super) const REPEATS: usize = 3;
+
+/// Reason why rules on parts of a path segment are left out.
+pub(super) const CUT: &str = "path segments of this site are cut at delimiters";
 
 #[cfg(test)]
 mod tests {

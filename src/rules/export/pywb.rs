@@ -7,8 +7,12 @@
 //! written in lower case. Escapes are decoded in keys: a rule for a character that URLs in normal form
 //! hold only as an escape, which undust never applies, would act in pywb. Such rules are left out.
 
+use super::comments::{about, comment, commented};
+use super::context::Context;
 use super::pattern::{Engine, Space};
-use super::{Context, Rewrite, Site, about, comment, commented, rewrite};
+use super::rewrite;
+use super::rewritten::Rewrite;
+use super::site::Site;
 use crate::rules::types::{Rule, SECTION};
 use crate::url::NormalUrl;
 use crate::url::segment::KNOWN_EXTENSIONS;

@@ -1,64 +1,17 @@
 //! Operations of an open rule as rewrites of the URL.
 
+use super::closed;
+use super::context::Context;
 use super::dependencies::{few_repeats, guard, moves_section};
 use super::pattern::{
-    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REST, SEG, SEG_END, Space, any_head, any_of, behind_head,
-    by_schemes, is_extension, parameter, plain_path, scope, single,
+    CUT, END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REPEATS, REST, SEG, SEG_END, Space, any_head, any_of,
+    behind_head, by_schemes, is_extension, parameter, plain_path, scope, single,
 };
-use super::{Context, closed};
+use super::rewritten::{Piece, Rewrite};
 use crate::rules::explain::operation_text;
 use crate::rules::origins;
 use crate::rules::types::{Function, Operation, PREFIX, Representative, Rule, SECTION, Test};
 use crate::url::{Fixed, Key, Part};
-
-/// Most repeats of a parameter, or runs of slashes, that a rule removes; it does nothing where there
-/// are more.
-pub(super) const REPEATS: usize = 3;
-
-/// A part of a replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// The text that this group of the pattern matched, from 1; empty where it took no part.
-    Group(u8),
-    /// This text.
-    Text(String),
-}
-
-/// A regular expression over the whole URL, and its replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewrite {
-    /// Anchored at both ends.
-    pub pattern: String,
-    /// At most nine groups are used.
-    pub pieces: Vec<Piece>,
-}
-
-impl Rewrite {
-    /// The replacement as text, each part written by the target.
-    pub fn replacement(&self, group: impl Fn(u8) -> String, text: impl Fn(&str) -> String) -> String {
-        let one = |piece: &Piece| match piece {
-            Piece::Group(number) => group(*number),
-            Piece::Text(part) => text(part),
-        };
-        self.pieces.iter().map(one).collect()
-    }
-
-    /// The literal texts of the replacement.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Group(_) => None,
-            Piece::Text(text) => Some(text.as_str()),
-        })
-    }
-
-    /// With `$1` for groups and a backslash before `$` and `\`, as Java reads it.
-    pub fn java_replacement(&self) -> String {
-        self.replacement(|n| format!("${n}"), |text| text.replace('\\', "\\\\").replace('$', "\\$"))
-    }
-}
-
-/// Reason why rules on parts of a path segment are left out.
-pub(super) const CUT: &str = "path segments of this site are cut at delimiters";
 
 /// The rewrites of a rule over URLs.
 ///

@@ -1,6 +1,7 @@
 //! XML 1.0, the common format of nutch and heritrix.
 
-use super::{Rewrite, command, comment};
+use super::comments::{command, comment};
+use super::rewritten::Rewrite;
 use crate::model::shown::is_hidden;
 use quick_xml::Writer;
 use quick_xml::escape::escape;

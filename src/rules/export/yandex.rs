@@ -4,7 +4,9 @@
 //! A path in `Clean-param` is a prefix, which no scope of undust is: only rules that hold everywhere
 //! are written.
 
-use super::{Context, Site, comment, commented};
+use super::comments::{comment, commented};
+use super::context::Context;
+use super::site::Site;
 use crate::rules::types::{Operation, Representative};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! Faults of a rule file, each with its line and a way out.
 
-use super::{FORMAT, Format};
+use super::format::{FORMAT, Format};
 use std::error::Error;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 /// Error of reading or writing a rule file. Lines count from 1.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The table itself, about in the order of learning: rows of reason, name, type, default and range.
 //! Reasons are prose for hover, `learn --set help` and docs/method.md alike.
 
-use super::{Threshold, parse};
+use super::row::{Threshold, parse};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// Largest value of thresholds without a natural one: more than a site has of anything.
