@@ -6,6 +6,7 @@
 //! documentation are checked in `house/docs.rs`.
 
 mod applier;
+mod circles;
 mod docs;
 mod language;
 mod source;

@@ -164,7 +164,7 @@ fn is_test_cfg(attribute: &[Token]) -> bool {
 }
 
 /// Index of the bracket that closes the one at `open`.
-fn closing(tokens: &[Token], open: usize) -> usize {
+pub(super) fn closing(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(open) {
         match token.text.as_str() {
@@ -251,7 +251,7 @@ fn is_word(text: &str) -> bool {
 
 /// Reads one import tree from `i` on into `(name in this file, full path)` pairs; returns the index
 /// after it.
-fn import(tokens: &[Token], mut i: usize, before: &[String], out: &mut Vec<(String, Named)>) -> usize {
+pub(super) fn import(tokens: &[Token], mut i: usize, before: &[String], out: &mut Vec<(String, Named)>) -> usize {
     let text = |i: usize| tokens.get(i).map_or("", |t| t.text.as_str());
     let mut path = before.to_vec();
     let line = tokens.get(i).map_or(0, |t| t.line);
@@ -288,7 +288,7 @@ fn import(tokens: &[Token], mut i: usize, before: &[String], out: &mut Vec<(Stri
 }
 
 /// `path` with `crate`, `self`, `super` and this package's own name resolved.
-fn absolute(path: &[String], module: &[String]) -> Vec<String> {
+pub(super) fn absolute(path: &[String], module: &[String]) -> Vec<String> {
     let root = || vec!["crate".to_string()];
     let mut depth = module.len();
     let mut skip = 0;
