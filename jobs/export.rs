@@ -20,8 +20,8 @@ use crate::rules_dir::RulesDir;
 /// are not exported. What was left out can be written as an overrides file: with it, `undust normalize
 /// --overrides FILE` does what the export says.
 ///
-/// The file and standard error show the share that the export keeps of the fetches that undust saves,
-/// and of its canonical URLs: counted on a list with --urls, else by the evidence of the rules.
+/// With --urls, the file and standard error show the share that the export keeps of the fetches that
+/// undust saves, and of its canonical URLs, counted on the list; else how many rules and tables it has.
 ///
 /// The targets act on URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See
 /// docs/crawlers.md for what each can express and where its file goes.
@@ -67,7 +67,7 @@ enum To {
     Heritrix,
     /// Ordered rules with their scopes in JSON, for other programs (docs/json-rules.md).
     JsonRules,
-    /// A table of all rules with their evidence.
+    /// A table of all rules with their evidence, and the number of look-ups and exceptions.
     Csv,
 }
 

@@ -1,123 +1,130 @@
-// Reference applier of undust-json-rules, version 1. docs/json-rules.md says what each step means. A JavaScript engine is all
-// that is needed: load(text of a file) gives a function from a URL to its canonical URL. canonical.js is a program of it.
-"use strict";
-const SAFE = new RegExp(String.raw`^(?=[!\x23-;=?-~]*$)(?![^?#]*(?:[{}\x5c\x60]|/\.{1,2}(?:[/?#]|$))|[^#]*#[^\x60]*\x60)` +
-  "(?!.*%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE]))");
-const EXTENSION = new RegExp("^(?:[sx]?html|htm|php[345]?|phtml|aspx?|jspx?|cgi|cfm|do|action|pl|txt|md|rst|pdf|json|xml|rss" +
-  "|atom|png|jpe?g|gif|svg|css|js|zip|gz|bz2|patch|diff|webp|ico|mp[34])$", "i");
+// Reference applier of undust-json-rules, version 1. docs/json-rules.md says what each step means. A JavaScript engine
+// is all that is needed: load(text of a file) gives a function from a URL to its canonical URL.
+// Safe syntax: an origin, allowed characters, a path without dot segments, and no escape that is written otherwise.
+const SAFE = /^https?:\/\/[^/?#]+(?=\/[!#-;=?-~]*$)(?![^?#]*(?:[{}\\`]|\/\.{1,2}(?:[/?#]|$))|[^#]*#[^`]*`)/;
+const ESCAPES = /%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])/;
+const EXTENSION = new RegExp("(?<=^[^;]+)[.](?:[sx]?html|htm|php[345]?|phtml|aspx?|jspx?|cgi|cfm|do|action|pl|txt|md" +
+  "|rst|pdf|json|xml|rss|atom|png|jpe?g|gif|svg|css|js|zip|gz|bz2|patch|diff|webp|ico|mp[34])$", "i");
 const INDEX = /^(?:index|default|home|main)\.(?:html?|php[345]?|aspx?|jsp|cgi|cfm|shtml|phtml)$/i;
-const TENANTS = /^(?:users?|people|members?|u|home|homepages)$/i;
 const PARTS = [".groups", ".group", "", ".number", ".tail", ".ext"];
 const [MOST, DEEPEST] = [64, 24]; // parameters and path segments that become keys
-const rank = (order, name) => (order.includes(name) ? order.lastIndexOf(name) : order.length);
+const DEEP = /^((?:\/+[^/]+){23}\/+(?=[^/])|.*)(.*)$/; // 23 segments and the rest as the last one, else all and nothing
+// Origin, path, query and fragment; the same where the path goes on in the first parameter; a path that ends in a name
+// and a number (/category/3/start-30); a number inside a segment (p-749-a-title).
+const URL = /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/;
+const QUERY_PATH = /^([^:]*:\/\/[^/?#]*)([^?#]*\?[^/=&#]*\/+[^/;=&#][^=&#]*)(?:&([^#]*))?(?:#(.*))?$/;
+const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
+const INNER_NUMBER = /^([A-Za-z][A-Za-z_.-]{0,19}[-_])([0-9]+)(?=[-_].)/;
+const origin = (url) => (SAFE.test(url) && !ESCAPES.test(url) ? URL.exec(url)[1] : null);
+const rank = (order, name) => order.lastIndexOf(name) + 1 || order.length + 1;
 const usual = (order) => (a, b) => rank(order, a) - rank(order, b) || (a > b) - (a < b);
-const split = (url) => /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/.exec(url).slice(1);
 const named = (text) => /^([^=]*=?)(.*)$/s.exec(text).slice(1); // the name of a parameter, with the "=", and its value
-const identity = (pairs) => JSON.stringify([...pairs].sort());
-// Groups up to the last two delimiters, head, number, tail and known extension of a path segment.
-function parts(segment, delimiters) {
-  const marks = [...segment.slice(0, -1)].flatMap((c, i) => (delimiters.includes(c) ? [i + 1] : []));
-  const [group, body] = [marks.at(-2) ?? 0, marks.at(-1) ?? 0];
+const written = (name) => (name.includes("#") ? "" : name); // the value of a family of names is all of the parameter
+const identity = (pairs, without) => JSON.stringify([...pairs].filter(([key]) => key !== without).sort());
+// Groups up to the last two delimiters or an inner number, head, number, tail and known extension of a path segment.
+function parts(segment, site) {
+  const marks = [...segment.slice(0, -1)].flatMap((c, i) => (site.delimiters.includes(c) ? [i + 1] : []));
+  const inside = site.inner_numbers && !marks.length ? INNER_NUMBER.exec(segment) : null;
+  const [group, body] = inside ? [inside[1].length, inside[0].length] : [marks.at(-2) ?? 0, marks.at(-1) ?? 0];
   const rest = segment.slice(body);
-  const dot = rest.split(";")[0].lastIndexOf(".");
-  const text = dot > 0 && EXTENSION.test(rest.slice(dot + 1)) ? rest.slice(0, dot) : rest;
+  const text = rest.replace(EXTENSION, "");
   const cuts = [/^((?:[A-Za-z][A-Za-z_.-]{0,20})?)([0-9]+)()$/, /^()([0-9]+)([-_].*)$/, /^(.*[-_])([0-9]+)()$/];
-  const found = body > 0 && /^[0-9]+\.[0-9]+$/.test(text) ? null : cuts.map((cut) => cut.exec(text)).find(Boolean);
-  return [segment.slice(0, group), segment.slice(group, body), ...(found?.slice(1) ?? [text, "", ""]), rest.slice(text.length)];
+  if (inside) cuts.unshift(/^([-_])([0-9]+)((?:[-_].*)?)$/);
+  const [head, number, tail] = cuts.map((cut) => cut.exec(text)).find(Boolean)?.slice(1) ?? [text, "", ""];
+  return [segment.slice(0, group), segment.slice(group, body), head, number, tail, rest.slice(text.length)];
 }
+// A parameter; where names that differ in their digits are a family, the family and all of the parameter.
+const hashed = (name) => name.replace(/(%[^%]?[^%]?)|[0-9]+/g, (digits, escape) => escape ?? "#");
+const parameter = (site) => ([name, value]) => !site.name_families || hashed(name) === name ? [name, value]
+  : [name.endsWith("=") ? hashed(name) : "#", name + value];
 // 1. The key-value pairs of a URL.
 function cut(url, site) {
-  const [origin, path, query, fragment] = split(url);
-  const pairs = new Map([["scheme", origin.split("://")[0]], ["host", origin.split("://")[1]]]);
-  const semicolon = path.indexOf(";", path.lastIndexOf("/"));
-  const end = semicolon < 0 ? path.length : semicolon;
-  const [segments, doubled] = [[], []];
-  path.slice(1, end).split("/").forEach((segment, i, all) => {
-    if (segments.length === DEEPEST) return;
-    if (segment) segments.push(segments.length + 1 === DEEPEST ? all.slice(i).join("/") : segment);
-    else if (i + 1 < all.length) doubled.push(segments.length);
-  });
+  const [, before, path, query, fragment] = (site.query_path && QUERY_PATH.exec(url)) || URL.exec(url);
+  const pairs = new Map([["scheme", before.split("://")[0]], ["host", before.split("://")[1]]]);
+  const end = site.numbered_end ? NUMBERED_END.exec(path) : null;
+  const [body, semicolons] = end ? [end[1]] : /^(.*?)(?:;([^/]*))?$/.exec(path).slice(1);
+  const [, front, deep] = DEEP.exec(body);
+  const segments = [...(front.match(/[^/]+/g) ?? []), ...(deep ? [deep] : [])];
+  const doubled = front.split(/[^/]+/).flatMap((slashes, i) => [...slashes.slice(1)].map(() => i));
   if (doubled.length) pairs.set("double slash", doubled.join("."));
-  const slash = segments.length > 0 && segments.length < DEEPEST && path[end - 1] === "/";
+  const slash = segments.length > 0 && !deep && front.endsWith("/");
   const isIndex = !slash && INDEX.test(segments.at(-1) ?? "");
   if (isIndex) pairs.set("index", segments.pop());
   if (slash || (isIndex && segments.length)) pairs.set("trailing slash", "/");
   pairs.set("depth", String(segments.length));
-  segments.forEach((segment, i) => parts(segment, site.delimiters).forEach((value, part) => {
-    const isLast = part === 5 && i + 1 === segments.length && !pairs.has("trailing slash");
-    if (value) pairs.set(isLast ? "ext" : `path${i}${PARTS[part]}`, value);
-  }));
-  if (semicolon >= 0) {
-    const all = path.slice(semicolon + 1).split(";").map(named);
-    const isPlain = all.length <= MOST && new Set(all.map(([name]) => name)).size === all.length;
-    for (const [name, value] of isPlain ? all : [["", path.slice(semicolon + 1)]]) pairs.set("param " + name, value);
-  }
+  const extension = pairs.has("trailing slash") ? null : `path${segments.length - 1}.ext`;
+  const cells = segments.flatMap((segment, i) => parts(segment, site).map((text, n) => [`path${i}${PARTS[n]}`, text]));
+  for (const [key, value] of cells) if (value) pairs.set(key === extension ? "ext" : key, value);
+  const params = end ? [[end[2], end[3]]] : semicolons?.split(";").map(named) ?? [];
+  const isPlain = params.length <= MOST && new Set(params.map(([name]) => name)).size === params.length;
+  for (const [name, value] of isPlain ? params : [["", semicolons]]) pairs.set("param " + name, value);
   if (fragment !== undefined && (site.fragments || /^[!/]/.test(fragment))) pairs.set("fragment", fragment);
-  if (query === "") pairs.set("empty query", "");
-  const found = query ? query.split(site.semicolons ? /[&;]/ : "&").map(named) : [];
+  if (query === "" && !path.includes("?")) return pairs.set("empty query", "");
+  if (query === undefined) return pairs;
+  const found = query.split(site.semicolons ? /[&;]/ : "&").map(named).map(parameter(site));
   if (found.length > MOST) return pairs.set("whole query", query);
-  const separators = site.semicolons && query ? query.replace(/[^&;]/g, "") : "";
-  if (separators.includes(site.joined_by_semicolons ? "&" : ";")) pairs.set("separator", separators.replace(/^(.)\1+$/, "$1"));
+  const marks = site.semicolons ? query.replace(/[^&;]/g, "") : "";
+  if (marks.includes(site.joined_by_semicolons ? "&" : ";")) pairs.set("separator", marks.replace(/^(.)\1+$/, "$1"));
   const names = found.map(([name]) => name);
   if (names.join("&") !== [...names].sort(usual(site.order)).join("&")) pairs.set("order", names.join("&"));
-  const before = (name) => (pairs.has("query " + name) ? `${pairs.get("query " + name)}&${name}` : "");
-  for (const [name, value] of found) pairs.set("query " + name, before(name) + value);
+  const values = (name) => (pairs.has("query " + name) ? `${pairs.get("query " + name)}&${written(name)}` : "");
+  for (const [name, value] of found) pairs.set("query " + name, values(name) + value);
   return pairs;
 }
 // 2. The URL of key-value pairs.
 function compose(pairs, site) {
   const get = (key) => pairs.get(key) ?? "";
   const count = (text) => Math.min(Number(text.replace(/[^0-9]/g, "")), DEEPEST + 1);
-  const [depth, doubled] = [count(get("depth")), pairs.has("double slash") ? get("double slash").split(".").map(count) : []];
+  const [depth, doubled] = [count(get("depth")), get("double slash") ? get("double slash").split(".").map(count) : []];
   const slashes = (place) => "/" + "/".repeat(doubled.filter((at) => at === place).length);
-  const kind = (of) => [...pairs].flatMap(([key, value]) => (key.startsWith(of) ? [[key.slice(of.length), value]] : []));
+  const kind = (of) => [...pairs].flatMap(([key, value]) => key.startsWith(of) ? [[key.slice(of.length), value]] : []);
   let url = `${get("scheme")}://${get("host")}`;
   for (let i = 0; i < depth; i++) url += slashes(i) + PARTS.map((part) => get(`path${i}${part}`)).join("");
   url += get("ext");
   if (depth === 0 || pairs.has("index") || (pairs.has("trailing slash") && !pairs.has("ext"))) url += slashes(depth);
-  url += get("index") + kind("param ").map(([name, value]) => `;${name}${value}`).join("");
-  const query = kind("query ").sort(([a], [b]) => usual(site.order)(a, b));
-  const parameters = (pairs.has("order") ? ordered(query, get("order").split("&")) : query).map((pair) => pair.join(""));
+  url += get("index") + kind("param ").map(([name, value]) => (name[0] === "/" ? "" : ";") + name + value).join("");
+  const sorted = kind("query ").sort(([a], [b]) => usual(site.order)(a, b));
+  const query = ordered(sorted, pairs.has("order") ? get("order").split("&") : []);
   let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
   const separator = () => (/[&;]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
-  const all = [...(parameters.length ? [parameters.join("&").replace(/&/g, separator)] : []), ...kind("whole query").map((pair) => pair[1])];
-  if (all.length || pairs.has("empty query")) url += "?" + all.join("&");
+  const all = query.length ? [query.join("&").replace(/&/g, separator)] : [];
+  all.push(...kind("whole query").map(([, value]) => value));
+  const mark = site.query_path && url.includes("?") ? "&" : "?";
+  if (all.length || (pairs.has("empty query") && mark === "?")) url += mark + all.join("&");
   return url + (pairs.has("fragment") ? "#" + get("fragment") : "");
 }
 // Parameters as the names stand, the n-th value of a name at its n-th place; those without a place follow.
 function ordered(query, names) {
+  const left = new Map(query.map(([name, value]) => [name, value.split("&" + written(name))]));
   const placed = names.flatMap((name, i) => {
-    const value = query.find((pair) => pair[0] === name)?.[1];
-    const [values, nth] = [value?.split("&" + name), names.slice(0, i).filter((before) => before === name).length];
-    if (value === undefined || (nth >= values.length && !value.endsWith(name))) return [];
-    return [[name, (names.includes(name, i + 1) ? values.slice(nth, nth + 1) : values.slice(nth)).join("&" + name)]];
+    if (!left.get(name)?.length && !new Map(query).get(name)?.endsWith(name)) return [];
+    const values = left.get(name).splice(0, names.includes(name, i + 1) ? 1 : Infinity);
+    return [written(name) + values.join("&" + written(name))];
   });
-  return [...placed, ...query.filter(([name]) => !names.includes(name))];
+  return [...placed, ...query.flatMap(([name, value]) => (names.includes(name) ? [] : [written(name) + value]))];
 }
-// 3. The section of a path: its first directory, as far as the site names it.
-function section(path, names) {
-  const [, whole, first, slash, member] = /^\/*(([^/]*)(\/*)([^/]*))/.exec(path);
-  if (first.length > 1 && first.startsWith("~")) return first;
+// 3. The section of a URL: the first directory of its path, as far as the site names it.
+function section(url, names) {
+  const [, whole, first, slash, member] = /^[^:]*:\/\/[^/?#]*\/*(([^/?#]*)(\/*)([^/?#]*))/.exec(url);
+  if (/^~./.test(first)) return first;
   if (!slash || /[%;]/.test(first)) return "<other>";
-  if (TENANTS.test(first) && member && names.includes(first + "/")) return whole;
+  if (member && names.includes(first + "/")) return whole;
   return /^[0-9]*$/.test(first) ? "<number>" : names.includes(first) ? first : "<other>";
 }
-const decoded = (value, set) => value.replace(/%[0-9A-F]{2}/gi, (e) => (set.includes(unescape(e)) ? unescape(e) : e));
 const repeats = (value) => value.split("&").map((part, i) => (i ? named(part)[1] : part));
-const FUNCTIONS = {
-  "drop-www": (value) => value.replace(/^www\.(?=.*\.)/, ""), "decode-slash": (value) => decoded(value, "/?"),
-  "decode-sub-delimiters": (value) => decoded(value, "()!*',:@$"),
-  "plus-is-space": (value) => value.replaceAll("+", "%20"), "drop-empty": (value) => value || null,
-  "lower-case": (value) => value.replace(/%[0-9A-F]{2}|[A-Z]/gi, (c) => (c.length > 1 ? c : c.toLowerCase())),
-  "drop-leading-zeros": (value) => (/^[0-9]+$/.test(value) ? value.replace(/^0+(?=[0-9])/, "") : value),
-  "drop-title": (value) => value.replace(/^([0-9]+)(?:[:_-]|%3A)[A-Za-z%][^&]*$/, "$1"),
-  ...Object.fromEntries([7, 8, 10, 12].map((n) => ["hash-to-" + n, (value) => (/^[0-9a-f]{40}$/.test(value) ? value.slice(0, n) : value)])),
-  "first-repeat": (value) => repeats(value)[0], "last-repeat": (value) => repeats(value).at(-1),
-  "sort-repeats": (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]),
+const sorted = (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]);
+const hash = (digits) => [new RegExp(`(?<=^[0-9a-f]{${digits}})[0-9a-f]{${40 - digits}}$`), ""];
+const FUNCTIONS = { // what is replaced, and what by
+  "drop-www": [/^www\.(?=.*\.)/, ""], "plus-is-space": [/\+/g, "%20"], "drop-leading-zeros": [/^0+(?=[0-9]+$)/, ""],
+  "decode-slash": [/%[23]F/gi, decodeURIComponent], "drop-title": [/(?<=^[0-9]+)(?:[:_-]|%3A)[A-Za-z%][^&]*$/, ""],
+  "decode-sub-delimiters": [/%(?:2[1478-9AC]|3A|40)/gi, decodeURIComponent],
+  "lower-case": [/%[0-9A-F]{2}|[A-Z]/gi, (text) => (text.length > 1 ? text : text.toLowerCase())],
+  "hash-to-7": hash(7), "hash-to-8": hash(8), "hash-to-10": hash(10), "hash-to-12": hash(12),
+  "first-repeat": [/&.*$/, ""], "last-repeat": [/^.*&[^=&]*=?/, ""], "sort-repeats": [/^.*$/, sorted],
 };
-// Whether a value of one key can stand at another one: it holds no delimiter that means something there.
-const fits = (value, key) => key.startsWith("query ") ? !/[&#+]/.test(value) : key.startsWith("param ") ? /^[^/?#;]+$/.test(value)
-  : key === "host" ? /^[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*$/.test(value) : /^(?!\.\.?$)[^/?#;&+]+$/.test(value);
+// Values that can stand at another key: they hold no delimiter that means something there.
+const FITS = { query: /^[^&#+]*$/, param: /^[^/?#;]+$/, host: /^[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*$/ };
+const fits = (value, key) => (FITS[key.split(" ")[0]] ?? /^(?!\.\.?$)[^/?#;&+]+$/).test(value);
 // 4. A rule: the pairs that it makes of pairs, or null where it does nothing.
 function act(rule, pairs, here, origins) {
   const value = (key) => (key === "section" ? here : pairs.get(key));
@@ -127,74 +134,67 @@ function act(rule, pairs, here, origins) {
   if (!rule.when.every(holds) || (rule.whole && [...pairs.keys()].some((key) => !known.includes(key)))) return null;
   const made = new Map(rule.whole ? [] : pairs);
   for (const { key, remove, set, replace, copy, map, apply } of rule.then) {
-    const [old, from] = [made.get(key), pairs.get(copy)];
-    if (copy !== undefined && (from === undefined || (copy !== key && !fits(from, key)))) return null;
+    const [old, copied] = [made.get(key), pairs.get(copy)];
+    if (copy !== undefined && (copied === undefined || (copy !== key && !fits(copied, key)))) return null;
     const mapped = map?.find(([was]) => was === (old ?? null));
-    const present = () => (old === undefined ? null : replace ?? (apply ? FUNCTIONS[apply](old) : old));
-    const to = remove ? null : set ?? from ?? (mapped ? mapped[1] : present());
+    const present = () => (old === undefined ? null : replace ?? (apply ? old.replace(...FUNCTIONS[apply]) : old));
+    const to = remove ? null : set ?? copied ?? (mapped ? mapped[1] : present());
     to === null ? made.delete(key) : made.set(key, to);
   }
-  const isOther = (key) => made.get(key) !== pairs.get(key);
-  if (["scheme", "host"].some(isOther) && !origins.includes(`${made.get("scheme")}://${made.get("host")}`)) return null;
-  return rule.whole || [...made.keys(), ...pairs.keys()].some(isOther) ? made : null;
+  const from = (of) => `${of.get("scheme")}://${of.get("host")}`;
+  return from(made) === from(pairs) || origins.includes(from(made)) ? made : null;
 }
-// The text and the number of a value that ends in a number behind text; digits of an escape are none.
-const inner = (value) => /^(?!.*%.?[0-9]+$)(.*[^0-9])(0|[1-9][0-9]{0,14})$/s.exec(value)?.slice(1) ?? [];
-// 5. A site: its rules in order, exceptions, mirrored directories, look-ups and ranges.
+// A value that is as well the rest of a path: no empty or dot segment, no "~" before it, no delimiter, none escaped.
+const REST = /^(?!~|.*%(?:0[0AD]|2[356BEF]|3[BF]|5C|(?![0-9A-F]{2}))|(?:.*\/)?\.{0,2}(?:\/|$))[^&;+?]+$/i;
+// 5. The twin of a URL below the front of a mirror, a directory or a parameter with the rest of a path; and which
+function moved(url, { front, to }) {
+  const [isValue, rest] = [front.includes("?"), url.startsWith(front) ? url.slice(front.length) : ""];
+  if (!isValue) return rest.startsWith("/") ? [to + rest, isValue] : null;
+  const [, value, fragment] = /^([^#]*)(.*)$/.exec(rest);
+  if (!REST.test(value) || (front.endsWith("?") && value.includes("="))) return null;
+  return [`${to}/${value.replace(/[{}`]/g, encodeURIComponent)}${fragment}`, isValue];
+}
+// 6. A site: its rules in order, exceptions, mirrors, look-ups and ranges.
 class Site {
   constructor(site) {
-    Object.assign(this, site, { pages: new Map(), likes: [] });
-    const identities = (of = [], made) => of.map(([url, to]) => [identity(made(url).pairs), to]);
-    this.except = new Map(identities(site.exceptions, (url) => this.run(url)));
-    const lookups = site.lookups?.filter(([url]) => this.plain(url) === url);
-    this.pages = new Map(identities(lookups, (url) => this.reduce(url)).reverse());
-    for (const range of site.ranges ?? []) {
-      const { pairs } = this.reduce(range.like);
-      const [text] = range.inner ? inner(pairs.get(range.key) ?? "") : [""];
-      if (pairs.delete(range.key) && text !== undefined) this.likes.push({ ...range, text, id: identity(pairs) });
-    }
-    const own = new Set([...this.pages.values(), ...this.likes.map(({ page }) => page)].filter((page) => this.twice(page) === page));
-    this.pages = new Map([...this.pages].filter(([, page]) => own.has(page)));
-    this.likes = this.likes.filter(({ page }) => own.has(page));
+    Object.assign(this, site, { except: new Map() });
+    this.except = new Map(site.exceptions.map(([url, rule]) => [identity(this.run(url)), rule]));
+    this.pages = new Map(site.lookups.map(([url, page]) => [identity(this.reduce(url)), page]));
+    this.ranges = site.ranges.map((range) => ({ ...range, others: identity(this.reduce(range.like), range.key) }));
   }
-  run(url, without, here = section(split(url)[1], this.sections)) {
-    return this.rules.filter(({ id }) => without !== "*" && without !== id).reduce((before, rule) => {
-      const pairs = rule.when[0]?.key === "prefix" ? null : act(rule, before.pairs, here, this.origins);
-      return pairs ? { pairs, fired: true } : before;
-    }, { pairs: cut(url, this), fired: false });
-  }
-  excepted(url, made = this.run(url), rule = made.fired && this.except.get(identity(made.pairs))) {
-    return rule ? this.run(url, rule) : made;
+  run(url, without, here = section(url, this.sections)) {
+    const acting = this.rules.filter(({ id }) => without !== "*" && without !== id);
+    const pairs = acting.reduce((before, rule) => act(rule, before, here, this.origins) ?? before, cut(url, this));
+    const excepted = without ? undefined : this.except.get(identity(pairs));
+    return excepted ? this.run(url, excepted) : pairs;
   }
   reduce(url) {
-    const [made, from] = [this.excepted(url)].flatMap((one) => [one, compose(one.pairs, this)]);
-    const mirrors = this.rules.filter(({ when }) => when[0]?.key === "prefix" && from.startsWith(when[0].in[0] + "/"));
-    const [mirror] = mirrors.sort((a, b) => b.when[0].in[0].length - a.when[0].in[0].length);
-    const twin = mirror && mirror.then[0].set + from.slice(mirror.when[0].in[0].length);
-    return twin && this.has(twin) ? { pairs: this.excepted(twin).pairs, fired: true } : made;
+    const pairs = this.run(url);
+    const [twin, isValue] = this.mirrors.map((mirror) => moved(compose(pairs, this), mirror)).find(Boolean) ?? [];
+    if (!this.origins.includes(origin(twin))) return pairs;
+    const there = this.run(twin);
+    return isValue && compose(there, this) !== twin ? pairs : there;
   }
-  page(pairs) {
-    const hits = (range) => {
-      const [like, value, numbers] = [new Map(pairs), pairs.get(range.key) ?? "", range.numbers];
-      const [text, number] = range.inner ? inner(value) : ["", value];
-      const isIn = !numbers || (/^(?:0|[1-9][0-9]{0,14})$/.test(number) && numbers[0] <= number && number <= numbers[1]);
-      return (like.delete(range.key) || range.absent) && isIn && text === range.text && identity(like) === range.id;
+  result(url, pairs = this.reduce(url)) {
+    const hits = ({ key, absent, text = "", numbers, others }) => {
+      const value = pairs.get(key) ?? "";
+      const [number] = (value.startsWith(text) && /^(?:0|[1-9][0-9]{0,14})$/.exec(value.slice(text.length))) || [];
+      const isIn = !numbers || (number && numbers[0] <= number && number <= numbers[1]);
+      return (absent || pairs.has(key)) && isIn && identity(pairs, key) === others;
     };
-    return this.pages.get(identity(pairs)) ?? this.likes.find(hits)?.page;
+    return this.pages.get(identity(pairs)) ?? this.ranges.find(hits)?.page ?? compose(pairs, this);
   }
-  has = (url) => SAFE.test(url) && this.origins.includes(split(url)[0]);
-  plain = (url) => this.fragments || /^[!/]/.test(split(url)[3] ?? "!") ? url : url.replace(/#.*/, "");
-  result = ({ pairs, fired }, otherwise) => this.page(pairs) ?? (fired ? compose(pairs, this) : otherwise);
+  plain = (url) => (this.fragments ? url : url.replace(/^([^#]*)#(?![!/]).*$/, "$1"));
   // What the rules make of a URL on the site in normal form; itself, where it is canonical.
-  twice = (url) => this.has(url) && this.plain(url) === url && this.result({ ...this.reduce(url), fired: true });
-  canonical = (url, plain = this.plain(url), made = this.result(this.reduce(plain), plain)) =>
+  twice = (url) => this.origins.includes(origin(url)) && this.plain(url) === url && this.result(url);
+  canonical = (url, plain = this.plain(url), made = this.result(plain)) =>
     made === plain ? made : [made, this.twice(made)].find((one) => one && this.twice(one) === one) ?? plain;
 }
-// 6. A file: the canonical URL of each URL. One that is not in safe syntax, or on an origin of no site or two, stays as it is.
+// 7. A file: the canonical URL of each URL. One that is not in safe syntax, or on an origin of no site or two, stays.
 function load(text) {
   const owners = new Map();
   for (const site of JSON.parse(text).sites.map((one) => new Site(one)))
-    for (const of of site.origins) owners.set(of, owners.has(of) || site.shared?.includes(of) ? null : site);
-  return (url) => (SAFE.test(url) && /^https?:\/\/[^/?#]+\//.test(url) && owners.get(split(url)[0])?.canonical(url)) || url;
+    for (const of of site.origins) owners.set(of, owners.has(of) || site.shared.includes(of) ? null : site);
+  return (url) => owners.get(origin(url))?.canonical(url) ?? url;
 }
 module.exports = { load };

@@ -27,6 +27,8 @@
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with
 //! tables. Tests compare the two on random rules and URLs. A new kind of rule is defined here first.
 
+mod tables;
+
 use super::functions::{apply, fits};
 use super::spans::{Span, inner_number, number};
 use super::trace::{RuleOutcome, Step};

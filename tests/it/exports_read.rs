@@ -249,6 +249,26 @@ fn every_export_of_hostile_rules_is_read_back_as_meant() {
     check(&all_in_one);
 }
 
+/// Look-ups, value ranges and exceptions are no rules: the table has a row with their number, and they
+/// are among what is left out.
+#[test]
+fn a_table_says_what_it_does_not_list() {
+    let pair = || ["http://s.example/a".to_owned(), "http://s.example/b".to_owned()];
+    let site = SiteRules { aliases: vec![pair(), pair()], exceptions: vec![pair()], ..rules("x") };
+    let Export { text, rules: written, left_out, kept } = export(std::slice::from_ref(&site), Target::Csv);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let last = rows.last().expect("rows");
+    assert_eq!((rows.len(), written as usize), (site.rules.len() + 1, site.rules.len()));
+    let cells = ["xs.example", "", "look-ups", "look-ups", "", "not in this table: 2 look-ups, 1 exception"];
+    assert_eq!(last.iter().take(6).collect::<Vec<_>>(), cells);
+    assert_eq!(left_out.iter().map(|out| out.rule.as_str()).collect::<Vec<_>>(), ["look-ups"]);
+    assert!(kept.text().starts_with("Keeps 8 of 8 rules, and 0 of 1 table of look-ups"), "{}", kept.text());
+    // As JSON, all of it is there.
+    let Export { left_out, kept, .. } = export(&[site], Target::JsonRules);
+    assert!(left_out.is_empty() && kept.text().starts_with("Keeps 8 of 8 rules, and 1 of 1 table"), "{}", kept.text());
+}
+
 /// Nothing but what a format cannot hold is left out for its characters, and with a reason.
 #[test]
 fn what_a_format_cannot_hold_is_left_out_with_the_reason() {

@@ -24,6 +24,7 @@ mod dataflow_support;
 mod dataflow_walk;
 mod evaluate;
 mod examples;
+mod exports_applier;
 mod exports_parsers;
 mod exports_read;
 mod formats_fuzz;

@@ -39,7 +39,6 @@ fn test(when: &Value) -> Constraint {
     let test = match &tests[..] {
         ["key", "present"] if when["present"] == true => Test::Present,
         ["key", "present"] => Test::Absent,
-        // A mirror is known by a single value.
         ["in", "key"] | ["key", "in"] if list(&when["in"]).len() == 1 => Test::Equals(text(&when["in"][0])),
         ["in", "key"] | ["key", "in"] => Test::OneOf(texts(&when["in"])),
         ["key", "not_in"] => Test::NoneOf(texts(&when["not_in"])),
@@ -56,7 +55,7 @@ fn operation(then: &Value, whole: bool) -> (String, Operation) {
     let key = text(&then["key"]);
     let operation = match &kinds[..] {
         ["remove"] => Operation::Ignore(Representative::LeftOut),
-        ["set"] if whole || key == "prefix" => Operation::Keep(text(value)),
+        ["set"] if whole => Operation::Keep(text(value)),
         ["set"] => Operation::Ignore(Representative::Everywhere(text(value))),
         ["replace"] => Operation::Ignore(Representative::WherePresent(text(value))),
         ["copy"] => Operation::Replace(text(value)),
@@ -73,12 +72,19 @@ fn rule(value: &Value) -> Rule {
     Rule { closed: whole, ..Rule::of(&text(&value["id"]), list(&value["when"]).iter().map(test).collect(), operations) }
 }
 
+/// A mirror as a rule.
+fn mirror(value: &Value) -> Rule {
+    let key = || "prefix".to_owned();
+    let scope = vec![Constraint { key: key(), test: Test::Equals(text(&value["front"])) }];
+    Rule::of(&text(&value["id"]), scope, vec![(key(), Operation::Keep(text(&value["to"])))])
+}
+
 fn site(value: &Value) -> SiteRules {
     let fragments = if value["fragments"] == true { Fragments::Keys { clusters: 1 } } else { Fragments::LeftOut };
     let range = |range: &Value| Local {
         key: text(&range["key"]),
         absent: range["absent"] == true,
-        inner: range["inner"] == true,
+        inner: range["text"].is_string(),
         pages: vec![Span {
             like: text(&range["like"]),
             range: range["numbers"].as_array().map(|of| [0, 1].map(|at: usize| of[at].as_u64().expect("a number"))),
@@ -96,9 +102,13 @@ fn site(value: &Value) -> SiteRules {
             query_order: texts(&value["order"]),
             sections: texts(&value["sections"]),
             fragments: Some(fragments),
+            query_path: value["query_path"] == true,
+            numbered_end: value["numbered_end"] == true,
+            inner_numbers: value["inner_numbers"] == true,
+            name_families: value["name_families"] == true,
             ..Tokens::default()
         },
-        rules: list(&value["rules"]).iter().map(rule).collect(),
+        rules: list(&value["rules"]).iter().map(rule).chain(list(&value["mirrors"]).iter().map(mirror)).collect(),
         exceptions: pairs(&value["exceptions"]),
         aliases: pairs(&value["lookups"]),
         local: list(&value["ranges"]).iter().map(range).collect(),

@@ -1,10 +1,13 @@
-//! A table of all rules (RFC 4180), with their evidence, for people and spreadsheets; nothing is left
-//! out. Hidden characters are shown as escapes, and no cell is a formula: URLs and names are untrusted
-//! text.
+//! A table of all rules (RFC 4180), with their evidence, for people and spreadsheets. Of look-ups, value
+//! ranges and exceptions of a site it has the number, in a row behind the rules of the site. Hidden
+//! characters are shown as escapes, and no cell is a formula: URLs and names are untrusted text.
 
+use super::kept::counted;
+use super::left_out::LeftOut;
 use super::selection::{Export, Selection};
 use crate::model::shown::cell;
 use crate::rules::explain::operation_text;
+use crate::rules::overrides::LOOK_UPS;
 use crate::rules::types::SiteRules;
 use crate::rules::wording::constraint_text;
 use csv::{Terminator, WriterBuilder};
@@ -31,7 +34,7 @@ const HEAD: [&str; 16] = [
 /// The file.
 pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
-    let mut rules = 0;
+    let (mut rules, mut left_out) = (0, Vec::new());
     out.write_record(HEAD).expect("memory takes all");
     for site in sites.iter().filter(|site| selection.has(site)) {
         for (order, rule) in (1..).zip(&site.rules) {
@@ -61,7 +64,23 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
             out.write_record(fields.iter().map(|field| cell(field).into_owned())).expect("memory takes all");
             rules += 1;
         }
+        left_out.extend(LeftOut::look_ups(site));
+        if let Some(text) = not_listed(site) {
+            let fields = [&site.site, "", LOOK_UPS, LOOK_UPS, "", &text];
+            let fields = fields.into_iter().chain([""; HEAD.len() - 6]);
+            out.write_record(fields.map(|field| cell(field).into_owned())).expect("memory takes all");
+        }
     }
     let text = String::from_utf8(out.into_inner().expect("memory takes all")).expect("fields are text");
-    Export { text, rules, left_out: Vec::new(), kept: selection.kept(sites, &[]) }
+    let kept = selection.kept(sites, &left_out);
+    Export { text, rules, left_out, kept }
+}
+
+/// Number of what a site has beside rules; `None` without any.
+fn not_listed(site: &SiteRules) -> Option<String> {
+    let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
+    let counts = [(site.aliases.len(), "look-up"), (spans, "value range"), (site.exceptions.len(), "exception")];
+    let texts: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, of)| counted(count, of)).collect();
+    (!texts.is_empty()).then(|| format!("not in this table: {}", texts.join(", ")))
 }

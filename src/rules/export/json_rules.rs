@@ -2,44 +2,69 @@
 //! themselves.
 //!
 //! The format describes undust in its own terms (key-value pairs, conditions, operations), so that
-//! nearly all of a site is in it: sections, rules between forms, exceptions and look-ups. Left out are
-//! rules that move labels of a host, which need the public suffix list, and rules that never act.
+//! nearly all of a site is in it: sections, rules between forms, mirrors, exceptions and look-ups. Left
+//! out are rules that move labels of a host, which need the public suffix list, rules of the published
+//! method, and rules that never act.
+//!
+//! What an applier can do without is done here: tables hold no entry that never decides, mirrors are in
+//! the order in which they are tried, `drop-empty` is a `map`.
 
 use super::comments::{command, head};
-use super::context::{CUT_PATHS, Claims, FAMILIES};
+use super::context::Claims;
 use super::dependencies::needs;
+use super::kept::NEVER_ACTS;
 use super::left_out::LeftOut;
 use super::pattern::Space;
 use super::selection::{Export, Selection};
 use crate::model::shown::is_hidden;
-use crate::rules::twins;
+use crate::rules::interpreter::Interpreter;
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SiteRules, Test};
+use crate::url::NormalUrl;
 use crate::url::keys::HOST_SUB;
-use crate::url::{Key, NormalUrl};
+use crate::url::section::{self, Section};
 use serde::Serialize;
+use std::cmp::Reverse;
 
-/// A site as the format has it.
+/// A site as the format has it. Lists are written where they are empty, too.
 #[derive(Serialize)]
 struct Site<'a> {
     site: &'a str,
     origins: &'a [String],
-    /// Origins that another site has, too: a URL there is left alone.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Origins that another site has, too, and those that no URL in normal form has: a URL there is left
+    /// alone.
     shared: Vec<&'a str>,
     delimiters: &'a str,
     semicolons: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_false")]
     joined_by_semicolons: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    query_path: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    numbered_end: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    inner_numbers: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    name_families: bool,
     fragments: bool,
-    sections: &'a [String],
+    sections: Vec<&'a str>,
     order: &'a [String],
     rules: Vec<Then<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    exceptions: Vec<&'a [String; 2]>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    lookups: &'a [[String; 2]],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mirrors: Vec<Mirror<'a>>,
+    exceptions: Vec<[String; 2]>,
+    lookups: Vec<&'a [String; 2]>,
     ranges: Vec<Range<'a>>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A mirror rule: URLs below the front move to the directory.
+#[derive(Serialize)]
+struct Mirror<'a> {
+    id: &'a str,
+    front: &'a str,
+    to: &'a str,
 }
 
 /// A rule: where all conditions hold, what is done.
@@ -47,7 +72,7 @@ struct Site<'a> {
 struct Then<'a> {
     id: &'a str,
     when: Vec<When<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_false")]
     whole: bool,
     then: Vec<Do<'a>>,
 }
@@ -68,7 +93,7 @@ struct When<'a> {
 #[derive(Default, Serialize)]
 struct Do<'a> {
     key: &'a str,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_false")]
     remove: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     set: Option<&'a str>,
@@ -85,18 +110,24 @@ struct Do<'a> {
 /// URLs that differ in the value of one key and are one page.
 #[derive(Serialize)]
 struct Range<'a> {
-    key: &'a str,
-    like: &'a str,
+    key: String,
+    like: String,
     /// A URL without the key is the page, too.
     absent: bool,
-    /// The numbers are those behind text.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    inner: bool,
+    /// Text before the number in the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
     /// First and last number; any value where it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers: Option<[u64; 2]>,
     page: &'a str,
 }
+
+/// All numbers of a value range: those of up to 15 digits.
+const ALL_NUMBERS: [u64; 2] = [0, 999_999_999_999_999];
+
+/// `drop-empty` as a map.
+static WITHOUT_EMPTY: [(Option<String>, Option<String>); 1] = [(Some(String::new()), None)];
 
 /// Writes the sites. Each is one line, so that a reader can take them one by one.
 pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
@@ -107,11 +138,11 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
         let forms = forms(site, own.is_empty());
         let is_out = |form: &Form<'_>| matches!(form, Form::Out(_));
         // Exceptions and look-ups are found by the reduced form of their URL.
-        let tables = !forms.iter().any(is_out) && !site.tokens.cuts_paths() && !site.tokens.name_families;
+        let tables = !forms.iter().any(is_out);
         for (rule, form) in site.rules.iter().zip(&forms) {
             match form {
                 Form::Written(_) => rules += 1,
-                Form::Idle => left_out.push(LeftOut::of(site, rule, "it never acts".to_owned())),
+                Form::Idle => left_out.push(LeftOut::of(site, rule, NEVER_ACTS.to_owned())),
                 Form::Out(reason) => left_out.push(LeftOut::of(site, rule, (*reason).to_owned())),
             }
         }
@@ -149,7 +180,7 @@ fn json(value: &impl Serialize) -> String {
 
 /// Fate of a rule in the export.
 enum Form<'a> {
-    Written(Then<'a>),
+    Written(&'a Rule),
     /// It never acts, so that nothing depends on it.
     Idle,
     Out(&'static str),
@@ -163,18 +194,6 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
         };
         rule.operations.iter().any(moves)
     };
-    let acts = |rule: &Rule| rule.mirror().is_some() || rule.is_valid();
-    // Without a rule, the page of an exception cannot be computed.
-    let pages = !site.exceptions.is_empty() && site.rules.iter().any(|rule| acts(rule) && labels(rule));
-    let excepted = |rule: &Rule| pages && site.exceptions.iter().any(|[_, id]| *id == rule.id || id == "*");
-    // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may
-    // show again.
-    let is_parameter = |rule: &Rule| rule.mirror().is_some_and(|(source, _)| twins::is_parameter(source.as_bytes()));
-    let whole = !site.rules.iter().any(|rule| acts(rule) && (labels(rule) || is_parameter(rule)));
-    let needs_all = |rule: &Rule| {
-        let writes_depth = rule.operations.iter().any(|(key, _)| key == "depth");
-        rule.mirror().is_some() || !rule.closed && writes_depth
-    };
     let is_safe = |rule: &Rule| {
         let directories = rule.mirror().map(|(source, target)| [source, target]);
         directories.into_iter().flatten().all(|directory| {
@@ -182,23 +201,30 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
             NormalUrl::new(page.as_bytes()).is_ok_and(|normal| normal.as_str() == page)
         })
     };
+    let acts = |rule: &Rule| rule.mirror().is_some() || rule.is_valid();
+    let whole = !site.rules.iter().any(|rule| acts(rule) && (labels(rule) || !is_safe(rule)));
+    // Tables are left out with a rule, and without a rule the page of an exception cannot be computed.
+    let excepted = |rule: &Rule| !whole && site.exceptions.iter().any(|[_, id]| *id == rule.id || id == "*");
+    // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may
+    // show again.
+    let needs_all = |rule: &Rule| {
+        let writes_depth = rule.operations.iter().any(|(key, _)| key == "depth");
+        rule.mirror().is_some() || !rule.closed && writes_depth
+    };
     let mut forms: Vec<Form<'_>> = Vec::new();
     for (at, rule) in site.rules.iter().enumerate() {
         let mut earlier = site.rules[..at].iter().zip(&forms);
         let depends = earlier.any(|(before, form)| matches!(form, Form::Out(_)) && needs(rule, before));
         forms.push(match () {
             () if site.tokens.published => Form::Out("a rule of the published method: it has keys of its own"),
-            () if site.tokens.cuts_paths() => Form::Out(CUT_PATHS),
-            () if site.tokens.name_families => Form::Out(FAMILIES),
             () if shared => Form::Out("no origin belongs to this site alone"),
             () if !acts(rule) => Form::Idle,
             () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),
-            () if is_parameter(rule) => Form::Out("it makes a parameter the rest of a path"),
             () if !is_safe(rule) => Form::Out("its directory is not in safe syntax"),
             () if needs_all(rule) && !whole => Form::Out("it needs all rules of its site, of which one is left out"),
             () if excepted(rule) => Form::Out("it has exceptions, and a rule of the site is left out"),
             () if depends => Form::Out("a rule before it is left out, without which it would merge other URLs"),
-            () => Form::Written(Then::of(rule)),
+            () => Form::Written(rule),
         });
     }
     forms
@@ -210,35 +236,54 @@ impl<'a> Site<'a> {
             Form::Written(rule) => Some(rule),
             Form::Idle | Form::Out(_) => None,
         };
-        let ranges = site.local.iter().flat_map(|local| {
-            let absent = local.absent && Key::parse(&local.key).is_some_and(|key| key.optional());
-            local.tried().into_iter().map(move |span| Range {
-                key: &local.key,
-                like: &span.like,
-                absent,
-                inner: local.inner,
-                numbers: span.range,
-                page: &span.page,
-            })
+        let (moves, rules): (Vec<&Rule>, Vec<&Rule>) =
+            forms.into_iter().filter_map(written).partition(|rule| rule.mirror().is_some());
+        let mirror = |rule: &'a Rule| rule.mirror().map(|(front, to)| Mirror { id: &rule.id, front, to });
+        let mut mirrors: Vec<Mirror<'_>> = moves.into_iter().filter_map(mirror).collect();
+        mirrors.sort_by_key(|mirror| Reverse(mirror.front.len()));
+        let acting = tables.then(|| Interpreter::new(site));
+        let ranges = acting.iter().flat_map(Interpreter::acting_ranges).map(|of| Range {
+            key: of.key,
+            like: of.like.as_str().to_owned(),
+            absent: of.absent,
+            numbers: of.span.range.or(of.text.is_some().then_some(ALL_NUMBERS)),
+            text: of.text,
+            page: &of.span.page,
         });
+        let is_normal = |origin: &str| {
+            let page = format!("{origin}/");
+            NormalUrl::new(page.as_bytes()).is_ok_and(|normal| normal.as_str() == page)
+        };
+        let is_shared = |origin: &&str| !own.contains(origin) || !is_normal(origin);
         let cut = site.cut();
-        let is_known = |id: &String| id == "*" || site.rules.iter().any(|rule| rule.id == *id);
         Site {
             site: &site.site,
             origins: &site.origins,
-            shared: site.origins.iter().map(String::as_str).filter(|origin| !own.contains(origin)).collect(),
+            shared: site.origins.iter().map(String::as_str).filter(is_shared).collect(),
             delimiters: &site.tokens.delimiters,
             semicolons: cut.semicolons,
             joined_by_semicolons: cut.joined_by_semicolons,
+            query_path: cut.query_path,
+            numbered_end: cut.numbered_end,
+            inner_numbers: cut.inner_numbers,
+            name_families: cut.name_families,
             fragments: cut.fragments,
-            sections: &site.tokens.sections,
+            sections: site.tokens.sections.iter().map(String::as_str).filter(|name| is_section(name)).collect(),
             order: &site.tokens.query_order,
-            rules: forms.into_iter().filter_map(written).collect(),
-            exceptions: site.exceptions.iter().filter(|[_, id]| tables && is_known(id)).collect(),
-            lookups: if tables { &site.aliases } else { &[] },
-            ranges: if tables { ranges.collect() } else { Vec::new() },
+            rules: rules.into_iter().map(Then::of).collect(),
+            mirrors,
+            exceptions: acting.as_ref().map(Interpreter::acting_exceptions).unwrap_or_default(),
+            lookups: acting.as_ref().map(Interpreter::acting_look_ups).unwrap_or_default(),
+            ranges: ranges.collect(),
         }
     }
+}
+
+/// False for a name with a slash behind it that is no directory of members.
+fn is_section(name: &str) -> bool {
+    let path = format!("/{name}x");
+    let is_of_members = || matches!(section::of(path.as_bytes()), Section::Member(of, _) if of == name.as_bytes());
+    !name.ends_with('/') || is_of_members()
 }
 
 impl<'a> Then<'a> {
@@ -276,6 +321,7 @@ impl<'a> Do<'a> {
             }
             Operation::Replace(from) => Do { copy: Some(from), ..any },
             Operation::Classes(pairs) => Do { map: Some(pairs), ..any },
+            Operation::Apply(Function::DropEmpty) => Do { map: Some(&WITHOUT_EMPTY), ..any },
             Operation::Apply(function) => Do { apply: Some(*function), ..any },
         }
     }

@@ -14,11 +14,13 @@ use std::collections::{BTreeMap, HashSet};
 
 type Hashes = HashSet<u64, FixedState>;
 
+/// Reason of a rule that is left out and has no effect.
+pub const NEVER_ACTS: &str = "it never acts";
+
 /// Most reasons that the head of a file names.
 const REASONS: usize = 8;
 
-/// Share of the savings that an export keeps. Both kinds are upper bounds: on some URLs a target acts
-/// where undust does but not wholly (see `docs/crawlers.md`).
+/// What an export keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Kept {
@@ -32,36 +34,45 @@ pub enum Kept {
         kept: u64,
         /// URLs whose canonical URL is the one that undust gives them.
         own: u64,
+        /// The shares are upper bounds: on some URLs the target acts where undust does but not wholly (see
+        /// `docs/crawlers.md`).
+        at_most: bool,
     },
-    /// From the evidence of the rules, where no URLs are given: right merges, which overlap.
-    Evidence {
-        /// Of all rules.
-        good: u64,
-        /// Of those that are exported.
+    /// Number of rules and tables, where no URLs are given. No share of the savings: the merges of rules
+    /// overlap, and those of tables are not known.
+    Counts {
+        /// Rules of the exported sites.
+        rules: u64,
+        /// Those that are exported, or never act.
         kept: u64,
+        /// Sites with look-ups or value ranges.
+        tables: u64,
+        /// Those whose look-ups and value ranges are exported.
+        kept_tables: u64,
     },
 }
 
 impl Kept {
-    /// Share by the evidence of the rules of these sites.
-    pub fn by_evidence<'s>(sites: impl Iterator<Item = &'s SiteRules>, left_out: &[LeftOut]) -> Kept {
-        let out: HashSet<(&str, &str), FixedState> =
-            left_out.iter().map(|entry| (entry.site.as_str(), entry.rule.as_str())).collect();
-        let (mut good, mut kept) = (0, 0);
-        for (site, rule) in sites.flat_map(|site| site.rules.iter().map(move |rule| (site, rule))) {
-            good += rule.evidence.good;
-            kept += if out.contains(&(&site.site, &rule.id)) { 0 } else { rule.evidence.good };
+    /// Counts of the rules and tables of these sites.
+    pub fn by_counts<'s>(sites: impl Iterator<Item = &'s SiteRules>, left_out: &[LeftOut]) -> Kept {
+        let (mut rules, mut tables) = (0, 0);
+        for site in sites {
+            rules += site.rules.len() as u64;
+            tables += u64::from(!site.aliases.is_empty() || !site.local.is_empty());
         }
-        Kept::Evidence { good, kept }
+        let out = left_out.iter().filter(|entry| entry.reason != NEVER_ACTS);
+        let (out_tables, out): (Vec<_>, Vec<_>) = out.partition(|entry| entry.rule == LOOK_UPS);
+        Kept::Counts { rules, kept: rules - out.len() as u64, tables, kept_tables: tables - out_tables.len() as u64 }
     }
 
     /// Share by URLs. All sites must be given, since an origin that two of them have belongs to none;
-    /// `is_exported` selects the sites that count. Time: each URL is canonicalized twice; memory: 24 bytes
-    /// a URL.
+    /// `is_exported` selects the sites that count. `is_exact`: what is not left out acts in the target as in
+    /// undust. Time: each URL is canonicalized twice; memory: 24 bytes a URL.
     pub fn on_urls(
         sites: &[SiteRules],
         is_exported: impl Fn(&SiteRules) -> bool,
         left_out: &[LeftOut],
+        is_exact: bool,
         urls: &[Box<[u8]>],
     ) -> Kept {
         let mut overrides = Overrides::default();
@@ -70,6 +81,8 @@ impl Kept {
         }
         let mut exported = sites.to_vec();
         overrides.apply(&mut exported);
+        // No target has rules for unseen hosts.
+        exported.iter_mut().flat_map(|site| &mut site.rules).for_each(|rule| rule.extended = false);
         let (all, some) = (RuleSet::new(sites.to_vec()), RuleSet::new(exported));
         let (mut one, mut other) = (Scratch::default(), Scratch::default());
         let [mut known, mut canonical, mut made] = [(); 3].map(|()| Hashes::default());
@@ -86,22 +99,28 @@ impl Kept {
             made.insert(hash64(found.url));
         }
         let urls = known.len() as u64;
-        Kept::Urls { urls, saved: urls - canonical.len() as u64, kept: urls - made.len() as u64, own }
+        // A later rule may act on what one that is left out would have changed.
+        let at_most = !is_exact || left_out.iter().any(|entry| entry.reason != NEVER_ACTS);
+        Kept::Urls { urls, saved: urls - canonical.len() as u64, kept: urls - made.len() as u64, own, at_most }
     }
 
     /// In words, for the head of a file and the terminal.
     pub fn text(&self) -> String {
         match *self {
-            Kept::Urls { urls, saved, kept, own } => format!(
-                "Keeps {} of what undust saves ({kept} of {saved} fetches), and undust's own canonical URL for {} of {urls} \
-                 URLs.",
-                percent(kept, saved),
-                percent(own, urls)
-            ),
-            Kept::Evidence { good, kept } => format!(
-                "Keeps rules with {} of the merges that all rules showed when they were learned ({kept} of {good}; rules \
-                 overlap, look-ups are not counted: --urls FILE measures it).",
-                percent(kept, good)
+            Kept::Urls { urls, saved, kept, own, at_most } => {
+                let most = if at_most { "at most " } else { "" };
+                format!(
+                    "Keeps {most}{} of what undust saves ({kept} of {saved} fetches), and undust's own canonical URL for \
+                     {most}{} of {urls} URLs.",
+                    percent(kept, saved),
+                    percent(own, urls)
+                )
+            }
+            Kept::Counts { rules, kept, tables, kept_tables } => format!(
+                "Keeps {kept} of {}, and {kept_tables} of {} of look-ups and value ranges; what that keeps of the saving was \
+                 not counted (--urls FILE counts it).",
+                counted(rules as usize, "rule"),
+                counted(tables as usize, "table")
             ),
         }
     }
@@ -134,7 +153,8 @@ pub fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
     out
 }
 
-fn counted(count: usize, noun: &str) -> String {
+/// A number with its noun in the singular or plural.
+pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 

@@ -18,7 +18,7 @@
 //! | [`closed`] | a rule between forms as one rewrite |
 //! | [`context`] | the rules of a site that a target gets |
 //! | [`dependencies`] | dependencies between rules |
-//! | [`kept`] | share of the savings that an export keeps |
+//! | [`kept`] | what an export keeps |
 //! | [`xml`] | common parts of nutch and heritrix |
 //! | the others | one format each |
 

@@ -21,7 +21,7 @@ pub enum Target {
     Heritrix,
     /// Ordered rules with their scopes in JSON, for programs (`docs/json-rules.md`).
     JsonRules,
-    /// A table of all rules, for people and spreadsheets.
+    /// A table of all rules, for people and spreadsheets. Of look-ups and exceptions it has the number.
     Csv,
 }
 
@@ -32,7 +32,7 @@ pub struct Selection<'s> {
     pub target: Target,
     /// Names of the sites; none for all.
     pub only: &'s [String],
-    /// URLs on which the kept share is counted; without them it is taken from the evidence of the rules.
+    /// URLs on which the kept share is counted; without them rules and tables are.
     pub urls: Option<&'s [Box<[u8]>]>,
 }
 
@@ -45,7 +45,7 @@ pub struct Export {
     pub rules: u64,
     /// Rules left out, in the order of the rule file.
     pub left_out: Vec<LeftOut>,
-    /// Share of the savings that it keeps.
+    /// What it keeps.
     pub kept: Kept,
 }
 
@@ -54,11 +54,14 @@ impl Selection<'_> {
         self.only.is_empty() || self.only.contains(&site.site)
     }
 
-    /// Share of the rules of `sites` that is exported.
+    /// What of the rules of `sites` is exported.
     pub(super) fn kept(&self, sites: &[SiteRules], left_out: &[LeftOut]) -> Kept {
         match self.urls {
-            Some(urls) => Kept::on_urls(sites, |site| self.has(site), left_out, urls),
-            None => Kept::by_evidence(sites.iter().filter(|site| self.has(site)), left_out),
+            Some(urls) => {
+                let is_exact = self.target == Target::JsonRules;
+                Kept::on_urls(sites, |site| self.has(site), left_out, is_exact, urls)
+            }
+            None => Kept::by_counts(sites.iter().filter(|site| self.has(site)), left_out),
         }
     }
 }

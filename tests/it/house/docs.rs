@@ -1,5 +1,6 @@
-//! The documentation: every page is in the summary of the site once, and every relative link leads to
-//! a file and, where it has a fragment, to a heading of it.
+//! The documentation: every page is in the summary of the site once, every relative link leads to a
+//! file and, where it has a fragment, to a heading of it, and pages of the site link to pages of the
+//! site alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -128,6 +129,16 @@ fn unlisted(pages: &BTreeSet<String>, summary: &str) -> Vec<String> {
     missing.chain(foreign.map(|link| format!("docs/SUMMARY.md names {link}, which is no page of docs"))).collect()
 }
 
+/// Relative links of a page of the site that lead to no page of it; `pages` are names in `docs/`.
+fn outside(page: &str, text: &str, pages: &BTreeSet<String>) -> Vec<String> {
+    let is_outside = |link: &String| {
+        let file = link.split('#').next().unwrap_or_default();
+        !link.contains("://") && !link.starts_with("mailto:") && !file.is_empty() && !pages.contains(file)
+    };
+    let found = links(text).into_iter().filter(is_outside);
+    found.map(|link| format!("docs/{page}: ({link}): no page of the site; name its path as code")).collect()
+}
+
 /// Names of the pages in `docs/`, without the summary.
 fn pages() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
@@ -164,6 +175,14 @@ fn links_of_the_documentation_lead_somewhere() {
 }
 
 #[test]
+fn pages_of_the_site_link_to_pages_of_the_site() {
+    let pages = pages();
+    let found = pages.iter().flat_map(|page| outside(page, &super::read(&format!("docs/{page}")), &pages));
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
 fn broken_links_and_missing_pages_are_found() {
     let other = "# One\n## A `b`, c_d & [e](f)\n## One\n```text\n# Code\n```\n####### Seven\n#tag\n";
     assert_eq!(fragments(other), BTreeSet::from(["a-b-c_d--e", "one", "one-1"].map(str::to_owned)));
@@ -178,6 +197,9 @@ fn broken_links_and_missing_pages_are_found() {
     assert_eq!(unlisted(&pages, "[A](a.md)\n- [B](b.md)\n- [C](c.md)\n"), Vec::<String>::new());
     let found = unlisted(&pages, "- [A](a.md)\n- [A](a.md)\n- [B](b.md)\n- [D](d.md)");
     assert_eq!(found.len(), 3, "a.md twice, no c.md, a foreign d.md: {found:?}");
+    let text = "[a](b.md#x) [b](#y) [c](https://x/y) [d](../README.md#z) [e](schema/) `[f](x.js)` [g](d.md)";
+    let left = outside("a.md", text, &pages);
+    assert_eq!(left.len(), 3, "README.md, a folder, a page that is missing: {left:?}");
 }
 
 #[test]
