@@ -27,6 +27,7 @@
 //! Strings and lists, at some microseconds a rule; [`RuleSet`](super::RuleSet) does the same with
 //! tables. Tests compare the two on random rules and URLs. A new kind of rule is defined here first.
 
+#[cfg(feature = "program")]
 mod tables;
 
 use super::functions::{apply, fits};
