@@ -169,7 +169,7 @@ trait SelectRules<'scope> {
     fn select_rules(self) -> Flow<'scope, LearnedSite>;
 }
 
-impl<'scope> SelectRules<'scope> for Flow<'scope, (Box<Site>, Vec<u64>)> {
+impl<'scope> SelectRules<'scope> for Flow<'scope, (Box<Site>, Vec<u128>)> {
     fn select_rules(self) -> Flow<'scope, LearnedSite> {
         self.map(|(site, energy)| {
             let Site { prepared, cut, trained, conflicts, held_out, profile } = *site;

@@ -37,11 +37,11 @@ pub trait HasGraph: 'static {
 /// The walk on a stream of sites.
 pub trait EnergyWalk<'scope, S> {
     /// Each site with its energies, one a vertex, in units of [`URL`](crate::site::energy::URL).
-    fn energy_walk(self) -> Flow<'scope, (Box<S>, Vec<u64>)>;
+    fn energy_walk(self) -> Flow<'scope, (Box<S>, Vec<u128>)>;
 }
 
 impl<'scope, S: HasGraph> EnergyWalk<'scope, S> for Flow<'scope, Box<S>> {
-    fn energy_walk(self) -> Flow<'scope, (Box<S>, Vec<u64>)> {
+    fn energy_walk(self) -> Flow<'scope, (Box<S>, Vec<u128>)> {
         let (scope, sites) = (self.scope(), Rc::default());
         let is_still = |site: Box<S>| if site.graph().volume.is_empty() { Ok(site) } else { Err(site) };
         let (still, walking): (Flow<'scope, Box<S>>, Flow<'scope, Box<S>>) = self.ok_err(is_still);
@@ -71,8 +71,8 @@ struct Vertex {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Start {
     vertex: Vertex,
-    energy: u64,
-    restart: u64,
+    energy: u128,
+    restart: u128,
     rounds: u32,
     /// Number of edges that end here.
     incoming: u32,
@@ -83,7 +83,7 @@ struct Start {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Energy {
     vertex: Vertex,
-    energy: u64,
+    energy: u128,
     /// The round for which one edge brings it, from 1 on; 0 for all energy after the last.
     round: u32,
 }
@@ -96,7 +96,7 @@ struct Walking {
     /// Rounds that are over.
     over: u32,
     /// Number and sum of the parts for each of the next rounds: vertices that need none of this one are ahead.
-    parts: VecDeque<(u32, u64)>,
+    parts: VecDeque<(u32, u128)>,
 }
 
 /// Sites of a worker on their walk.
@@ -104,7 +104,7 @@ struct Sites<S> {
     /// Number of the next site.
     next: u32,
     /// Sites by number, with their energies and the number of those that are not there yet.
-    walking: HashMap<u32, (Box<S>, Vec<u64>, usize), FixedState>,
+    walking: HashMap<u32, (Box<S>, Vec<u128>, usize), FixedState>,
 }
 
 /// The vertices of each site, which waits in `sites` for their energies.
@@ -171,7 +171,7 @@ fn step<'scope>(
 fn end<'scope, S: 'static>(
     whole: Flow<'scope, Energy>,
     sites: Rc<RefCell<Sites<S>>>,
-) -> Flow<'scope, (Box<S>, Vec<u64>)> {
+) -> Flow<'scope, (Box<S>, Vec<u128>)> {
     whole.unary(Exchange::new(|whole: &Energy| whole.vertex.site.0.into()), "End", |_, _| {
         move |input, output| {
             input.for_each_stamp(|time, batches| {
@@ -195,7 +195,7 @@ fn end<'scope, S: 'static>(
 
 impl Start {
     /// What the vertex sends along its edges when it has this energy after so many rounds.
-    fn sends(&self, energy: u64, over: u32) -> impl Iterator<Item = Energy> {
+    fn sends(&self, energy: u128, over: u32) -> impl Iterator<Item = Energy> {
         let part = move |&(vertex, share): &(_, Share)| Energy { vertex, energy: share.of(energy), round: over + 1 };
         self.edges.iter().map(part)
     }
@@ -211,7 +211,7 @@ impl Walking {
     }
 
     /// Ends a round when all its parts are there; returns the energy and the number of rounds that are over.
-    fn end_round(&mut self) -> Option<(&Start, u64, u32)> {
+    fn end_round(&mut self) -> Option<(&Start, u128, u32)> {
         let start = self.start.as_ref()?;
         let (_, sum) = self.parts.pop_front_if(|(count, _)| *count == start.incoming)?;
         self.over += 1;

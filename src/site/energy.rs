@@ -14,9 +14,11 @@
 use super::Thresholds;
 
 /// The energy of one URL.
-pub const URL: u64 = 1 << 30;
+pub const URL: u128 = 1 << 40;
 /// The whole of the energy of a vertex, in the units of shares.
-const WHOLE: f64 = (1u64 << 32) as f64;
+const WHOLE: f64 = (1u64 << BITS) as f64;
+/// As many as a float has, so that ties of energies are broken by no rounding.
+const BITS: u32 = 52;
 /// What is left of the difference between two walks at their end, as a share of the volume: a bound of work.
 const TOLERANCE: f64 = 1e-9;
 /// Most rounds of a walk: a bound of work.
@@ -56,9 +58,9 @@ impl Default for Graph {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transition {
     /// Energy of each vertex before the first round.
-    pub start: Vec<u64>,
+    pub start: Vec<u128>,
     /// What each vertex gets in each round, whatever the others have.
-    pub restart: Vec<u64>,
+    pub restart: Vec<u128>,
     /// `(source, target, share)`: the part of the energy of the source that goes to the target in each round.
     /// Each vertex has an edge to itself, were its share nothing.
     pub edges: Vec<(u32, u32, Share)>,
@@ -66,7 +68,7 @@ pub struct Transition {
     pub rounds: u32,
 }
 
-/// A part of an energy, in units of 2^-32.
+/// A part of an energy, in units of 2^-52.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Share(u64);
 
@@ -77,8 +79,8 @@ impl Share {
     }
 
     /// This part of `energy`, rounded down.
-    pub fn of(self, energy: u64) -> u64 {
-        ((u128::from(energy) * u128::from(self.0)) >> 32) as u64
+    pub fn of(self, energy: u128) -> u128 {
+        (energy * u128::from(self.0)) >> BITS
     }
 }
 
@@ -98,7 +100,7 @@ impl Graph {
         let share = |&(source, target, own): &(u32, u32, f64)| {
             (source, target, Share::new(follow * own / weight[source as usize]))
         };
-        let start: Vec<u64> = self.volume.iter().map(|urls| urls * URL).collect();
+        let start: Vec<u128> = self.volume.iter().map(|&urls| u128::from(urls) * URL).collect();
         let restart = Share::new(1.0 - follow - stay);
         Transition {
             restart: start.iter().map(|&energy| restart.of(energy)).collect(),
@@ -121,7 +123,7 @@ impl Graph {
 
 impl Transition {
     /// One round: from the energies `now` to the next ones. O(edges).
-    pub fn step(&self, now: &[u64]) -> Vec<u64> {
+    pub fn step(&self, now: &[u128]) -> Vec<u128> {
         let mut next = self.restart.clone();
         self.edges.iter().for_each(|&(source, target, share)| next[target as usize] += share.of(now[source as usize]));
         next
@@ -129,7 +131,7 @@ impl Transition {
 }
 
 /// Energies of one site after the whole walk, one a vertex, in units of [`URL`]. O(rounds x edges).
-pub fn walk(graph: &Graph) -> Vec<u64> {
+pub fn walk(graph: &Graph) -> Vec<u128> {
     let transition = graph.transition();
     (0..transition.rounds).fold(transition.start.clone(), |now, _| transition.step(&now))
 }
@@ -143,7 +145,7 @@ mod tests {
     }
 
     /// Energies in whole URLs.
-    fn urls(graph: &Graph) -> Vec<u64> {
+    fn urls(graph: &Graph) -> Vec<u128> {
         walk(graph).into_iter().map(|energy| (energy + URL / 2) / URL).collect()
     }
 
@@ -171,12 +173,21 @@ mod tests {
     }
 
     #[test]
+    fn rounding_breaks_no_tie() {
+        // A sink of its own, and three that share as much: apart by far less than a millionth of a URL.
+        let thirds = |from: u32| (0..3).map(move |to| (from, 2 + to, 1.0 / 3.0));
+        let tied = graph(Walk::Lazy, &[90_000, 270_000, 0, 0, 0], &thirds(1).collect::<Vec<_>>());
+        let energy = walk(&tied);
+        assert!(energy[2..].iter().all(|&of| energy[0].abs_diff(of) < URL / 10_000_000), "{energy:?}");
+    }
+
+    #[test]
     fn no_energy_comes_from_nowhere_and_hardly_any_is_lost() {
         let edges: Vec<(u32, u32, f64)> =
             (0..7).flat_map(|s| (0..7).filter(move |t| s != *t).map(move |t| (s, t, 1.0 / f64::from(s + t)))).collect();
         for way in [Walk::Restart, Walk::Lazy] {
-            let sum: u64 = walk(&graph(way, &[9; 7], &edges)).iter().sum();
-            assert!(sum <= 63 * URL && sum > 63 * URL - URL / 100, "{sum}");
+            let sum: u128 = walk(&graph(way, &[9; 7], &edges)).iter().sum();
+            assert!(sum <= 63 * URL && sum > 63 * URL - URL / 1_000_000, "{sum}");
         }
     }
 }

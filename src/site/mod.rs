@@ -126,7 +126,7 @@ pub fn prepare(mut training: Training, params: &Params) -> Prepared {
 }
 
 /// Runs everything after the energy walk, from its energies (one a vertex of the graph).
-pub fn finish(prepared: Prepared, energy: &[u64]) -> Outcome {
+pub fn finish(prepared: Prepared, energy: &[u128]) -> Outcome {
     match prepared.stage {
         State::Undust(state) => undust::finish(*state, energy),
         State::Published(state) => published::finish(*state, energy),

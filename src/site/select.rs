@@ -45,7 +45,7 @@ pub struct Move {
 }
 
 /// Chooses destinations and the moves to them.
-pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u64]) -> Vec<Move> {
+pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u128]) -> Vec<Move> {
     let (count, near, rarer) = (forms.list.len(), forms.thresholds.form_near, forms.thresholds.form_rarer);
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (i, candidate) in forms.candidates.iter().enumerate() {

@@ -78,7 +78,7 @@ pub fn prepare(
 }
 
 /// Runs everything of the method after the energy walk, from its energies (one a vertex of the graph).
-pub fn finish(state: Candidates, energy: &[u64]) -> Outcome {
+pub fn finish(state: Candidates, energy: &[u128]) -> Outcome {
     let Candidates { training, covering, tree, mut forms, mut rules, mut counts, params, .. } = state;
     let (columns, without, thresholds) = (&covering.columns, params.without, &params.thresholds);
     let even = vec![1; if without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];

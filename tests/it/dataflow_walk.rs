@@ -43,7 +43,7 @@ fn graphs() -> Vec<Graph> {
 }
 
 /// The energies of all graphs, by index, of which the workers of a process get some.
-type Energies = Arc<Mutex<Vec<Option<Vec<u64>>>>>;
+type Energies = Arc<Mutex<Vec<Option<Vec<u128>>>>>;
 
 /// Walks on the graphs that are this worker's.
 fn walk_on(worker: &mut Worker, alarm: &Alarm, into: &Energies) {

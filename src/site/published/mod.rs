@@ -78,7 +78,7 @@ pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Gr
 }
 
 /// Selects rules from the energies after the walk (one a vertex; none for naive selection).
-pub fn finish(state: State, energy: &[u64]) -> Outcome {
+pub fn finish(state: State, energy: &[u128]) -> Outcome {
     let State { columns, patterns, switches, candidates, .. } = &state;
     let next = if state.naive {
         select::naive(&candidates.rules, &patterns.tree)

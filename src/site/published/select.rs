@@ -94,7 +94,7 @@ pub fn graph(rules: &[Candidate], tree: &Tree, switches: &Switches) -> (Graph, V
 }
 
 /// A millionth of the energy of a URL.
-const MILLIONTH: u64 = energy::URL / 1_000_000;
+const MILLIONTH: u128 = energy::URL / 1_000_000;
 
 /// Selection by energy, one energy a vertex of [`graph`].
 ///
@@ -107,7 +107,7 @@ pub fn by_energy<'c>(
     rules: &'c [Candidate],
     tree: &Tree,
     nodes: &[u32],
-    energy: &[u64],
+    energy: &[u128],
     switches: &Switches,
 ) -> BTreeMap<u32, &'c Candidate> {
     let mut into: BTreeMap<u32, Vec<&Candidate>> = BTreeMap::new();
@@ -120,7 +120,7 @@ pub fn by_energy<'c>(
         }
     }
     into.values_mut().for_each(|rules| rules.sort_unstable_by(|a, b| preference(a, b)));
-    let mut order: Vec<(Reverse<u64>, Reverse<u32>, u32)> = nodes
+    let mut order: Vec<(Reverse<u128>, Reverse<u32>, u32)> = nodes
         .iter()
         .zip(energy)
         .map(|(&node, &e)| (Reverse((e + MILLIONTH / 2) / MILLIONTH), Reverse(tree.volume(node)), node))
