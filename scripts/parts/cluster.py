@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from parts.common import ROOT, Skipped, scratch, skip
+from parts.common import ROOT, TERMINATED, Skipped, scratch, skip
 
 LAUNCH = str(ROOT / "scripts" / "launch")
 NAMES = [f"ud{os.getpid()}h{i}" for i in range(3)]
@@ -550,7 +550,7 @@ def main(args):
         why = getattr(error, "stderr", None) or error
         raise Skipped(f"three hosts cannot be made here, nothing was checked: {str(why).strip()}") from None
     # Namespaces are removed as this program exits.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     with scratch(args.keep, "undust-cluster") as base:
         trial = Trial(args, str(base))
         runs(trial)

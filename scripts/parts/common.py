@@ -8,6 +8,8 @@ ENVIRONMENT = TARGET / 'checks-venv'
 CHROMIUMS = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 # What the part that runs did not check, for the table at the end.
 left_out = []
+# Exit code of a process that a signal told to end: no part goes on then.
+TERMINATED = 143
 
 
 class Skipped(Exception):

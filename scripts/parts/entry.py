@@ -168,6 +168,8 @@ class Entry:
             args.binary = binary
             rows.append(self.run(part, module, args, skipped.get(part.name)))
         show(rows)
+        if all(result.startswith('skipped') for _, result, _ in rows):
+            print('%s: every part was skipped: nothing was checked' % self.name, file=sys.stderr)
         return 1 if any(result.startswith('missed') for _, result, _ in rows) else 0
 
     def run(self, part, module, args, why):
@@ -185,6 +187,8 @@ class Entry:
             print('SKIPPED: %s: %s' % (part.name, reason), file=sys.stderr, flush=True)
             result = 'skipped: %s' % one_line(reason)
         except SystemExit as end:
+            if end.code == common.TERMINATED:
+                raise
             if end.code not in (None, 0):
                 print('%s: %s' % (part.name, end.code), file=sys.stderr)
                 result = 'missed: %s' % one_line(end.code)
