@@ -6,10 +6,11 @@ use super::conditions;
 use super::covering::Covering;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::proposal::{self, Action, Adopted, Condition, Proposal, Table};
+use super::proposal::{self, Action, Adopted, Condition, Proposal, Scope, Table};
 use super::{breadth, defaults, prefixes};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
+use std::collections::BTreeSet;
 
 impl Covering {
     /// Adopts proposals, best first; true when at least one held.
@@ -128,11 +129,11 @@ impl Covering {
                 return;
             }
         }
-        if let Some(place) = self.only_place(&groups, action, &maps, prior)
-            && scope.iter().all(|of| of.0 != place.0)
-        {
-            rows = conditions::matching(&self.columns, &rows, &vec![place.clone()]);
-            scope.push(place);
+        let mut places = self.places(&groups, action, &maps, prior);
+        places.retain(|place| scope.iter().all(|of| of.0 != place.0));
+        if !places.is_empty() {
+            rows = conditions::matching(&self.columns, &rows, &places);
+            scope.extend(places);
             groups = self.table(&rows, &maps);
         }
         let (good, bad) = groups.totals();
@@ -161,32 +162,57 @@ impl Covering {
         });
     }
 
-    /// The part of the path that all evidence about parameters shares, where pages with others were met: that
-    /// `page` says nothing at `product.php` says nothing of `list.php`. The deepest segment counts.
-    fn only_place(
-        &self,
-        groups: &Groups,
-        action: Action,
-        maps: &[(usize, Map)],
-        prior: u64,
-    ) -> Option<(usize, Condition)> {
-        let are_parameters = maps.iter().all(|(key, _)| self.columns.keys[*key].optional());
-        let is_vouched_for = prior > 0 && !proposal::is_substitution(&self.columns, action, maps);
+    /// The parts of the path that all evidence about parameters shares, where pages with others were met: that `page`
+    /// says nothing at `product.php` says nothing of `list.php`. A part is shared where it has one value that is no
+    /// number. So is the first that others do not share where it has few values (under `breadth_links`), each as
+    /// frequent as a section, or none. Sections say the same of a first directory.
+    fn places(&self, groups: &Groups, action: Action, maps: &[(usize, Map)], prior: u64) -> Scope {
+        let (columns, thresholds, mut places) = (&self.columns, &self.thresholds, Vec::new());
+        let are_parameters = maps.iter().all(|(key, _)| columns.keys[*key].optional());
+        let is_vouched_for = prior > 0 && !proposal::is_substitution(columns, action, maps);
         if !matches!(action, Action::Ignore | Action::Classes) || is_vouched_for || !are_parameters {
-            return None;
+            return places;
         }
-        let shared = |key: usize| {
-            let codes = &self.columns.codes[key];
-            let mut met = (0..groups.len()).filter(|&group| groups.members(group).len() > 1);
-            let code = codes[groups.first(met.next()?) as usize];
-            let others = self.alive.iter().filter(|&&row| codes[row as usize] != code && codes[row as usize] != 0);
-            let is_only = met.all(|group| codes[groups.first(group) as usize] == code);
-            (code != 0
-                && is_only
-                && !operations::is_number(&self.columns, key, code)
-                && others.count() >= self.thresholds.min_clusters)
-                .then_some((key, Condition::Is(code)))
+        let met = || (0..groups.len()).filter(|&group| groups.members(group).len() > 1);
+        let values = |key: usize| {
+            let codes = met().map(|group| columns.code(key, groups.first(group)));
+            codes.collect::<BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
         };
-        (0..MAX_SEGMENTS).rev().filter_map(|at| self.columns.fixed(Fixed::path(at, Part::Head))).find_map(shared)
+        let have_others = |key: usize, values: &[u32]| {
+            let is_other = |&&row: &&u32| values.binary_search(&columns.code(key, row)).is_err();
+            self.alive.iter().filter(is_other).nth(thresholds.min_clusters - 1).is_some()
+        };
+        let share = self.alive.len() * thresholds.section_salient_permille / 1_000;
+        let least = thresholds.section_min_salient.max(share);
+        // A part before says where the evidence lies.
+        let mut is_narrowed = false;
+        for at in 0..MAX_SEGMENTS {
+            let Some(key) = columns.fixed(Fixed::path(at, Part::Head)) else { continue };
+            let numbers = columns.fixed(Fixed::path(at, Part::Number)).map(values).unwrap_or_default();
+            let values = values(key);
+            let is_salient = |&code: &u32| self.counts[key][code as usize] as usize >= least;
+            let condition = match values[..] {
+                [0] if is_narrowed || numbers.iter().any(|&number| number != 0) => continue,
+                [0] => Condition::Absent,
+                [code] if !operations::is_number(columns, key, code) => Condition::Is(code),
+                [first, _, ..] if first > 0 && !is_narrowed && values.len() < thresholds.breadth_links => {
+                    match values.iter().all(is_salient) {
+                        true => Condition::OneOf(values.clone()),
+                        false => break,
+                    }
+                }
+                _ => break,
+            };
+            if !have_others(key, &values) {
+                continue;
+            }
+            is_narrowed = true;
+            let value = |&code: &u32| columns.value(key, code);
+            let is_section = |value: &[u8]| columns.sections.words.iter().any(|word| word.as_bytes() == value);
+            if at > 0 || !values.iter().map(value).all(is_section) {
+                places.push((key, condition));
+            }
+        }
+        places
     }
 }

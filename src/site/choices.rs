@@ -49,6 +49,7 @@ pub fn totals<'a>(
         Condition::Is(code) => sums[usize::from(choices.slot[*code as usize])],
         Condition::Present => sums[1..].iter().sum(),
         Condition::Absent => sums[0],
+        Condition::OneOf(codes) => codes.iter().map(|&code| sums[usize::from(choices.slot[code as usize])]).sum(),
         Condition::None(codes) => {
             let without: u64 = codes.iter().map(|&code| sums[usize::from(choices.slot[code as usize])]).sum();
             sums[1..].iter().sum::<u64>() - without

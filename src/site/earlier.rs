@@ -178,7 +178,7 @@ impl Covering {
                 Test::Present => Condition::Present,
                 Test::Absent => Condition::Absent,
                 Test::NoneOf(values) => Condition::None(values.iter().filter_map(code).collect()),
-                Test::OneOf(_) => return None,
+                Test::OneOf(values) => Condition::OneOf(values.iter().map(code).collect::<Option<_>>()?),
             };
             Some((column, condition))
         })

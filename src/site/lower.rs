@@ -143,15 +143,17 @@ pub fn evidence(
 /// Constraints of a scope, sorted by key.
 fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopted) -> Vec<Constraint> {
     let columns = &covering.columns;
+    let texts = |k: usize, codes: &[u32]| {
+        let mut values: Vec<String> = codes.iter().filter_map(|&code| columns.text(k, code)).collect();
+        values.sort();
+        values
+    };
     let test = |k: usize, condition: &Condition| match condition {
         Condition::Is(code) => columns.text(k, *code).map_or(Test::Absent, Test::Equals),
         Condition::Present => Test::Present,
         Condition::Absent => Test::Absent,
-        Condition::None(codes) => {
-            let mut values: Vec<String> = codes.iter().filter_map(|&c| columns.text(k, c)).collect();
-            values.sort();
-            Test::NoneOf(values)
-        }
+        Condition::OneOf(codes) => Test::OneOf(texts(k, codes)),
+        Condition::None(codes) => Test::NoneOf(texts(k, codes)),
     };
     let mut out: Vec<Constraint> =
         scope.iter().map(|(k, c)| Constraint { key: columns.keys[*k].to_string(), test: test(*k, c) }).collect();

@@ -15,6 +15,8 @@ pub enum Condition {
     Present,
     /// No value.
     Absent,
+    /// One of these values (sorted).
+    OneOf(Vec<u32>),
     /// A value, but none of these (sorted).
     None(Vec<u32>),
 }
@@ -26,6 +28,7 @@ impl Condition {
             Condition::Is(value) => code == *value,
             Condition::Present => code != 0,
             Condition::Absent => code == 0,
+            Condition::OneOf(values) => values.contains(&code),
             Condition::None(values) => code != 0 && !values.contains(&code),
         }
     }
