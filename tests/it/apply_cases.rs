@@ -1,17 +1,18 @@
 //! The applier on small rule sets made by hand: tests/cases/apply/*.json, one array of cases a file.
 //!
-//! A case is `{name, rules, urls}` and what a site holds besides: `hosts`, `tokens`, `seen`,
-//! `exceptions`, `aliases`. A rule is as in the rule file, without its evidence; a URL is `[url,
+//! A case is `{name, rules, urls}` and what a site holds besides: `hosts`, `tokens`, `exceptions`,
+//! `aliases`, `local`. A rule is as in the rule file, without its evidence; a URL is `[url,
 //! canonical URL, ids of the rules that fired...]`, or a single string where the URL stays as it is.
 
 use serde::Deserialize;
 use std::path::Path;
+use undust::rules::spans::Local;
 use undust::rules::{Constraint, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
-    name: String,
+pub(super) struct Case {
+    pub(super) name: String,
     #[serde(default)]
     hosts: Vec<String>,
     #[serde(default)]
@@ -21,7 +22,9 @@ struct Case {
     exceptions: Vec<[String; 2]>,
     #[serde(default)]
     aliases: Vec<[String; 2]>,
-    urls: Vec<Url>,
+    #[serde(default)]
+    local: Vec<Local>,
+    pub(super) urls: Vec<Url>,
 }
 
 #[derive(Deserialize)]
@@ -38,13 +41,13 @@ struct CaseRule {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Url {
+pub(super) enum Url {
     Kept(String),
     Expected(Vec<String>),
 }
 
 impl Url {
-    fn expected(&self) -> (&str, &str, &[String]) {
+    pub(super) fn expected(&self) -> (&str, &str, &[String]) {
         match self {
             Url::Kept(url) => (url, url, &[]),
             Url::Expected(all) => (&all[0], &all[1], &all[2..]),
@@ -53,7 +56,7 @@ impl Url {
 }
 
 impl Case {
-    fn site(&self) -> SiteRules {
+    pub(super) fn site(&self) -> SiteRules {
         let rule = |r: &CaseRule| Rule {
             kind: r.kind,
             closed: r.closed,
@@ -68,6 +71,7 @@ impl Case {
             rules: self.rules.iter().map(rule).collect(),
             exceptions: self.exceptions.clone(),
             aliases: self.aliases.clone(),
+            local: self.local.clone(),
             ..SiteRules::default()
         }
     }

@@ -2,8 +2,8 @@
 //! both give each URL the same canonical URL. On the sample of `tests/data`, on the rules made by hand of
 //! `tests/cases/apply` and `tests/cases/json-rules.json`, and on URLs off them.
 
+use crate::apply_cases::Case;
 use crate::jobs_run::{Folder, run, undust};
-use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use undust::io::compression;
 use undust::rules::export::{Target, export};
-use undust::rules::spans::Local;
-use undust::rules::{Constraint, Function, Kind, Operation, Rule, RuleSet, SiteRules, Tokens, file, origins};
+use undust::rules::{Function, Rule, RuleSet, SiteRules, file};
 use undust::url::NormalUrl;
 
 /// Lines of the applier at most, and characters of a line.
@@ -173,55 +172,6 @@ fn is_parameter(rule: &Rule) -> bool {
     rule.scope.first().is_some_and(|of| of.key == "prefix" && format!("{:?}", of.test).contains('?'))
 }
 
-#[derive(Deserialize)]
-struct Case {
-    name: String,
-    #[serde(default)]
-    hosts: Vec<String>,
-    #[serde(default)]
-    tokens: Tokens,
-    rules: Vec<CaseRule>,
-    #[serde(default)]
-    exceptions: Vec<[String; 2]>,
-    #[serde(default)]
-    aliases: Vec<[String; 2]>,
-    #[serde(default)]
-    local: Vec<Local>,
-    urls: Vec<serde_json::Value>,
-}
-
-#[derive(Deserialize)]
-struct CaseRule {
-    id: String,
-    kind: Kind,
-    #[serde(default)]
-    scope: Vec<Constraint>,
-    operations: Vec<(String, Operation)>,
-    #[serde(default)]
-    closed: bool,
-}
-
-impl Case {
-    fn site(&self) -> SiteRules {
-        let hosts = if self.hosts.is_empty() { vec!["example.com".to_owned()] } else { self.hosts.clone() };
-        let rule = |of: &CaseRule| Rule {
-            kind: of.kind,
-            closed: of.closed,
-            ..Rule::of(&of.id, of.scope.clone(), of.operations.clone())
-        };
-        SiteRules {
-            site: "example.com".to_owned(),
-            origins: origins::of_hosts(hosts.iter().map(String::as_str)),
-            tokens: self.tokens.clone(),
-            rules: self.rules.iter().map(rule).collect(),
-            exceptions: self.exceptions.clone(),
-            aliases: self.aliases.clone(),
-            local: self.local.clone(),
-            ..SiteRules::default()
-        }
-    }
-}
-
 #[test]
 fn the_applier_gives_the_canonical_urls_of_rules_made_by_hand() {
     if !is_node_there() {
@@ -231,8 +181,8 @@ fn the_applier_gives_the_canonical_urls_of_rules_made_by_hand() {
     for path in ["apply/forms", "apply/lookups", "apply/operations", "apply/scopes", "json-rules"] {
         let all = std::fs::read_to_string(root(&format!("tests/cases/{path}.json"))).unwrap();
         for case in serde_json::from_str::<Vec<Case>>(&all).unwrap_or_else(|error| panic!("{path}: {error}")) {
-            let url = |url: &serde_json::Value| url.as_str().or(url[0].as_str()).expect("a URL").to_owned();
-            let urls: Vec<String> = case.urls.iter().map(url).filter(|url| url.contains("://")).collect();
+            let urls = case.urls.iter().map(|url| url.expected().0.to_owned());
+            let urls: Vec<String> = urls.filter(|url| url.contains("://")).collect();
             if cases.add(vec![case.site()], &urls, 1) {
                 text += &serde_json::to_string(&case.site()).unwrap();
             } else {
