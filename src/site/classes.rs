@@ -131,17 +131,25 @@ fn find(
             }
         }
     }
-    let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().collect();
+    let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().filter(|(pair, _)| pair.0 != pair.1).collect();
     pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
     let bound = Bound::classes(thresholds).allowing(covering.noise);
     // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
     let by_pair: HashMap<(u32, u32), [u64; 2], FixedState> = pairs.iter().copied().collect();
+    // Values that no cluster has together are of different pages: they do not say how often pages change.
+    let [all_wrong, all_right] =
+        pairs.iter().filter(|(_, of)| of[1] > 0).fold([0, 0], |sum, (_, of)| [sum[0] + of[0], sum[1] + of[1]]);
+    let tried_pairs = tried.max(1) * pairs.len();
     let (mut gain, mut given) = (0, prior);
     for (pair, [different, same]) in pairs {
         let [wrong, right] = outside.get(&pair).copied().unwrap_or_default();
-        let permille = thresholds.condition_chance_permille;
-        let is_by_chance = conditions::is_by_chance([same, different], [right, wrong], tried, bound, permille);
+        let is_chosen =
+            |outside, tried, permille| conditions::is_by_chance([same, different], outside, tried, bound, permille);
+        // Of many scopes, and of many pairs that are wrong now and then, some are right by chance.
+        let others = [all_right - same, all_wrong.saturating_sub(different)];
+        let is_by_chance = is_chosen([right, wrong], tried, thresholds.condition_chance_permille)
+            || is_chosen(others, tried_pairs, thresholds.classes_chance_permille);
         let of = |code: u32| class[top.iter().position(|&t| t == code).expect("only frequent values are compared")];
         let (a, b) = (of(pair.0), of(pair.1));
         if a == b || is_by_chance {
