@@ -24,7 +24,7 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::pages::Variants;
 use super::points::Reader;
-use super::scopes::{self, Fired, Met, Piece};
+use super::scopes::{self, Fired, Group, Met, Piece};
 use super::{Thresholds, Training, reduced};
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
@@ -252,22 +252,20 @@ impl<'c> Judge<'c> {
         }
     }
 
-    /// Groups of URLs with their clusters as evidence for a constraint on `key`. The first URL of a group is
-    /// one that the rule changes.
-    fn joined(&self, groups: Vec<Vec<(&[u8], u32)>>, key: &str, changes: Changes) -> Vec<Joined> {
+    /// Groups of URLs as evidence for a constraint on `key`.
+    fn joined(&self, groups: Vec<Group<'_>>, key: &str, changes: Changes) -> Vec<Joined> {
         let mut reader = Reader::new(self.tokens);
-        let mut joined = |group: Vec<(&[u8], u32)>| {
-            let (first, label) = group[0];
+        let mut joined = |Group { first, mut labels }: Group<'_>| {
+            let label = labels[0];
             let values = reader.values(first);
             let value = match key {
-                SECTION => Some(self.tokens.section(first).to_vec()),
+                SECTION => Some(self.tokens.section(first.as_bytes()).to_vec()),
                 _ => values.get(key).cloned(),
             };
-            let mut labels: Vec<u32> = group.iter().map(|of| of.1).collect();
             labels.sort_unstable();
             let most = labels.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or_default();
-            let (right, urls) = (most == group.len(), [most as u64 - 1, (group.len() - most) as u64]);
-            let directory = match section::of(section::path(first)) {
+            let (right, urls) = (most == labels.len(), [most as u64 - 1, (labels.len() - most) as u64]);
+            let directory = match section::of(section::path(first.as_bytes())) {
                 Section::Word(name) | Section::Member(name, _) => Some(name.to_vec()),
                 Section::Tenant(_) | Section::Number | Section::Other => None,
             };

@@ -10,7 +10,7 @@ use super::sections::Sections;
 use super::training::Training;
 use crate::model::hash64_seeded;
 use crate::rules::{RuleSet, Scratch, SiteRules, Tokens};
-use crate::url::{Cells, Fixed, Key, NormalRef, normalize, set_order};
+use crate::url::{Cells, Fixed, Key, NormalRef, NormalUrl, set_order};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -214,8 +214,8 @@ fn before(rules: &Arc<SiteRules>, training: &Training, columns: &mut Columns) ->
     for (row, origin) in columns.origin.clone().into_iter().enumerate() {
         let Some(url) = training.normal(origin as usize) else { continue };
         let canonical = set.apply_normal(url, Some(0), &mut scratch).url;
-        let Ok(split) = normalize(canonical, &mut cells.text) else { continue };
-        cells.cut(&split, cut);
+        let Ok(canonical) = NormalUrl::new(canonical) else { continue };
+        canonical.by_ref().cut(cut, &mut cells);
         set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
         for cell in &cells.list {
             if let Some(column) = columns.column(&cells.key(cell)) {

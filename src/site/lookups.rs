@@ -36,7 +36,7 @@ pub fn learn(
             let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
             cluster == identity.majority && !elsewhere
         };
-        let composed = behind_origin(&identity.composed);
+        let composed = behind_origin(identity.composed.as_bytes());
         // Path and query of the members, without a fragment that is no key: both URLs are one request.
         let tail = |&row: &u32| {
             let normal = training.normal(row as usize)?;
@@ -58,7 +58,8 @@ pub fn learn(
         let page = page.filter(|_| leads_away);
         let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
         identity.met = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
-        identity.page = [origin(&identity.composed), page.unwrap_or(composed)].concat();
+        let page = [origin(identity.composed.as_bytes()), page.unwrap_or(composed)].concat();
+        identity.page = NormalUrl::new(&page).expect("path and query of a normal form behind an origin of one");
     }
     let mut reader = Reader::new(&rules.tokens);
     let earlier = training.hints.previous.as_ref().map(|rules| RuleSet::new(vec![SiteRules::clone(rules)]));
@@ -70,17 +71,18 @@ pub fn learn(
         .iter()
         .enumerate()
         .filter(|(_, identity)| identity.pure)
-        .map(|(n, identity)| (identity.majority, origin(&identity.composed), n))
+        .map(|(n, identity)| (identity.majority, origin(identity.composed.as_bytes()), n))
         .collect();
     by_cluster.sort_unstable();
     for cluster in by_cluster.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|c| c.len() > 1) {
-        let numbers: Vec<Vec<Vec<u8>>> = cluster.iter().map(|c| reader.numbers(&identities[c.2].page)).collect();
-        let page = |at: usize| identities[cluster[at].2].page.as_slice();
+        let numbers: Vec<Vec<Vec<u8>>> =
+            cluster.iter().map(|c| reader.numbers(identities[c.2].page.by_ref())).collect();
+        let page = |at: usize| identities[cluster[at].2].page.as_bytes();
         // Votes of an earlier result: the page that it led most of the others to.
         let mut votes = vec![0u32; cluster.len()];
         for at in (0..cluster.len()).filter(|_| earlier.is_some()) {
-            let Some((rules, url)) = earlier.as_ref().zip(NormalUrl::new(page(at)).ok()) else { continue };
-            let led_to = rules.apply_normal(url.by_ref(), Some(0), &mut scratch).url;
+            let Some(rules) = &earlier else { continue };
+            let led_to = rules.apply_normal(identities[cluster[at].2].page.by_ref(), Some(0), &mut scratch).url;
             if let Some(to) = (0..cluster.len()).find(|&to| to != at && page(to) == led_to) {
                 votes[to] += 1;
             }
@@ -100,18 +102,18 @@ pub fn learn(
         let Some(best) = fetchable.min_by(|a, b| rank(a).cmp(&rank(b))) else { continue };
         cluster.iter().for_each(|c| best_of[c.2] = cluster[best].2);
         for at in (0..cluster.len()).filter(|&at| at != best && holds(&numbers[at], &numbers[best])) {
-            let text = |at: usize| String::from_utf8_lossy(&identities[cluster[at].2].page).into_owned();
+            let text = |at: usize| identities[cluster[at].2].page.as_str().to_owned();
             look_ups.push([text(at), text(best)]);
             target_of[cluster[at].2] = cluster[best].2;
         }
     }
     let page = |n: usize| {
         let target = &identities[target_of[n]];
-        target.fetchable.then(|| String::from_utf8_lossy(&target.page).into_owned())
+        target.fetchable.then(|| target.page.as_str().to_owned())
     };
     for (n, identity) in identities.iter().enumerate() {
         if target_of[n] == n && identity.page != identity.composed {
-            let page = String::from_utf8_lossy(&identity.page).into_owned();
+            let page = identity.page.as_str().to_owned();
             look_ups.push([page.clone(), page]);
         }
     }

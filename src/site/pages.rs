@@ -65,9 +65,8 @@ pub fn of_clusters(training: &Training, clusters: usize, thresholds: &Thresholds
     let mut reader = Reader::new(&Tokens::default());
     let mut values: HashMap<String, BTreeSet<Vec<u8>>, FixedState> = HashMap::default();
     let labelled = || (0..training.len()).filter(|&row| training.clusters[row] != u32::MAX);
-    let rows: Vec<(u32, Values)> = labelled()
-        .filter_map(|row| Some((training.clusters[row], reader.values(training.normal(row)?.as_bytes()))))
-        .collect();
+    let rows: Vec<(u32, Values)> =
+        labelled().filter_map(|row| Some((training.clusters[row], reader.values(training.normal(row)?)))).collect();
     for (key, value) in rows.iter().flat_map(|row| &row.1) {
         let of = values.entry(key.clone()).or_default();
         if of.len() <= thresholds.page_most_values {

@@ -6,7 +6,7 @@ use super::reduced::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
 use crate::rules::spans::{inner_number, number, span_group};
-use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, normalize, set_order};
+use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, NormalRef, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -80,56 +80,50 @@ impl Reader {
     }
 
     /// The values of parameters, and those of parts of the path, that are numbers; sorted.
-    pub fn numbers(&mut self, url: &[u8]) -> Vec<Vec<u8>> {
+    pub fn numbers(&mut self, url: NormalRef<'_>) -> Vec<Vec<u8>> {
         let mut cells = std::mem::take(&mut self.cells);
         let mut out = Vec::new();
-        if self.read(url, &mut cells) {
-            let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
-            let values = cells.list.iter().filter(|cell| counts(cell.key)).map(|cell| cells.value(cell));
-            out.extend(
-                values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
-            );
-            out.sort_unstable();
-        }
+        self.read(url, &mut cells);
+        let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
+        let values = cells.list.iter().filter(|cell| counts(cell.key)).map(|cell| cells.value(cell));
+        out.extend(
+            values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
+        );
+        out.sort_unstable();
         self.cells = cells;
         out
     }
 
-    /// The values of a URL, by key; of a key that comes again the last. Empty for what is no URL.
-    pub fn values(&mut self, url: &[u8]) -> Values {
+    /// The values of a URL, by key; of a key that comes again the last.
+    pub fn values(&mut self, url: NormalRef<'_>) -> Values {
         let mut cells = std::mem::take(&mut self.cells);
-        let mut out = HashMap::default();
-        if self.read(url, &mut cells) {
-            out.extend(cells.list.iter().map(|cell| (cells.key(cell).to_string(), cells.value(cell).to_vec())));
-        }
+        self.read(url, &mut cells);
+        let pair = |cell| (cells.key(cell).to_string(), cells.value(cell).to_vec());
+        let out = cells.list.iter().map(pair).collect();
         self.cells = cells;
         out
     }
 
     /// Calls `found` with the seed and the value of each key of a URL, of a key that comes again each time.
-    /// Nothing for what is no URL. The seed is that of [`Key::seed`].
-    pub fn each(&mut self, url: &[u8], mut found: impl FnMut(u64, &[u8])) {
+    /// The seed is that of [`Key::seed`].
+    pub fn each(&mut self, url: NormalRef<'_>, mut found: impl FnMut(u64, &[u8])) {
         let mut cells = std::mem::take(&mut self.cells);
-        if self.read(url, &mut cells) {
-            cells.list.iter().for_each(|cell| found(cells.seed(cell.key), cells.value(cell)));
-        }
+        self.read(url, &mut cells);
+        cells.list.iter().for_each(|cell| found(cells.seed(cell.key), cells.value(cell)));
         self.cells = cells;
     }
 
-    fn read(&self, url: &[u8], cells: &mut Cells) -> bool {
-        let Ok(split) = normalize(url, &mut cells.text) else { return false };
-        cells.cut(&split, self.cut);
+    fn read(&self, url: NormalRef<'_>, cells: &mut Cells) {
+        url.cut(self.cut, cells);
         set_order(cells, |cells, at| self.ranks.of(cells.seed(cells.list[at].key)));
-        true
     }
 
     /// What the URL of `best` has in place of the subject in that of `at`: nothing, or another key with a
     /// number. `None` where anything else differs.
     pub(super) fn lead(&self, identities: &[Identity], subject: &Subject, at: usize, best: usize) -> Option<Lead> {
         let [mut own, mut page] = [Cells::default(), Cells::default()];
-        if !self.read(&identities[at].composed, &mut own) || !self.read(&identities[best].composed, &mut page) {
-            return None;
-        }
+        self.read(identities[at].composed.by_ref(), &mut own);
+        self.read(identities[best].composed.by_ref(), &mut page);
         let [own, of_page] = [&own, &page].map(hashes);
         let differ = |pairs: &[(u64, u64)], others: &[(u64, u64)]| -> Vec<usize> {
             (0..pairs.len()).filter(|&i| !others.contains(&pairs[i])).collect()
@@ -160,9 +154,7 @@ impl Reader {
         for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
             found.clear();
             for &(_, at) in cluster {
-                if !self.read(&identities[at as usize].composed, &mut cells) {
-                    continue;
-                }
+                self.read(identities[at as usize].composed.by_ref(), &mut cells);
                 let hashes: Vec<(u64, u64)> = hashes(&cells);
                 let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
                 for (cell, &(seed, hash)) in cells.list.iter().zip(&hashes) {
@@ -193,9 +185,7 @@ impl Reader {
         let mut out: Vec<Vec<Point>> = vec![Vec::new(); subjects.len()];
         let mut cells = Cells::default();
         for (at, identity) in (0..).zip(identities) {
-            if !self.read(&identity.composed, &mut cells) {
-                continue;
-            }
+            self.read(identity.composed.by_ref(), &mut cells);
             let hashes = hashes(&cells);
             let sum = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
             let label = identity.pure.then_some(identity.majority);

@@ -2,6 +2,7 @@
 
 use super::Training;
 use crate::rules::{RuleSet, Scratch, SiteRules};
+use crate::url::NormalUrl;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Identity {
     /// URL that the rules compose.
-    pub(super) composed: Vec<u8>,
+    pub(super) composed: NormalUrl,
     /// Its members.
     pub(super) rows: Vec<u32>,
     /// The largest cluster among them; ties go to the smaller id.
@@ -23,7 +24,7 @@ pub struct Identity {
     /// True if such a member has the path of `page`, and its parameters among others.
     pub(super) met: bool,
     /// Page that represents the identity: path and query of a member, or `composed`.
-    pub(super) page: Vec<u8>,
+    pub(super) page: NormalUrl,
 }
 
 /// The reduced URLs that hold one cluster each, for rules that move directories.
@@ -31,7 +32,7 @@ pub fn reduced(identities: &[Identity], training: &Training) -> Vec<Reduced> {
     let pure = identities.iter().filter(|i| i.pure);
     let reduced = |i: &Identity| {
         let elsewhere = i.rows.iter().all(|&row| training.elsewhere[row as usize]);
-        Reduced { url: String::from_utf8_lossy(&i.composed).into_owned(), cluster: i.majority, elsewhere }
+        Reduced { url: i.composed.as_str().to_owned(), cluster: i.majority, elsewhere }
     };
     pure.map(reduced).collect()
 }
@@ -50,14 +51,14 @@ pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
         let applied = set.apply_normal(url, Some(0), &mut scratch);
         let at = *index.entry(crate::model::hash64(applied.url)).or_insert_with(|| {
             out.push(Identity {
-                composed: applied.url.to_vec(),
+                composed: NormalUrl::new(applied.url).expect("canonical URLs are in normal form"),
                 rows: Vec::new(),
                 majority: 0,
                 pure: true,
                 fetchable: false,
                 listed: false,
                 met: false,
-                page: Vec::new(),
+                page: NormalUrl::default(),
             });
             out.len() - 1
         });

@@ -9,7 +9,7 @@ use super::points::Reader;
 use super::reduced::Identity;
 use crate::model::hash64;
 use crate::rules::{Constraint, RuleSet, SECTION, Scratch, SiteRules};
-use crate::url::Key;
+use crate::url::{Key, NormalRef, NormalUrl};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -51,7 +51,7 @@ impl Column {
 impl<'f> Met<'f> {
     /// Reads the values of the keys that the scopes of `rules` name, and of `others`. O(URLs x pairs).
     pub fn new(found: &'f [Identity], rules: &SiteRules, others: impl Iterator<Item = String>) -> Met<'f> {
-        let by_hash = found.iter().enumerate().map(|(at, of)| (hash64(&of.composed), at)).collect();
+        let by_hash = found.iter().enumerate().map(|(at, of)| (hash64(of.composed.as_bytes()), at)).collect();
         let mut met = Met { found, by_hash, columns: BTreeMap::new() };
         let keys = rules.rules.iter().flat_map(|rule| &rule.scope).map(|constraint| constraint.key.clone());
         met.columns = keys.chain(others).map(|key| (key, Column::default())).collect();
@@ -70,22 +70,21 @@ impl<'f> Met<'f> {
         }
         let mut reader = Reader::new(&rules.tokens);
         for identity in found {
-            reader.each(&identity.composed, |seed, value| {
+            reader.each(identity.composed.by_ref(), |seed, value| {
                 if let Some((_, last)) = by_seed.get_mut(&seed) {
                     *last = Some(value.to_vec());
                 }
             });
             by_seed.values_mut().for_each(|(column, value)| column.push(value.take()));
             if let Some(column) = &mut sections {
-                column.push(Some(rules.tokens.section(&identity.composed).to_vec()));
+                column.push(Some(rules.tokens.section(identity.composed.as_bytes()).to_vec()));
             }
         }
         met
     }
 
-    /// Groups of URLs that `rules` join where they change one of `urls`, with the cluster of each; those that
-    /// they change come first.
-    pub fn joined_by(&self, rules: &SiteRules, urls: Vec<usize>) -> Vec<Vec<(&[u8], u32)>> {
+    /// Groups of URLs that `rules` join where they change one of `urls`.
+    pub fn joined_by(&self, rules: &SiteRules, urls: Vec<usize>) -> Vec<Group<'_>> {
         if urls.is_empty() {
             return Vec::new();
         }
@@ -93,16 +92,17 @@ impl<'f> Met<'f> {
         let mut scratch = Scratch::default();
         let mut groups: HashMap<u64, Vec<usize>, FixedState> = HashMap::default();
         for at in urls {
-            let to = set.apply(&self.found[at].composed, Some(0), &mut scratch).url;
-            if to != self.found[at].composed {
+            let to = set.apply_normal(self.found[at].composed.by_ref(), Some(0), &mut scratch).url;
+            if to != self.found[at].composed.as_bytes() {
                 groups.entry(hash64(to)).or_default().push(at);
             }
         }
         groups.iter_mut().for_each(|(to, group)| group.extend(self.by_hash.get(to)));
         let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
         groups.sort_unstable();
-        let url = |at: usize| (&*self.found[at].composed, self.found[at].majority);
-        groups.into_iter().map(|group| group.into_iter().map(url).collect()).collect()
+        let labels = |group: &[usize]| group.iter().map(|&at| self.found[at].majority).collect();
+        let group = |group: Vec<usize>| Group { first: self.found[group[0]].composed.by_ref(), labels: labels(&group) };
+        groups.into_iter().map(group).collect()
     }
 
     /// URLs for which all constraints hold but those that `is_lifted` names, of which some does not.
@@ -128,11 +128,19 @@ pub struct Fired {
     rows: HashMap<u64, BTreeMap<u32, u32>, FixedState>,
 }
 
+/// URLs that a rule joins.
+pub struct Group<'u> {
+    /// One that the rule changes.
+    pub first: NormalRef<'u>,
+    /// The cluster of each; that of `first` is the first.
+    pub labels: Vec<u32>,
+}
+
 /// What the other rules make of the rows of one canonical URL on which a rule fires: those with one URL.
 pub struct Piece {
     canonical: u64,
-    /// The URL; empty for the rows on which the rule does not fire.
-    url: Vec<u8>,
+    /// The URL; `None` for the rows on which the rule does not fire.
+    url: Option<NormalUrl>,
     /// The largest cluster of its rows; ties go to the smaller id.
     label: u32,
 }
@@ -174,19 +182,21 @@ impl Fired {
             of.iter().filter(|of| *of.1 > 0).max_by_key(|of| (*of.1, Reverse(*of.0))).map(|of| *of.0)
         };
         let piece = |((canonical, url), of): (&(u64, Vec<u8>), &BTreeMap<u32, u32>)| {
-            Some(Piece { canonical: *canonical, url: url.clone(), label: largest(of)? })
+            Some(Piece { canonical: *canonical, url: NormalUrl::new(url).ok(), label: largest(of)? })
         };
         let mut out: Vec<Piece> = pieces.iter().filter_map(piece).collect();
         out.extend(
-            rest.iter().filter_map(|(&canonical, of)| Some(Piece { canonical, url: Vec::new(), label: largest(of)? })),
+            rest.iter().filter_map(|(&canonical, of)| Some(Piece { canonical, url: None, label: largest(of)? })),
         );
-        out.sort_by(|a, b| (a.canonical, a.url.is_empty(), &a.url).cmp(&(b.canonical, b.url.is_empty(), &b.url)));
+        let url = |of: &Piece| of.url.as_ref().map(|url| url.as_bytes().to_vec());
+        out.sort_by_cached_key(|piece| (piece.canonical, piece.url.is_none(), url(piece)));
         out
     }
 }
 
-/// Groups of pieces of one canonical URL, with the cluster of each, where there are two or more.
-pub fn groups(pieces: &[Piece]) -> Vec<Vec<(&[u8], u32)>> {
+/// Groups of two or more pieces of one canonical URL.
+pub fn groups(pieces: &[Piece]) -> Vec<Group<'_>> {
     let groups = pieces.chunk_by(|a, b| a.canonical == b.canonical).filter(|group| group.len() > 1);
-    groups.map(|group| group.iter().map(|piece| (&*piece.url, piece.label)).collect()).collect()
+    let labels = |group: &[Piece]| group.iter().map(|piece| piece.label).collect();
+    groups.filter_map(|group| Some(Group { first: group[0].url.as_ref()?.by_ref(), labels: labels(group) })).collect()
 }

@@ -26,7 +26,7 @@ use super::small_operations::holds_token;
 use super::{Thresholds, Training};
 use crate::rules::twins::below;
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, RuleSet, SECTION, Scratch, SiteRules};
-use crate::url::{Fixed, Key, section};
+use crate::url::{Fixed, Key, NormalUrl, section};
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, HashSet};
 
@@ -57,7 +57,7 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
 
 /// The clusters of the labelled rows, and the canonical URLs that the rules give them.
 struct Sample {
-    rows: Vec<(u32, Vec<u8>)>,
+    rows: Vec<(u32, NormalUrl)>,
     /// URLs of each cluster.
     urls: HashMap<u32, usize, FixedState>,
     /// Canonical URLs of each cluster.
@@ -70,7 +70,7 @@ impl Sample {
     fn new(rules: &SiteRules, training: &Training) -> Sample {
         let rows = canonical(rules, training);
         let mut reader = Reader::new(&rules.tokens);
-        let values = rows.iter().map(|(_, url)| reader.values(url)).collect();
+        let values = rows.iter().map(|(_, url)| reader.values(url.by_ref())).collect();
         let mut urls = HashMap::default();
         rows.iter().for_each(|(cluster, _)| *urls.entry(*cluster).or_insert(0) += 1);
         Sample { urls, pieces: pieces(&rows), rows, values }
@@ -90,7 +90,7 @@ impl Sample {
         };
         // Of two directories beside each other, pages of one alone are as silent as pages of the other.
         let beside = rule.mirror().filter(|(from, to)| depth(from) == depth(to)).map(|(_, to)| to);
-        let is_twin = |at: usize| beside.is_some_and(|to| below(&self.rows[at].1, to.as_bytes()).is_some());
+        let is_twin = |at: usize| beside.is_some_and(|to| below(self.rows[at].1.as_bytes(), to.as_bytes()).is_some());
         let acts = |&at: &usize| {
             self.rows[at] != rows[at]
                 || is_twin(at)
@@ -105,18 +105,20 @@ impl Sample {
 }
 
 /// Cluster and canonical URL of each labelled row.
-fn canonical(rules: &SiteRules, training: &Training) -> Vec<(u32, Vec<u8>)> {
+fn canonical(rules: &SiteRules, training: &Training) -> Vec<(u32, NormalUrl)> {
     let set = RuleSet::new(vec![rules.clone()]);
     let mut scratch = Scratch::default();
     let labelled = (0..training.len()).filter(|&row| training.clusters[row] != u32::MAX);
-    let mut apply = |row: usize| Some(set.apply_normal(training.normal(row)?, Some(0), &mut scratch).url.to_vec());
+    let mut apply =
+        |row: usize| NormalUrl::new(set.apply_normal(training.normal(row)?, Some(0), &mut scratch).url).ok();
     labelled.filter_map(|row| Some((training.clusters[row], apply(row)?))).collect()
 }
 
-fn pieces(rows: &[(u32, Vec<u8>)]) -> HashMap<u32, usize, FixedState> {
-    let distinct: HashSet<&(u32, Vec<u8>), FixedState> = rows.iter().collect();
+fn pieces(rows: &[(u32, NormalUrl)]) -> HashMap<u32, usize, FixedState> {
+    let distinct: HashSet<(u32, &[u8]), FixedState> =
+        rows.iter().map(|(cluster, url)| (*cluster, url.as_bytes())).collect();
     let mut out = HashMap::default();
-    distinct.into_iter().for_each(|(cluster, _)| *out.entry(*cluster).or_insert(0) += 1);
+    distinct.into_iter().for_each(|(cluster, _)| *out.entry(cluster).or_insert(0) += 1);
     out
 }
 

@@ -65,7 +65,7 @@ pub fn learn(
             spans(group, &belief, &leads, |like, range| {
                 let target = if leads.hold(like) { best[like as usize] } else { like as usize };
                 if let Some(page) = page(target) {
-                    let like = String::from_utf8_lossy(&identities[like as usize].composed).into_owned();
+                    let like = identities[like as usize].composed.as_str().to_owned();
                     pages.push(Span { like, range, page });
                 }
             });
