@@ -12,7 +12,7 @@ use undust::model::hash64;
 use undust::site::columns::Columns;
 use undust::site::covering::Covering;
 use undust::site::forms::{self, Forms};
-use undust::site::{Params, Training, energy, finish, prepare, select};
+use undust::site::{Params, Training, energy, prepare, select};
 use undust::synth::{self, Options, parts::Parts};
 
 /// Records of one site: URL, label, points elsewhere.
@@ -135,7 +135,7 @@ fn site(name: &str, records: &Records, runs: usize, dump: Option<&str>) {
         drop((covering, tree, forms));
         let prepared = timed(&mut row[6], || prepare(training, &Params::default()));
         let energy = timed(&mut row[7], || energy::walk(prepared.graph()));
-        let outcome = timed(&mut row[9], || finish(prepared, &energy));
+        let outcome = timed(&mut row[9], || prepared.select_rules(&energy).refine_rules());
         row[10] = row[0] + row[6] + row[7] + row[9];
         text = serde_json::to_string_pretty(&(&outcome.rules, &outcome.counts)).expect("rules are text");
         mean.iter_mut().zip(row).for_each(|(mean, new)| *mean += new / runs as f64);

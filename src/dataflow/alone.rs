@@ -75,7 +75,7 @@ fn profiled(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSit
     let prepared = site::prepare(training, params);
     let profile = prepared.profile();
     let energy = site::energy::walk(prepared.graph());
-    let site::Outcome { rules, counts } = site::finish(prepared, &energy);
+    let site::Outcome { rules, counts } = prepared.select_rules(&energy).refine_rules();
     LearnedSite { rules, counts, cut, trained, conflicts, profile, ..LearnedSite::default() }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
-//!      -> learn (site::prepare) -> energy walk -> select (site::finish) -> rule sets, at one worker of each process
+//!      -> learn (site::prepare) -> energy walk -> select -> rule sets, at one worker of each process
 //! ```
 //! Candidates of all sites are sent to all workers after the samples: they determine the sites that
 //! [`held_out`](super::held_out) cross-fits, before these are learned.
@@ -163,7 +163,7 @@ impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
     }
 }
 
-/// Learning after the energy walk ([`site::finish`]) as an operator.
+/// Learning after the energy walk as an operator.
 trait SelectRules<'scope> {
     /// The rules that hold, by the energies after the walk.
     fn select_rules(self) -> Flow<'scope, LearnedSite>;
@@ -173,7 +173,7 @@ impl<'scope> SelectRules<'scope> for Flow<'scope, (Box<Site>, Vec<u128>)> {
     fn select_rules(self) -> Flow<'scope, LearnedSite> {
         self.map(|(site, energy)| {
             let Site { prepared, cut, trained, conflicts, held_out, profile } = *site;
-            let outcome = site::finish(prepared, &energy);
+            let outcome = prepared.select_rules(&energy).refine_rules();
             LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out, profile }
         })
     }

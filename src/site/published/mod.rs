@@ -61,20 +61,57 @@ impl State {
     }
 }
 
-/// Runs everything before the energy walk; returns its graph (empty for naive selection) and the state.
-///
-/// Selection is naive for [`Method::PublishedNaive`], by graph otherwise; `fpr_max_ppm` of the
-/// parameters is the paper's `fpr_max` (0.05 in its Table 3).
+/// A site whose URLs are columns of keys.
+#[derive(Debug)]
+pub struct Tokenized {
+    site: String,
+    naive: bool,
+    fpr_max: f64,
+    switches: Switches,
+    columns: Columns,
+}
+
+/// A site with its pattern tree.
+#[derive(Debug)]
+pub struct WithTree {
+    of: Tokenized,
+    patterns: Patterns,
+}
+
+impl Tokenized {
+    /// Cuts the URLs of a site. Selection will be naive for [`Method::PublishedNaive`], by graph otherwise;
+    /// `fpr_max_ppm` of the parameters is the paper's `fpr_max` (0.05 in its Table 3).
+    pub fn new(training: &Training, params: &Params, switches: &Switches) -> Tokenized {
+        Tokenized {
+            site: training.site.clone(),
+            naive: params.method == Method::PublishedNaive,
+            fpr_max: f64::from(params.fpr_max_ppm) / 1e6,
+            switches: *switches,
+            columns: Columns::new(training),
+        }
+    }
+
+    /// Grows the pattern tree (Algorithm 1).
+    pub fn grow_tree(self) -> WithTree {
+        let patterns = Patterns::build(&self.columns, &self.switches);
+        WithTree { of: self, patterns }
+    }
+}
+
+impl WithTree {
+    /// Finds the candidate rules (Algorithms 2 and 3); returns their graph (empty for naive selection), too.
+    pub fn find_candidates(self) -> (Graph, State) {
+        let WithTree { of: Tokenized { site, naive, fpr_max, switches, columns }, patterns } = self;
+        let candidates = candidates::generate(&columns, &patterns, &switches, fpr_max);
+        let (graph, vertices) =
+            if naive { Default::default() } else { select::graph(&candidates.rules, &patterns.tree, &switches) };
+        (graph, State { site, naive, fpr_max, switches, columns, patterns, candidates, vertices })
+    }
+}
+
+/// Runs everything before the energy walk; returns its graph and the state.
 pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Graph, State) {
-    let columns = Columns::new(training);
-    let patterns = Patterns::build(&columns, switches);
-    let fpr_max = f64::from(params.fpr_max_ppm) / 1e6;
-    let candidates = candidates::generate(&columns, &patterns, switches, fpr_max);
-    let naive = params.method == Method::PublishedNaive;
-    let (graph, vertices) =
-        if naive { Default::default() } else { select::graph(&candidates.rules, &patterns.tree, switches) };
-    let (site, switches) = (training.site.clone(), *switches);
-    (graph, State { site, naive, fpr_max, switches, columns, patterns, candidates, vertices })
+    Tokenized::new(training, params, switches).grow_tree().find_candidates()
 }
 
 /// Selects rules from the energies after the walk (one a vertex; none for naive selection).
