@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
-//!      -> learn (site::prepare) -> energy walk -> select -> rule sets, at one worker of each process
+//!      -> cross-fit -> tokenize -> cover -> pattern tree -> candidates -> profile
+//!      -> energy walk -> select rules -> refine rules -> rule sets, at one worker of each process
 //! ```
+//! The stages of learning are in `stages`, the walk is in [`walk`](super::walk).
+//!
 //! Candidates of all sites are sent to all workers after the samples: they determine the sites that
 //! [`held_out`](super::held_out) cross-fits, before these are learned.
 
@@ -16,20 +19,18 @@ use super::locate::Locator;
 use super::pace::{Pace, Paced};
 use super::read::{Pool, read};
 use super::rows::Rows;
-use super::sample::{Cut, Sampler};
+use super::sample::Sampler;
 use super::source::Source;
+use super::stages::{Cover, CrossFit, FindCandidates, GrowTree, Profile, RefineRules, SelectRules, Tokenize};
 use super::types::{Epoch, Flow, Plan, Shared};
-use super::walk::{EnergyWalk, HasGraph};
+use super::walk::EnergyWalk;
 use crate::model::RecordBatch;
-use crate::site::held_out::Counts;
-use crate::site::profile::Profile;
-use crate::site::{self, Prepared, Training, energy::Graph};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use timely::dataflow::Scope;
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::core::{Exchange, Inspect, Map};
+use timely::dataflow::operators::core::{Exchange, Inspect};
 use timely::dataflow::operators::probe::{Handle, Probe};
 use timely::dataflow::operators::{Concat, Operator};
 
@@ -61,9 +62,15 @@ pub fn learn<'scope>(
         .paced(&pace)
         .group_by_site(plan, in_hand.clone(), choice.clone(), shared.clone())
         .take_up(shared);
-    open.learn_site(plan, choice)
+    open.cross_fit(choice)
+        .tokenize(plan)
+        .cover()
+        .grow_tree()
+        .find_candidates()
+        .profile()
         .energy_walk()
         .select_rules()
+        .refine_rules()
         .keep_learned(shared)
         .concat(finished)
         .inspect(move |_| {
@@ -123,58 +130,6 @@ impl<'scope> Sample<'scope> for Flow<'scope, RecordBatch> {
                     None => capability = None,
                 }
             }
-        })
-    }
-}
-
-/// A site before the energy walk.
-struct Site {
-    prepared: Prepared,
-    cut: Option<Cut>,
-    trained: u64,
-    conflicts: u64,
-    held_out: Option<Counts>,
-    profile: Profile,
-}
-
-impl HasGraph for Site {
-    fn graph(&self) -> &Graph {
-        self.prepared.graph()
-    }
-}
-
-/// Learning up to the energy walk ([`site::prepare`]) as an operator.
-trait LearnSite<'scope> {
-    /// Candidate rules of each site, and their graph; sites of the `choice` are cross-fitted before.
-    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Site>>;
-}
-
-impl<'scope> LearnSite<'scope> for Flow<'scope, (Training, Option<Cut>)> {
-    fn learn_site(self, plan: &Plan, choice: Choosing) -> Flow<'scope, Box<Site>> {
-        let (params, previous) = (plan.params.clone(), plan.previous.clone());
-        self.map(move |(mut training, cut)| {
-            training.hints.previous = previous.get(&training.site).cloned();
-            let (trained, conflicts) = (training.len() as u64, training.conflicts);
-            let held_out = choice.cross_fit(&training);
-            let prepared = site::prepare(training, &params);
-            let profile = prepared.profile();
-            Box::new(Site { prepared, cut, trained, conflicts, held_out, profile })
-        })
-    }
-}
-
-/// Learning after the energy walk as an operator.
-trait SelectRules<'scope> {
-    /// The rules that hold, by the energies after the walk.
-    fn select_rules(self) -> Flow<'scope, LearnedSite>;
-}
-
-impl<'scope> SelectRules<'scope> for Flow<'scope, (Box<Site>, Vec<u128>)> {
-    fn select_rules(self) -> Flow<'scope, LearnedSite> {
-        self.map(|(site, energy)| {
-            let Site { prepared, cut, trained, conflicts, held_out, profile } = *site;
-            let outcome = prepared.select_rules(&energy).refine_rules();
-            LearnedSite { rules: outcome.rules, counts: outcome.counts, cut, trained, conflicts, held_out, profile }
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The dataflows: the only users of timely, with `runtime`.
 //!
 //! [`learn`] turns records into rule sets, [`proof`] counts the evidence of rule sets on all records;
-//! both are built at every worker and fit on one screen each. Operators are extension traits and thin:
+//! both are built at every worker and fit on one screen each. Learning a site is a chain of operators, one for each
+//! stage of the method (`stages`, [`walk`]). Operators are extension traits and thin:
 //! decisions are in plain functions ([`sample`], [`group`], [`pages`], [`verdict`]) that are tested
 //! without a worker. Rows travel and spill in columns.
 //!
@@ -55,6 +56,7 @@ pub mod run;
 pub mod sample;
 pub mod sorted;
 pub mod source;
+mod stages;
 pub mod table;
 pub mod tally;
 pub mod types;
