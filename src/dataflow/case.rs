@@ -64,8 +64,8 @@ impl Case {
         for (index, counts) in parts.iter().flatten() {
             self.sites[*index as usize].counts.add(counts);
         }
-        let laid: Vec<bool> = self.sites.iter().map(|site| site.counts.laid == site.counts.records).collect();
-        self.sites.iter_mut().for_each(|site| site.counts.laid = 0);
+        let spilled: Vec<bool> = self.sites.iter().map(|site| site.counts.spilled == site.counts.records).collect();
+        self.sites.iter_mut().for_each(|site| site.counts.spilled = 0);
         for (index, site) in self.sites.iter_mut().enumerate() {
             if !self.table.counted[index] {
                 continue;
@@ -113,12 +113,12 @@ impl Case {
         self.closed = !again.contains(&true);
         if !self.closed {
             let rules: Vec<&SiteRules> = self.sites.iter().map(|site| &site.rules).collect();
-            let laid = laid.iter().zip(&again).all(|(&laid, &again)| laid || !again);
+            let spilled = spilled.iter().zip(&again).all(|(&spilled, &again)| spilled || !again);
             let ask = Ask {
                 suspects: self.known.iter().map(|pending| pending.suspects.clone()).collect(),
                 wanted: self.known.iter().map(|pending| pending.wanted.clone()).collect(),
             };
-            self.table = Arc::new(self.table.again(&rules, again, laid, ask, self.threads));
+            self.table = Arc::new(self.table.again(&rules, again, spilled, ask, self.threads));
         }
         self.passes += 1;
     }

@@ -39,8 +39,8 @@ pub const MAX_MISREMEMBERED: usize = 256;
 pub struct SiteCounts {
     /// Records, repeats included.
     pub records: u64,
-    /// Records spilled for the next pass ([`super::aside`]); dropped once the site is decided.
-    pub laid: u64,
+    /// Records spilled for the next pass ([`super::replay`]); dropped once the site is decided.
+    pub spilled: u64,
     /// Distinct URLs, as found.
     pub urls: u64,
     /// Distinct URLs with a label.
@@ -87,7 +87,7 @@ impl SiteCounts {
     /// Adds the counts of another part of the site.
     pub fn add(&mut self, other: &SiteCounts) {
         self.records += other.records;
-        self.laid += other.laid;
+        self.spilled += other.spilled;
         self.urls += other.urls;
         self.labelled += other.labelled;
         self.conflicts += other.conflicts;

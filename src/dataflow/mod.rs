@@ -7,7 +7,7 @@
 //! without a worker. Rows travel and spill in columns.
 //!
 //! Two things save work and change no result: work stealing between the workers of a process
-//! ([`deal`]), and the replay spill of small sites for a later pass of the proof ([`aside`]).
+//! ([`deal`]), and the replay spill of small sites for a later pass of the proof ([`replay`]).
 //!
 //! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`],
 //! [`verdict`] decides by them, [`narrow`] narrows a rule, [`run`] goes from pass to pass.
@@ -22,7 +22,6 @@
 //!
 //! The module opens no files: records come from a [`types::Source`], results are values.
 pub mod alone;
-pub mod aside;
 mod board;
 mod case;
 pub mod clusters;
@@ -51,6 +50,7 @@ pub mod proof;
 pub mod proven;
 mod rate;
 pub mod read;
+pub mod replay;
 pub mod rows;
 pub mod run;
 pub mod sample;

@@ -11,9 +11,9 @@
 //! makes two rows more for each of them that fires on it: one for its URL under the other rules, one
 //! for the value that the rule removes.
 
-use super::aside::Aside;
 use super::locate::{Finder, Found, Locator};
 use super::marginal::Cell;
+use super::replay::ReplayWriter;
 use super::sample::Lots;
 use super::table::Table;
 use crate::model::{Record, hash64, hash128};
@@ -145,7 +145,7 @@ pub struct PageMaker {
     /// A site that is not in the table.
     pub unknown: Option<String>,
     /// Records for the next pass.
-    pub aside: Option<Aside>,
+    pub replay: Option<ReplayWriter>,
 }
 
 impl PageMaker {
@@ -168,7 +168,7 @@ impl PageMaker {
             ready: Vec::new(),
             unlisted: 0,
             unknown: None,
-            aside: None,
+            replay: None,
         }
     }
 
@@ -190,8 +190,8 @@ impl PageMaker {
             return;
         }
         self.records[site as usize] += 1;
-        if let Some(aside) = self.aside.as_mut().filter(|_| self.table.aside[site as usize]) {
-            aside.lay(site, record);
+        if let Some(replay) = self.replay.as_mut().filter(|_| self.table.spills[site as usize]) {
+            replay.spill(site, record);
         }
 
         let lot = self.lots.draw(self.normal.as_bytes(), record.cluster);

@@ -1,7 +1,7 @@
 //! The second dataflow: evidence of rule sets counted on all records (docs/method.md, "The proof").
 //!
 //! ```text
-//! read -> canonicalize (lay aside) -> exchange by (site, canonical URL) -> group, tally -> sums per site and rule,
+//! read -> canonicalize (spill) -> exchange by (site, canonical URL) -> group, tally -> sums per site and rule,
 //!                                                        \-> exchange by cluster -> distinct clusters
 //!      -> counts, at one worker of each process
 //! ```
@@ -10,13 +10,13 @@
 //! thirds, then sorted runs ([`super::sorted`]); pairs of cluster and site up to a sixth; counts of all
 //! sites and rules, about 100 bytes each.
 
-use super::aside::{Aside, Laid};
 use super::counts::SiteCounts;
 use super::gather::Gather;
 use super::locate::Locator;
 use super::pace::{Pace, Paced};
 use super::pages::{Firing, Page, PageMaker, Pages};
 use super::read::{Pool, read};
+use super::replay::{Replay, ReplayWriter};
 use super::sample::Lots;
 use super::sorted::{Sorted, Sorter};
 use super::source::{Batches, SourceError};
@@ -49,7 +49,7 @@ pub struct Evidence {
     /// Partial counts of all counted sites, at the first worker of each process; nothing elsewhere.
     pub counts: Rc<RefCell<Vec<Counts>>>,
     /// Records of this worker spilled for the next pass.
-    pub laid: Rc<RefCell<Laid>>,
+    pub replay: Rc<RefCell<Replay>>,
 }
 
 /// Builds the dataflow of a pass over this worker's `part` of the records by the rules of `table`;
@@ -69,7 +69,7 @@ pub fn prove<'scope>(
         plan,
         table,
         pool,
-        evidence.laid.clone(),
+        evidence.replay.clone(),
         shared,
     );
     let memory = share(plan, table);
@@ -91,13 +91,13 @@ fn share(plan: &Plan, table: &Table) -> usize {
 /// Application of the rules to records.
 trait Canonicalize<'scope> {
     /// Outputs the row of each record, for the worker of its canonical URL; and the number of records of
-    /// each site. Some are spilled to `laid`.
+    /// each site. Some are spilled to `replay`.
     fn canonicalize(
         self,
         plan: &Plan,
         table: &Arc<Table>,
         pool: Pool,
-        laid: Rc<RefCell<Laid>>,
+        replay: Rc<RefCell<Replay>>,
         shared: &Arc<Shared>,
     ) -> (Flow<'scope, (u64, Pages)>, Flow<'scope, Counts>);
 }
@@ -108,7 +108,7 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
         plan: &Plan,
         table: &Arc<Table>,
         pool: Pool,
-        laid: Rc<RefCell<Laid>>,
+        replay: Rc<RefCell<Replay>>,
         shared: &Arc<Shared>,
     ) -> (Flow<'scope, (u64, Pages)>, Flow<'scope, Counts>) {
         let scope = self.scope();
@@ -117,7 +117,7 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
         let mut maker = PageMaker::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
         let bytes = plan.memory / plan.workers;
         let passes_over = table.passes_over;
-        maker.aside = Some(Aside::new(table.len(), bytes, shared.scratch.clone()));
+        maker.replay = Some(ReplayWriter::new(table.len(), bytes, shared.scratch.clone()));
         let mut builder = OperatorBuilder::new("Canonicalize".to_owned(), scope);
         let mut input = builder.new_input(self, Pipeline);
         let (pages, page_stream) = builder.new_output();
@@ -149,17 +149,17 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
                         if let Some(site) = maker.unknown.take().filter(|_| !passes_over) {
                             shared.fail(RunError::Changed { site });
                         }
-                        let (kept, run) = maker.aside.take().map(Aside::finish).unwrap_or_default();
-                        *laid.borrow_mut() = run;
+                        let (kept, run) = maker.replay.take().map(ReplayWriter::finish).unwrap_or_default();
+                        *replay.borrow_mut() = run;
                         let counts = maker.records.iter().zip(0u32..).filter(|(records, _)| **records > 0);
                         let mut texts: BTreeMap<u32, BTreeMap<u64, String>> = BTreeMap::new();
                         for ((site, hash), url) in std::mem::take(&mut maker.texts) {
                             texts.entry(site).or_default().insert(hash, url);
                         }
                         let counts = counts.map(|(&records, site)| {
-                            let laid = kept.get(site as usize).copied().unwrap_or(0);
+                            let spilled = kept.get(site as usize).copied().unwrap_or(0);
                             let texts = texts.remove(&site).unwrap_or_default();
-                            (site, SiteCounts { records, laid, texts, ..SiteCounts::default() })
+                            (site, SiteCounts { records, spilled, texts, ..SiteCounts::default() })
                         });
                         records.session(last).give(counts.collect::<Counts>());
                         (page_cap, record_cap) = (None, None);

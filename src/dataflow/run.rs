@@ -3,7 +3,6 @@
 //! Every process reaches the same verdicts from the same counts, so only counts and rules travel.
 //! Within a process the first worker decides and publishes its table for the others.
 
-use super::aside::{self, Laid};
 use super::board::Board;
 use super::case::Case;
 use super::clusters::Clustering;
@@ -12,6 +11,7 @@ use super::learn::{Harvest, learn};
 use super::learned_site::Journal;
 use super::proof::prove;
 use super::proven::Learned;
+use super::replay::{self, Replay};
 use super::source::{Batches, Source, SourceError};
 use super::types::{Epoch, Plan, RunError, Shared};
 use crate::rules::types::SiteRules;
@@ -125,7 +125,7 @@ fn work(
     // All workers see a failure at one point, or some would block in a dataflow that others never build:
     // the leader checks once all workers are through, and closes the case.
     if leads {
-        let room = aside::room(plan.memory, plan.sample.share);
+        let room = replay::room(plan.memory, plan.sample.share);
         let case = match given {
             Some(sites) => Case::given(sites, plan.workers, room),
             None => Case::open(harvest.sites.take(), plan.workers, room),
@@ -133,7 +133,7 @@ fn work(
         board.post(Case { closed: case.closed || shared.has_failed(), ..case });
     }
     // Spilled records of small sites, for a pass that counts no others.
-    let mut laid = Laid::default();
+    let mut replay = Replay::default();
     for pass in 0.. {
         let here = |case: &Case| (case.passes >= pass).then(|| (case.table.clone(), case.closed));
         let (table, closed) = board.wait(worker, alarm, here);
@@ -142,14 +142,14 @@ fn work(
         }
         shared.progress.stage("proving");
         let end: Handle<Epoch> = Handle::new();
-        let part = match (table.laid, std::mem::take(&mut laid)) {
-            (true, laid) => laid.open().map(|part| Box::new(part) as Box<dyn Batches>).map_err(SourceError::from),
+        let part = match (table.is_replay, std::mem::take(&mut replay)) {
+            (true, replay) => replay.open().map(|part| Box::new(part) as Box<dyn Batches>).map_err(SourceError::from),
             (false, _) => records.open(worker.index(), worker.peers(), pass + usize::from(given.is_none())),
         };
         let evidence = worker.dataflow_named("prove", |scope| prove(scope, plan, part, &table, shared, &end));
         alarm.work_while(worker, || !end.done());
         drop(table);
-        laid = evidence.laid.take();
+        replay = evidence.replay.take();
         if leads {
             let counts = evidence.counts.take();
             board.update(|case| {

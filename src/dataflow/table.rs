@@ -29,10 +29,10 @@ pub struct Table {
     pub cuts: Vec<Option<Cut>>,
     /// Sites that are counted in this pass.
     pub counted: Vec<bool>,
-    /// Sites whose records this pass spills ([`super::aside`]).
-    pub aside: Vec<bool>,
+    /// Sites whose records this pass spills ([`super::replay`]).
+    pub spills: Vec<bool>,
     /// True if the pass before spilled the records of all counted sites.
-    pub laid: bool,
+    pub is_replay: bool,
     /// URLs that trained of each site; the greatest number where the budget left some out.
     trained: Vec<u64>,
     /// Most training URLs of the spilled sites.
@@ -179,7 +179,7 @@ impl Table {
         let compiled = Sets::new(&rules, &[], threads);
         let trained: Vec<u64> = sites.iter().map(|s| if s.cut.is_some() { u64::MAX } else { s.trained }).collect();
         let counted = vec![true; sites.len()];
-        let aside = smallest(&trained, &counted, room);
+        let spills = smallest(&trained, &counted, room);
         let Sets { rules, memory, without } = compiled;
         let table = Table {
             rules,
@@ -190,8 +190,8 @@ impl Table {
             bytes,
             cuts,
             counted,
-            aside,
-            laid: false,
+            spills,
+            is_replay: false,
             trained,
             room,
             index,
@@ -204,7 +204,7 @@ impl Table {
         &self,
         sites: &[&'s SiteRules],
         counted: Vec<bool>,
-        laid: bool,
+        is_replay: bool,
         ask: Ask,
         threads: usize,
     ) -> Table {
@@ -219,11 +219,25 @@ impl Table {
         let sites: Vec<&SiteRules> = sites.iter().map(AsRef::as_ref).collect();
         let bytes = sites.iter().map(|site| memory(site)).sum();
         let (cuts, index, trained) = (self.cuts.clone(), self.index.clone(), self.trained.clone());
-        let aside = smallest(&trained, &counted, self.room);
+        let spills = smallest(&trained, &counted, self.room);
         let Ask { suspects, wanted } = ask;
         let Sets { rules, memory, without } = Sets::new(&sites, &suspects, threads);
         let (room, passes_over) = (self.room, self.passes_over);
-        Table { rules, memory, without, wanted, passes_over, bytes, cuts, counted, aside, laid, trained, room, index }
+        Table {
+            rules,
+            memory,
+            without,
+            wanted,
+            passes_over,
+            bytes,
+            cuts,
+            counted,
+            spills,
+            is_replay,
+            trained,
+            room,
+            index,
+        }
     }
 
     /// Bytes of look-ups and value ranges, nearly all of the memory of rules: an estimate from above.
@@ -276,12 +290,12 @@ impl Sets {
 fn smallest(trained: &[u64], counted: &[bool], mut room: u64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..trained.len()).filter(|&site| counted[site]).collect();
     order.sort_by_key(|&site| trained[site]);
-    let mut aside = vec![false; trained.len()];
+    let mut spills = vec![false; trained.len()];
     for site in order {
         let Some(left) = room.checked_sub(trained[site]) else { break };
-        (room, aside[site]) = (left, true);
+        (room, spills[site]) = (left, true);
     }
-    aside
+    spills
 }
 
 /// Part of a site in [`Table::memory`].

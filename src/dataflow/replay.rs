@@ -30,24 +30,24 @@ pub fn room(memory: usize, share: f64) -> u64 {
 
 /// Records that a worker spills in a pass.
 #[derive(Debug)]
-pub struct Aside {
+pub struct ReplayWriter {
     scratch: Arc<Scratch>,
     run: Option<RunWriter>,
     block: Columns,
     /// Bytes that may still be written.
     left: usize,
     /// Records of each site.
-    laid: Vec<u64>,
+    spilled: Vec<u64>,
 }
 
-impl Aside {
+impl ReplayWriter {
     /// A spill for the records of `sites` sites, of at most `bytes` bytes.
-    pub fn new(sites: usize, bytes: usize, scratch: Arc<Scratch>) -> Aside {
-        Aside { scratch, run: None, block: Columns::default(), left: bytes, laid: vec![0; sites] }
+    pub fn new(sites: usize, bytes: usize, scratch: Arc<Scratch>) -> ReplayWriter {
+        ReplayWriter { scratch, run: None, block: Columns::default(), left: bytes, spilled: vec![0; sites] }
     }
 
     /// Spills a record of a site.
-    pub fn lay(&mut self, site: u32, record: Record<'_>) {
+    pub fn spill(&mut self, site: u32, record: Record<'_>) {
         if self.left == 0 {
             return;
         }
@@ -57,7 +57,7 @@ impl Aside {
         for part in [Some(record.url), record.cluster, record.site].into_iter().flatten() {
             self.block.bytes.extend_from_slice(part);
         }
-        self.laid[site as usize] += 1;
+        self.spilled[site as usize] += 1;
         if self.block.bytes.len() >= BLOCK_BYTES {
             self.write();
         }
@@ -85,51 +85,51 @@ impl Aside {
     fn give_up(&mut self) {
         (self.run, self.left) = (None, 0);
         self.block.clear();
-        self.laid.fill(0);
+        self.spilled.fill(0);
     }
 
     /// Number of spilled records of each site, by index, and the records.
-    pub fn finish(mut self) -> (Vec<u64>, Laid) {
+    pub fn finish(mut self) -> (Vec<u64>, Replay) {
         if !self.block.mid.is_empty() {
             self.write();
         }
         match self.run.take().map(RunWriter::finish) {
-            Some(Ok(run)) => (self.laid, Laid { run: Some(run), _scratch: Some(self.scratch) }),
+            Some(Ok(run)) => (self.spilled, Replay { run: Some(run), _scratch: Some(self.scratch) }),
             Some(Err(_)) => {
                 self.give_up();
-                (self.laid, Laid::default())
+                (self.spilled, Replay::default())
             }
-            None => (self.laid, Laid::default()),
+            None => (self.spilled, Replay::default()),
         }
     }
 }
 
 /// Records that one worker spilled.
 #[derive(Debug, Default)]
-pub struct Laid {
+pub struct Replay {
     run: Option<Run>,
     _scratch: Option<Arc<Scratch>>,
 }
 
-impl Laid {
+impl Replay {
     /// Opens them for reading, once.
     ///
     /// # Errors
     /// [`SpillError`] when the spill cannot be read.
-    pub fn open(self) -> Result<LaidBatches, SpillError> {
+    pub fn open(self) -> Result<ReplayBatches, SpillError> {
         let reader = self.run.map(|run| run.reader(BLOCK_BYTES)).transpose()?;
-        Ok(LaidBatches { reader, _scratch: self._scratch })
+        Ok(ReplayBatches { reader, _scratch: self._scratch })
     }
 }
 
-/// [`Laid`] that is being read.
+/// [`Replay`] that is being read.
 #[derive(Debug)]
-pub struct LaidBatches {
+pub struct ReplayBatches {
     reader: Option<RunReader>,
     _scratch: Option<Arc<Scratch>>,
 }
 
-impl Batches for LaidBatches {
+impl Batches for ReplayBatches {
     fn next_batch(&mut self, batch: &mut RecordBatch) -> Result<bool, SourceError> {
         batch.clear();
         let Some(reader) = &mut self.reader else { return Ok(false) };
@@ -162,23 +162,23 @@ mod tests {
             .collect()
     }
 
-    fn lay(aside: &mut Aside, records: &[(String, Option<String>, Option<String>, bool)]) {
+    fn spill(replay: &mut ReplayWriter, records: &[(String, Option<String>, Option<String>, bool)]) {
         for (i, (url, cluster, site, elsewhere)) in records.iter().enumerate() {
             let [cluster, site] = [cluster, site].map(|part| part.as_ref().map(String::as_bytes));
             let record = Record { url: url.as_bytes(), cluster, site, elsewhere: *elsewhere };
-            aside.lay(i as u32 % 2, record);
+            replay.spill(i as u32 % 2, record);
         }
     }
 
     #[test]
-    fn what_was_laid_aside_comes_back_as_it_was() {
+    fn spilled_records_come_back_as_they_were() {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
-        let mut aside = Aside::new(2, 1 << 20, scratch);
+        let mut replay = ReplayWriter::new(2, 1 << 20, scratch);
         let want = records();
-        lay(&mut aside, &want);
-        let (laid, records) = aside.finish();
-        assert_eq!(laid, [6_000, 6_000]);
+        spill(&mut replay, &want);
+        let (spilled, records) = replay.finish();
+        assert_eq!(spilled, [6_000, 6_000]);
         let (mut batches, mut batch, mut got, mut blocks) =
             (records.open().expect("open"), RecordBatch::default(), Vec::new(), 0);
         while batches.next_batch(&mut batch).expect("read") {
@@ -190,13 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_laid_aside_at_all() {
+    fn records_that_do_not_fit_are_not_spilled_at_all() {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
-        let mut aside = Aside::new(2, 300_000, scratch);
-        lay(&mut aside, &records());
-        let (laid, records) = aside.finish();
-        assert_eq!(laid, [0, 0]);
+        let mut replay = ReplayWriter::new(2, 300_000, scratch);
+        spill(&mut replay, &records());
+        let (spilled, records) = replay.finish();
+        assert_eq!(spilled, [0, 0]);
         assert!(!records.open().expect("open").next_batch(&mut RecordBatch::default()).expect("nothing"));
     }
 }
