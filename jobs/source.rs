@@ -9,7 +9,7 @@ use undust::runtime::progress::Progress;
 
 use crate::inputs::Tally;
 
-/// Shards, dealt to workers by position.
+/// Shards, assigned to workers by position.
 pub struct Shards {
     pub shards: Vec<Shard>,
     pub line_limit: usize,

@@ -165,7 +165,7 @@ fn before_path(url: &[u8]) -> &[u8] {
     &url[..memchr::memchr3(b'/', b'?', b'#', &url[start..]).map_or(url.len(), |at| start + at)]
 }
 
-/// How records are dealt to sites.
+/// How records are assigned to sites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SiteBy {
     /// The record's label, else the registrable domain of its host.

@@ -66,7 +66,7 @@ pub const SINK_FORMS: usize = 6;
 pub struct ClusterPlan {
     /// Evidence that two pages are one cluster.
     pub by: By,
-    /// How records are dealt to sites; clusters stay inside a site.
+    /// How records are assigned to sites; clusters stay inside a site.
     pub site_by: SiteBy,
     /// Worker threads.
     pub workers: usize,

@@ -1,4 +1,4 @@
-//! `undust compare` on workers: records dealt to the owners of their sites, then one site after the
+//! `undust compare` on workers: records sent to the owners of their sites, then one site after the
 //! other through [`crate::baselines::protocol`].
 //!
 //! A site is compared by one worker, from records in the order of the shards and of the rows in them (a

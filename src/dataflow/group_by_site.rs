@@ -1,11 +1,11 @@
 //! Group by site: training sets, some an epoch, when those before are learned.
 
-use super::deal::Next;
 use super::group::Grouper;
 use super::held_out::Choosing;
 use super::rows::Rows;
 use super::sample::Cut;
 use super::types::{Epoch, Flow, Plan, Shared};
+use super::work_stealing::Next;
 use crate::site::Training;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -77,7 +77,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
         let memory = plan.memory / plan.workers;
         let mut grouper = Some(Grouper::new(plan.sample, memory / 2, shared.scratch.clone()));
         let workers = plan.workers;
-        let mut hand: Option<usize> = None;
+        let mut own_queue: Option<usize> = None;
         self.unary_frontier(Pipeline, "GroupBySite", move |capability: Capability<Epoch>, info| {
             let activator = scope.activator_for(info.address.clone());
             let from_others = scope.worker().sync_activator_for(info.address.to_vec());
@@ -100,11 +100,11 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                     choice.decide();
                     shared.progress.stage("learning");
                     match whole.finish() {
-                        Ok(found) => hand = Some(shared.deal.lay(found)),
+                        Ok(found) => own_queue = Some(shared.stealable.publish(found)),
                         Err(error) => shared.fail(error),
                     }
                 }
-                let (Some(cap), Some(own)) = (capability.as_mut(), hand) else {
+                let (Some(cap), Some(own)) = (capability.as_mut(), own_queue) else {
                     capability = None;
                     return;
                 };
@@ -116,7 +116,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                 // In a failed run others may never publish their sites.
                 let mut over = shared.has_failed();
                 while !over && bytes <= memory / TRAINING_SHARE {
-                    match shared.deal.next(own, workers, &from_others) {
+                    match shared.stealable.next(own, workers, &from_others) {
                         Ok(Next::Site(site)) => {
                             let (training, cut) = site.training();
                             bytes += training.memory() + 256;

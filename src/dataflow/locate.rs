@@ -21,7 +21,7 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// A locator that deals by `site_by`.
+    /// A locator that assigns sites by `site_by`.
     pub fn new(site_by: SiteBy) -> Locator {
         Locator { site_by, url: Vec::new(), tails: HashMap::default() }
     }
@@ -71,7 +71,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// A finder that deals as `locator` does.
+    /// A finder that assigns sites as `locator` does.
     pub fn new(locator: Locator) -> Finder {
         Finder { locator, sites: HashMap::default(), last: (0, u32::MAX) }
     }

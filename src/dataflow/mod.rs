@@ -7,14 +7,14 @@
 //! without a worker. Rows travel and spill in columns.
 //!
 //! Two things save work and change no result: work stealing between the workers of a process
-//! ([`deal`]), and the replay spill of small sites for a later pass of the proof ([`replay`]).
+//! ([`work_stealing`]), and the replay spill of small sites for a later pass of the proof ([`replay`]).
 //!
 //! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`],
 //! [`verdict`] decides by them, [`narrow`] narrows a rule, [`run`] goes from pass to pass.
 //!
 //! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters
 //! of records without labels, before the others, through pairs of [`near`] fingerprints; it alone uses
-//! differential dataflow. [`compare`](mod@compare) deals sites to all methods, [`undust`] among them,
+//! differential dataflow. [`compare`](mod@compare) distributes sites to all methods, [`undust`] among them,
 //! and [`compress`] merges the documents of an index: each is a dataflow of its own.
 //!
 //! All are started by `driver`; their sources keep a `pace`, the first worker of a process tells
@@ -28,7 +28,6 @@ pub mod clusters;
 pub mod compare;
 pub mod compress;
 pub mod counts;
-pub mod deal;
 mod driver;
 mod failure;
 pub mod form;
@@ -62,6 +61,7 @@ pub mod tally;
 pub mod types;
 pub mod verdict;
 pub mod walk;
+pub mod work_stealing;
 pub use learned_site::Journal;
 pub use proven::{Learned, Narrowed, ProvenSite, Withdrawn};
 pub use run::{prove_on, run, run_on};

@@ -15,7 +15,7 @@
 //!    the URL among the others: [`select`].
 //!
 //! **Invariant**: `select` over a union of selections of parts is `select` over the union of the parts,
-//! however the records are dealt. (The first half and the cap are prefixes of a fixed order. A record
+//! however the records are distributed. (The first half and the cap are prefixes of a fixed order. A record
 //! that is left out of its part's second half has as many smaller ones ahead of it in the whole, since
 //! up to any URL a part never keeps more of a cluster, nor holds more of the first half, than the whole
 //! does. For that the groups of forms come first: taken beside the 1,000 smallest of all, one record

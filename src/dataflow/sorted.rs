@@ -1,6 +1,6 @@
 //! Rows of plain words in order: in memory up to a budget, then sorted runs, merged.
 //!
-//! Rows are dealt to 256 buckets by the first byte of their first word (a hash, so buckets are even); a
+//! Rows go to 256 buckets by the first byte of their first word (a hash, so buckets are even); a
 //! bucket fits the cache and is sorted by itself. Over the budget, all buckets are sorted and written
 //! one after the other: one sorted run. After the last row they come bucket by bucket, from memory or
 //! merged from the runs. Memory: the budget, and while merging one block a run. Repeats of a row are

@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::deal::Deal;
 use super::failure::Failure;
 use super::learned_site::Journal;
 use super::sample::SampleParams;
+use super::work_stealing::StealableSites;
 
 /// Times of the dataflows: epochs, counted from 0. A source makes an epoch of each batch.
 pub type Epoch = u64;
@@ -33,7 +33,7 @@ pub struct Plan {
     pub sample: SampleParams,
     /// Bounds on cross-fitting; `None` for no cross-fitting.
     pub held_out: Option<Limits>,
-    /// How records are dealt to sites.
+    /// How records are assigned to sites.
     pub site_by: SiteBy,
     /// Rules of an earlier result by site: preferences among equals.
     pub previous: Arc<BTreeMap<String, Arc<SiteRules>>>,
@@ -78,7 +78,7 @@ pub struct Shared {
     /// Store of the sites that this run, and earlier ones of the same input and parameters, have learned.
     pub journal: Option<Arc<dyn Journal>>,
     /// Sites to be learned.
-    pub deal: Deal,
+    pub stealable: StealableSites,
     /// The first failure.
     failure: Failure<RunError>,
 }
@@ -90,7 +90,7 @@ impl Shared {
             scratch: Arc::new(scratch),
             progress,
             journal: None,
-            deal: Deal::default(),
+            stealable: StealableSites::default(),
             failure: Failure::new(mesh),
         }
     }
@@ -98,7 +98,7 @@ impl Shared {
     /// [Records](Failure::record) a failure; workers that wait for sites of others learn of it.
     pub fn fail(&self, error: impl Into<RunError>) {
         self.failure.record(error);
-        self.deal.wake();
+        self.stealable.activate_waiting();
     }
 
     /// True once something has failed.

@@ -135,7 +135,7 @@ impl Kind {
 
 /// `(size, clusters of that size)` for each page of `block`, of `rows` URLs in all. Only the last
 /// block can lack pages and URLs.
-pub(super) fn deal(block: &[Urls], rows: u64) -> Vec<Vec<(u64, u64)>> {
+pub(super) fn assign(block: &[Urls], rows: u64) -> Vec<Vec<(u64, u64)>> {
     let number = |urls: &Urls| match urls {
         Urls::Each(n) | Urls::Shared(n) => *n,
     };
@@ -166,11 +166,11 @@ mod tests {
     #[test]
     fn blocks_hold_exactly_the_rows_asked_for() {
         let block = [Urls::Each(3), Urls::Shared(5), Urls::Each(1)];
-        assert_eq!(deal(&block, 18), [vec![(3, 2)], vec![(10, 1)], vec![(1, 2)]]);
-        assert_eq!(deal(&block, 20), [vec![(3, 2), (2, 1)], vec![(10, 1)], vec![(1, 2)]]);
-        assert_eq!(deal(&block, 2), [vec![(2, 1)], vec![], vec![]]);
+        assert_eq!(assign(&block, 18), [vec![(3, 2)], vec![(10, 1)], vec![(1, 2)]]);
+        assert_eq!(assign(&block, 20), [vec![(3, 2), (2, 1)], vec![(10, 1)], vec![(1, 2)]]);
+        assert_eq!(assign(&block, 2), [vec![(2, 1)], vec![], vec![]]);
         for rows in 0..60 {
-            let sum = deal(&block, rows).iter().flatten().map(|c| c.0 * c.1).sum::<u64>();
+            let sum = assign(&block, rows).iter().flatten().map(|c| c.0 * c.1).sum::<u64>();
             assert_eq!(sum, rows);
         }
     }

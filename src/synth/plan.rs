@@ -9,7 +9,7 @@ use super::kind::{self, Page, PageType, TYPES};
 use super::law::{self, Share};
 use super::options::Options;
 use super::parts::Parts;
-use super::place::{Kind, deal};
+use super::place::{Kind, assign};
 use super::rng::{Permutation, Rng, mix2, unit};
 use super::view::View;
 use super::words;
@@ -160,7 +160,7 @@ impl SitePlan {
             let groups = if kind.is_constant() {
                 vec![constant_urls.next().filter(|&urls| urls > 0).map(|urls| (urls, 1)).into_iter().collect()]
             } else if kind.is_block() {
-                deal(&kind.block, block_urls.next().unwrap_or_default())
+                assign(&kind.block, block_urls.next().unwrap_or_default())
             } else {
                 vec![ordinary.next().unwrap_or_default()]
             };

@@ -13,7 +13,7 @@ fn check(records: &[Owned], sample: SampleParams) {
     assert!(!dataflow.sites.is_empty());
     for site in &dataflow.sites {
         let name = &site.rules.site;
-        // A comparison deals records by the same locator.
+        // A comparison assigns records by the same locator.
         let mut locator = undust::dataflow::locate::Locator::new(plan.site_by);
         let of_site = |record: &Record<'_>| locator.locate(*record).is_some_and(|(found, _)| found == name.as_bytes());
         let mine: Vec<Record<'_>> = records.iter().map(Owned::record).filter(of_site).collect();

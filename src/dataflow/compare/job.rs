@@ -19,7 +19,7 @@ pub type Clock = Arc<dyn Fn() -> f64 + Send + Sync>;
 pub struct Job {
     /// Methods and protocol.
     pub plan: Plan,
-    /// How records are dealt to sites.
+    /// How records are assigned to sites.
     pub site_by: SiteBy,
     /// Shards of the source; where each process has its own (`local`), of this one.
     pub shards: usize,

@@ -1,6 +1,6 @@
 //! The second dataflow: posting lists under the map.
 //!
-//! The first worker reads blocks and deals each to the worker that has the fewest; it takes one itself
+//! The first worker reads blocks and gives each to the worker that has the fewest; it takes one itself
 //! only when the others are full, since it reads and writes besides. Blocks come back one by one and
 //! are written in the order in which they were read. The number of blocks under way is bounded by count
 //! and bytes, from reading to writing, so a long list holds the source back and does not use memory.

@@ -4,7 +4,7 @@
 //! ```text
 //! documents, URLs -> canonicalize -> exchange by document's name -> join
 //!                 -> exchange by canonical hash -> group, choose -> map of documents, at one worker of each process
-//! posting lists   -> dealt to workers -> remapped -> back to the first worker, in order
+//! posting lists   -> to the workers -> remapped -> back to the first worker, in order
 //! ```
 //!
 //! CIFF holds postings before documents, so the file is read twice, each time by the first worker of

@@ -58,7 +58,7 @@ impl Reading {
     }
 }
 
-/// The input, at the first worker; an item an epoch, dealt to the workers in turn.
+/// The input, at the first worker; an item an epoch, sent to the workers in turn.
 pub(super) fn read<'scope>(
     scope: Scope<'scope, Epoch>,
     input: &dyn Input,

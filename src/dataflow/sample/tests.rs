@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 type Row = (String, Option<String>, bool);
 
-/// Sample of rows that are dealt to `parts` samplers, and sampled again at the owner: `(url, label,
+/// Sample of rows that are assigned to `parts` samplers, and sampled again at the owner: `(url, label,
 /// elsewhere)`.
-fn dealt(
+fn assigned(
     rows: &[Row],
     params: SampleParams,
     parts: usize,
-    deal: impl Fn(usize) -> usize,
+    assign: impl Fn(usize) -> usize,
     budget: usize,
 ) -> BTreeSet<Row> {
     let mut samplers: Vec<Sampler> = (0..parts).map(|_| Sampler::new(params, parts, budget)).collect();
     let mut shipped = Vec::new();
     for (i, (url, label, elsewhere)) in rows.iter().enumerate() {
-        let sampler = &mut samplers[deal(i) % parts];
+        let sampler = &mut samplers[assign(i) % parts];
         sampler.offer(b"site", url.as_bytes(), label.as_deref().map(str::as_bytes), *elsewhere);
         if sampler.is_full() {
             shipped.extend(sampler.flush());
@@ -108,9 +108,9 @@ proptest! {
         for share in [share, 1.0] {
             let params = SampleParams { share, max, whole_weight, cluster_max, held_back: 0.0 };
             let want = by_definition(&rows, params);
-            let deal = |i: usize| hash64_seeded(&i.to_le_bytes(), seed) as usize;
-            prop_assert_eq!(&dealt(&rows, params, 1, |_| 0, usize::MAX), &want);
-            prop_assert_eq!(&dealt(&rows, params, parts, deal, budget), &want);
+            let assign = |i: usize| hash64_seeded(&i.to_le_bytes(), seed) as usize;
+            prop_assert_eq!(&assigned(&rows, params, 1, |_| 0, usize::MAX), &want);
+            prop_assert_eq!(&assigned(&rows, params, parts, assign, budget), &want);
         }
     }
 }
@@ -191,7 +191,7 @@ fn a_rare_form_of_a_large_cluster_trains() {
             (url, Some("login".to_owned()), false)
         })
         .collect();
-    let sample = dealt(&rows, SampleParams::default(), 1, |_| 0, usize::MAX);
+    let sample = assigned(&rows, SampleParams::default(), 1, |_| 0, usize::MAX);
     assert_eq!(sample.iter().filter(|row| row.0.contains("post")).count(), 30);
     assert!((1000..=1064).contains(&sample.len()), "{}", sample.len());
 }

@@ -13,13 +13,13 @@ use timely::scheduling::SyncActivator;
 
 /// The published sites of the workers of a process that have not been taken.
 #[derive(Debug, Default)]
-pub struct Deal {
-    hands: Mutex<Vec<Arc<Mutex<Sites>>>>,
-    /// Operators to be woken when sites may be there.
+pub struct StealableSites {
+    queues: Mutex<Vec<Arc<Mutex<Sites>>>>,
+    /// Operators to activate when a worker publishes sites.
     waiting: Mutex<Vec<SyncActivator>>,
 }
 
-/// Result of [`Deal::next`].
+/// Result of [`StealableSites::next`].
 #[derive(Debug)]
 pub enum Next {
     /// A site to learn.
@@ -30,19 +30,19 @@ pub enum Next {
     Over,
 }
 
-impl Deal {
+impl StealableSites {
     /// Publishes the sites of a worker for stealing; returns its place among them.
-    pub fn lay(&self, sites: Sites) -> usize {
-        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
-        hands.push(Arc::new(Mutex::new(sites)));
-        let own = hands.len() - 1;
-        drop(hands);
-        self.wake();
+    pub fn publish(&self, sites: Sites) -> usize {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.push(Arc::new(Mutex::new(sites)));
+        let own = queues.len() - 1;
+        drop(queues);
+        self.activate_waiting();
         own
     }
 
     /// Activates the operators that wait.
-    pub fn wake(&self) {
+    pub fn activate_waiting(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         for operator in waiting.drain(..) {
             // Fails for a worker that has ended, which needs no sites.
@@ -50,7 +50,8 @@ impl Deal {
         }
     }
 
-    /// A site for the worker at `own` of `workers`. Where it has to wait, its `operator` is activated later.
+    /// A site for the worker at `own` of `workers`. Where another worker has not published yet,
+    /// `operator` is activated when it has.
     ///
     /// # Errors
     /// [`SpillError`] when the rows of a site cannot be read.
@@ -60,16 +61,16 @@ impl Deal {
             return Ok(found);
         }
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(operator.clone());
-        // Sites that were published before that activated nobody.
+        // Sites published between the first look and this registration activated no operator.
         self.look(own, workers)
     }
 
     fn look(&self, own: usize, workers: usize) -> Result<Next, SpillError> {
-        let hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let over = hands.len() >= workers;
-        for at in (own..hands.len()).chain(0..own) {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let over = queues.len() >= workers;
+        for at in (own..queues.len()).chain(0..own) {
             // A worker that panicked has ended the run.
-            let Ok(mut sites) = hands[at].lock() else { continue };
+            let Ok(mut sites) = queues[at].lock() else { continue };
             if let Some(site) = sites.next_site()? {
                 return Ok(Next::Site(Box::new(site)));
             }
@@ -101,27 +102,27 @@ mod tests {
     fn a_worker_takes_its_own_sites_and_then_the_others() {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
-        let deal = Deal::default();
-        let name = |own| match deal.look(own, 2).expect("no disk is read") {
+        let stealable = StealableSites::default();
+        let name = |own| match stealable.look(own, 2).expect("no disk is read") {
             Next::Site(site) => site.training().0.site,
             other => format!("{other:?}"),
         };
-        assert_eq!(deal.lay(sites(&["a", "b"], &scratch)), 0);
+        assert_eq!(stealable.publish(sites(&["a", "b"], &scratch)), 0);
         assert_eq!(name(0), "a");
-        assert_eq!(deal.lay(sites(&["c", "d", "e"], &scratch)), 1);
+        assert_eq!(stealable.publish(sites(&["c", "d", "e"], &scratch)), 1);
         assert_eq!([name(0), name(0), name(1), name(0)], ["b", "c", "d", "e"]);
         assert_eq!([name(0), name(1)], ["Over", "Over"]);
     }
 
     #[test]
-    fn nobody_ends_before_all_sites_are_there() {
+    fn no_worker_ends_before_all_sites_are_published() {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Arc::new(Scratch::new(folder.path()).expect("scratch"));
-        let deal = Deal::default();
-        deal.lay(sites(&[], &scratch));
-        assert!(matches!(deal.look(0, 2), Ok(Next::Wait)));
-        deal.lay(sites(&["a"], &scratch));
-        assert!(matches!(deal.look(0, 2), Ok(Next::Site(_))));
-        assert!(matches!(deal.look(0, 2), Ok(Next::Over)));
+        let stealable = StealableSites::default();
+        stealable.publish(sites(&[], &scratch));
+        assert!(matches!(stealable.look(0, 2), Ok(Next::Wait)));
+        stealable.publish(sites(&["a"], &scratch));
+        assert!(matches!(stealable.look(0, 2), Ok(Next::Site(_))));
+        assert!(matches!(stealable.look(0, 2), Ok(Next::Over)));
     }
 }
