@@ -135,7 +135,7 @@ fn part(
     })?;
     let mut rejects = Rejects::default();
     let mine = match (found.rejects.is_none(), mesh) {
-        // The records came with labels: no worker has read them yet.
+        // The records came with labels: the shards have not been divided among the processes.
         (true, Some(mesh)) if !args.place.local_shards => {
             found.shards.iter().skip(mesh.process()).step_by(mesh.processes()).cloned().collect()
         }

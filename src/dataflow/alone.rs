@@ -3,11 +3,11 @@
 //! nothing here. No worker, no scratch: all rows of the site are held, 40 bytes a record beside the
 //! memory of learning.
 
-use super::case::Case;
 use super::counts::SiteCounts;
 use super::learned_site::LearnedSite;
 use super::locate::Locator;
 use super::pages::{Firing, Page, PageMaker, Pages};
+use super::proof_state::ProofState;
 use super::proven::ProvenSite;
 use super::sample::{Cut, Key, Lots, SampleParams, select};
 use super::table::Table;
@@ -108,12 +108,12 @@ fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Train
 /// Runs the second dataflow on the records of the site of `learned`, in as many passes as it needs.
 pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> ProvenSite {
     let name = learned.rules.site.clone();
-    let mut case = Case::open(vec![learned], 1, 0);
-    while !case.closed {
-        let counts = count(&name, &case.table, records, sample);
-        case.weigh(vec![vec![(0, counts)]], params);
+    let mut state = ProofState::open(vec![learned], 1, 0);
+    while !state.closed {
+        let counts = count(&name, &state.table, records, sample);
+        state.conclude_pass(vec![vec![(0, counts)]], params);
     }
-    case.sites.pop().unwrap_or_default()
+    state.sites.pop().unwrap_or_default()
 }
 
 /// Counts of one pass.

@@ -17,13 +17,11 @@
 //! differential dataflow. [`compare`](mod@compare) distributes sites to all methods, [`undust`] among them,
 //! and [`compress`] merges the documents of an index: each is a dataflow of its own.
 //!
-//! All are started by `driver`; their sources keep a `pace`, the first worker of a process tells
-//! the others by a `board`, and `failure` keeps what went wrong first.
+//! All are started by `driver`; their sources keep a `pace`, the first worker of a process informs
+//! the others by a `leader_barrier`, and `failure` keeps what went wrong first.
 //!
 //! The module opens no files: records come from a [`types::Source`], results are values.
 pub mod alone;
-mod board;
-mod case;
 pub mod clusters;
 pub mod compare;
 pub mod compress;
@@ -37,6 +35,7 @@ mod group_by_site;
 mod grouped;
 pub mod held_out;
 pub mod journal;
+mod leader_barrier;
 pub mod learn;
 pub mod learned_site;
 pub mod locate;
@@ -46,6 +45,7 @@ pub mod near;
 mod pace;
 pub mod pages;
 pub mod proof;
+mod proof_state;
 pub mod proven;
 mod rate;
 pub mod read;

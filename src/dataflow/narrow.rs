@@ -42,11 +42,11 @@ impl Against {
 
     /// Right and wrong merges of the rule outside the parts against it.
     pub fn rest(&self, marginal: &Marginal) -> (u64, u64) {
-        let stays = |cell: &Cell| {
+        let is_kept = |cell: &Cell| {
             !self.sections.contains(&cell.section)
                 && cell.value.as_ref().is_none_or(|value| !self.values.contains(value))
         };
-        let rest = marginal.cells.iter().filter(|(cell, _)| stays(cell));
+        let rest = marginal.cells.iter().filter(|(cell, _)| is_kept(cell));
         rest.fold((0, 0), |(good, bad), (_, of)| (good + of.good, bad + of.bad))
     }
 
@@ -185,8 +185,8 @@ pub fn by_test(
     let first = |merge: &Merge<'_>| hash64(&merge.cluster.to_le_bytes()) & 1 == 0;
     let half = |merges: &[Merge<'_>], test: &Constraint, which: bool| {
         let of: Vec<&Merge<'_>> = merges.iter().filter(|&merge| first(merge) == which).collect();
-        let stays = of.iter().filter(|merge| stays(test, &merge.pairs)).count() as u64;
-        (stays, of.len() as u64 - stays)
+        let kept = of.iter().filter(|merge| is_in_scope(test, &merge.pairs)).count() as u64;
+        (kept, of.len() as u64 - kept)
     };
     let rest_passes = |kept_good: u64, of_good: u64, kept_bad: u64, of_bad: u64| {
         let scaled =
@@ -212,15 +212,15 @@ pub fn by_test(
     }
     let (_, test) = best?;
     let (bad_in, bad_out) = half(&bad, &test, false);
-    let stays_good = good.iter().filter(|merge| stays(&test, &merge.pairs)).count() as u64;
-    let stays_bad = bad.iter().filter(|merge| stays(&test, &merge.pairs)).count() as u64;
+    let good_kept = good.iter().filter(|merge| is_in_scope(&test, &merge.pairs)).count() as u64;
+    let bad_kept = bad.iter().filter(|merge| is_in_scope(&test, &merge.pairs)).count() as u64;
     let held: BTreeSet<u64> =
-        bad.iter().filter(|merge| !stays(&test, &merge.pairs)).map(|merge| merge.cluster).collect();
-    // One test was chosen on the first half, so the pages of the other that stay must be right beyond the
+        bad.iter().filter(|merge| !is_in_scope(&test, &merge.pairs)).map(|merge| merge.cluster).collect();
+    // One test was chosen on the first half, so the pages of the other that are in scope must be right beyond the
     // chance of any page.
     let of_half = |merges: &[Merge<'_>]| {
-        let stays = merges.iter().filter(|merge| !first(merge) && stays(&test, &merge.pairs));
-        stays.map(|merge| merge.cluster).collect::<BTreeSet<u64>>().len() as u64
+        let kept = merges.iter().filter(|merge| !first(merge) && is_in_scope(&test, &merge.pairs));
+        kept.map(|merge| merge.cluster).collect::<BTreeSet<u64>>().len() as u64
     };
     let share = marginal.wrong() as f64 / (marginal.good + marginal.wrong()) as f64;
     let is_chance = !is_beyond_chance([of_half(&good), bad_in], share, 1, thresholds.condition_chance_permille);
@@ -228,7 +228,7 @@ pub fn by_test(
         && !is_chance
         && bad_out * 100 >= held_percent * (bad_in + bad_out)
         && held.len() >= thresholds.narrow_min_held_clusters
-        && rest_passes(stays_good, good_seen, stays_bad, bad_seen);
+        && rest_passes(good_kept, good_seen, bad_kept, bad_seen);
     accepted.then(|| {
         let mut narrowed = rule.clone();
         narrowed.scope.retain(|of| of.key != test.key);
@@ -239,7 +239,7 @@ pub fn by_test(
 }
 
 /// True if a URL with these pairs is in the scope under one more constraint.
-fn stays(constraint: &Constraint, pairs: &Pairs<'_>) -> bool {
+fn is_in_scope(constraint: &Constraint, pairs: &Pairs<'_>) -> bool {
     crate::url::Key::parse(&constraint.key).is_some_and(|key| constraint.test.holds(pairs.get(&key)))
 }
 

@@ -3,13 +3,13 @@
 //! Every process reaches the same verdicts from the same counts, so only counts and rules travel.
 //! Within a process the first worker decides and publishes its table for the others.
 
-use super::board::Board;
-use super::case::Case;
 use super::clusters::Clustering;
 use super::driver::run_workers;
+use super::leader_barrier::LeaderBarrier;
 use super::learn::{Harvest, learn};
 use super::learned_site::Journal;
 use super::proof::prove;
+use super::proof_state::ProofState;
 use super::proven::Learned;
 use super::replay::{self, Replay};
 use super::source::{Batches, Source, SourceError};
@@ -79,9 +79,9 @@ fn run_from(
     let mut shared = Shared::new(Scratch::new(&plan.scratch)?, progress, mesh);
     shared.journal = journal;
     let shared = Arc::new(shared);
-    let board: Arc<Board<Case>> = Arc::default();
+    let barrier: Arc<LeaderBarrier<ProofState>> = Arc::default();
     let plan = Plan { workers: plan.workers.max(1), ..plan.clone() };
-    let (ours, theirs) = (shared.clone(), board.clone());
+    let (ours, theirs) = (shared.clone(), barrier.clone());
     let before = first.clone();
     let mut scratch = vec![shared.scratch.as_ref()];
     scratch.extend(first.iter().map(|first| first.scratch().as_ref()));
@@ -96,8 +96,8 @@ fn run_from(
     }
     shared.check()?;
     let invalid = worked?;
-    let case = board.take().expect("the first worker leaves the result");
-    Ok(Learned { sites: case.sites, invalid: invalid.into_iter().sum(), proof_passes: case.passes as u64 })
+    let state = barrier.take().expect("the first worker leaves the result");
+    Ok(Learned { sites: state.sites, invalid: invalid.into_iter().sum(), proof_passes: state.passes as u64 })
 }
 
 /// Runs one worker's part; returns its number of invalid records.
@@ -107,7 +107,7 @@ fn work(
     plan: &Plan,
     (records, given): (&dyn Source, Option<&[SiteRules]>),
     shared: &Arc<Shared>,
-    board: &Board<Case>,
+    barrier: &LeaderBarrier<ProofState>,
 ) -> u64 {
     let leads = worker.index().is_multiple_of(plan.workers);
     shared.progress.stage("reading");
@@ -123,20 +123,20 @@ fn work(
     let invalid = *harvest.invalid.borrow();
 
     // All workers see a failure at one point, or some would block in a dataflow that others never build:
-    // the leader checks once all workers are through, and closes the case.
+    // the leader checks once all workers are through, and closes the proof.
     if leads {
         let room = replay::room(plan.memory, plan.sample.share);
-        let case = match given {
-            Some(sites) => Case::given(sites, plan.workers, room),
-            None => Case::open(harvest.sites.take(), plan.workers, room),
+        let state = match given {
+            Some(sites) => ProofState::given(sites, plan.workers, room),
+            None => ProofState::open(harvest.sites.take(), plan.workers, room),
         };
-        board.post(Case { closed: case.closed || shared.has_failed(), ..case });
+        barrier.publish(ProofState { closed: state.closed || shared.has_failed(), ..state });
     }
     // Spilled records of small sites, for a pass that counts no others.
     let mut replay = Replay::default();
     for pass in 0.. {
-        let here = |case: &Case| (case.passes >= pass).then(|| (case.table.clone(), case.closed));
-        let (table, closed) = board.wait(worker, alarm, here);
+        let here = |state: &ProofState| (state.passes >= pass).then(|| (state.table.clone(), state.closed));
+        let (table, closed) = barrier.wait(worker, alarm, here);
         if closed {
             break;
         }
@@ -152,9 +152,9 @@ fn work(
         replay = evidence.replay.take();
         if leads {
             let counts = evidence.counts.take();
-            board.update(|case| {
-                case.weigh(counts, &plan.params);
-                case.closed |= shared.has_failed();
+            barrier.update(|state| {
+                state.conclude_pass(counts, &plan.params);
+                state.closed |= shared.has_failed();
             });
         }
     }

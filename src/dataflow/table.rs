@@ -160,7 +160,7 @@ pub fn has_memory(site: &SiteRules) -> bool {
 
 /// Requests of a pass beside the figures.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct PassRequest {
     /// Rules that are suspected, of each site.
     pub suspects: Vec<Vec<u16>>,
     /// Requested URLs, of each site.
@@ -205,7 +205,7 @@ impl Table {
         sites: &[&'s SiteRules],
         counted: Vec<bool>,
         is_replay: bool,
-        ask: Ask,
+        request: PassRequest,
         threads: usize,
     ) -> Table {
         // Sites that are not counted are not applied either.
@@ -220,7 +220,7 @@ impl Table {
         let bytes = sites.iter().map(|site| memory(site)).sum();
         let (cuts, index, trained) = (self.cuts.clone(), self.index.clone(), self.trained.clone());
         let spills = smallest(&trained, &counted, self.room);
-        let Ask { suspects, wanted } = ask;
+        let PassRequest { suspects, wanted } = request;
         let Sets { rules, memory, without } = Sets::new(&sites, &suspects, threads);
         let (room, passes_over) = (self.room, self.passes_over);
         Table {

@@ -79,7 +79,7 @@ pub enum Verdict {
     /// The rules hold.
     Holds,
     /// Rules are suspected, or URLs are requested: the site is counted again.
-    Ask,
+    CountAgain,
     /// These rules (by index, ascending) change, memory of wrong pages is removed, and the site is counted
     /// again.
     Change(Vec<(usize, Change)>),
@@ -126,14 +126,14 @@ pub fn judge(site: &SiteRules, counts: &SiteCounts, params: &Params, pass: usize
     pending.wanted.extend(&counts.misremembered.0);
     let news = pending.suspects.iter().any(|rule| !asked.contains(rule)) || !pending.wanted.is_subset(&wanted);
     if news && pass + 2 < MAX_PASSES {
-        return Verdict::Ask;
+        return Verdict::CountAgain;
     }
     let changes = changes(site, counts, &of, &params.thresholds, pass, pending);
     if !changes.is_empty() || !counts.misremembered.0.is_empty() {
         return if pass + 1 >= MAX_PASSES { Verdict::FallBack } else { Verdict::Change(changes) };
     }
     if !pending.failing.is_empty() {
-        return Verdict::Ask;
+        return Verdict::CountAgain;
     }
     match rate::over_the_rate(site, counts, &of, params) {
         Rate::Holds => Verdict::Holds,
@@ -316,7 +316,7 @@ mod tests {
         let mut pending = Pending::default();
         assert_eq!(judge(&site, &of(vec![counts(0, None), counts(0, None)]), 10_000, 0, &mut pending), Verdict::Holds);
         let first = of(vec![counts(5, None), counts(0, None)]);
-        assert_eq!(judge(&site, &first, 10_000, 0, &mut pending), Verdict::Ask);
+        assert_eq!(judge(&site, &first, 10_000, 0, &mut pending), Verdict::CountAgain);
         assert_eq!(pending.suspects, [0]);
         // Others make them.
         let innocent = of(vec![counts(5, Some((900, 0))), counts(0, None)]);
@@ -328,7 +328,7 @@ mod tests {
         let site = site(&[rule("a"), rule("b")]);
         let mut pending = Pending { suspects: vec![0, 1], ..Pending::default() };
         let both = of(vec![counts(50, Some((20, 30))), counts(50, Some((900, 30)))]);
-        assert_eq!(judge(&site, &both, 10_000, 1, &mut pending), Verdict::Ask);
+        assert_eq!(judge(&site, &both, 10_000, 1, &mut pending), Verdict::CountAgain);
         // The worse one first: the other may share its wrong merges.
         assert_eq!(pending.failing.iter().collect::<Vec<_>>(), ["a"]);
         let gone = vec![(0, Change::Withdraw(Reason::Bound))];
@@ -429,7 +429,7 @@ mod tests {
         let site = SiteRules { aliases: vec![look_up], ..site(&[rule("a")]) };
         let mut pending = Pending::default();
         let counts = SiteCounts { misremembered: Smallest(vec![3, 5]), ..of(vec![counts(0, None)]) };
-        assert_eq!(judge(&site, &counts, 10_000, 0, &mut pending), Verdict::Ask);
+        assert_eq!(judge(&site, &counts, 10_000, 0, &mut pending), Verdict::CountAgain);
         assert_eq!(pending.wanted.iter().copied().collect::<Vec<_>>(), [3, 5]);
         assert_eq!(judge(&site, &counts, 10_000, 1, &mut pending), Verdict::Change(Vec::new()));
         // No rule is to blame: memory is withdrawn; without any, the labels are wrong.

@@ -4,9 +4,9 @@ use super::documents::documents;
 use super::found::Found;
 use super::lists::{Lists, lists};
 use super::types::{CompressError, Compressed, Input, Output, Pack, Shared, Task, UrlsBy};
-use crate::dataflow::board::Board;
 use crate::dataflow::driver::run_workers;
 use crate::dataflow::failure::Failure;
+use crate::dataflow::leader_barrier::LeaderBarrier;
 use crate::dataflow::types::Epoch;
 use crate::index::DocMap;
 use crate::index::remap::ListCounts;
@@ -36,10 +36,10 @@ pub fn run(
 ) -> Result<Compressed, CompressError> {
     let scratch = Arc::new(Scratch::new(&task.scratch)?);
     let shared = Arc::new(Shared { scratch: scratch.clone(), failure: Failure::new(mesh) });
-    let board: Arc<Board<Case>> = Arc::default();
+    let barrier: Arc<LeaderBarrier<MergeState>> = Arc::default();
     let output = Arc::new(Mutex::new(Some(output)));
     let task = Task { workers: task.workers.max(1), ..task.clone() };
-    let (ours, theirs) = (shared.clone(), board.clone());
+    let (ours, theirs) = (shared.clone(), barrier.clone());
     let worked = run_workers(task.workers, mesh, &[&scratch], move |worker, alarm| {
         work(
             worker,
@@ -54,7 +54,7 @@ pub fn run(
     });
     shared.failure.check()?;
     let counts = worked?;
-    let Case { map, found, with_records } = board.take().expect("the first worker leaves the result");
+    let MergeState { map, found, with_records } = barrier.take().expect("the first worker leaves the result");
     let lists = counts.into_iter().next().unwrap_or_default();
     Ok(Compressed { map, counts: found.counts, lists, with_records, urls: found.urls })
 }
@@ -66,7 +66,7 @@ struct Edge {
 }
 
 /// State between the dataflows.
-struct Case {
+struct MergeState {
     map: Arc<DocMap>,
     found: Found,
     /// Records go with the lists, since nothing is to be sorted or added up.
@@ -83,7 +83,7 @@ fn work(
     input: &dyn Input,
     edge: &Edge,
     shared: &Arc<Shared>,
-    board: &Board<Case>,
+    barrier: &LeaderBarrier<MergeState>,
 ) -> ListCounts {
     let end: Handle<Epoch> = Handle::new();
     let found = worker.dataflow_named("documents", |scope| documents(scope, task, rules, input, shared, &end));
@@ -92,9 +92,9 @@ fn work(
         let mut found = found.take();
         let map = map(&mut found, task, shared);
         let with_records = found.ascending && !task.by_url && !task.merge_tf;
-        board.post(Case { map: Arc::new(map), with_records, found });
+        barrier.publish(MergeState { map: Arc::new(map), with_records, found });
     }
-    let (map, records) = board.wait(worker, alarm, |case| Some((case.map.clone(), case.with_records)));
+    let (map, records) = barrier.wait(worker, alarm, |state| Some((state.map.clone(), state.with_records)));
 
     // Built after a failure too, with nothing to read: workers of other processes would otherwise block.
     let plan = Lists { map, records, pack: edge.pack.clone(), output: edge.output.clone() };

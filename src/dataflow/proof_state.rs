@@ -4,7 +4,7 @@ use super::counts::SiteCounts;
 use super::learned_site::LearnedSite;
 use super::proof::Counts;
 use super::proven::ProvenSite;
-use super::table::{Ask, Table};
+use super::table::{PassRequest, Table};
 use super::verdict::{Change, Pending, Reason, Verdict, judge};
 use crate::rules::types::{Evidence, Rule, SECTION, SiteRules};
 use crate::site::evidence::Bound;
@@ -14,21 +14,21 @@ use std::sync::Arc;
 
 /// Proof state after some passes.
 #[derive(Clone, Debug)]
-pub(super) struct Case {
+pub(super) struct ProofState {
     pub(super) passes: usize,
     /// Threads that compile rules.
     pub(super) threads: usize,
     pub(super) table: Arc<Table>,
     pub(super) sites: Vec<ProvenSite>,
     /// State of each site from pass to pass.
-    pub(super) known: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
     /// Nothing is left to count.
     pub(super) closed: bool,
 }
 
-impl Case {
-    /// The case before the first pass.
-    pub(super) fn open(learned: Vec<LearnedSite>, threads: usize, room: u64) -> Case {
+impl ProofState {
+    /// The state before the first pass.
+    pub(super) fn open(learned: Vec<LearnedSite>, threads: usize, room: u64) -> ProofState {
         let (table, learned) = Table::new(learned, threads, room);
         let sites: Vec<ProvenSite> = learned
             .into_iter()
@@ -38,22 +38,22 @@ impl Case {
                 ..ProvenSite::default()
             })
             .collect();
-        let known = vec![Pending::default(); sites.len()];
-        Case { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites, known }
+        let pending = vec![Pending::default(); sites.len()];
+        ProofState { passes: 0, threads, closed: sites.is_empty(), table: Arc::new(table), sites, pending }
     }
 
-    /// The case before the first pass of a proof of given rules.
-    pub(super) fn given(sites: &[SiteRules], threads: usize, room: u64) -> Case {
+    /// The state before the first pass of a proof of given rules.
+    pub(super) fn given(sites: &[SiteRules], threads: usize, room: u64) -> ProofState {
         let learned = |rules: &SiteRules| LearnedSite { rules: rules.clone(), ..LearnedSite::default() };
-        let case = Case::open(sites.iter().map(learned).collect(), threads, room);
-        let mut table = Arc::into_inner(case.table).expect("nobody shares it yet");
+        let state = ProofState::open(sites.iter().map(learned).collect(), threads, room);
+        let mut table = Arc::into_inner(state.table).expect("nobody shares it yet");
         table.passes_over = true;
-        Case { table: Arc::new(table), ..case }
+        ProofState { table: Arc::new(table), ..state }
     }
 
     /// Adds the counts of a pass, withdraws rules that do not hold, and selects the sites that are counted
     /// again.
-    pub(super) fn weigh(&mut self, parts: Vec<Counts>, params: &Params) {
+    pub(super) fn conclude_pass(&mut self, parts: Vec<Counts>, params: &Params) {
         let mut again = vec![false; self.sites.len()];
         for (site, &counted) in self.sites.iter_mut().zip(&self.table.counted) {
             if counted {
@@ -71,7 +71,7 @@ impl Case {
                 continue;
             }
             again[index] = true;
-            let pending = &mut self.known[index];
+            let pending = &mut self.pending[index];
             match judge(&site.rules, &site.counts, params, self.passes, pending) {
                 Verdict::Holds => {
                     again[index] = false;
@@ -84,7 +84,7 @@ impl Case {
                     }
                     *pending = Pending::default();
                 }
-                Verdict::Ask => {}
+                Verdict::CountAgain => {}
                 Verdict::Change(changes) => {
                     let wrong: Vec<NormalUrl> = site
                         .counts
@@ -114,11 +114,11 @@ impl Case {
         if !self.closed {
             let rules: Vec<&SiteRules> = self.sites.iter().map(|site| &site.rules).collect();
             let spilled = spilled.iter().zip(&again).all(|(&spilled, &again)| spilled || !again);
-            let ask = Ask {
-                suspects: self.known.iter().map(|pending| pending.suspects.clone()).collect(),
-                wanted: self.known.iter().map(|pending| pending.wanted.clone()).collect(),
+            let request = PassRequest {
+                suspects: self.pending.iter().map(|pending| pending.suspects.clone()).collect(),
+                wanted: self.pending.iter().map(|pending| pending.wanted.clone()).collect(),
             };
-            self.table = Arc::new(self.table.again(&rules, again, spilled, ask, self.threads));
+            self.table = Arc::new(self.table.again(&rules, again, spilled, request, self.threads));
         }
         self.passes += 1;
     }

@@ -1,4 +1,4 @@
-//! What one worker of a process publishes for the others.
+//! Leader barrier: the first worker of a process publishes a value, for which the others are parked.
 
 use crate::runtime::workers::Alarm;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,21 +8,21 @@ use timely::worker::Worker;
 /// A value that its first worker publishes, and the threads that wait for it: they are parked, and woken
 /// when it changes.
 #[derive(Debug)]
-pub struct Board<T>(Mutex<(Option<T>, Vec<Thread>)>);
+pub struct LeaderBarrier<T>(Mutex<(Option<T>, Vec<Thread>)>);
 
-impl<T> Default for Board<T> {
-    fn default() -> Board<T> {
-        Board(Mutex::new((None, Vec::new())))
+impl<T> Default for LeaderBarrier<T> {
+    fn default() -> LeaderBarrier<T> {
+        LeaderBarrier(Mutex::new((None, Vec::new())))
     }
 }
 
-impl<T> Board<T> {
+impl<T> LeaderBarrier<T> {
     fn lock(&self) -> MutexGuard<'_, (Option<T>, Vec<Thread>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Publishes a value.
-    pub fn post(&self, value: T) {
+    pub fn publish(&self, value: T) {
         self.change(|known| *known = Some(value));
     }
 
@@ -66,16 +66,16 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn those_that_wait_see_what_they_wait_for() {
+    fn waiting_workers_see_the_published_value() {
         for workers in 1..=4 {
-            let board: Arc<Board<usize>> = Arc::default();
-            let theirs = board.clone();
+            let barrier: Arc<LeaderBarrier<usize>> = Arc::default();
+            let theirs = barrier.clone();
             let seen = workers::run(workers, move |worker, alarm| {
                 let mut seen = Vec::new();
                 for round in 0..50 {
                     if worker.index() == 0 {
                         match round {
-                            0 => theirs.post(0),
+                            0 => theirs.publish(0),
                             _ => theirs.update(|known| *known = round),
                         }
                     }
@@ -84,8 +84,8 @@ mod tests {
                 seen
             });
             assert!(seen.expect("no worker fails").iter().flatten().all(|&saw| saw));
-            assert_eq!(board.take(), Some(49));
-            assert_eq!(board.take(), None);
+            assert_eq!(barrier.take(), Some(49));
+            assert_eq!(barrier.take(), None);
         }
     }
 }
