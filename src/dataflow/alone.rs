@@ -9,7 +9,7 @@ use super::locate::Locator;
 use super::pages::{Firing, Page, PageMaker, Pages};
 use super::proof_state::ProofState;
 use super::proven::ProvenSite;
-use super::sample::{Cut, Key, Lots, SampleParams, select};
+use super::sample::{BudgetBounds, HashBounds, SampleKey, SampleParams, select};
 use super::table::Table;
 use super::tally::Tally;
 use crate::model::{Record, SiteBy};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// Runs the first dataflow on the records of one site: sample, learn, walk, select. Records of URLs
 /// that are not absolute http or https URLs with a host are skipped.
 pub fn learn(site: &str, records: &[Record<'_>], sample: &SampleParams, params: &Params) -> LearnedSite {
-    let (training, cut) = training(site, records, sample);
-    profiled(training, cut, params)
+    let (training, bounds) = training(site, records, sample);
+    profiled(training, bounds, params)
 }
 
 /// Runs [`learn`] with cross-fitted figures.
@@ -33,9 +33,9 @@ pub fn cross_fitted(
     params: &Params,
     extent: held_out::Extent,
 ) -> LearnedSite {
-    let (training, cut) = training(site, records, sample);
+    let (training, bounds) = training(site, records, sample);
     let held_out = held_out::cross_fit(&training, extent, &params.thresholds, |part| proven(part, sample, params));
-    LearnedSite { held_out: Some(held_out), ..profiled(training, cut, params) }
+    LearnedSite { held_out: Some(held_out), ..profiled(training, bounds, params) }
 }
 
 /// The rules that are learned from `training` and hold on it.
@@ -55,42 +55,42 @@ pub fn proven(training: Training, sample: &SampleParams, params: &Params) -> Sit
 
 /// Candidates for training among the records of a site, repeats included.
 pub fn candidates(records: &[Record<'_>], sample: &SampleParams) -> u64 {
-    let (lots, mut url) = (Lots::new(sample), Vec::new());
+    let (hash_bounds, mut url) = (HashBounds::new(sample), Vec::new());
     let mut is_candidate = |record: &&Record<'_>| {
-        crate::url::normalize(record.url, &mut url).is_ok() && lots.draw(&url, record.cluster).candidate
+        crate::url::normalize(record.url, &mut url).is_ok() && hash_bounds.draw(&url, record.cluster).candidate
     };
     records.iter().filter(|record| is_candidate(record)).count() as u64
 }
 
 /// Learns without a profile.
-fn learn_from(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
+fn learn_from(training: Training, bounds: Option<BudgetBounds>, params: &Params) -> LearnedSite {
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
     let site::Outcome { rules, counts } = site::learn(training, params);
-    LearnedSite { rules, counts, cut, trained, conflicts, ..LearnedSite::default() }
+    LearnedSite { rules, counts, bounds, trained, conflicts, ..LearnedSite::default() }
 }
 
 /// Learns with a profile.
-fn profiled(training: Training, cut: Option<Cut>, params: &Params) -> LearnedSite {
+fn profiled(training: Training, bounds: Option<BudgetBounds>, params: &Params) -> LearnedSite {
     let (trained, conflicts) = (training.len() as u64, training.conflicts);
     let prepared = site::prepare(training, params);
     let profile = prepared.profile();
     let energy = site::energy::walk(prepared.graph());
     let site::Outcome { rules, counts } = prepared.select_rules(&energy).refine_rules();
-    LearnedSite { rules, counts, cut, trained, conflicts, profile, ..LearnedSite::default() }
+    LearnedSite { rules, counts, bounds, trained, conflicts, profile, ..LearnedSite::default() }
 }
 
-/// The training set of a site, and its cut where the budget does not suffice for all candidates.
-fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Training, Option<Cut>) {
-    let lots = Lots::new(sample);
+/// The training set of a site, and the bounds of the sample where the budget does not suffice for all candidates.
+fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Training, Option<BudgetBounds>) {
+    let hash_bounds = HashBounds::new(sample);
     let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
-    let mut keys: Vec<Key> = Vec::new();
+    let mut keys: Vec<SampleKey> = Vec::new();
     let mut url = Vec::new();
     for (at, record) in records.iter().enumerate() {
         let start = bytes.len();
         if crate::url::normalize(record.url, &mut url).is_ok() {
-            let lot = lots.draw(&url, record.cluster);
-            if lot.candidate {
-                keys.push(Key { cluster: lot.cluster, url: lot.url, at: at as u64 });
+            let draw = hash_bounds.draw(&url, record.cluster);
+            if draw.candidate {
+                keys.push(SampleKey { cluster: draw.cluster, url: draw.url, at: at as u64 });
                 bytes.extend_from_slice(&url);
             }
         }
@@ -101,8 +101,8 @@ fn training(site: &str, records: &[Record<'_>], sample: &SampleParams) -> (Train
         let record = &records[at as usize];
         (&bytes[start..end], record.cluster, record.elsewhere)
     };
-    let cut = select(&mut keys, sample, |a, b| row(a).cmp(&row(b)), |at| row(at).0);
-    (Training::new(site, keys.iter().map(|key| row(key.at))), cut)
+    let bounds = select(&mut keys, sample, |a, b| row(a).cmp(&row(b)), |at| row(at).0);
+    (Training::new(site, keys.iter().map(|key| row(key.at))), bounds)
 }
 
 /// Runs the second dataflow on the records of the site of `learned`, in as many passes as it needs.
@@ -118,7 +118,7 @@ pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams
 
 /// Counts of one pass.
 fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &SampleParams) -> SiteCounts {
-    let mut maker = PageMaker::new(table.clone(), Locator::new(SiteBy::Domain), Lots::new(sample), 1);
+    let mut maker = PageMaker::new(table.clone(), Locator::new(SiteBy::Domain), HashBounds::new(sample), 1);
     let (mut rows, mut firings): (Vec<Page>, Vec<(u64, Firing)>) = (Vec::new(), Vec::new());
     let mut take = |mut pages: Pages| {
         firings.append(&mut pages.firings);

@@ -4,14 +4,14 @@
 //! Memory: the shipped batches are kept as received until they exceed the budget; then their rows are
 //! ordered by site (counting sort over dense ids) and written as one run. After the last input, if
 //! something was spilled, the rest is spilled too and the runs are merged: one block a run, and at most
-//! twice `--train-max` rows of the site in hand (plus a block), since the sample is cut again as it
+//! twice `--train-max` rows of the site in hand (plus a block), since the sample is selected again as it
 //! grows. Names of sites stay in memory, and so do the origins that records lead to: at most 256 of a
 //! site.
 //!
 //! The output is the same with and without spilling: [`Training::new`] orders the rows of a site.
 
 use super::rows::{Names, Place, Rows};
-use super::sample::{Cut, Key, SampleParams, select};
+use super::sample::{BudgetBounds, SampleKey, SampleParams, select};
 use crate::site::Training;
 use crate::site::hints::Targets;
 use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
@@ -228,22 +228,22 @@ impl Sites {
 }
 
 impl Site {
-    /// The training records, and their cut where the budget did not suffice for all candidates.
-    pub fn training(mut self) -> (Training, Option<Cut>) {
+    /// The training records, and the bounds of the sample where the budget did not suffice for all candidates.
+    pub fn training(mut self) -> (Training, Option<BudgetBounds>) {
         let targets = std::mem::take(&mut self.targets);
-        let (mut training, cut) = self.sampled();
+        let (mut training, bounds) = self.sampled();
         training.hints.targets = targets;
-        (training, cut)
+        (training, bounds)
     }
 
-    fn sampled(self) -> (Training, Option<Cut>) {
+    fn sampled(self) -> (Training, Option<BudgetBounds>) {
         match self.rows {
             SiteRows::Memory(batches, rows) => {
-                let mut keys: Vec<Key> = Vec::with_capacity(rows.len());
+                let mut keys: Vec<SampleKey> = Vec::with_capacity(rows.len());
                 keys.extend(rows.iter().map(|&(b, row)| {
                     let rows = &batches[b as usize];
                     let (cluster, url) = (rows.cluster_hash[row as usize], rows.url_hash[row as usize]);
-                    Key { cluster, url, at: u64::from(b) << 32 | u64::from(row) }
+                    SampleKey { cluster, url, at: u64::from(b) << 32 | u64::from(row) }
                 }));
                 drop(rows);
                 let place = |at: u64| (&batches[(at >> 32) as usize], (at & 0xffff_ffff) as usize);
@@ -251,12 +251,12 @@ impl Site {
                     let ((a, i), (b, j)) = (place(a), place(b));
                     a.tie(i, b, j)
                 };
-                let cut = select(&mut keys, &self.params, tie, |at| place(at).0.record(place(at).1).0);
-                (training(&self.name, keys.iter().map(|key| place(key.at))), cut)
+                let bounds = select(&mut keys, &self.params, tie, |at| place(at).0.record(place(at).1).0);
+                (training(&self.name, keys.iter().map(|key| place(key.at))), bounds)
             }
             SiteRows::Run(rows) => {
-                let (rows, cut) = sample(&rows, &self.params);
-                (training(&self.name, (0..rows.len()).map(|row| (&rows, row))), cut)
+                let (rows, bounds) = sample(&rows, &self.params);
+                (training(&self.name, (0..rows.len()).map(|row| (&rows, row))), bounds)
             }
         }
     }
@@ -271,12 +271,12 @@ fn training<'r>(site: &str, rows: impl Iterator<Item = (&'r Rows, usize)> + Clon
     training
 }
 
-/// The rows of one site, cut to its budget.
-fn sample(rows: &Rows, params: &SampleParams) -> (Rows, Option<Cut>) {
-    let mut keys: Vec<Key> = (0..rows.len())
-        .map(|row| Key { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at: row as u64 })
+/// The sample of the rows of one site within its budget, with its bounds.
+fn sample(rows: &Rows, params: &SampleParams) -> (Rows, Option<BudgetBounds>) {
+    let mut keys: Vec<SampleKey> = (0..rows.len())
+        .map(|row| SampleKey { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at: row as u64 })
         .collect();
     let tie = |a, b| rows.tie(a as usize, rows, b as usize);
-    let cut = select(&mut keys, params, tie, |at| rows.record(at as usize).0);
-    (rows.gather(keys.iter().map(|key| key.at as usize)), cut)
+    let bounds = select(&mut keys, params, tie, |at| rows.record(at as usize).0);
+    (rows.gather(keys.iter().map(|key| key.at as usize)), bounds)
 }

@@ -3,7 +3,7 @@
 use super::group::Grouper;
 use super::held_out::Choosing;
 use super::rows::Rows;
-use super::sample::Cut;
+use super::sample::BudgetBounds;
 use super::types::{Epoch, Flow, Plan, Shared};
 use super::work_stealing::Next;
 use crate::site::Training;
@@ -62,7 +62,7 @@ pub(super) trait GroupBySite<'scope> {
         in_hand: InHand,
         choice: Choosing,
         shared: Arc<Shared>,
-    ) -> Flow<'scope, (Training, Option<Cut>)>;
+    ) -> Flow<'scope, (Training, Option<BudgetBounds>)>;
 }
 
 impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
@@ -72,7 +72,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
         in_hand: InHand,
         choice: Choosing,
         shared: Arc<Shared>,
-    ) -> Flow<'scope, (Training, Option<Cut>)> {
+    ) -> Flow<'scope, (Training, Option<BudgetBounds>)> {
         let scope = self.scope();
         let memory = plan.memory / plan.workers;
         let mut grouper = Some(Grouper::new(plan.sample, memory / 2, shared.scratch.clone()));
@@ -118,10 +118,10 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                 while !over && bytes <= memory / TRAINING_SHARE {
                     match shared.stealable.next(own, workers, &from_others) {
                         Ok(Next::Site(site)) => {
-                            let (training, cut) = site.training();
+                            let (training, bounds) = site.training();
                             bytes += training.memory() + 256;
                             in_hand.take_up();
-                            session.give((training, cut));
+                            session.give((training, bounds));
                         }
                         Ok(Next::Wait) => break,
                         Ok(Next::Over) => over = true,

@@ -5,14 +5,14 @@
 //! `jobs` joins it to `io`.
 
 use super::learned_site::LearnedSite;
-use super::sample::Cut;
+use super::sample::BudgetBounds;
 use super::types::{Flow, RunError, Shared};
 use crate::site::Training;
 use std::sync::Arc;
 use timely::dataflow::operators::core::{Inspect, Map, OkErr};
 
 /// Training sets of sites that are still to be learned.
-type Open<'scope> = Flow<'scope, (Training, Option<Cut>)>;
+type Open<'scope> = Flow<'scope, (Training, Option<BudgetBounds>)>;
 
 /// Lookup of sites that may be learned already.
 pub(super) trait TakeUp<'scope> {
@@ -23,14 +23,15 @@ pub(super) trait TakeUp<'scope> {
 impl<'scope> TakeUp<'scope> for Open<'scope> {
     fn take_up(self, shared: &Arc<Shared>) -> (Open<'scope>, Flow<'scope, LearnedSite>) {
         let shared = shared.clone();
-        let (open, finished): (Open<'scope>, Flow<'scope, Box<LearnedSite>>) = self.ok_err(move |(training, cut)| {
-            let found = shared.journal.as_ref().map_or(Ok(None), |journal| journal.finished(&training.site));
-            let found = found.unwrap_or_else(|error| {
-                shared.fail(RunError::Journal(error));
-                None
+        let (open, finished): (Open<'scope>, Flow<'scope, Box<LearnedSite>>) =
+            self.ok_err(move |(training, bounds)| {
+                let found = shared.journal.as_ref().map_or(Ok(None), |journal| journal.finished(&training.site));
+                let found = found.unwrap_or_else(|error| {
+                    shared.fail(RunError::Journal(error));
+                    None
+                });
+                found.map_or(Ok((training, bounds)), |learned| Err(Box::new(learned)))
             });
-            found.map_or(Ok((training, cut)), |learned| Err(Box::new(learned)))
-        });
         (open, finished.map(|learned| *learned))
     }
 }

@@ -1,6 +1,6 @@
 //! Result of learning one site, and the store in which it survives a lost run.
 
-use super::sample::Cut;
+use super::sample::BudgetBounds;
 use super::source::SourceError;
 use crate::rules::types::SiteRules;
 use crate::site::held_out::Counts;
@@ -17,8 +17,8 @@ pub struct LearnedSite {
     pub rules: SiteRules,
     /// Figures of the learning itself, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Cut of the sample, where the budget did not suffice for all candidates.
-    pub cut: Option<Cut>,
+    /// Bounds of the sample, where the budget did not suffice for all candidates.
+    pub bounds: Option<BudgetBounds>,
     /// Distinct URLs that trained.
     pub trained: u64,
     /// Training URLs that came with two labels.

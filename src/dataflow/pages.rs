@@ -14,7 +14,7 @@
 use super::locate::{Finder, Found, Locator};
 use super::marginal::Cell;
 use super::replay::ReplayWriter;
-use super::sample::Lots;
+use super::sample::HashBounds;
 use super::table::Table;
 use crate::model::{Record, hash64, hash128};
 use crate::rules::Tokens;
@@ -124,7 +124,7 @@ const BATCH_ROWS: usize = 1 << 15;
 pub struct PageMaker {
     table: Arc<Table>,
     finder: Finder,
-    lots: Lots,
+    hash_bounds: HashBounds,
     normal: NormalUrl,
     scratch: Scratch,
     key: Vec<u8>,
@@ -150,12 +150,12 @@ pub struct PageMaker {
 
 impl PageMaker {
     /// Makes rows with the rules of `table`, among `peers` workers.
-    pub fn new(table: Arc<Table>, locator: Locator, lots: Lots, peers: usize) -> PageMaker {
+    pub fn new(table: Arc<Table>, locator: Locator, hash_bounds: HashBounds, peers: usize) -> PageMaker {
         PageMaker {
             records: vec![0; table.len()],
             table,
             finder: Finder::new(locator),
-            lots,
+            hash_bounds,
             normal: NormalUrl::default(),
             scratch: Scratch::default(),
             key: Vec::new(),
@@ -194,8 +194,8 @@ impl PageMaker {
             replay.spill(site, record);
         }
 
-        let lot = self.lots.draw(self.normal.as_bytes(), record.cluster);
-        let trained = lot.candidate && self.table.cuts[site as usize].is_none_or(|cut| cut.admits(&lot));
+        let draw = self.hash_bounds.draw(self.normal.as_bytes(), record.cluster);
+        let trained = draw.candidate && self.table.bounds[site as usize].is_none_or(|bounds| bounds.admits(&draw));
         let url = hash64(record.url);
         let cluster = record.cluster.map_or(NO_CLUSTER, |label| hash64(label).max(1));
 

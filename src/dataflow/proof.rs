@@ -17,7 +17,7 @@ use super::pace::{Pace, Paced};
 use super::pages::{Firing, Page, PageMaker, Pages};
 use super::read::{Pool, read};
 use super::replay::{Replay, ReplayWriter};
-use super::sample::Lots;
+use super::sample::HashBounds;
 use super::sorted::{Sorted, Sorter};
 use super::source::{Batches, SourceError};
 use super::table::Table;
@@ -114,7 +114,7 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
         let scope = self.scope();
         let shared = shared.clone();
         let locator = Locator::new(plan.site_by);
-        let mut maker = PageMaker::new(table.clone(), locator, Lots::new(&plan.sample), scope.peers());
+        let mut maker = PageMaker::new(table.clone(), locator, HashBounds::new(&plan.sample), scope.peers());
         let bytes = plan.memory / plan.workers;
         let passes_over = table.passes_over;
         maker.replay = Some(ReplayWriter::new(table.len(), bytes, shared.scratch.clone()));

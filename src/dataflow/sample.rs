@@ -79,18 +79,18 @@ fn bound(share: f64) -> u128 {
     (share.clamp(0.0, 1.0) * 2f64.powi(64)) as u128
 }
 
-/// The decisions of [`SampleParams`] in integers.
+/// Bounds on hashes by which [`SampleParams`] select records.
 #[derive(Clone, Copy, Debug)]
-pub struct Lots {
+pub struct HashBounds {
     cluster: u128,
     single: u128,
     unlabelled: u128,
     held_back: u128,
 }
 
-/// Hashes that decide on a record, and whether it is a candidate.
+/// Hashes of a record, and whether they make it a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lot {
+pub struct Draw {
     /// Hash of the URL.
     pub url: u64,
     /// Hash of the cluster label; [`UNLABELLED`] without one.
@@ -99,12 +99,12 @@ pub struct Lot {
     pub candidate: bool,
 }
 
-impl Lots {
+impl HashBounds {
     /// Bounds for `params`.
-    pub fn new(params: &SampleParams) -> Lots {
+    pub fn new(params: &SampleParams) -> HashBounds {
         let whole = params.share * params.whole_weight;
         let single = if whole < 1.0 { (params.share - whole) / (1.0 - whole) } else { 0.0 };
-        Lots {
+        HashBounds {
             cluster: bound(whole),
             single: bound(single),
             unlabelled: bound(params.share),
@@ -113,19 +113,19 @@ impl Lots {
     }
 
     /// Draws for one record.
-    pub fn draw(&self, url: &[u8], label: Option<&[u8]>) -> Lot {
+    pub fn draw(&self, url: &[u8], label: Option<&[u8]>) -> Draw {
         let url_hash = hash64_seeded(url, URL_SEED);
         let cluster = label.map_or(UNLABELLED, |l| hash64_seeded(l, CLUSTER_SEED).min(UNLABELLED - 1));
         let by_url = if label.is_some() { self.single } else { self.unlabelled };
         let drawn = u128::from(url_hash) < by_url || (label.is_some() && u128::from(cluster) < self.cluster);
         let held_back = self.held_back > 0 && u128::from(hash64_seeded(url, HELD_BACK_SEED)) < self.held_back;
-        Lot { url: url_hash, cluster, candidate: drawn && !held_back }
+        Draw { url: url_hash, cluster, candidate: drawn && !held_back }
     }
 }
 
 /// A candidate in [`select`]: its hashes and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct SampleKey {
     /// Hash of the cluster label; [`UNLABELLED`] without one.
     pub cluster: u64,
     /// Hash of the URL.
@@ -136,45 +136,45 @@ pub struct Key {
 
 /// Bounds of a full budget: a record beyond both is in no sample that these records are part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Cut {
+pub struct BudgetBounds {
     cluster: u64,
     url: u64,
 }
 
-impl Cut {
+impl BudgetBounds {
     /// True if a record with these hashes may still enter.
     #[inline]
-    pub fn admits(&self, lot: &Lot) -> bool {
-        lot.url <= self.url || (lot.cluster <= self.cluster && lot.cluster != UNLABELLED)
+    pub fn admits(&self, draw: &Draw) -> bool {
+        draw.url <= self.url || (draw.cluster <= self.cluster && draw.cluster != UNLABELLED)
     }
 }
 
-/// Cuts the candidates of one site to its budget, repeats counting once; `None` where the budget is not
+/// Limits the candidates of one site to its budget, repeats counting once; `None` where the budget is not
 /// used up. `tie` orders two positions by their records where the hashes are equal; `url` is the URL at
 /// a position.
 pub fn select<'a>(
-    keys: &mut Vec<Key>,
+    keys: &mut Vec<SampleKey>,
     params: &SampleParams,
     tie: impl Fn(u64, u64) -> Ordering,
     url: impl Fn(u64) -> &'a [u8],
-) -> Option<Cut> {
+) -> Option<BudgetBounds> {
     keys.sort_unstable_by(|a, b| (a.cluster, a.url).cmp(&(b.cluster, b.url)).then_with(|| tie(a.at, b.at)));
     keys.dedup_by(|b, a| (a.cluster, a.url) == (b.cluster, b.url) && tie(a.at, b.at) == Ordering::Equal);
     let from = keys.partition_point(|key| key.cluster != UNLABELLED);
     let to = from + keys[from..].partition_point(|key| key.url == ORIGIN);
-    let origins: Vec<Key> = keys.drain(from..to).take(ORIGINS).collect();
-    let cut = within_budget(keys, params, tie, url);
+    let origins: Vec<SampleKey> = keys.drain(from..to).take(ORIGINS).collect();
+    let bounds = within_budget(keys, params, tie, url);
     keys.extend(origins);
-    cut
+    bounds
 }
 
 /// Runs [`select`] on sorted keys that are all of URLs.
 fn within_budget<'a>(
-    keys: &mut Vec<Key>,
+    keys: &mut Vec<SampleKey>,
     params: &SampleParams,
     tie: impl Fn(u64, u64) -> Ordering,
     url: impl Fn(u64) -> &'a [u8],
-) -> Option<Cut> {
+) -> Option<BudgetBounds> {
     let max = params.max.max(1) as usize;
     cap(keys, params, url);
     if keys.len() < max {
@@ -192,17 +192,17 @@ fn within_budget<'a>(
     };
     // With the whole budget in clusters, none is left for single URLs.
     let url = if whole < max { keys[max - 1].url } else { 0 };
-    Some(Cut { cluster, url })
+    Some(BudgetBounds { cluster, url })
 }
 
 /// Groups of forms in a cluster that each keep some URLs.
 pub const FORMS: u64 = 16;
 
-/// Cuts clusters to [`SampleParams::cluster_max`] and the URLs that their groups of forms keep. `keys`
+/// Limits clusters to [`SampleParams::cluster_max`] and the URLs that their groups of forms keep. `keys`
 /// are sorted by cluster, then by URL.
-fn cap<'a>(keys: &mut Vec<Key>, params: &SampleParams, url: impl Fn(u64) -> &'a [u8]) {
+fn cap<'a>(keys: &mut Vec<SampleKey>, params: &SampleParams, url: impl Fn(u64) -> &'a [u8]) {
     let (most, of_form) = (params.cluster_max as usize, params.cluster_max.div_ceil(32));
-    let large = |cluster: &[Key]| cluster.len() > most && cluster[0].cluster != UNLABELLED;
+    let large = |cluster: &[SampleKey]| cluster.len() > most && cluster[0].cluster != UNLABELLED;
     if !keys.chunk_by(|a, b| a.cluster == b.cluster).any(large) {
         return;
     }
@@ -252,7 +252,7 @@ struct SiteState {
     /// Stamp of the batch whose names include the site.
     batch: u64,
     index: u32,
-    cut: Option<Cut>,
+    bounds: Option<BudgetBounds>,
 }
 
 /// Sampler of one worker: takes its records in any order, ships candidates to the owners of their
@@ -260,7 +260,7 @@ struct SiteState {
 #[derive(Debug)]
 pub struct Sampler {
     params: SampleParams,
-    lots: Lots,
+    hash_bounds: HashBounds,
     names: Names,
     states: Vec<SiteState>,
     /// Batches for each worker; the last is being filled.
@@ -286,7 +286,7 @@ impl Sampler {
     pub fn new(params: SampleParams, peers: usize, budget: usize) -> Sampler {
         Sampler {
             params,
-            lots: Lots::new(&params),
+            hash_bounds: HashBounds::new(&params),
             names: Names::default(),
             states: Vec::new(),
             batches: (0..peers).map(|_| vec![Rows::default()]).collect(),
@@ -311,7 +311,7 @@ impl Sampler {
         self.last = Some(id);
         if id as usize == self.states.len() {
             let owner = owner(site, self.batches.len()) as u32;
-            self.states.push(SiteState { owner, held: 0, candidates: 0, batch: 0, index: 0, cut: None });
+            self.states.push(SiteState { owner, held: 0, candidates: 0, batch: 0, index: 0, bounds: None });
             self.enter(id);
         }
         id
@@ -330,12 +330,12 @@ impl Sampler {
         if label.is_some() {
             self.offer_origin(id, origins::of(url));
         }
-        let lot = self.lots.draw(url, label);
-        if !lot.candidate {
+        let draw = self.hash_bounds.draw(url, label);
+        if !draw.candidate {
             return;
         }
         self.states[id as usize].candidates += 1;
-        if self.states[id as usize].cut.is_some_and(|cut| !cut.admits(&lot)) {
+        if self.states[id as usize].bounds.is_some_and(|bounds| !bounds.admits(&draw)) {
             return;
         }
         self.enter(id);
@@ -345,7 +345,7 @@ impl Sampler {
         let (owner, index) = (state.owner as usize, state.index);
         let rows = self.batches[owner].last_mut().expect("one batch is always open");
         let before = rows.memory();
-        rows.push(index, lot.url, lot.cluster, url, label, elsewhere);
+        rows.push(index, draw.url, draw.cluster, url, label, elsewhere);
         self.held_bytes += rows.memory() - before;
         if rows.len() >= BATCH_ROWS || rows.byte_len() >= BATCH_BYTES {
             self.batches[owner].push(Rows::default());
@@ -388,7 +388,7 @@ impl Sampler {
             self.stamps[owner] = self.next_stamp;
             self.next_stamp += 1;
             if self.over {
-                self.cut(&mut batches);
+                self.select_within_budget(&mut batches);
             }
             out.extend(batches.into_iter().filter(|rows| rows.sites() > 0).map(|rows| (owner as u64, rows)));
         }
@@ -419,15 +419,15 @@ impl Sampler {
     }
 
     /// Selects within each site that holds more than its budget.
-    fn cut(&mut self, batches: &mut [Rows]) {
-        let mut keys: Vec<(u32, Key)> = Vec::new();
+    fn select_within_budget(&mut self, batches: &mut [Rows]) {
+        let mut keys: Vec<(u32, SampleKey)> = Vec::new();
         for (b, rows) in batches.iter().enumerate() {
             let ids: Vec<u32> = (0..rows.sites()).map(|s| self.names.intern(rows.site_name(s as u32))).collect();
             for row in 0..rows.len() {
                 let id = ids[rows.site[row] as usize];
                 if self.states[id as usize].held > self.params.max {
                     let at = (b as u64) << 32 | row as u64;
-                    keys.push((id, Key { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at }));
+                    keys.push((id, SampleKey { cluster: rows.cluster_hash[row], url: rows.url_hash[row], at }));
                 }
             }
         }
@@ -435,16 +435,16 @@ impl Sampler {
         let mut keep: Vec<Vec<bool>> = batches.iter().map(|rows| vec![true; rows.len()]).collect();
         let place = |at: u64| ((at >> 32) as usize, (at & 0xffff_ffff) as usize);
         for group in keys.chunk_by(|a, b| a.0 == b.0) {
-            let mut site: Vec<Key> = group.iter().map(|&(_, key)| key).collect();
+            let mut site: Vec<SampleKey> = group.iter().map(|&(_, key)| key).collect();
             site.iter().for_each(|key| keep[place(key.at).0][place(key.at).1] = false);
             let tie = |a, b| {
                 let ((a, i), (b, j)) = (place(a), place(b));
                 batches[a].tie(i, &batches[b], j)
             };
-            let cut = select(&mut site, &self.params, tie, |at| batches[place(at).0].record(place(at).1).0);
+            let bounds = select(&mut site, &self.params, tie, |at| batches[place(at).0].record(place(at).1).0);
             site.iter().for_each(|key| keep[place(key.at).0][place(key.at).1] = true);
             let state = &mut self.states[group[0].0 as usize];
-            state.cut = cut.or(state.cut);
+            state.bounds = bounds.or(state.bounds);
         }
         for (rows, keep) in batches.iter_mut().zip(&keep) {
             if keep.contains(&false) {

@@ -7,7 +7,7 @@
 
 use super::held_out::Choosing;
 use super::learned_site::LearnedSite;
-use super::sample::Cut;
+use super::sample::BudgetBounds;
 use super::types::{Flow, Plan};
 use super::walk::HasGraph;
 use crate::site::{self, Covered, Outcome, Prepared, Selected, Tokenized, Training, WithTree, energy::Graph};
@@ -58,13 +58,13 @@ pub(super) trait CrossFit<'scope> {
     fn cross_fit(self, choice: Choosing) -> Sites<'scope, Training>;
 }
 
-impl<'scope> CrossFit<'scope> for Flow<'scope, (Training, Option<Cut>)> {
+impl<'scope> CrossFit<'scope> for Flow<'scope, (Training, Option<BudgetBounds>)> {
     fn cross_fit(self, choice: Choosing) -> Sites<'scope, Training> {
-        operator(self, "CrossFit", move |(state, cut)| {
+        operator(self, "CrossFit", move |(state, bounds)| {
             let (trained, conflicts, held_out) = (state.len() as u64, state.conflicts, choice.cross_fit(&state));
             Box::new(Site {
                 state,
-                learned: LearnedSite { cut, trained, conflicts, held_out, ..LearnedSite::default() },
+                learned: LearnedSite { bounds, trained, conflicts, held_out, ..LearnedSite::default() },
             })
         })
     }

@@ -1,7 +1,7 @@
 //! The rule sets of a pass, shared by all workers of a process.
 
 use super::learned_site::LearnedSite;
-use super::sample::Cut;
+use super::sample::BudgetBounds;
 use crate::rules::types::{Operation, Rule, SECTION, SiteRules, Test};
 use crate::rules::{Compiler, LoadedSite, RuleSet, Tokens};
 use crate::url::{self, Key};
@@ -25,8 +25,8 @@ pub struct Table {
     /// Hashes of requested URLs, by site: see [`super::pages`].
     pub wanted: Vec<BTreeSet<u64>>,
     bytes: usize,
-    /// Cut of the sample of each site, where the budget did not suffice.
-    pub cuts: Vec<Option<Cut>>,
+    /// Bounds of the sample of each site, where the budget did not suffice.
+    pub bounds: Vec<Option<BudgetBounds>>,
     /// Sites that are counted in this pass.
     pub counted: Vec<bool>,
     /// Sites whose records this pass spills ([`super::replay`]).
@@ -173,11 +173,11 @@ impl Table {
     pub fn new(mut sites: Vec<LearnedSite>, threads: usize, room: u64) -> (Table, Vec<LearnedSite>) {
         sites.sort_unstable_by(|a, b| a.rules.site.cmp(&b.rules.site));
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
-        let cuts = sites.iter().map(|site| site.cut).collect();
+        let bounds = sites.iter().map(|site| site.bounds).collect();
         let rules: Vec<&SiteRules> = sites.iter().map(|site| &site.rules).collect();
         let bytes = rules.iter().map(|site| memory(site)).sum();
         let compiled = Sets::new(&rules, &[], threads);
-        let trained: Vec<u64> = sites.iter().map(|s| if s.cut.is_some() { u64::MAX } else { s.trained }).collect();
+        let trained: Vec<u64> = sites.iter().map(|s| if s.bounds.is_some() { u64::MAX } else { s.trained }).collect();
         let counted = vec![true; sites.len()];
         let spills = smallest(&trained, &counted, room);
         let Sets { rules, memory, without } = compiled;
@@ -188,7 +188,7 @@ impl Table {
             wanted: Vec::new(),
             passes_over: false,
             bytes,
-            cuts,
+            bounds,
             counted,
             spills,
             is_replay: false,
@@ -218,7 +218,7 @@ impl Table {
         let sites: Vec<Cow<'_, SiteRules>> = sites.iter().zip(&counted).map(applied).collect();
         let sites: Vec<&SiteRules> = sites.iter().map(AsRef::as_ref).collect();
         let bytes = sites.iter().map(|site| memory(site)).sum();
-        let (cuts, index, trained) = (self.cuts.clone(), self.index.clone(), self.trained.clone());
+        let (bounds, index, trained) = (self.bounds.clone(), self.index.clone(), self.trained.clone());
         let spills = smallest(&trained, &counted, self.room);
         let PassRequest { suspects, wanted } = request;
         let Sets { rules, memory, without } = Sets::new(&sites, &suspects, threads);
@@ -230,7 +230,7 @@ impl Table {
             wanted,
             passes_over,
             bytes,
-            cuts,
+            bounds,
             counted,
             spills,
             is_replay,

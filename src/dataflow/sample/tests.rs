@@ -30,8 +30,8 @@ fn assigned(
         assert_eq!((rows.sites(), rows.site_name(0)), (1, &b"site"[..]));
         (0..rows.len()).for_each(|row| all.push_from(rows, row, site));
     }
-    let mut keys: Vec<Key> = (0..all.len())
-        .map(|row| Key { cluster: all.cluster_hash[row], url: all.url_hash[row], at: row as u64 })
+    let mut keys: Vec<SampleKey> = (0..all.len())
+        .map(|row| SampleKey { cluster: all.cluster_hash[row], url: all.url_hash[row], at: row as u64 })
         .collect();
     select(&mut keys, &params, |a, b| all.tie(a as usize, &all, b as usize), |at| all.record(at as usize).0);
     let origins = rows.iter().any(|row| row.1.is_some()).then_some("http://a".to_owned());
@@ -55,8 +55,8 @@ fn assigned(
 
 /// The definition, in the plainest words: no hash order but by sorting everything.
 fn by_definition(rows: &[Row], params: SampleParams) -> BTreeSet<Row> {
-    let lots = Lots::new(&params);
-    let draw = |row: &Row| lots.draw(row.0.as_bytes(), row.1.as_deref().map(str::as_bytes));
+    let hash_bounds = HashBounds::new(&params);
+    let draw = |row: &Row| hash_bounds.draw(row.0.as_bytes(), row.1.as_deref().map(str::as_bytes));
     let distinct: BTreeSet<Row> = rows.iter().filter(|row| draw(row).candidate).cloned().collect();
     let mut candidates: Vec<Row> = distinct.into_iter().collect();
     candidates.sort_by_key(|row| (draw(row).url, draw(row).cluster, row.clone()));
@@ -119,13 +119,13 @@ proptest! {
 fn the_share_is_kept_with_and_without_labels() {
     for share in [0.05, 0.2, 0.5, 0.9, 1.0] {
         for whole_weight in [0.0, 0.5, 1.0] {
-            let lots = Lots::new(&SampleParams { share, whole_weight, ..SampleParams::default() });
+            let hash_bounds = HashBounds::new(&SampleParams { share, whole_weight, ..SampleParams::default() });
             for labelled in [true, false] {
                 let n = 40_000;
                 let drawn = (0..n)
                     .filter(|i| {
                         let (url, label) = (format!("http://a/{i}"), format!("{}", i / 2));
-                        lots.draw(url.as_bytes(), labelled.then_some(label.as_bytes())).candidate
+                        hash_bounds.draw(url.as_bytes(), labelled.then_some(label.as_bytes())).candidate
                     })
                     .count() as f64;
                 let got = drawn / f64::from(n);
@@ -140,8 +140,9 @@ fn the_share_is_kept_with_and_without_labels() {
 #[test]
 fn held_back_urls_never_train() {
     let params = SampleParams { held_back: 0.2, ..SampleParams::default() };
-    let lots = Lots::new(&params);
-    let drawn = (0..20_000).filter(|i| lots.draw(format!("http://a/{i}").as_bytes(), Some(b"c")).candidate).count();
+    let hash_bounds = HashBounds::new(&params);
+    let drawn =
+        (0..20_000).filter(|i| hash_bounds.draw(format!("http://a/{i}").as_bytes(), Some(b"c")).candidate).count();
     assert!((15_700..16_300).contains(&drawn), "{drawn}");
 }
 
