@@ -14,7 +14,7 @@ use undust::dataflow::compress::{
 use undust::index::{Header, Policy};
 use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
-use undust::io::ciff::{CiffReader, CiffWriter, IndexError, Sealed, pack, verify};
+use undust::io::ciff::{CiffReader, CiffWriter, FinishedFile, IndexError, pack, verify};
 use undust::io::compression::Compression;
 use undust::io::docmap::{DocMapWriter, Fate};
 use undust::io::output::PendingFile;
@@ -222,7 +222,7 @@ fn compress(
         written += block.len() as u64;
         counters.add(0, block.len());
         pace.at(written);
-        Ok(open(&lists).as_mut().expect("open until it is sealed").append(block)?)
+        Ok(open(&lists).as_mut().expect("open until it is finished").append(block)?)
     });
     let done = compress::run(task, rules, input.clone(), block_pack, output, mesh).map_err(failure)?;
 
@@ -231,19 +231,19 @@ fn compress(
     } else {
         let lists = writer.clone();
         let mut output: Output =
-            Box::new(move |record| Ok(open(&lists).as_mut().expect("open until it is sealed").write(record)?));
+            Box::new(move |record| Ok(open(&lists).as_mut().expect("open until it is finished").write(record)?));
         let scratch = Arc::new(Scratch::new(&task.scratch)?);
         let records = input.second_records()?;
         records::write(&done.map, records, &mut output, task.memory / 2, scratch).map_err(failure)?
     };
     let new = header.without(done.map.docs(), removed).with_lists((done.lists.lists - done.lists.emptied) as u32);
-    let sealed = open(&writer).take().expect("not sealed before").seal(&new)?;
-    let checked = args.verify.then(|| verify(&args.index, &sealed, &done.map)).transpose()?;
-    let text = report(&args.index, &header, &new, &done, &sealed, checked.is_some())?;
+    let finished = open(&writer).take().expect("not finished before").finish(&new)?;
+    let checked = args.verify.then(|| verify(&args.index, &finished, &done.map)).transpose()?;
+    let text = report(&args.index, &header, &new, &done, &finished, checked.is_some())?;
     if let (Some(file), Some(path)) = (docmap, &args.docmap) {
         write_map(done, file, path)?;
     }
-    sealed.commit()?;
+    finished.commit()?;
     if let Some(mesh) = mesh {
         mesh.broadcast(Vec::new()).map_err(peer)?;
     }
@@ -380,7 +380,7 @@ fn report(
     old: &Header,
     new: &Header,
     done: &Compressed,
-    sealed: &Sealed,
+    finished: &FinishedFile,
     verified: bool,
 ) -> Result<Page, Failure> {
     let size = |path: &Path| -> Result<u64, IndexError> {
@@ -396,7 +396,7 @@ fn report(
         format!("posting lists: {} -> {}; {} with nothing left", lists.lists, new.num_postings_lists, lists.emptied),
         format!("postings: {} -> {}", lists.postings, lists.postings_left),
         format!("terms: {} -> {}", old.total_terms_in_collection, new.total_terms_in_collection),
-        format!("bytes: {} -> {}", size(index)?, size(sealed.temporary())?),
+        format!("bytes: {} -> {}", size(index)?, size(finished.temporary())?),
     ];
     if counts.lines > 0 {
         let idle = counts.idle_lines;

@@ -50,7 +50,7 @@ pub fn run(args: SealArgs) -> Result<(), Failure> {
             after.put(name, stamp);
         }
     }
-    output::seal(&lock, &after)?;
+    output::mark_complete(&lock, &after)?;
     names.extend(before.iter().map(|(name, _)| name.to_owned()));
     names.sort_unstable();
     names.dedup();

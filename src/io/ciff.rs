@@ -13,4 +13,4 @@ mod writer;
 pub use error::IndexError;
 pub use reader::CiffReader;
 pub use verify::verify;
-pub use writer::{CiffWriter, Sealed, pack};
+pub use writer::{CiffWriter, FinishedFile, pack};

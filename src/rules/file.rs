@@ -3,7 +3,7 @@
 //! First line: a [`Header`]. Then one [`SiteRules`] a line, sorted by the bytes of the site, each site
 //! once. Every line is compact JSON and ends in a line feed, the last one too, so that a file cut off
 //! inside a line is detected. Each line carries a check of its bytes, and the last one is marked as the
-//! last ([`seal`]), so that a changed byte, or lines missing at the end, are detected too.
+//! last ([`checksum`]), so that a changed byte, or lines missing at the end, are detected too.
 //!
 //! # Versions
 //! [`FORMAT`] is the version that this program writes. A new minor version only adds fields that a
@@ -25,7 +25,7 @@ mod data;
 mod error;
 mod format;
 
-use super::seal::{self, Seal};
+use super::checksum::{self, Checksum};
 use crate::model::hash64;
 use crate::rules::Params;
 use crate::rules::spans::Local;
@@ -119,8 +119,8 @@ pub struct Sites<R> {
     line: u64,
     text: Vec<u8>,
     before: Option<String>,
-    /// The header is sealed: the last line must be marked as the last.
-    sealed: bool,
+    /// The header has a checksum: the last line must be marked as the last.
+    has_checksums: bool,
     last: bool,
 }
 
@@ -134,10 +134,10 @@ impl<R: BufRead> Sites<R> {
         if !read_line(&mut input, 1, &mut text)? {
             return Err(RuleFileError::Header { why: "the file is empty".to_owned() });
         }
-        let seal = intact(1, &text)?;
+        let checksum = intact(1, &text)?;
         let header = read_header(&text)?;
-        let (sealed, last) = (seal != Seal::Open, seal == Seal::Intact { last: true });
-        Ok((header, Sites { input, line: 1, text, before: None, sealed, last }))
+        let (has_checksums, last) = (checksum != Checksum::Absent, checksum == Checksum::Right { last: true });
+        Ok((header, Sites { input, line: 1, text, before: None, has_checksums, last }))
     }
 
     /// The reader of the lines.
@@ -147,7 +147,7 @@ impl<R: BufRead> Sites<R> {
 
     /// Checks that the file may end after the line that was read last.
     fn end(&self) -> Result<(), RuleFileError> {
-        if self.sealed && !self.last { Err(RuleFileError::Short { line: self.line }) } else { Ok(()) }
+        if self.has_checksums && !self.last { Err(RuleFileError::Short { line: self.line }) } else { Ok(()) }
     }
 
     /// Reads the next whole lines, about `bytes` of them, into `text` (cleared first), each with its line
@@ -169,7 +169,7 @@ impl<R: BufRead> Sites<R> {
             None => self.end()?,
             Some((b'\n', lines)) => {
                 let from = memchr::memrchr(b'\n', lines).map_or(0, |at| at + 1);
-                self.last = seal::read(&lines[from..]) == Seal::Intact { last: true };
+                self.last = checksum::read(&lines[from..]) == Checksum::Right { last: true };
             }
             Some(_) => return Err(RuleFileError::Truncated { line: self.line + 1 }),
         }
@@ -186,7 +186,7 @@ impl<R: BufRead> Sites<R> {
             return Ok(None);
         }
         self.line += 1;
-        self.last = intact(self.line, &self.text)? == Seal::Intact { last: true };
+        self.last = intact(self.line, &self.text)? == Checksum::Right { last: true };
         let site: SiteRules =
             serde_json::from_slice(&self.text).map_err(|error| explain(self.line, &self.text, &error))?;
         check(self.line, self.before.as_deref(), &site)?;
@@ -299,11 +299,11 @@ pub fn write<'a>(
     Ok(())
 }
 
-/// The seal of a line, unless the line was changed.
-fn intact(line: u64, text: &[u8]) -> Result<Seal, RuleFileError> {
-    match seal::read(text) {
-        Seal::Broken => Err(RuleFileError::Changed { line }),
-        seal => Ok(seal),
+/// Result of the check of a line; an error where the line was changed.
+fn intact(line: u64, text: &[u8]) -> Result<Checksum, RuleFileError> {
+    match checksum::read(text) {
+        Checksum::Wrong => Err(RuleFileError::Changed { line }),
+        checksum => Ok(checksum),
     }
 }
 
@@ -400,7 +400,7 @@ fn check(line: u64, before: Option<&str>, site: &SiteRules) -> Result<(), RuleFi
 fn write_line(value: &impl Serialize, last: bool, text: &mut Vec<u8>, out: &mut impl Write) -> io::Result<()> {
     text.clear();
     write_json(value, text)?;
-    seal::close(text, last);
+    checksum::close(text, last);
     text.push(b'\n');
     out.write_all(text)
 }

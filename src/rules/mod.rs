@@ -9,6 +9,7 @@ pub mod apply;
 mod ascii;
 pub mod batch;
 mod canonical;
+mod checksum;
 mod compiled;
 pub mod diff;
 #[cfg(all(test, feature = "program"))]
@@ -36,7 +37,6 @@ pub mod platforms;
 mod provisional;
 pub mod published;
 pub mod saved;
-mod seal;
 pub mod set;
 pub mod shared;
 pub mod spans;

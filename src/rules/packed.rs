@@ -11,11 +11,11 @@
 //! other program reads it, and a program reads the layout of its own version only ([`LAYOUT`]). The
 //! checks detect damage, not malice: open only files that you would run.
 
+use super::checksum::{self, Checksum};
 use super::compiled::{CompiledSite, Own, Template};
 use super::file::{Format, Header};
 use super::names::Names;
 use super::overrides::{Overrides, OverridesError};
-use super::seal::{self, Seal};
 use super::set::{Compiled, LoadedSite};
 use crate::model::hash64_seeded;
 use foldhash::fast::FixedState;
@@ -165,7 +165,7 @@ impl<W: Write> Packer<W> {
             overrides: header.overrides.text(),
         };
         let mut text = serde_json::to_vec(&line).expect("writing strings and numbers into memory cannot fail");
-        seal::close(&mut text, false);
+        checksum::close(&mut text, false);
         text.push(b'\n');
         out.write_all(&text).map_err(PackedError::Write)?;
         let (templates, sites) = (Vec::new(), Vec::new());
@@ -312,7 +312,7 @@ impl<R: BufRead> Blocks<R> {
         if text.pop() != Some(b'\n') {
             return Err(wrong("it does not end"));
         }
-        if !matches!(seal::read(&text), Seal::Intact { last: false }) {
+        if !matches!(checksum::read(&text), Checksum::Right { last: false }) {
             return Err(wrong("not what was written, as its \"check\" tells"));
         }
         let faulty = |error: serde_json::Error| wrong(&error.to_string());

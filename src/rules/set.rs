@@ -1,6 +1,6 @@
 //! Rule sets: the compiled rules of many sites, and the index that finds the site of an origin.
 
-use super::compiled::{Buffers, CompiledSite, Known, Table, Templates};
+use super::compiled::{Buffers, CompiledSite, Table, TemplateCache, Templates};
 use super::names::Names;
 use super::origins::domain;
 use super::published::PublishedSite;
@@ -68,7 +68,7 @@ pub struct Loader {
 #[derive(Debug, Default)]
 pub struct Compiler {
     buffers: Buffers,
-    known: Known,
+    cache: TemplateCache,
 }
 
 /// A site compiled for a [`Loader`], on any thread; also a site of a compiled file
@@ -150,10 +150,10 @@ impl Compiler {
             let program = Compiled::Published(Box::new(PublishedSite::new(site)));
             return LoadedSite { names, origins, program, unseen: None };
         }
-        let mut compiled = self.known.compile(site);
+        let mut compiled = self.cache.compile(site);
         compiled.compile_mirrors(site);
         compiled.fill_lookups(site, &mut self.buffers);
-        let unseen = site.for_unseen_hosts().map(|site| self.known.compile(&site));
+        let unseen = site.for_unseen_hosts().map(|site| self.cache.compile(&site));
         LoadedSite { names, origins, program: Compiled::Undust(compiled), unseen }
     }
 }

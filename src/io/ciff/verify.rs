@@ -2,7 +2,7 @@
 
 use super::error::IndexError;
 use super::reader::CiffReader;
-use super::writer::Sealed;
+use super::writer::FinishedFile;
 use crate::index::check::{CheckError, Checked, Checker};
 use crate::index::postings::{self, List};
 use crate::index::wire::{Varint, varint};
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`IndexError::Unproved`] where it is not; [`IndexError`] where one of them cannot be read.
-pub fn verify(old: &Path, new: &Sealed, map: &DocMap) -> Result<Checked, IndexError> {
+pub fn verify(old: &Path, new: &FinishedFile, map: &DocMap) -> Result<Checked, IndexError> {
     let unproved = |source: CheckError| IndexError::Unproved { path: new.path().to_owned(), source };
     let (mut before, mut after) = (Lists::open(old)?, Lists::open(new.temporary())?);
     let mut checker = Checker::new(map).map_err(unproved)?;

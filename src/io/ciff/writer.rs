@@ -137,7 +137,7 @@ impl CiffWriter {
     ///
     /// # Errors
     /// [`IndexError::Io`].
-    pub fn seal(mut self, header: &Header) -> Result<Sealed, IndexError> {
+    pub fn finish(mut self, header: &Header) -> Result<FinishedFile, IndexError> {
         self.flush()?;
         self.sent()?;
         let end = |file: &mut File, head: Vec<u8>| -> io::Result<()> {
@@ -148,7 +148,7 @@ impl CiffWriter {
         let head = self.head(header).map_err(IoError::write(&self.names.path))?;
         assert_eq!(head.len(), self.room_bytes, "a header whose numbers are no more than those of its room");
         end(&mut self.file, head).map_err(IoError::write(&self.names.path))?;
-        Ok(Sealed { names: self.names })
+        Ok(FinishedFile { names: self.names })
     }
 
     /// The header as it stands in the file.
@@ -176,11 +176,11 @@ impl CiffWriter {
 }
 
 /// A file that is whole but has no final name yet; dropped, it is removed.
-pub struct Sealed {
+pub struct FinishedFile {
     names: Names,
 }
 
-impl Sealed {
+impl FinishedFile {
     /// Where it is to be read.
     pub fn temporary(&self) -> &Path {
         self.names.temporary.path()
@@ -235,9 +235,9 @@ mod tests {
                 DocRecord { docid, collection_docid: b"http://a/", length: 7 }.encode(&mut record);
                 writer.write(&record).unwrap();
             }
-            let sealed = writer.seal(&header).unwrap();
-            assert!(!path.exists() && sealed.temporary().exists());
-            sealed.commit().unwrap();
+            let finished = writer.finish(&header).unwrap();
+            assert!(!path.exists() && finished.temporary().exists());
+            finished.commit().unwrap();
             let mut reader = CiffReader::open(&path).unwrap();
             assert_eq!(reader.header(), &header, "{name}");
             assert!(reader.next_lists(&mut block).unwrap().is_some());

@@ -131,7 +131,7 @@ impl OutputDir {
         temporary::uninterrupted(|| {
             let mark = self.name_files()?;
             remove(&self.path().join(WORK))?;
-            seal(&self.lock, &mark)
+            mark_complete(&self.lock, &mark)
         })
     }
 
@@ -217,11 +217,11 @@ impl Amendment {
     }
 }
 
-/// Marks a locked folder as holding these files.
+/// Marks a locked folder as a complete result with these files.
 ///
 /// # Errors
 /// [`IoError::Write`]; an older mark then stays.
-pub fn seal(lock: &FolderLock, mark: &Mark) -> Result<(), IoError> {
+pub fn mark_complete(lock: &FolderLock, mark: &Mark) -> Result<(), IoError> {
     let file = mark_file(lock.folder(), mark)?;
     lock.check()?;
     file.commit().map(drop)

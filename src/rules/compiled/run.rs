@@ -260,7 +260,7 @@ fn is_cut_alike(list: &[Cell], at: usize, value: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::compiled::{Buffers, Known};
+    use crate::rules::compiled::{Buffers, TemplateCache};
     use crate::rules::interpreter::Interpreter;
     use crate::rules::origin_cache::OriginCache;
     use crate::rules::types::{Operation, Representative, Rule, SiteRules, Tokens};
@@ -281,7 +281,7 @@ mod tests {
     /// Whether the rules leave a URL to be cut again, after the canonical URL was compared with that of the
     /// interpreter.
     fn is_cut_again(site: &SiteRules, url: &str) -> bool {
-        let compiled = Known::default().compile(site);
+        let compiled = TemplateCache::default().compile(site);
         let (normal, mut buffers) = (NormalUrl::new(url.as_bytes()).expect("a URL"), Buffers::default());
         buffers.cells.text.extend_from_slice(normal.as_bytes());
         buffers.length = normal.as_bytes().len();

@@ -70,7 +70,7 @@ impl Templates {
     /// Replaces `template` by the equal template of another site.
     pub fn share(&mut self, template: &mut Arc<Template>) {
         match self.0.get(template) {
-            Some(known) => *template = Arc::clone(known),
+            Some(template_cache) => *template = Arc::clone(template_cache),
             None => drop(self.0.insert(Arc::clone(template))),
         }
     }
@@ -100,7 +100,7 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CompiledSite, Known};
+    use super::super::{CompiledSite, TemplateCache};
     use super::*;
     use crate::rules::origins::of_hosts;
     use crate::rules::types::{Constraint, Operation, Representative, Rule, SiteRules, Test};
@@ -117,7 +117,7 @@ mod tests {
                 vec![(key.to_owned(), Operation::Ignore(to))],
             )
         };
-        Known::default().compile(&SiteRules {
+        TemplateCache::default().compile(&SiteRules {
             site: host.into(),
             origins: of_hosts([host, other]),
             rules: vec![

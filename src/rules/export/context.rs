@@ -18,24 +18,24 @@ pub const FAMILIES: &str = "parameters of this site are known by families of nam
 
 /// Number of sites with each origin, or each host in SURT form: undust leaves an origin of two sites
 /// alone.
-pub struct Claims {
+pub struct HostIndex {
     space: Space,
     sites: HashMap<String, usize, FixedState>,
 }
 
-impl Claims {
+impl HostIndex {
     /// Counts the origins of all sites, as this space distinguishes them.
-    pub fn of(sites: &[SiteRules], space: Space) -> Claims {
-        let mut claims = Claims { space, sites: HashMap::default() };
+    pub fn of(sites: &[SiteRules], space: Space) -> HostIndex {
+        let mut host_index = HostIndex { space, sites: HashMap::default() };
         for site in sites {
-            let mut keys: Vec<String> = site.origins.iter().map(|origin| claims.key(origin)).collect();
+            let mut keys: Vec<String> = site.origins.iter().map(|origin| host_index.key(origin)).collect();
             keys.sort_unstable();
             keys.dedup();
             for key in keys {
-                *claims.sites.entry(key).or_default() += 1;
+                *host_index.sites.entry(key).or_default() += 1;
             }
         }
-        claims
+        host_index
     }
 
     /// The origins that no other site has.

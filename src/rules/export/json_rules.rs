@@ -10,7 +10,7 @@
 //! the order in which they are tried, `drop-empty` is a `map`.
 
 use super::comments::{command, head};
-use super::context::Claims;
+use super::context::HostIndex;
 use super::dependencies::needs;
 use super::kept::NEVER_ACTS;
 use super::left_out::LeftOut;
@@ -131,10 +131,10 @@ static WITHOUT_EMPTY: [(Option<String>, Option<String>); 1] = [(Some(String::new
 
 /// Writes the sites. Each is one line, so that a reader can take them one by one.
 pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
-    let claims = Claims::of(sites, Space::Url);
+    let host_index = HostIndex::of(sites, Space::Url);
     let (mut written, mut left_out, mut rules) = (Vec::new(), Vec::new(), 0);
     for site in sites.iter().filter(|site| selection.has(site)) {
-        let own = claims.own(site);
+        let own = host_index.own(site);
         let forms = forms(site, own.is_empty());
         let is_out = |form: &Form<'_>| matches!(form, Form::Out(_));
         // Exceptions and look-ups are found by the reduced form of their URL.

@@ -45,7 +45,7 @@ mod yandex;
 
 use super::types::SiteRules;
 use comments::head;
-use context::{Claims, Context};
+use context::{Context, HostIndex};
 pub use kept::Kept;
 pub use left_out::LeftOut;
 use pattern::Space;
@@ -90,9 +90,9 @@ fn rewrites<'a, T>(
     all: impl Fn(&[Site<'a, T>], &[String]) -> String,
 ) -> Export {
     let (mut left_out, mut written) = (Vec::new(), Vec::new());
-    let claims = Claims::of(sites, if selection.target == Target::Pywb { Space::Surt } else { Space::Url });
+    let host_index = HostIndex::of(sites, if selection.target == Target::Pywb { Space::Surt } else { Space::Url });
     for site in sites.iter().filter(|site| selection.has(site)) {
-        let context = Context { site, origins: claims.own(site) };
+        let context = Context { site, origins: host_index.own(site) };
         let mut rules = Vec::new();
         for (rule, form) in site.rules.iter().zip(context.forms(&one)) {
             match form {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 const NOT_THE_APPLIER: &[&str] = &[
     "age",
     "ascii",
+    "checksum",
     "diff",
     "explain",
     "export",
@@ -25,7 +26,6 @@ const NOT_THE_APPLIER: &[&str] = &[
     "provisional",
     "published",
     "saved",
-    "seal",
     "shared",
     "spans",
     "stages",

@@ -14,9 +14,9 @@ const MOST: usize = 4096;
 
 /// Templates by the rules that they were compiled from.
 #[derive(Debug, Default)]
-pub struct Known(HashMap<Vec<u8>, Arc<Template>, FixedState>);
+pub struct TemplateCache(HashMap<Vec<u8>, Arc<Template>, FixedState>);
 
-impl Known {
+impl TemplateCache {
     /// Compiles a site, or takes the template of one that differs in its hosts alone.
     pub fn compile(&mut self, site: &SiteRules) -> CompiledSite {
         let (generic, hosts) = Generic::of(site);
@@ -79,11 +79,11 @@ mod tests {
         sites.push(SiteRules { aliases: vec![["http://a.example/"; 2].map(str::to_owned)], ..sites[0].clone() });
         sites.push(sites[0].clone());
         sites.last_mut().expect("one").tokens.query_order = text(&["a=", "b="]);
-        let mut known = Known::default();
+        let mut cache = TemplateCache::default();
         let mut templates: Vec<Arc<Template>> = Vec::new();
         for site in sites.iter().chain(&sites) {
-            let compiled = known.compile(site);
-            assert_eq!(**compiled.template(), **Known::default().compile(site).template(), "{site:?}");
+            let compiled = cache.compile(site);
+            assert_eq!(**compiled.template(), **TemplateCache::default().compile(site).template(), "{site:?}");
             templates.push(Arc::clone(compiled.template()));
         }
         let (first, again) = templates.split_at(sites.len());

@@ -14,16 +14,16 @@ const LENGTH: usize = CHECK.len() + 16 + 2;
 
 /// Result of the check of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seal {
+pub(super) enum Checksum {
     /// The line has no checksum.
-    Open,
+    Absent,
     /// The checksum matches.
-    Intact {
+    Right {
         /// It is the last line of its file.
         last: bool,
     },
     /// The checksum does not match.
-    Broken,
+    Wrong,
 }
 
 /// Closes a line: a JSON object with a field or more, without its line feed.
@@ -38,14 +38,14 @@ pub(super) fn close(line: &mut Vec<u8>, last: bool) {
 }
 
 /// Checks a line without its line feed.
-pub(super) fn read(line: &[u8]) -> Seal {
-    let Some((body, seal)) = line.split_last_chunk::<LENGTH>() else { return Seal::Open };
-    let digits = seal.strip_prefix(CHECK).and_then(|rest| rest.strip_suffix(b"\"}"));
+pub(super) fn read(line: &[u8]) -> Checksum {
+    let Some((body, checksum)) = line.split_last_chunk::<LENGTH>() else { return Checksum::Absent };
+    let digits = checksum.strip_prefix(CHECK).and_then(|rest| rest.strip_suffix(b"\"}"));
     let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
     match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
-        None => Seal::Open,
-        Some(check) if check == hash64(body) => Seal::Intact { last: body.ends_with(LAST) },
-        Some(_) => Seal::Broken,
+        None => Checksum::Absent,
+        Some(check) if check == hash64(body) => Checksum::Right { last: body.ends_with(LAST) },
+        Some(_) => Checksum::Wrong,
     }
 }
 
@@ -54,19 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_line_is_known() {
+    fn a_changed_line_is_detected() {
         for last in [false, true] {
             let mut line = br#"{"site":"a","rules":[]}"#.to_vec();
             close(&mut line, last);
-            assert_eq!(read(&line), Seal::Intact { last });
+            assert_eq!(read(&line), Checksum::Right { last });
             for at in 0..line.len() - LENGTH {
                 let mut other = line.clone();
                 other[at] ^= 1;
-                assert_eq!(read(&other), Seal::Broken);
+                assert_eq!(read(&other), Checksum::Wrong);
             }
         }
         for open in ["", "{}", r#"{"site":"a","check":"zzzzzzzzzzzzzzzz"}"#] {
-            assert_eq!(read(open.as_bytes()), Seal::Open);
+            assert_eq!(read(open.as_bytes()), Checksum::Absent);
         }
     }
 }
