@@ -13,7 +13,7 @@
 //! - `temporary`: files and folders that are removed when the run ends, by a signal too.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near
 //!   fingerprints.
-//! - `url`: bytes to keys and back; safe syntax (RFC 3986); hashes of values; the site of a host, the
+//! - `url`: bytes to keys and back; syntax-based normalization (RFC 3986); hashes of values; the site of a host, the
 //!   section of a path.
 //! - `rules`: the one rule type; the interpreter, which defines what rules mean and explains them, with
 //!   the URLs that mirror rules make (`twins`); the compiled applier, which equals it; the file formats

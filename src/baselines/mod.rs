@@ -4,7 +4,7 @@
 //! | module | method | source |
 //! |---|---|---|
 //! | [`keep_all`] | no rule | SIGIR 2017, KeepAll |
-//! | [`rfc3986`] | safe syntax | RFC 3986, section 6.2.2 and 6.2.3 |
+//! | [`rfc3986`] | syntax-based normalization | RFC 3986, section 6.2.2 and 6.2.3 |
 //! | [`catalogue`] | fixed normalizations, a switch each | the normalization catalogue (2012) |
 //! | [`drop_query`] | no query | folklore |
 //! | [`tracking`] | known superfluous parameters | their vendors' documentation |
@@ -187,8 +187,8 @@ impl<F: Fn(&[u8], &mut Vec<u8>)> Canonicalizer for Constant<F> {
     }
 }
 
-/// Writes the stage-1 normal form of `url` into `out`, or `url` itself where it has none.
-pub(crate) fn safe_into(url: &[u8], out: &mut Vec<u8>) -> Option<crate::url::Split> {
+/// Writes the normal form of `url` into `out`, or `url` itself where it has none.
+pub(crate) fn normalize_into(url: &[u8], out: &mut Vec<u8>) -> Option<crate::url::Split> {
     let split = crate::url::normalize(url, out).ok();
     if split.is_none() {
         out.clear();

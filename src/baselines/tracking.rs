@@ -8,9 +8,9 @@
 //! it.
 //!
 //! Departure from the "w3lib + tracking list" of the prototype: order, escapes and fragments of URLs
-//! stay, except for the safe syntax of RFC 3986.
+//! stay, except for the normalization of RFC 3986.
 
-use super::{Constant, Learned, Method, Sample, safe_into};
+use super::{Constant, Learned, Method, Sample, normalize_into};
 
 /// Vendors with the names that they document; a `*` at the end matches any rest.
 pub const PARAMETERS: &[(&str, &[&str])] = &[
@@ -71,7 +71,7 @@ impl Method for Tracking {
 }
 
 fn strip(url: &[u8], out: &mut Vec<u8>) {
-    let Some(split) = safe_into(url, out) else { return };
+    let Some(split) = normalize_into(url, out) else { return };
     let whole = out.clone();
     let range = |(a, b): (u32, u32)| &whole[a as usize..b as usize];
     out.truncate(split.path.0 as usize);

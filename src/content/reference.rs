@@ -1,5 +1,5 @@
-//! References to absolute URLs (RFC 3986, section 5.2), as bytes. Dot segments are left to the safe
-//! syntax of `url`.
+//! References to absolute URLs (RFC 3986, section 5.2), as bytes. Dot segments are left to the
+//! syntax-based normalization of `url`.
 
 /// Writes the absolute URL of `reference`, found on the page `base` (an absolute http or https URL), to
 /// `out` (cleared first). White space around it, and line ends and tabs in it, are dropped, as browsers

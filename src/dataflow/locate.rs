@@ -2,14 +2,14 @@
 
 use super::table::Table;
 use crate::model::{Record, SiteBy, hash64};
-use crate::url::safe;
 use crate::url::site::site_of;
+use crate::url::syntax;
 use std::collections::HashMap;
 
 /// Hosts whose site is remembered; beyond, all are forgotten.
 const REMEMBERED: usize = 1 << 16;
 
-/// Brings URLs to stage-1 normal form and finds their sites, in reused buffers.
+/// Brings URLs to normal form and finds their sites, in reused buffers.
 ///
 /// The registrable domain of a host is its tail, so its length is cached by the hash of the host: a
 /// look-up instead of the suffix list a record. Memory: under 2 MiB.
@@ -26,10 +26,10 @@ impl Locator {
         Locator { site_by, url: Vec::new(), tails: HashMap::default() }
     }
 
-    /// The site of a record and its URL in stage-1 normal form; `None` for text that is not an absolute
+    /// The site of a record and its URL in normal form; `None` for text that is not an absolute
     /// http or https URL with a host.
     pub fn locate<'a>(&'a mut self, record: Record<'a>) -> Option<(&'a [u8], &'a [u8])> {
-        let split = safe::normalize(record.url, &mut self.url).ok()?;
+        let split = syntax::normalize(record.url, &mut self.url).ok()?;
         let url = &self.url[..];
         let host = &url[split.host.0 as usize..split.host.1 as usize];
         let label = record.site.filter(|label| !label.is_empty());

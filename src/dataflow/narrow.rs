@@ -172,7 +172,7 @@ pub fn by_test(
     let merges = |sample: &[Kept]| -> Vec<Merge<'_>> {
         let merge = |&(part, cluster): &Kept| {
             let url = NormalUrl::new(texts.get(&part)?.as_bytes()).ok()?;
-            Some(Merge { cluster, pairs: Pairs::cut(&url, site.cut(), &site.tokens.query_order) })
+            Some(Merge { cluster, pairs: Pairs::tokenize(&url, site.tokenizer(), &site.tokens.query_order) })
         };
         sample.iter().filter_map(merge).collect()
     };

@@ -245,7 +245,7 @@ impl PageMaker {
             let is_part = hash128(applied.url) != row.group;
             let part = if is_part { hash64(applied.url).max(1) } else { 0 };
             let Tokens { query_order, .. } = &suspect.tokens;
-            let pairs = pairs.get_or_insert_with(|| Pairs::cut(&self.normal, suspect.cut, query_order));
+            let pairs = pairs.get_or_insert_with(|| Pairs::tokenize(&self.normal, suspect.tokenizer, query_order));
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let cell = Cell {
                 section: text(suspect.tokens.section(self.normal.as_bytes())),

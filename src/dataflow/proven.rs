@@ -31,7 +31,7 @@ pub struct ProvenSite {
     pub drift: u64,
     /// The proof withdrew the look-ups and value ranges.
     pub without_lookups: bool,
-    /// The site fell back to safe syntax.
+    /// The site fell back to syntax-based normalization.
     pub fell_back: bool,
 }
 

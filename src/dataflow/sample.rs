@@ -324,7 +324,7 @@ impl Sampler {
         self.targets.entry(id).or_default().count(url, target, &mut self.target);
     }
 
-    /// Takes a record (its URL in stage-1 normal form).
+    /// Takes a record (its URL in normal form).
     pub fn offer(&mut self, site: &[u8], url: &[u8], label: Option<&[u8]>, elsewhere: bool) {
         let id = self.id(site);
         if label.is_some() {

@@ -194,7 +194,7 @@ pub struct Figures {
     /// Wrong merges that are taken for drift of the labels: their rules are kept.
     #[serde(default)]
     pub drift: u64,
-    /// Sites that fell back to safe syntax.
+    /// Sites that fell back to syntax-based normalization.
     pub fell_back: u64,
     /// Sites whose look-ups the proof withdrew.
     pub without_lookups: u64,

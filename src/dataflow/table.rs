@@ -81,7 +81,7 @@ pub struct Suspect {
     /// Tokenization of the site's URLs.
     pub tokens: Tokens,
     /// Tokenization of the site's URLs, compiled.
-    pub cut: url::Cut,
+    pub tokenizer: url::Tokenizer,
 }
 
 impl Without {
@@ -108,7 +108,7 @@ impl Without {
                     table: key_of_table(&removed).and_then(Key::parse),
                     ignored: ignored(&removed),
                     tokens: rules.tokens.clone(),
-                    cut: rules.cut(),
+                    tokenizer: rules.tokenizer(),
                 });
             }
             if start < out.suspects.len() {

@@ -3,8 +3,8 @@
 use super::{Counts, Pages, Rates};
 use crate::model::{Record, RecordBatch, SiteBy};
 use crate::rules::{RuleSet, Scratch};
-use crate::url::safe;
 use crate::url::site::registrable_domain;
+use crate::url::syntax;
 use foldhash::fast::FixedState;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub struct Evaluation<'r> {
     /// In order of first appearance.
     pages: Vec<(String, Pages)>,
     scratch: Scratch,
-    safe: Vec<u8>,
+    normal: Vec<u8>,
     unlabelled: u64,
     invalid: u64,
     provisional: u64,
@@ -55,7 +55,7 @@ impl<'r> Evaluation<'r> {
             places: HashMap::default(),
             pages: Vec::new(),
             scratch: Scratch::default(),
-            safe: Vec::new(),
+            normal: Vec::new(),
             unlabelled: 0,
             invalid: 0,
             provisional: 0,
@@ -85,9 +85,9 @@ impl<'r> Evaluation<'r> {
         let site: &[u8] = match (&self.grouping, record.site) {
             (Grouping::One(name), _) => name.as_bytes(),
             (Grouping::Site(_), Some(label)) => label,
-            (Grouping::Site(by), None) => match safe::normalize(record.url, &mut self.safe) {
+            (Grouping::Site(by), None) => match syntax::normalize(record.url, &mut self.normal) {
                 Ok(parts) => {
-                    let host = &self.safe[parts.host.0 as usize..parts.host.1 as usize];
+                    let host = &self.normal[parts.host.0 as usize..parts.host.1 as usize];
                     if *by == SiteBy::Host { host } else { registrable_domain(host) }
                 }
                 // A site of its own: such URLs are never rewritten, but they are pages to fetch.

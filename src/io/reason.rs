@@ -119,10 +119,10 @@ impl From<crate::url::Invalid> for Reason {
     }
 }
 
-/// Refuses the URLs that safe syntax ([`crate::url::normalize`]) refuses: anything but an absolute `http`
-/// or `https` URL with a valid host and port, no ASCII control character, and no backslash before the
-/// query. One pass without allocation where the authority is a plain host name, with or without a port;
-/// other authorities go through safe syntax itself.
+/// Refuses the URLs that syntax-based normalization ([`crate::url::normalize`]) refuses: anything but an
+/// absolute `http` or `https` URL with a valid host and port, no ASCII control character, and no backslash
+/// before the query. One pass without allocation where the authority is a plain host name, with or without a
+/// port; other authorities go through syntax-based normalization itself.
 ///
 /// # Errors
 /// The reason to reject the line.
@@ -153,7 +153,7 @@ pub fn check_url(url: &[u8]) -> Result<(), Reason> {
 }
 
 /// True for labels of letters, digits, `-` and `_` between single dots, perhaps with a port of one to
-/// four digits, that are neither Punycode nor a number at the end: safe syntax refuses none of them.
+/// four digits, that are neither Punycode nor a number at the end: syntax-based normalization refuses none of them.
 fn is_plain(authority: &[u8]) -> bool {
     let colon = memchr::memchr(b':', authority).unwrap_or(authority.len());
     let (name, port) = (&authority[..colon], &authority[colon..]);
@@ -238,7 +238,7 @@ mod tests {
     proptest::proptest! {
         /// So every refused URL is counted where its file and line are known.
         #[test]
-        fn stage_1_takes_what_passes_and_nothing_else(url in "(?i:https?)://[a-z.:@%2E\\[\\]_ -]{0,12}(:[0-9]{0,6})?[/?#]?[ -~]{0,6}") {
+        fn normalization_takes_what_passes_and_nothing_else(url in "(?i:https?)://[a-z.:@%2E\\[\\]_ -]{0,12}(:[0-9]{0,6})?[/?#]?[ -~]{0,6}") {
             let taken = crate::url::normalize(url.as_bytes(), &mut Vec::new()).is_ok();
             proptest::prop_assert_eq!(check_url(url.as_bytes()).is_ok(), taken, "{}", url);
         }

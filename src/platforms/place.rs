@@ -3,7 +3,7 @@
 use crate::rules::platforms::{Line, Recognised, Status};
 use crate::rules::{Constraint, Operation, Test};
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Cut, Fixed, Key, NormalUrl};
+use crate::url::{Fixed, Key, KeyValues, NormalUrl, Tokenizer};
 
 /// A line in a directory of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub struct Placed {
     pub operations: Vec<(String, Operation)>,
 }
 
-/// The line in the directory that was recognised, for URLs that are cut like this; `None` where the
+/// The line in the directory that was recognised, for URLs that are tokenized like this; `None` where the
 /// path is too deep for keys.
-pub fn place(line: &Line, found: &Recognised, cut: Cut) -> Option<Placed> {
-    let directory = directory(&found.directory, cut)?;
+pub fn place(line: &Line, found: &Recognised, tokenizer: Tokenizer) -> Option<Placed> {
+    let directory = directory(&found.directory, tokenizer)?;
     let by = directory.depth;
     let mut scope = directory.scope;
     for Constraint { key, test } in &line.scope {
@@ -47,13 +47,13 @@ struct Directory {
     depth: usize,
 }
 
-fn directory(path: &str, cut: Cut) -> Option<Directory> {
+fn directory(path: &str, tokenizer: Tokenizer) -> Option<Directory> {
     let url = NormalUrl::new(["http://h", path].concat().as_bytes()).ok()?;
-    let mut cells = Cells { text: url.as_bytes().to_vec(), ..Cells::default() };
-    cells.cut(url.split(), cut);
+    let mut pairs = KeyValues { text: url.as_bytes().to_vec(), ..KeyValues::default() };
+    pairs.tokenize(url.split(), tokenizer);
     let mut out = Directory { scope: Vec::new(), depth: 0 };
-    for cell in &cells.list {
-        let (key, value) = (cells.key(cell), String::from_utf8_lossy(cells.value(cell)).into_owned());
+    for pair in &pairs.list {
+        let (key, value) = (pairs.key(pair), String::from_utf8_lossy(pairs.value(pair)).into_owned());
         if key.is(Fixed::DEPTH) {
             out.depth = value.parse().ok()?;
         } else if key.as_path().is_some() {

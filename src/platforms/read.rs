@@ -9,7 +9,7 @@ use crate::rules::file::reason_in_line;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::platforms::{Entry, Line, Program, Recognised};
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SiteRules, Test};
-use crate::url::{Cut, Key, NormalUrl};
+use crate::url::{Key, NormalUrl, Tokenizer};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -284,7 +284,7 @@ fn alone(line: &Line, directory: &str, origin: &str) -> Result<SiteRules, String
     let semicolons = line.examples.iter().flatten().any(|url| url.contains(';'));
     let mut site = SiteRules { origins: vec![origin.to_owned()], ..SiteRules::default() };
     (site.tokens.semicolons, site.tokens.joined_by_semicolons) = (semicolons, semicolons);
-    let placed = place(line, &found, site.cut()).ok_or("its path is too deep")?;
+    let placed = place(line, &found, site.tokenizer()).ok_or("its path is too deep")?;
     site.rules.push(rule(&placed));
     if !site.rules[0].is_valid() {
         return Err("an operation has no meaning on its key".to_owned());
@@ -309,8 +309,8 @@ fn kind(operations: &[(String, Operation)]) -> Kind {
     }
 }
 
-/// The cut of URLs in which programs are recognised.
-pub(super) const CUT: Cut = Cut {
+/// Tokenization of the URLs in which programs are recognised.
+pub(super) const TOKENIZER: Tokenizer = Tokenizer {
     delimiters: 0,
     semicolons: true,
     joined_by_semicolons: false,

@@ -5,15 +5,15 @@
 //! a share of the URLs there meets its signature, if enough URLs do, by two scopes at least, one of
 //! them a mark where the program has marks.
 //!
-//! Cost: of a site at most [`SAMPLE`] URLs are looked at. A URL is cut once, and each of its values and
+//! Cost: of a site at most [`SAMPLE`] URLs are looked at. A URL is tokenized once, and each of its values and
 //! names is looked up in a table of the catalogue; few scopes are compared.
 
-use super::read::{CUT, Catalogue};
+use super::read::{Catalogue, TOKENIZER};
 use crate::model::hash64_seeded;
 use crate::rules::platforms::{Platforms, Recognised};
 use crate::rules::{Constraint, Test};
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Fixed, Key, KeyRef, NormalRef, Part};
+use crate::url::{Fixed, Key, KeyRef, KeyValues, NormalRef, Part};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -142,7 +142,7 @@ fn at(key: &str) -> Option<At> {
 
 /// A URL as keys and values.
 struct Url<'c> {
-    cells: &'c Cells,
+    pairs: &'c KeyValues,
     keys: Vec<(u64, &'c [u8])>,
     depth: usize,
 }
@@ -181,16 +181,16 @@ impl Url<'_> {
                 }
             }
         };
-        for cell in &self.cells.list {
-            let value = self.cells.value(cell);
-            match cell.key {
+        for pair in &self.pairs.list {
+            let value = self.pairs.value(pair);
+            match pair.key {
                 KeyRef::Fixed(Fixed::INDEX) => look(of_index(value), None),
                 KeyRef::Fixed(fixed) => {
                     if let Some((segment, Part::Head)) = fixed.as_path() {
                         look(of_segment(value), Some(segment));
                     }
                 }
-                KeyRef::Query(..) => look(self.cells.seed(cell.key), None),
+                KeyRef::Query(..) => look(self.pairs.seed(pair.key), None),
                 KeyRef::Param(..) => {}
             }
         }
@@ -214,20 +214,20 @@ pub fn recognise<'u>(
     signatures: &Signatures,
     params: &Platforms,
 ) -> Vec<Recognised> {
-    let mut cells = Cells::default();
+    let mut pairs = KeyValues::default();
     let mut seen: Vec<(&str, &[u8])> = Vec::new();
     // Program, directory, host.
     let mut met: BTreeMap<(u32, &[u8]), BTreeMap<&str, Met>> = BTreeMap::new();
     let mut scopes = BTreeSet::new();
     for url in urls.take(SAMPLE) {
-        url.cut(CUT, &mut cells);
+        url.tokenize(TOKENIZER, &mut pairs);
         let (origin, path) = (url.origin(), url.path());
         let host = origin.split_once("://").map_or(origin, |(_, host)| host);
         seen.push((host, path));
-        let keys: Vec<(u64, &[u8])> = cells.list.iter().map(|cell| (cells.seed(cell.key), cells.value(cell))).collect();
+        let keys: Vec<(u64, &[u8])> = pairs.list.iter().map(|pair| (pairs.seed(pair.key), pairs.value(pair))).collect();
         let depth = keys.iter().find(|(seed, _)| *seed == Key::Fixed(Fixed::DEPTH).seed());
         let depth = depth.and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok()).unwrap_or(0);
-        Url { cells: &cells, keys, depth }.met(signatures, &mut scopes);
+        Url { pairs: &pairs, keys, depth }.met(signatures, &mut scopes);
         let mut counted: BTreeSet<(u32, &[u8])> = BTreeSet::new();
         for &(number, segments) in &scopes {
             let scope = &signatures.scopes[number as usize];

@@ -25,7 +25,7 @@ pub struct SiteDiff {
     pub same: usize,
     /// The rules common to both fire in another order.
     pub reordered: bool,
-    /// URLs are cut into other keys.
+    /// URLs are tokenized into other keys.
     pub cut: bool,
     /// Hosts and data of single pages, by name: how many were gained and lost; only names with a
     /// difference.

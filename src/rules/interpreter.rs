@@ -5,9 +5,9 @@
 //!
 //! 1. A fragment goes unless fragments are keys of the site or this one is a route (`#!...`, `#/...`).
 //!    On a site without rules and look-ups it stays unless learning found that fragments are no keys.
-//! 2. The URL is cut into key-value pairs, and the rules act on them in the order of the file, each at
+//! 2. The URL is tokenized into key-value pairs, and the rules act on them in the order of the file, each at
 //!    most once. The key `section` of a condition is none of the pairs: it stays that of the URL as it
-//!    was cut. A rule does nothing where the result would have an origin that is not of the site. If
+//!    was tokenized. A rule does nothing where the result would have an origin that is not of the site. If
 //!    the result is the page of an exception, the rules act anew on the original pairs, without the
 //!    rule of the exception. Exceptions do not hold for mirror rules.
 //! 3. If the result lies below the front of a mirror rule ([`twins`](super::twins)), it moves to the
@@ -37,7 +37,7 @@ use super::twins::{below, is_parameter};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
-use crate::url::{Cut, Fixed, Key, NormalUrl, Pairs};
+use crate::url::{Fixed, Key, NormalUrl, Pairs, Tokenizer};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -48,7 +48,7 @@ pub struct Interpreter<'r> {
     origins: HashSet<String>,
     /// Only extended rules act.
     extended: bool,
-    cut: Cut,
+    tokenizer: Tokenizer,
     /// Id of the rule that is left out, `*` for all, by the page of the exception.
     exceptions: HashMap<Identity, &'r str>,
     /// Page by the pairs of a URL that is the same page.
@@ -94,7 +94,8 @@ impl<'r> Interpreter<'r> {
     pub fn new(rules: &'r SiteRules) -> Interpreter<'r> {
         let (exceptions, lookups, ranges) = Default::default();
         let origins = rules.origins.iter().cloned().collect();
-        let mut site = Interpreter { rules, origins, extended: false, cut: rules.cut(), exceptions, lookups, ranges };
+        let mut site =
+            Interpreter { rules, origins, extended: false, tokenizer: rules.tokenizer(), exceptions, lookups, ranges };
         for [page, rule] in &rules.exceptions {
             let is_rule = rule == "*" || rules.rules.iter().any(|of| of.id == *rule);
             if let Some(page) = NormalUrl::new(page.as_bytes()).ok().filter(|_| is_rule) {
@@ -163,12 +164,20 @@ impl<'r> Interpreter<'r> {
     fn on_unseen_host(&self, origin: &str) -> Interpreter<'r> {
         let (exceptions, lookups, ranges) = Default::default();
         let origins = HashSet::from([origin.to_owned()]);
-        Interpreter { rules: self.rules, origins, extended: true, cut: self.cut, exceptions, lookups, ranges }
+        Interpreter {
+            rules: self.rules,
+            origins,
+            extended: true,
+            tokenizer: self.tokenizer,
+            exceptions,
+            lookups,
+            ranges,
+        }
     }
 
     /// Steps 2 to 4.
     fn steps(&self, normal: &NormalUrl, mut steps: Vec<Step<'r>>) -> Interpreted<'r> {
-        let keys = Pairs::cut(normal, self.cut, &self.rules.tokens.query_order);
+        let keys = Pairs::tokenize(normal, self.tokenizer, &self.rules.tokens.query_order);
         let keys = keys.iter().map(|(key, value)| (key.to_string(), text(value))).collect();
         steps.push(Step::Keys { keys });
         let Reduced { pairs, fired } = self.reduce(normal, &mut steps);
@@ -232,7 +241,7 @@ impl<'r> Interpreter<'r> {
 
     /// The rules in their order but for one, or but for all (`*`).
     fn run(&self, url: &NormalUrl, without: Option<&str>, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
-        let mut pairs = Pairs::cut(url, self.cut, &self.rules.tokens.query_order);
+        let mut pairs = Pairs::tokenize(url, self.tokenizer, &self.rules.tokens.query_order);
         let section = self.rules.tokens.section(url.as_bytes());
         let mut fired = Vec::new();
         for (index, rule) in self.rules.rules.iter().enumerate() {
@@ -286,8 +295,8 @@ impl<'r> Interpreter<'r> {
     fn without_fragment(&self, url: NormalUrl) -> NormalUrl {
         let SiteRules { rules, exceptions, aliases, local, .. } = self.rules;
         let nothing = rules.is_empty() && exceptions.is_empty() && aliases.is_empty() && local.is_empty();
-        let acts = self.cut.learned || !nothing;
-        if acts { url.without_fragment(self.cut) } else { url }
+        let acts = self.tokenizer.learned || !nothing;
+        if acts { url.without_fragment(self.tokenizer) } else { url }
     }
 
     /// A URL of the rule file; `None` where it is not in normal form or has a fragment that goes.

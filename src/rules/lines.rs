@@ -73,7 +73,7 @@ pub struct LineOptions<'a> {
     /// Canonical URLs that a crawl met.
     pub seen: Option<&'a SeenFilter>,
     /// A canonical URL that rules composed and that is not known to have been seen is replaced by the URL
-    /// itself, in safe syntax.
+    /// itself, in normal form.
     pub only_seen: bool,
 }
 
@@ -117,7 +117,7 @@ struct Writer<'a> {
     options: &'a LineOptions<'a>,
     output: &'a mut Vec<u8>,
     counts: LineCounts,
-    /// A URL that is kept, in safe syntax.
+    /// A URL that is kept, in normal form.
     stays: Vec<u8>,
 }
 

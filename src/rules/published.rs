@@ -87,7 +87,7 @@ impl PublishedSite {
         PublishedSite { table: KeyTable::new(&keys), keys, rules, shapes }
     }
 
-    /// Writes the canonical form of a stage-1 normal URL into `out` (cleared first); returns the index of
+    /// Writes the canonical form of a normal URL into `out` (cleared first); returns the index of
     /// the rule that fired. Total: a URL that no rule matches is copied.
     pub fn canonicalize(&self, url: &[u8], out: &mut Vec<u8>) -> Option<u16> {
         out.clear();

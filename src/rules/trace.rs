@@ -37,7 +37,7 @@ pub enum Step<'r> {
         /// The URL without it.
         url: String,
     },
-    /// The URL cut into keys; absent keys are not listed.
+    /// The URL tokenized into keys; absent keys are not listed.
     Keys {
         /// Key and value, in the order of the URL.
         keys: Vec<(String, String)>,

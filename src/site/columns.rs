@@ -60,7 +60,7 @@ pub struct Columns {
     pub redirects: bool,
     /// Section of each row.
     pub sections: Sections,
-    /// How the URLs were cut.
+    /// How the URLs were tokenized.
     pub tokens: Tokens,
     /// Preferences among equal values.
     pub preferred: Preferred,

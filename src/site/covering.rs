@@ -79,7 +79,7 @@ impl Covering {
             identities: Vec::new(),
         };
         out.counts = (0..keys).map(|k| operations::frequencies(&out.columns, k, out.alive.iter().copied())).collect();
-        // Rows that safe syntax has already made the same.
+        // Rows that syntax-based normalization has already made the same.
         let groups = out.table(&out.alive.clone(), &[]);
         out.join(&groups);
         out

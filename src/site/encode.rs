@@ -1,4 +1,4 @@
-//! The columns of a training set: its URLs are cut, and what they hold becomes codes.
+//! The columns of a training set: its URLs are tokenized, and what they hold becomes codes.
 
 use super::Thresholds;
 use super::columns::{Columns, Dictionary, MAX_COLUMNS, Ranks};
@@ -10,13 +10,13 @@ use super::sections::Sections;
 use super::training::Training;
 use crate::model::hash64_seeded;
 use crate::rules::{RuleSet, Scratch, SiteRules, Tokens};
-use crate::url::{Cells, Fixed, Key, NormalRef, NormalUrl, set_order};
+use crate::url::{Fixed, Key, KeyValues, NormalRef, NormalUrl, set_order};
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 impl Columns {
-    /// Cuts the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
+    /// Tokenizes the labelled URLs of `training`; unlabelled ones are neither evidence nor negatives.
     pub fn new(training: &Training, tokens: Tokens, thresholds: &Thresholds) -> Columns {
         let mut out = Columns { tokens, ..Columns::default() };
         if out.tokens.semicolons {
@@ -24,9 +24,9 @@ impl Columns {
             let known = previous.map(|previous| previous.tokens.joined_by_semicolons);
             out.tokens.joined_by_semicolons = known.unwrap_or_else(|| joins_by_semicolons(training));
         }
-        let cut = out.tokens.cut();
-        let mut cells = Cells::default();
-        out.tokens.query_order = order::learn(training, cut, &mut cells, thresholds);
+        let tokenizer = out.tokens.tokenizer();
+        let mut pairs = KeyValues::default();
+        out.tokens.query_order = order::learn(training, tokenizer, &mut pairs, thresholds);
         if let Some(previous) = &training.hints.previous {
             // The order of an earlier result is kept; new names follow.
             let mut order = previous.tokens.query_order.clone();
@@ -42,9 +42,9 @@ impl Columns {
             }
             // Rules never act on URLs with user information.
             let Some(url) = training.normal(row).filter(|url| !url.has_user()) else { continue };
-            url.cut(cut, &mut cells);
-            set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
-            builder.row(&cells, label, row as u32);
+            url.tokenize(tokenizer, &mut pairs);
+            set_order(&mut pairs, |pairs, at| ranks.of(pairs.seed(pairs.list[at].key)));
+            builder.row(&pairs, label, row as u32);
         }
         builder.into_columns(&mut out);
         out.fetchable = out.origin.iter().map(|&row| !training.elsewhere[row as usize]).collect();
@@ -79,7 +79,7 @@ fn joins_by_semicolons(training: &Training) -> bool {
     semicolons.len() > others.len()
 }
 
-/// Rows as they are cut, before the keys with a column are chosen.
+/// Rows as they are tokenized, before the keys with a column are chosen.
 #[derive(Default)]
 struct Builder {
     keys: Vec<Key>,
@@ -96,15 +96,15 @@ struct Builder {
 }
 
 impl Builder {
-    fn row(&mut self, cells: &Cells, label: u32, origin: u32) {
+    fn row(&mut self, pairs: &KeyValues, label: u32, origin: u32) {
         let mut identity = 0u64;
-        for cell in &cells.list {
-            let seed = cells.seed(cell.key);
+        for pair in &pairs.list {
+            let seed = pairs.seed(pair.key);
             let key = match self.key_of.get(&seed) {
                 Some(&key) => key,
                 None => {
                     let key = self.keys.len() as u32;
-                    self.keys.push(cells.key(cell));
+                    self.keys.push(pairs.key(pair));
                     self.rows_of.push(0);
                     self.values.push(Dictionary { hash: vec![0], ranges: vec![(0, 0)] });
                     self.key_of.insert(seed, key);
@@ -112,7 +112,7 @@ impl Builder {
                 }
             };
             self.rows_of[key as usize] += 1;
-            let value = cells.value(cell);
+            let value = pairs.value(pair);
             let hash = hash64_seeded(value, seed);
             identity = identity.wrapping_add(hash);
             let dictionary = &mut self.values[key as usize];
@@ -170,7 +170,7 @@ impl Builder {
 }
 
 impl Preferred {
-    /// The hints for a training set that was cut into `columns`.
+    /// The hints for a training set that was tokenized into `columns`.
     fn new(training: &Training, columns: &mut Columns) -> Preferred {
         let mut out = Preferred::default();
         if let (Some(scheme), Some(host)) = (columns.fixed(Fixed::SCHEME), columns.fixed(Fixed::HOST)) {
@@ -208,18 +208,18 @@ impl Preferred {
 fn before(rules: &Arc<SiteRules>, training: &Training, columns: &mut Columns) -> Vec<Vec<u32>> {
     let rules = SiteRules { aliases: Vec::new(), local: Vec::new(), ..SiteRules::clone(rules) };
     let set = RuleSet::new(vec![rules]);
-    let (cut, ranks) = (columns.tokens.cut(), Ranks::new(&columns.tokens));
-    let (mut scratch, mut cells) = (Scratch::default(), Cells::default());
+    let (tokenizer, ranks) = (columns.tokens.tokenizer(), Ranks::new(&columns.tokens));
+    let (mut scratch, mut pairs) = (Scratch::default(), KeyValues::default());
     let mut out = vec![vec![0; columns.len()]; columns.keys.len()];
     for (row, origin) in columns.origin.clone().into_iter().enumerate() {
         let Some(url) = training.normal(origin as usize) else { continue };
         let canonical = set.apply_normal(url, Some(0), &mut scratch).url;
         let Ok(canonical) = NormalUrl::new(canonical) else { continue };
-        canonical.by_ref().cut(cut, &mut cells);
-        set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
-        for cell in &cells.list {
-            if let Some(column) = columns.column(&cells.key(cell)) {
-                out[column][row] = columns.intern(column, cells.value(cell));
+        canonical.by_ref().tokenize(tokenizer, &mut pairs);
+        set_order(&mut pairs, |pairs, at| ranks.of(pairs.seed(pairs.list[at].key)));
+        for pair in &pairs.list {
+            if let Some(column) = columns.column(&pairs.key(pair)) {
+                out[column][row] = columns.intern(column, pairs.value(pair));
             }
         }
     }

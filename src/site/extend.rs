@@ -135,7 +135,7 @@ fn holds(
         let Some(url) = training.normal(row) else { continue };
         let page = match &set {
             Some(set) => hash64(set.apply_normal(url, Some(0), &mut scratch).url),
-            None => hash64(url.without_fragment(rules.cut())),
+            None => hash64(url.without_fragment(rules.tokenizer())),
         };
         without.insert(row, page);
     }

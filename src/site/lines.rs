@@ -68,7 +68,7 @@ pub fn programs(training: &Training, params: &Platforms) -> (Vec<Recognised>, bo
     (found, semicolons)
 }
 
-/// The lines of programs, for URLs that are cut with these tokens; lines that are not tested only where
+/// The lines of programs, for URLs that are tokenized with these tokens; lines that are not tested only where
 /// lines act provisionally.
 pub fn place_all(found: Vec<Recognised>, params: &Platforms, tokens: &Tokens) -> Lines {
     if found.is_empty() {
@@ -77,7 +77,7 @@ pub fn place_all(found: Vec<Recognised>, params: &Platforms, tokens: &Tokens) ->
     let catalogue = Catalogue::named(&params.own);
     let mut placed: Vec<Placed> = Vec::new();
     for program in &found {
-        let lines = catalogue.lines_of(&program.program).filter_map(|line| place(line, program, tokens.cut()));
+        let lines = catalogue.lines_of(&program.program).filter_map(|line| place(line, program, tokens.tokenizer()));
         placed.extend(lines.filter(|line| line.tested || params.provisional));
     }
     Lines { found, placed, provisional: params.provisional }

@@ -30,7 +30,7 @@ pub fn learn(
     if too_noisy(&identities, training, thresholds) {
         return 0;
     }
-    let cut = rules.cut();
+    let tokenizer = rules.tokenizer();
     for identity in &mut identities {
         let own = |&row: &u32| {
             let (cluster, elsewhere) = (training.clusters[row as usize], training.elsewhere[row as usize]);
@@ -40,7 +40,7 @@ pub fn learn(
         // Path and query of the members, without a fragment that is no key: both URLs are one request.
         let tail = |&row: &u32| {
             let normal = training.normal(row as usize)?;
-            let tail = &normal.without_fragment(cut)[normal.split().path.0 as usize..];
+            let tail = &normal.without_fragment(tokenizer)[normal.split().path.0 as usize..];
             (normal.as_bytes() == training.url(row as usize)).then_some(tail)
         };
         let tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);

@@ -8,7 +8,7 @@
 //! canonical URLs with both would move.
 
 use super::{Thresholds, Training};
-use crate::url::{Cells, Cut, KeyRef};
+use crate::url::{KeyRef, KeyValues, Tokenizer};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -32,24 +32,24 @@ struct Name {
 /// The usual order of query keys: of two names the one that clearly more URLs (`order_often_permille`) have
 /// first, else the one that is less. In a circle a pair that names decide yields, else the one that the fewest
 /// URLs have, ties by name. Names that no others come before follow each other by name.
-pub fn learn(training: &Training, cut: Cut, cells: &mut Cells, thresholds: &Thresholds) -> Vec<String> {
+pub fn learn(training: &Training, tokenizer: Tokenizer, pairs: &mut KeyValues, thresholds: &Thresholds) -> Vec<String> {
     let mut names: HashMap<u64, Name, FixedState> = HashMap::default();
     for row in 0..training.len().min(ORDER_SAMPLE) {
         let Some(url) = training.normal(row) else { continue };
-        url.cut(cut, cells);
-        let queries = &cells.list[cells.query_from.min(cells.list.len())..];
+        url.tokenize(tokenizer, pairs);
+        let queries = &pairs.list[pairs.query_from.min(pairs.list.len())..];
         if queries.len() < 2 {
             continue;
         }
-        for (place, cell) in queries.iter().enumerate() {
-            let KeyRef::Query(a, b) = cell.key else { continue };
-            let own = names.entry(cells.seed(cell.key)).or_default();
+        for (place, pair) in queries.iter().enumerate() {
+            let KeyRef::Query(a, b) = pair.key else { continue };
+            let own = names.entry(pairs.seed(pair.key)).or_default();
             if own.urls == 0 {
-                own.text = String::from_utf8_lossy(cells.bytes(a, b)).into_owned();
+                own.text = String::from_utf8_lossy(pairs.bytes(a, b)).into_owned();
             }
             own.urls += 1;
             for (at, other) in queries.iter().enumerate().take(NAMES).filter(|&(at, _)| at != place && place < NAMES) {
-                own.others.entry(cells.seed(other.key)).or_default()[usize::from(at < place)] += 1;
+                own.others.entry(pairs.seed(other.key)).or_default()[usize::from(at < place)] += 1;
             }
         }
     }
@@ -58,7 +58,7 @@ pub fn learn(training: &Training, cut: Cut, cells: &mut Cells, thresholds: &Thre
     names.truncate(MOST);
     names.sort_unstable_by(|(_, a), (_, b)| a.text.cmp(&b.text));
     let mut precedence = Precedence::new(names.len());
-    for [before, behind] in pairs(&names, thresholds.order_often_permille) {
+    for [before, behind] in name_pairs(&names, thresholds.order_often_permille) {
         precedence.add(before, behind);
     }
     precedence.order().into_iter().map(|at| std::mem::take(&mut names[at].1.text)).collect()
@@ -66,7 +66,7 @@ pub fn learn(training: &Training, cut: Cut, cells: &mut Cells, thresholds: &Thre
 
 /// The pairs of names that some URL has both, each with the one first that comes first; those that URLs decide, not
 /// names, come first, and of these that most URLs have, ties by place in `names`, which are sorted.
-fn pairs(names: &[(u64, Name)], often: u64) -> Vec<[usize; 2]> {
+fn name_pairs(names: &[(u64, Name)], often: u64) -> Vec<[usize; 2]> {
     let at: HashMap<u64, usize, FixedState> = names.iter().enumerate().map(|(at, name)| (name.0, at)).collect();
     let of_name = |(own, (_, name)): (usize, &(u64, Name))| -> Vec<(bool, u32, [usize; 2])> {
         let others = name.others.iter().filter_map(|(other, counts)| Some((*at.get(other)?, *counts)));
@@ -131,7 +131,7 @@ mod tests {
 
     fn order(urls: &[String]) -> Vec<String> {
         let training = Training::new("s", urls.iter().map(|url| (url.as_bytes(), None, false)));
-        learn(&training, Cut::default(), &mut Cells::default(), &Thresholds::default())
+        learn(&training, Tokenizer::default(), &mut KeyValues::default(), &Thresholds::default())
     }
 
     /// URLs of as many pages with each of the queries.

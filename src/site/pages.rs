@@ -59,7 +59,7 @@ impl Variants {
 }
 
 /// The page of each cluster of a site with `clusters` clusters, named by its smallest cluster: clusters that
-/// have URLs of one stem are variants of one page, up to `page_most_clusters`. URLs are cut as on most
+/// have URLs of one stem are variants of one page, up to `page_most_clusters`. URLs are tokenized as on most
 /// sites. O(rows x pairs).
 pub fn of_clusters(training: &Training, clusters: usize, thresholds: &Thresholds) -> Vec<u32> {
     let mut reader = Reader::new(&Tokens::default());

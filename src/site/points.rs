@@ -6,7 +6,7 @@ use super::reduced::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
 use crate::rules::spans::{inner_number, number, span_group};
-use crate::url::{Cell, Cells, Cut, Fixed, Key, KeyRef, NormalRef, set_order};
+use crate::url::{Fixed, Key, KeyRef, KeyValue, KeyValues, NormalRef, Tokenizer, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -68,60 +68,60 @@ pub type Values = HashMap<String, Vec<u8>, FixedState>;
 
 /// Cuts reduced URLs.
 pub struct Reader {
-    cut: Cut,
+    tokenizer: Tokenizer,
     ranks: Ranks,
-    cells: Cells,
+    pairs: KeyValues,
 }
 
 impl Reader {
-    /// A reader for URLs of a site that is cut with these tokens.
+    /// A reader for URLs of a site that is tokenized with these tokens.
     pub fn new(tokens: &Tokens) -> Reader {
-        Reader { cut: tokens.cut(), ranks: Ranks::new(tokens), cells: Cells::default() }
+        Reader { tokenizer: tokens.tokenizer(), ranks: Ranks::new(tokens), pairs: KeyValues::default() }
     }
 
     /// The values of parameters, and those of parts of the path, that are numbers; sorted.
     pub fn numbers(&mut self, url: NormalRef<'_>) -> Vec<Vec<u8>> {
-        let mut cells = std::mem::take(&mut self.cells);
+        let mut pairs = std::mem::take(&mut self.pairs);
         let mut out = Vec::new();
-        self.read(url, &mut cells);
+        self.read(url, &mut pairs);
         let counts = |key: KeyRef| !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
-        let values = cells.list.iter().filter(|cell| counts(cell.key)).map(|cell| cells.value(cell));
+        let values = pairs.list.iter().filter(|pair| counts(pair.key)).map(|pair| pairs.value(pair));
         out.extend(
             values.filter(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit)).map(<[u8]>::to_vec),
         );
         out.sort_unstable();
-        self.cells = cells;
+        self.pairs = pairs;
         out
     }
 
     /// The values of a URL, by key; of a key that comes again the last.
     pub fn values(&mut self, url: NormalRef<'_>) -> Values {
-        let mut cells = std::mem::take(&mut self.cells);
-        self.read(url, &mut cells);
-        let pair = |cell| (cells.key(cell).to_string(), cells.value(cell).to_vec());
-        let out = cells.list.iter().map(pair).collect();
-        self.cells = cells;
+        let mut pairs = std::mem::take(&mut self.pairs);
+        self.read(url, &mut pairs);
+        let text = |pair| (pairs.key(pair).to_string(), pairs.value(pair).to_vec());
+        let out = pairs.list.iter().map(text).collect();
+        self.pairs = pairs;
         out
     }
 
     /// Calls `found` with the seed and the value of each key of a URL, of a key that comes again each time.
     /// The seed is that of [`Key::seed`].
     pub fn each(&mut self, url: NormalRef<'_>, mut found: impl FnMut(u64, &[u8])) {
-        let mut cells = std::mem::take(&mut self.cells);
-        self.read(url, &mut cells);
-        cells.list.iter().for_each(|cell| found(cells.seed(cell.key), cells.value(cell)));
-        self.cells = cells;
+        let mut pairs = std::mem::take(&mut self.pairs);
+        self.read(url, &mut pairs);
+        pairs.list.iter().for_each(|pair| found(pairs.seed(pair.key), pairs.value(pair)));
+        self.pairs = pairs;
     }
 
-    fn read(&self, url: NormalRef<'_>, cells: &mut Cells) {
-        url.cut(self.cut, cells);
-        set_order(cells, |cells, at| self.ranks.of(cells.seed(cells.list[at].key)));
+    fn read(&self, url: NormalRef<'_>, pairs: &mut KeyValues) {
+        url.tokenize(self.tokenizer, pairs);
+        set_order(pairs, |pairs, at| self.ranks.of(pairs.seed(pairs.list[at].key)));
     }
 
     /// What the URL of `best` has in place of the subject in that of `at`: nothing, or another key with a
     /// number. `None` where anything else differs.
     pub(super) fn lead(&self, identities: &[Identity], subject: &Subject, at: usize, best: usize) -> Option<Lead> {
-        let [mut own, mut page] = [Cells::default(), Cells::default()];
+        let [mut own, mut page] = [KeyValues::default(), KeyValues::default()];
         self.read(identities[at].composed.by_ref(), &mut own);
         self.read(identities[best].composed.by_ref(), &mut page);
         let [own, of_page] = [&own, &page].map(hashes);
@@ -132,8 +132,8 @@ impl Reader {
             (&[gone], added) if own[gone].0 == subject.key.seed() => match *added {
                 [] => Some(Lead::default()),
                 [at] => {
-                    let cell = page.list[at];
-                    let number = number(page.value(&cell)).filter(|_| page.key(&cell).optional())?;
+                    let pair = page.list[at];
+                    let number = number(page.value(&pair)).filter(|_| page.key(&pair).optional())?;
                     Some(Lead { key: of_page[at].0, number: Some(number) })
                 }
                 _ => None,
@@ -147,21 +147,21 @@ impl Reader {
         let mut by_cluster: Vec<(u32, u32)> =
             (0..).zip(identities).filter(|(_, i)| i.pure).map(|(at, i)| (i.majority, at)).collect();
         by_cluster.sort_unstable();
-        let mut cells = Cells::default();
+        let mut pairs = KeyValues::default();
         let mut found: Vec<((u64, bool), u64)> = Vec::new();
         let mut repeats: HashMap<(u64, bool), (Key, u64), FixedState> = HashMap::default();
         let mut names: HashMap<u64, Key, FixedState> = HashMap::default();
         for cluster in by_cluster.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
             found.clear();
             for &(_, at) in cluster {
-                self.read(identities[at as usize].composed.by_ref(), &mut cells);
-                let hashes: Vec<(u64, u64)> = hashes(&cells);
+                self.read(identities[at as usize].composed.by_ref(), &mut pairs);
+                let hashes: Vec<(u64, u64)> = hashes(&pairs);
                 let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
-                for (cell, &(seed, hash)) in cells.list.iter().zip(&hashes) {
+                for (pair, &(seed, hash)) in pairs.list.iter().zip(&hashes) {
                     found.push(((seed, false), span_group(identity, hash, seed)));
-                    let inner = inner_point(identity, hash, cells.value(cell), seed);
+                    let inner = inner_point(identity, hash, pairs.value(pair), seed);
                     found.extend(inner.map(|(group, _)| ((seed, true), group)));
-                    names.entry(seed).or_insert_with(|| cells.key(cell));
+                    names.entry(seed).or_insert_with(|| pairs.key(pair));
                 }
             }
             found.sort_unstable();
@@ -183,15 +183,15 @@ impl Reader {
     pub(super) fn points(&self, identities: &[Identity], subjects: &[Subject]) -> Vec<Vec<Point>> {
         let seeds: Vec<u64> = subjects.iter().map(|subject| subject.key.seed()).collect();
         let mut out: Vec<Vec<Point>> = vec![Vec::new(); subjects.len()];
-        let mut cells = Cells::default();
+        let mut pairs = KeyValues::default();
         for (at, identity) in (0..).zip(identities) {
-            self.read(identity.composed.by_ref(), &mut cells);
-            let hashes = hashes(&cells);
+            self.read(identity.composed.by_ref(), &mut pairs);
+            let hashes = hashes(&pairs);
             let sum = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
             let label = identity.pure.then_some(identity.majority);
             for (k, &seed) in seeds.iter().enumerate() {
                 let at_key = hashes.iter().position(|h| h.0 == seed);
-                let pair = at_key.map(|i| (hashes[i].1, cells.value(&cells.list[i])));
+                let pair = at_key.map(|i| (hashes[i].1, pairs.value(&pairs.list[i])));
                 let point = subjects[k].group(sum, pair);
                 out[k].extend(point.map(|(group, value)| Point { group, value, label, identity: at }));
             }
@@ -202,12 +202,12 @@ impl Reader {
 }
 
 /// Seed of the key and hash of the value of each pair.
-fn hashes(cells: &Cells) -> Vec<(u64, u64)> {
-    let pair = |cell: &Cell| {
-        let seed = cells.seed(cell.key);
-        (seed, hash64_seeded(cells.value(cell), seed))
+fn hashes(pairs: &KeyValues) -> Vec<(u64, u64)> {
+    let pair = |pair: &KeyValue| {
+        let seed = pairs.seed(pair.key);
+        (seed, hash64_seeded(pairs.value(pair), seed))
     };
-    cells.list.iter().map(pair).collect()
+    pairs.list.iter().map(pair).collect()
 }
 
 /// Keys whose values may mean one page here and several there.

@@ -13,7 +13,7 @@ use super::{Outcome, Params, Thresholds, Training};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;
-use crate::url::{Cells, Cut, DELIMITERS, segment};
+use crate::url::{DELIMITERS, KeyValues, Tokenizer, segment};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -113,14 +113,14 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &
     let (mut semicolons, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
     let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
-    let mut cells = Cells::default();
+    let mut pairs = KeyValues::default();
     for row in (0..training.len()).filter(|&row| sample(row)) {
         total += 1;
         let Some(normal) = training.normal(row) else { continue };
         let (text, split) = (normal.as_bytes(), normal.split());
-        cells.text.clear();
-        cells.text.extend_from_slice(text);
-        let (path, _) = cells.path_of(split, Cut { query_path: true, ..Cut::default() });
+        pairs.text.clear();
+        pairs.text.extend_from_slice(text);
+        let (path, _) = pairs.path_of(split, Tokenizer { query_path: true, ..Tokenizer::default() });
         query_paths += usize::from(path != split.path);
         let last = text[path.0 as usize..path.1 as usize].rsplit(|&b| b == b'/').next().unwrap_or_default();
         numbered += usize::from(segment::numbered(last).is_some());

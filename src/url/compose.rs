@@ -1,77 +1,77 @@
 //! Key-value pairs back into a URL, and the order of query keys.
 //!
-//! Composing the pairs that [`Cells::cut`] made gives the URL they were cut from, byte for byte
+//! Composing the pairs that [`KeyValues::tokenize`] made gives the URL they were tokenized from, byte for byte
 //! (checked by a property test). Pairs that a rule left out are absent. The order of parameters is not
 //! visible in key-value pairs: a URL whose parameters are not in the site's usual order carries them in
 //! the key [`ORDER`](super::keys::Fixed::ORDER); ignoring that key is the catalogue's "sorting the
 //! variables".
 
-use super::cells::{Cell, Cells};
+use super::key_values::{KeyValue, KeyValues};
 use super::keys::{Fixed, KeyRef, MAX_SEGMENTS, is_family};
 
-/// Adds the key for an unusual order of parameters, before the first query cell, where it is one; true
+/// Adds the key for an unusual order of parameters, before the first query pair, where it is one; true
 /// where it did. `rank` as in [`is_usual_order`].
-pub fn set_order(cells: &mut Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
-    let unusual = !is_usual_order(cells, rank);
+pub fn set_order(pairs: &mut KeyValues, rank: impl Fn(&KeyValues, usize) -> u32) -> bool {
+    let unusual = !is_usual_order(pairs, rank);
     if unusual {
-        write_order(cells);
+        write_order(pairs);
     }
     unusual
 }
 
-/// True where the parameters are in the usual order. `rank` returns the place of a query cell (by its
-/// index in the list) in that order; cells of the same rank order by name.
-pub fn is_usual_order(cells: &Cells, rank: impl Fn(&Cells, usize) -> u32) -> bool {
-    if cells.names.len() < 2 {
+/// True where the parameters are in the usual order. `rank` returns the place of a query pair (by its
+/// index in the list) in that order; pairs of the same rank order by name.
+pub fn is_usual_order(pairs: &KeyValues, rank: impl Fn(&KeyValues, usize) -> u32) -> bool {
+    if pairs.names.len() < 2 {
         return true;
     }
     let mut at = 0;
     let mut previous: Option<(u32, (u32, u32))> = None;
     let mut usual = true;
-    // In the usual order, the cells are sorted by rank and each takes all its repeats in one run.
-    let repeats = cells.list.len() - cells.query_from != cells.names.len();
-    for (i, cell) in cells.list.iter().enumerate().skip(cells.query_from) {
-        let KeyRef::Query(a, b) = cell.key else { continue };
-        let mine = (rank(cells, i), (a, b));
-        let name = |(a, b): (u32, u32)| cells.bytes(a, b);
+    // In the usual order, the pairs are sorted by rank and each takes all its repeats in one run.
+    let repeats = pairs.list.len() - pairs.query_from != pairs.names.len();
+    for (i, pair) in pairs.list.iter().enumerate().skip(pairs.query_from) {
+        let KeyRef::Query(a, b) = pair.key else { continue };
+        let mine = (rank(pairs, i), (a, b));
+        let name = |(a, b): (u32, u32)| pairs.bytes(a, b);
         usual &= previous.is_none_or(|p| p.0 < mine.0 || p.0 == mine.0 && name(p.1) < name(mine.1));
         previous = Some(mine);
         let from = at;
-        // Without repeats the names are those of the cells one by one.
+        // Without repeats the names are those of the pairs one by one.
         at += usize::from(!repeats);
-        while repeats && at < cells.names.len() && name(cells.names[at]) == name((a, b)) {
+        while repeats && at < pairs.names.len() && name(pairs.names[at]) == name((a, b)) {
             at += 1;
         }
         usual &= at > from;
     }
-    usual && at == cells.names.len()
+    usual && at == pairs.names.len()
 }
 
-/// Adds the key that holds the order of parameters, before the first query cell.
-pub fn write_order(cells: &mut Cells) {
-    let start = cells.text.len() as u32;
-    for i in 0..cells.names.len() {
-        let (a, b) = cells.names[i];
+/// Adds the key that holds the order of parameters, before the first query pair.
+pub fn write_order(pairs: &mut KeyValues) {
+    let start = pairs.text.len() as u32;
+    for i in 0..pairs.names.len() {
+        let (a, b) = pairs.names[i];
         if i > 0 {
-            cells.text.push(b'&');
+            pairs.text.push(b'&');
         }
-        cells.text.extend_from_within(a as usize..b as usize);
+        pairs.text.extend_from_within(a as usize..b as usize);
     }
-    let end = cells.text.len() as u32;
-    cells.list.insert(cells.query_from, Cell { key: KeyRef::Fixed(Fixed::ORDER), start, end });
-    cells.query_from += 1;
+    let end = pairs.text.len() as u32;
+    pairs.list.insert(pairs.query_from, KeyValue { key: KeyRef::Fixed(Fixed::ORDER), start, end });
+    pairs.query_from += 1;
 }
 
-/// Writes the URL of the pairs in `cells.list` to `out` (cleared first). Path cells are in rising
-/// order; query cells are written in the order of the list unless the list holds an order of its own.
-pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
+/// Writes the URL of the pairs in `pairs.list` to `out` (cleared first). Path pairs are in rising
+/// order; query pairs are written in the order of the list unless the list holds an order of its own.
+pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
     out.clear();
-    let mut to = Pieces::new(&cells.text, out);
+    let mut to = Pieces::new(&pairs.text, out);
     // Positions of the keys, branch-free: their sequence differs from URL to URL.
     let mut places = [usize::MAX; Fixed::FIRST_PART as usize];
     let (mut path, mut path_end, mut named) = (usize::MAX, 0, usize::MAX);
-    for (i, cell) in cells.list.iter().enumerate() {
-        match cell.key {
+    for (i, pair) in pairs.list.iter().enumerate() {
+        match pair.key {
             KeyRef::Fixed(Fixed(number)) => match places.get_mut(usize::from(number)) {
                 Some(place) => *place = i,
                 None => (path, path_end) = (path.min(i), i + 1),
@@ -79,57 +79,57 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
             KeyRef::Query(..) | KeyRef::Param(..) => named = named.min(i),
         }
     }
-    let cell = |key: Fixed| cells.list.get(places[usize::from(key.0)]);
-    if let Some(cell) = cell(Fixed::SCHEME) {
-        to.piece(cell);
+    let pair = |key: Fixed| pairs.list.get(places[usize::from(key.0)]);
+    if let Some(pair) = pair(Fixed::SCHEME) {
+        to.piece(pair);
         to.bytes(b"://");
     }
-    if let Some(cell) = cell(Fixed::HOST) {
-        to.piece(cell);
+    if let Some(pair) = pair(Fixed::HOST) {
+        to.piece(pair);
     }
-    let depth = cell(Fixed::DEPTH).map_or(0, |cell| number(cells.value(cell)));
-    let [slash, index, extension] = [Fixed::TRAILING_SLASH, Fixed::INDEX, Fixed::EXTENSION].map(cell);
-    let doubled = cell(Fixed::DOUBLE_SLASH);
-    let extra = doubled.map_or(&b""[..], |cell| cells.value(cell));
-    let mut parts = cells.list.get(path..path_end).unwrap_or_default().iter().filter_map(|c| match c.key {
+    let depth = pair(Fixed::DEPTH).map_or(0, |pair| number(pairs.value(pair)));
+    let [slash, index, extension] = [Fixed::TRAILING_SLASH, Fixed::INDEX, Fixed::EXTENSION].map(pair);
+    let doubled = pair(Fixed::DOUBLE_SLASH);
+    let extra = doubled.map_or(&b""[..], |pair| pairs.value(pair));
+    let mut parts = pairs.list.get(path..path_end).unwrap_or_default().iter().filter_map(|c| match c.key {
         KeyRef::Fixed(fixed) => fixed.as_path().map(|(segment, _)| (segment, c)),
         _ => None,
     });
     let mut next = parts.next();
     for segment in 0..depth {
         to.slashes(extra, segment);
-        while let Some((_, cell)) = next.filter(|(at, _)| *at == segment) {
-            to.piece(cell);
+        while let Some((_, pair)) = next.filter(|(at, _)| *at == segment) {
+            to.piece(pair);
             next = parts.next();
         }
     }
-    if let Some(cell) = extension {
-        to.piece(cell);
+    if let Some(pair) = extension {
+        to.piece(pair);
     }
     // A slash that a rule adds does not go behind an extension: `/a.html/` is another URL on every server.
     if depth == 0 || index.is_some() || slash.is_some() && extension.is_none() {
         to.slashes(extra, depth);
     }
-    if let Some(cell) = index {
-        to.piece(cell);
+    if let Some(pair) = index {
+        to.piece(pair);
     }
-    let named = cells.list.get(named..).unwrap_or_default();
-    for cell in named {
-        if let KeyRef::Param(a, b) = cell.key {
+    let named = pairs.list.get(named..).unwrap_or_default();
+    for pair in named {
+        if let KeyRef::Param(a, b) = pair.key {
             // The name of a numbered end begins with its slash; no other name holds one.
-            if cells.bytes(a, b).first() != Some(&b'/') {
+            if pairs.bytes(a, b).first() != Some(&b'/') {
                 to.bytes(b";");
             }
             to.range(a, b);
-            to.piece(cell);
+            to.piece(pair);
         }
     }
-    let mut mark = if cells.query_path && to.holds(b'?') { b'&' } else { b'?' };
-    let separators = cell(Fixed::SEPARATOR).map_or(&b""[..], |cell| cells.value(cell));
-    let usual = if cells.joined_by_semicolons { b';' } else { b'&' };
+    let mut mark = if pairs.query_path && to.holds(b'?') { b'&' } else { b'?' };
+    let separators = pair(Fixed::SEPARATOR).map_or(&b""[..], |pair| pairs.value(pair));
+    let usual = if pairs.joined_by_semicolons { b';' } else { b'&' };
     let query = (usual != b'&' || !separators.is_empty()).then(|| to.written());
-    match cell(Fixed::ORDER) {
-        Some(order) => ordered_query(cells, cells.value(order), |name, value| {
+    match pair(Fixed::ORDER) {
+        Some(order) => ordered_query(pairs, pairs.value(order), |name, value| {
             to.bytes(&[std::mem::replace(&mut mark, b'&')]);
             if !is_family(name) {
                 to.bytes(name);
@@ -137,13 +137,13 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
             to.bytes(value);
         }),
         None => {
-            for cell in named {
-                if let KeyRef::Query(a, b) = cell.key {
+            for pair in named {
+                if let KeyRef::Query(a, b) = pair.key {
                     to.bytes(&[std::mem::replace(&mut mark, b'&')]);
-                    if !is_family(cells.bytes(a, b)) {
+                    if !is_family(pairs.bytes(a, b)) {
                         to.range(a, b);
                     }
-                    to.piece(cell);
+                    to.piece(pair);
                 }
             }
         }
@@ -152,16 +152,16 @@ pub fn compose(cells: &Cells, out: &mut Vec<u8>) {
         let end = to.written();
         separate(to.out.get_mut(from + 1..end).unwrap_or_default(), separators, usual);
     }
-    if let Some(cell) = cell(Fixed::WHOLE_QUERY) {
+    if let Some(pair) = pair(Fixed::WHOLE_QUERY) {
         to.bytes(&[std::mem::replace(&mut mark, b'&')]);
-        to.piece(cell);
+        to.piece(pair);
     }
-    if cell(Fixed::EMPTY_QUERY).is_some() && mark == b'?' {
+    if pair(Fixed::EMPTY_QUERY).is_some() && mark == b'?' {
         to.bytes(b"?");
     }
-    if let Some(cell) = cell(Fixed::FRAGMENT) {
+    if let Some(pair) = pair(Fixed::FRAGMENT) {
         to.bytes(b"#");
-        to.piece(cell);
+        to.piece(pair);
     }
     to.flush();
 }
@@ -182,9 +182,9 @@ impl<'t> Pieces<'t> {
         Pieces { text, out, from: 0, end: 0 }
     }
 
-    /// The value of a cell.
-    fn piece(&mut self, cell: &Cell) {
-        self.range(cell.start, cell.end);
+    /// The value of a pair.
+    fn piece(&mut self, pair: &KeyValue) {
+        self.range(pair.start, pair.end);
     }
 
     /// A range of the text.
@@ -252,9 +252,9 @@ fn separate(parameters: &mut [u8], own: &[u8], usual: u8) {
 }
 
 /// Parameters in the order found; those left out are skipped, new ones follow.
-fn ordered_query(cells: &Cells, order: &[u8], mut parameter: impl FnMut(&[u8], &[u8])) {
-    let mut queries = cells.list.iter().filter_map(|c| match c.key {
-        KeyRef::Query(a, b) => Some((cells.bytes(a, b), cells.value(c))),
+fn ordered_query(pairs: &KeyValues, order: &[u8], mut parameter: impl FnMut(&[u8], &[u8])) {
+    let mut queries = pairs.list.iter().filter_map(|c| match c.key {
+        KeyRef::Query(a, b) => Some((pairs.bytes(a, b), pairs.value(c))),
         _ => None,
     });
     let names = || order.split(|&b| b == b'&');

@@ -9,7 +9,7 @@
 //! Addresses: IPv4 in four decimal numbers (`0x7f.1` is `127.0.0.1`), IPv6 as in RFC 5952 (`[0::1]` is
 //! `[::1]`), without a zone, which means something on one machine only.
 
-use super::safe::{Invalid, escape_at};
+use super::syntax::{Invalid, escape_at};
 use idna::AsciiDenyList;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -1,14 +1,14 @@
 //! A URL as key-value pairs (WWW10 section 2, Figure 2), and back.
 //!
 //! Departures from Figure 2, each measured by the prototype: the host is one value (mirrors are classes
-//! of hosts); a path segment is cut into head, number, tail and known extension, so that `story_123`
+//! of hosts); a path segment is tokenized into head, number, tail and known extension, so that `story_123`
 //! and `?story=123` can meet, but not at every hyphen (slugs stay whole); what a catalogue operation
 //! would remove (trailing slash, directory index, doubled slash, fragment, lone `?`, unusual order of
 //! parameters) is a key of its own, so that the operation is "ignore this key". Repeats of a query key
 //! travel as one value; path parameters with a repeat are one value under the empty name. An absent key
 //! is a value of its own.
 //!
-//! [`Cells`](super::Cells) holds the pairs of one URL.
+//! [`KeyValues`](super::KeyValues) holds the pairs of one URL.
 
 use crate::model::hash64_seeded;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Fixed {
     /// composed.
     pub const SECTION: Fixed = Fixed(11);
     /// Separators of the query parameters, `&` and `;`, where they are not the site's usual one; a single
-    /// one means all. Only where the site cuts queries at `;`.
+    /// one means all. Only where the site splits queries at `;`.
     pub const SEPARATOR: Fixed = Fixed(12);
     pub(super) const FIRST_PART: u8 = 16;
 
@@ -69,10 +69,10 @@ impl Fixed {
 /// Part of a path segment, in order of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// All groups before the last two, delimiter included (only where the site cuts at delimiters); or the
-    /// word before a number inside the segment (where it cuts [there](super::segment::inner_number)).
+    /// All groups before the last two, delimiter included (only where the site splits at delimiters); or the
+    /// word before a number inside the segment (where it splits [there](super::segment::inner_number)).
     Groups = 0,
-    /// The group before the last, delimiter included (only where the site cuts at delimiters); or the number
+    /// The group before the last, delimiter included (only where the site splits at delimiters); or the number
     /// inside the segment.
     Group = 1,
     /// Text before the number; the whole segment where it has none.
@@ -100,7 +100,7 @@ impl Part {
     pub const ORDER: [Part; 6] = [Part::Groups, Part::Group, Part::Head, Part::Number, Part::Tail, Part::Extension];
 }
 
-/// A key of one URL; names are ranges of the text they were cut from.
+/// A key of one URL; names are ranges of the text they were tokenized from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRef {
     /// A key without a name of its own.
@@ -210,7 +210,7 @@ impl Key {
 /// without `=` that holds a digit (`?1719847`) is of the family `#`. Else false, and nothing is
 /// appended. No name of a URL holds a `#`.
 ///
-/// The value of a family is the whole parameter, so that what is composed is what was cut.
+/// The value of a family is the whole parameter, so that what is composed is what was tokenized.
 pub fn family(text: &mut Vec<u8>, name: std::ops::Range<usize>) -> bool {
     let length = text.len();
     let is_bare = !text[name.clone()].ends_with(b"=");

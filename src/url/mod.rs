@@ -1,31 +1,31 @@
-//! URLs as bytes: safe syntax, keys and values, and back; the site of a host.
+//! URLs as bytes: syntax-based normalization, key-value pairs, and URLs composed of them; the site of a host.
 mod authority;
-pub mod cells;
 mod characters;
 pub mod compose;
 pub(crate) mod hash;
 mod host;
+pub mod key_values;
 pub mod keys;
-mod marks;
 mod normal;
 mod origin;
 pub mod pairs;
+mod positions;
 mod query;
-pub mod safe;
 pub(crate) mod scan;
 pub mod section;
 pub mod segment;
 pub mod site;
+pub mod syntax;
 mod vector;
 mod window;
-pub use cells::{Cell, Cells, Cut};
 pub use characters::{CAPITAL, LETTERS, PERCENT, PLUS, letters};
 pub use compose::{compose, is_usual_order, set_order, write_order};
+pub use key_values::{KeyValue, KeyValues, Tokenizer};
 pub use keys::{Fixed, Key, KeyKind, KeyRef, Part};
 pub use normal::{NormalRef, NormalUrl, NormalUrls};
 pub(crate) use origin::{Origin, origin};
 pub use pairs::Pairs;
-pub use safe::{Invalid, Split, is_route, normalize};
-pub(crate) use safe::{normalize_behind, push_escape};
 pub use segment::DELIMITERS;
 pub use site::registrable_domain;
+pub use syntax::{Invalid, Split, is_route, normalize};
+pub(crate) use syntax::{normalize_behind, push_escape};

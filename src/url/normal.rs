@@ -1,7 +1,7 @@
 //! URLs that are known to be in normal form.
 
-use super::safe::{Invalid, Split, is_route, normalize};
-use super::{Cells, Cut};
+use super::syntax::{Invalid, Split, is_route, normalize};
+use super::{KeyValues, Tokenizer};
 
 /// An http or https URL in normal form: the result of [`normalize`], with the places of its parts.
 /// Memory: its bytes.
@@ -55,10 +55,10 @@ impl NormalUrl {
         part(&self.bytes, self.split.host)
     }
 
-    /// Without its fragment, where that is no key: [`Cut::fragments`] is off and it is no
+    /// Without its fragment, where that is no key: [`Tokenizer::fragments`] is off and it is no
     /// [route](is_route).
-    pub fn without_fragment(mut self, cut: Cut) -> NormalUrl {
-        if self.by_ref().without_fragment(cut).len() < self.bytes.len() {
+    pub fn without_fragment(mut self, tokenizer: Tokenizer) -> NormalUrl {
+        if self.by_ref().without_fragment(tokenizer).len() < self.bytes.len() {
             self.split.leave_out_fragment(&mut self.bytes);
         }
         self
@@ -103,18 +103,18 @@ impl<'u> NormalRef<'u> {
         self.split.authority.0 != self.split.host.0
     }
 
-    /// Tokenizes the URL into `cells`, whose former content goes.
-    pub fn cut(self, cut: Cut, cells: &mut Cells) {
-        cells.text.clear();
-        cells.text.extend_from_slice(self.bytes);
-        cells.cut(self.split, cut);
+    /// Tokenizes the URL into `pairs`, whose former content goes.
+    pub fn tokenize(self, tokenizer: Tokenizer, pairs: &mut KeyValues) {
+        pairs.text.clear();
+        pairs.text.extend_from_slice(self.bytes);
+        pairs.tokenize(self.split, tokenizer);
     }
 
-    /// Its bytes without a fragment that is no key: [`Cut::fragments`] is off and it is no
+    /// Its bytes without a fragment that is no key: [`Tokenizer::fragments`] is off and it is no
     /// [route](is_route).
-    pub fn without_fragment(self, cut: Cut) -> &'u [u8] {
+    pub fn without_fragment(self, tokenizer: Tokenizer) -> &'u [u8] {
         match self.split.fragment {
-            Some(at) if !cut.fragments && !is_route(part(self.bytes, at)) => &self.bytes[..at.0 as usize - 1],
+            Some(at) if !tokenizer.fragments && !is_route(part(self.bytes, at)) => &self.bytes[..at.0 as usize - 1],
             _ => self.bytes,
         }
     }

@@ -1,8 +1,8 @@
-//! The key-value pairs of a URL as owned values, for code that is read rather than timed; [`Cells`]
+//! The key-value pairs of a URL as owned values, for code that is read rather than timed; [`KeyValues`]
 //! holds the same pairs as ranges of one text.
 
 use super::keys::{Key, KeyRef};
-use super::{Cell, Cells, Cut, NormalUrl, compose, set_order};
+use super::{KeyValue, KeyValues, NormalUrl, Tokenizer, compose, set_order};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ pub type Identity = BTreeMap<Key, Vec<u8>>;
 pub struct Pairs<'o> {
     list: Vec<(Key, Vec<u8>)>,
     order: &'o [String],
-    cut: Cut,
+    tokenizer: Tokenizer,
 }
 
 impl<'o> Pairs<'o> {
-    /// Cuts a URL. `order` is the site's usual order of query names; a URL that has another one holds its
+    /// Tokenizes a URL. `order` is the site's usual order of query names; a URL that has another one holds its
     /// names, joined by `&`, under the key `order`.
-    pub fn cut(url: &NormalUrl, cut: Cut, order: &'o [String]) -> Pairs<'o> {
-        let mut cells = Cells { text: url.as_bytes().to_vec(), ..Cells::default() };
-        cells.cut(url.split(), cut);
-        set_order(&mut cells, |cells, at| rank(order, &cells.key(&cells.list[at])));
-        let pair = |cell: &Cell| (cells.key(cell), cells.value(cell).to_vec());
-        let mut pairs = Pairs { list: cells.list.iter().map(pair).collect(), order, cut };
+    pub fn tokenize(url: &NormalUrl, tokenizer: Tokenizer, order: &'o [String]) -> Pairs<'o> {
+        let mut pairs = KeyValues { text: url.as_bytes().to_vec(), ..KeyValues::default() };
+        pairs.tokenize(url.split(), tokenizer);
+        set_order(&mut pairs, |pairs, at| rank(order, &pairs.key(&pairs.list[at])));
+        let pair = |pair: &KeyValue| (pairs.key(pair), pairs.value(pair).to_vec());
+        let mut pairs = Pairs { list: pairs.list.iter().map(pair).collect(), order, tokenizer };
         pairs.sort();
         pairs
     }
 
     /// No pair, of the same site.
     pub fn without_pairs(&self) -> Pairs<'o> {
-        Pairs { list: Vec::new(), order: self.order, cut: self.cut }
+        Pairs { list: Vec::new(), order: self.order, tokenizer: self.tokenizer }
     }
 
     /// The value of a key; `None` where it is absent.
@@ -70,17 +70,17 @@ impl<'o> Pairs<'o> {
         self.list.iter().cloned().collect()
     }
 
-    /// The URL that the pairs compose: of pairs that were cut and not changed, the URL that they were cut
+    /// The URL that the pairs compose: of pairs that were tokenized and not changed, the URL that they were tokenized
     /// from.
     pub fn compose(&self) -> Vec<u8> {
-        let Cut { query_path, joined_by_semicolons, .. } = self.cut;
-        let mut cells = Cells { query_path, joined_by_semicolons, ..Cells::default() };
+        let Tokenizer { query_path, joined_by_semicolons, .. } = self.tokenizer;
+        let mut pairs = KeyValues { query_path, joined_by_semicolons, ..KeyValues::default() };
         let mut out = Vec::new();
         for (key, value) in &self.list {
             let mut range = |bytes: &[u8]| {
-                let start = cells.text.len() as u32;
-                cells.text.extend_from_slice(bytes);
-                (start, cells.text.len() as u32)
+                let start = pairs.text.len() as u32;
+                pairs.text.extend_from_slice(bytes);
+                (start, pairs.text.len() as u32)
             };
             let key = match key {
                 Key::Fixed(fixed) => KeyRef::Fixed(*fixed),
@@ -94,9 +94,9 @@ impl<'o> Pairs<'o> {
                 }
             };
             let (start, end) = range(value);
-            cells.list.push(Cell { key, start, end });
+            pairs.list.push(KeyValue { key, start, end });
         }
-        compose(&cells, &mut out);
+        compose(&pairs, &mut out);
         out
     }
 

@@ -1,20 +1,20 @@
 //! The query of a URL as key-value pairs: parameters, repeats, separators, and names in families.
 //!
-//! Each parameter is a pair; repeats of a name are joined to one value, and where the site cuts names into
+//! Each parameter is a pair; repeats of a name are joined to one value, and where the site groups names into
 //! families ([`family`](super::keys::family)) the value is the whole parameter.
 
-use super::cells::{Cell, Cells, Cut};
+use super::key_values::{KeyValue, KeyValues, Tokenizer};
 use super::keys::{self, Fixed, KeyRef, MAX_PARAMETERS};
-use super::marks::Marks;
+use super::positions::Positions;
 use super::scan;
 use super::window::{below, lowest};
 
-impl Cells {
-    /// Cuts a query whose marks are known.
+impl KeyValues {
+    /// Tokenizes a query whose positions are known.
     #[inline(always)]
-    pub(super) fn cut_short_query(&mut self, start: u32, end: u32, Marks { mut ands, equals, .. }: Marks) {
+    pub(super) fn tokenize_short_query(&mut self, start: u32, end: u32, Positions { mut ands, equals, .. }: Positions) {
         let (from, length) = (self.list.len(), (end - start) as usize);
-        let Cells { text, list, names, .. } = self;
+        let KeyValues { text, list, names, .. } = self;
         // Names that were seen, by two hashes of their last eight bytes and their length.
         let (mut seen, mut again) = ([0u64; 2], false);
         let mut at = 0;
@@ -30,7 +30,7 @@ impl Cells {
             again |= (seen[0] & bits[0] != 0) & (seen[1] & bits[1] != 0);
             seen = [seen[0] | bits[0], seen[1] | bits[1]];
             names.push((a, b));
-            list.push(Cell { key: KeyRef::Query(a, b), start: b, end: start + stop as u32 });
+            list.push(KeyValue { key: KeyRef::Query(a, b), start: b, end: start + stop as u32 });
             if ands == 0 {
                 break;
             }
@@ -44,17 +44,17 @@ impl Cells {
 
     /// True where a query key stands twice in the list.
     fn repeats(&self, from: usize) -> bool {
-        let name = |cell: &Cell| match cell.key {
+        let name = |pair: &KeyValue| match pair.key {
             KeyRef::Query(a, b) => self.bytes(a, b),
             _ => b"",
         };
-        let cells = &self.list[from..];
-        cells.iter().enumerate().any(|(i, cell)| cells[..i].iter().any(|other| name(other) == name(cell)))
+        let pairs = &self.list[from..];
+        pairs.iter().enumerate().any(|(i, pair)| pairs[..i].iter().any(|other| name(other) == name(pair)))
     }
 
     /// Adds the key for separators, where they are not the usual ones: one where all are the same, else all
     /// of them.
-    pub(super) fn cut_separators(&mut self, start: u32, end: u32) {
+    pub(super) fn tokenize_separators(&mut self, start: u32, end: u32) {
         let (usual, unusual) = if self.joined_by_semicolons { (b';', b'&') } else { (b'&', b';') };
         let query = start as usize..end as usize;
         let Some(first) = memchr::memchr(unusual, &self.text[query.clone()]) else { return };
@@ -71,11 +71,11 @@ impl Cells {
         });
     }
 
-    /// Cuts a query of any length.
-    pub(super) fn cut_query(&mut self, start: u32, end: u32, cut: Cut) {
+    /// Tokenizes a query of any length.
+    pub(super) fn tokenize_query(&mut self, start: u32, end: u32, tokenizer: Tokenizer) {
         let from = self.list.len();
         let (mut at, mut name) = (start, start);
-        let Cells { text, list, names, .. } = self;
+        let KeyValues { text, list, names, .. } = self;
         // Values that are joined are appended behind the URL, which stays as it is.
         let query = &text[start as usize..end as usize];
         let mut repeats = false;
@@ -88,14 +88,14 @@ impl Cells {
                 return;
             }
             let own = &query[(at - start) as usize..(name - start) as usize];
-            let same = |cell: &Cell| match cell.key {
+            let same = |pair: &KeyValue| match pair.key {
                 KeyRef::Query(a, b) => b - a == name - at && query[(a - start) as usize..(b - start) as usize] == *own,
                 _ => false,
             };
             repeats |= list[from..].iter().any(same);
-            list.push(Cell { key: KeyRef::Query(at, name), start: name, end: stop });
+            list.push(KeyValue { key: KeyRef::Query(at, name), start: name, end: stop });
         };
-        let split = if cut.semicolons { b';' } else { b'&' };
+        let split = if tokenizer.semicolons { b';' } else { b'&' };
         scan::each(query, [b'=', b'&', split], |place, mark| {
             let here = start + place as u32;
             if mark != b'=' {
@@ -110,24 +110,24 @@ impl Cells {
             self.names.clear();
             self.list.truncate(from);
             // The whole query holds its separators.
-            self.list.pop_if(|cell| cell.key == KeyRef::Fixed(Fixed::SEPARATOR));
+            self.list.pop_if(|pair| pair.key == KeyRef::Fixed(Fixed::SEPARATOR));
             self.fixed(Fixed::WHOLE_QUERY, start, end);
             self.query_from = self.list.len();
-        } else if cut.name_families && self.name_families(from) || repeats {
+        } else if tokenizer.name_families && self.name_families(from) || repeats {
             self.join_repeats(from);
         }
     }
 
     /// Gives the parameters whose names are of a family the key of the family, with the whole parameter as
-    /// value; true where there are some. Each parameter still has a cell of its own.
+    /// value; true where there are some. Each parameter still has a pair of its own.
     fn name_families(&mut self, from: usize) -> bool {
         let mut some = false;
         for at in from..self.list.len() {
-            let Cell { key: KeyRef::Query(a, b), end, .. } = self.list[at] else { continue };
+            let KeyValue { key: KeyRef::Query(a, b), end, .. } = self.list[at] else { continue };
             let start = self.text.len() as u32;
             if keys::family(&mut self.text, a as usize..b as usize) {
                 let name = (start, self.text.len() as u32);
-                self.list[at] = Cell { key: KeyRef::Query(name.0, name.1), start: a, end };
+                self.list[at] = KeyValue { key: KeyRef::Query(name.0, name.1), start: a, end };
                 self.names[at - from] = name;
                 some = true;
             }
@@ -138,14 +138,14 @@ impl Cells {
     /// Joins the values of repeated names to the first of them.
     fn join_repeats(&mut self, from: usize) {
         let pairs = self.list.split_off(from);
-        for cell in pairs {
-            let KeyRef::Query(a, b) = cell.key else { continue };
-            let name = |cell: &Cell| match cell.key {
+        for pair in pairs {
+            let KeyRef::Query(a, b) = pair.key else { continue };
+            let name = |pair: &KeyValue| match pair.key {
                 KeyRef::Query(a, b) => self.bytes(a, b),
                 _ => b"",
             };
             let Some(at) = self.list[from..].iter().position(|of| name(of) == self.bytes(a, b)) else {
-                self.list.push(cell);
+                self.list.push(pair);
                 continue;
             };
             let (joined, old, is_family) =
@@ -156,7 +156,7 @@ impl Cells {
             if !is_family {
                 self.text.extend_from_within(a as usize..b as usize);
             }
-            self.text.extend_from_within(cell.start as usize..cell.end as usize);
+            self.text.extend_from_within(pair.start as usize..pair.end as usize);
             (self.list[at + from].start, self.list[at + from].end) = (joined, self.text.len() as u32);
         }
     }

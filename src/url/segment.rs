@@ -1,7 +1,7 @@
 //! Parts of one path segment: head, number, tail, known extension.
 //!
 //! `story_123.html` is head `story_`, number `123`, extension `.html`; `123-some-slug` is number and
-//! tail; everything else is one head. Not every hyphen cuts: slugs stay whole. A list of known
+//! tail; everything else is one head. Not every hyphen splits: slugs stay whole. A list of known
 //! extensions is needed, since `os.path` is not `os` with an extension.
 
 use super::scan;
@@ -75,8 +75,8 @@ pub fn is_index(segment: &[u8], dot: usize) -> bool {
         && among(&INDEX_EXTENSIONS, &segment[dot + 1..])
 }
 
-/// Cuts a segment (or what is left of it behind delimiters, then `grouped`); `dot` as in [`is_index`].
-pub fn cut(segment: &[u8], dot: usize, grouped: bool) -> Parts {
+/// Splits a segment (or what is left of it behind delimiters, then `grouped`); `dot` as in [`is_index`].
+pub fn split(segment: &[u8], dot: usize, grouped: bool) -> Parts {
     let whole = segment.len();
     let body = if dot > 0 && among(&EXTENSIONS, &segment[dot + 1..]) { dot } else { whole };
     let bytes = &segment[..body];
@@ -153,35 +153,35 @@ fn is_decimal(bytes: &[u8]) -> bool {
 /// Ends of the parts of a segment in the order of [`Part::ORDER`](super::keys::Part::ORDER); `dot` as
 /// in [`is_index`].
 pub fn ends(segment: &[u8], dot: usize, delimiters: u8) -> [usize; 6] {
-    ends_behind(segment, dot, cut_groups(segment, delimiters))
+    ends_behind(segment, dot, delimited_groups(segment, delimiters))
 }
 
 /// Ends of the parts of a segment behind its leading groups.
 #[inline]
 pub fn ends_behind(segment: &[u8], dot: usize, (groups, group, body): Groups) -> [usize; 6] {
-    let cut = |from: usize, grouped| cut(&segment[from..], dot.saturating_sub(from), grouped);
+    let split = |from: usize, grouped| split(&segment[from..], dot.saturating_sub(from), grouped);
     // Behind an inner number and a separator: another number, or the rest with its separator.
-    let parts = match body.checked_sub(1).filter(|&at| segment[at].is_ascii_digit()).map(|_| cut(body + 1, false)) {
+    let parts = match body.checked_sub(1).filter(|&at| segment[at].is_ascii_digit()).map(|_| split(body + 1, false)) {
         Some(Parts { head: 0, number, tail }) if number > 0 => Parts { head: 1, number: number + 1, tail: tail + 1 },
-        _ => cut(body, groups + group > 0),
+        _ => split(body, groups + group > 0),
     };
     [groups, groups + group, body + parts.head, body + parts.number, body + parts.tail, segment.len()]
 }
 
-/// The characters that may cut segments, in the order of the bits of
-/// [`Cut::delimiters`](super::keys::Cut).
+/// The characters that may split segments, in the order of the bits of
+/// [`Tokenizer::delimiters`](super::key_values::Tokenizer).
 pub const DELIMITERS: [u8; 4] = [b':', b',', b'=', b'!'];
 
-/// Lengths of the two leading groups (of [`cut_groups`] each with its delimiter at the end) and the start of the
+/// Lengths of the two leading groups (of [`delimited_groups`] each with its delimiter at the end) and the start of the
 /// rest.
 pub type Groups = (usize, usize, usize);
 
-/// The leading groups of a segment. A delimiter at its very end does not cut.
-pub fn cut_groups(segment: &[u8], delimiters: u8) -> Groups {
+/// The leading groups of a segment. A delimiter at its very end does not split.
+pub fn delimited_groups(segment: &[u8], delimiters: u8) -> Groups {
     if delimiters == 0 || segment.len() < 2 {
         return (0, 0, 0);
     }
-    // One of them replaces those that do not cut.
+    // One of them replaces those that do not split.
     let one = DELIMITERS[delimiters.trailing_zeros() as usize % DELIMITERS.len()];
     let marks = std::array::from_fn(|bit| if delimiters >> bit & 1 == 1 { DELIMITERS[bit] } else { one });
     let (mut group, mut rest) = (0, 0);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn parts(segment: &str) -> Vec<&str> {
-        let p = cut(segment.as_bytes(), last_dot(segment), false);
+        let p = split(segment.as_bytes(), last_dot(segment), false);
         vec![&segment[..p.head], &segment[p.head..p.number], &segment[p.number..p.tail], &segment[p.tail..]]
     }
 
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn delimiters_cut_from_the_right() {
         let cut = |s: &str, d| {
-            let (a, b, c) = cut_groups(s.as_bytes(), d);
+            let (a, b, c) = delimited_groups(s.as_bytes(), d);
             (s[..a].to_owned(), s[a..a + b].to_owned(), s[c..].to_owned())
         };
         let own = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());

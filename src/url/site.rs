@@ -7,7 +7,7 @@
 
 use crate::model::SiteBy;
 
-/// The registrable domain of a host as safe syntax writes it (lower case, in ASCII, no port, no user
+/// The registrable domain of a host as syntax-based normalization writes it (lower case, in ASCII, no port, no user
 /// information), without the trailing dot, or the host itself where there is none: an IPv4 address, an
 /// IPv6 address in brackets, a single label, a bare suffix (`co.uk`, `github.io`).
 ///

@@ -1,8 +1,8 @@
-//! Positions of marks in a piece of a URL: a bit a byte, sixteen bytes an instruction.
+//! Positions of characters in a piece of a URL: a bit a byte, sixteen bytes an instruction.
 //!
 //! Byte loops, and a vector routine a delimiter, took a third to a half of what applying rules costs:
 //! the parts of a URL are short, and there are many of them. Here one look at a piece finds every place
-//! of a mark.
+//! of a character.
 
 use super::vector::Bytes;
 

@@ -232,7 +232,7 @@ fn laws(set: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), String> {
         return told("twice is once", &twice);
     }
     let site = &set.sites()[0];
-    if once.site().is_some() && !url.contains('#') && !site.rules.is_empty() && !site.cut().fragments {
+    if once.site().is_some() && !url.contains('#') && !site.rules.is_empty() && !site.tokenizer().fragments {
         let fragment = set.canonicalize(&format!("{url}#a?b=c")).url.into_owned();
         if fragment != once.url {
             return told("a fragment that is no key changes nothing", &fragment);

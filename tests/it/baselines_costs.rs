@@ -32,7 +32,7 @@ fn times(of: &[Value]) -> String {
     json!({ "times": of }).to_string()
 }
 
-/// Cells of the row of a method in a table of the page.
+/// KeyValues of the row of a method in a table of the page.
 fn cells(page: &str, table: &str, first: &str) -> Vec<String> {
     let (_, table) = page.split_once(&format!("id=\"{table}\"")).unwrap_or_else(|| panic!("{table} is not there"));
     let table = table.split("</table>").next().unwrap_or_default();

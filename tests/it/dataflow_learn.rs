@@ -8,19 +8,19 @@ use undust::dataflow::{Batches, Journal, Learned, Plan, Source, SourceError, run
 use undust::model::SiteBy;
 use undust::runtime::progress::Progress;
 use undust::site::{self, Training};
-use undust::url::safe;
 use undust::url::site::site_of;
+use undust::url::syntax;
 
 /// Memory so small that everything spills many times.
 const TINY: usize = 1 << 12;
 const LARGE: usize = 1 << 28;
 
-/// Records by site, URLs in stage-1 normal form.
+/// Records by site, URLs in normal form.
 fn by_site(records: &[Owned]) -> BTreeMap<String, Vec<(Vec<u8>, &Owned)>> {
     let mut sites: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for record in records {
         let mut url = Vec::new();
-        let Ok(split) = safe::normalize(record.url.as_bytes(), &mut url) else { continue };
+        let Ok(split) = syntax::normalize(record.url.as_bytes(), &mut url) else { continue };
         let host = url[split.host.0 as usize..split.host.1 as usize].to_vec();
         let site = site_of(record.site.as_deref().map(str::as_bytes), &host, SiteBy::Domain);
         sites.entry(String::from_utf8(site.to_vec()).expect("text")).or_default().push((url, record));

@@ -31,7 +31,7 @@ fn is_node_there() -> bool {
 }
 
 /// URLs near this one: another scheme, host, port, section, fragment, user information, upper case,
-/// parameters that are added, repeated, moved and emptied, forms that are not in safe syntax.
+/// parameters that are added, repeated, moved and emptied, forms that are not in normal form.
 fn off(url: &str) -> Vec<String> {
     let (scheme, rest) = url.split_once("://").expect("a URL");
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -106,7 +106,7 @@ impl Cases {
         let rules = RuleSet::new(sites);
         let mut lines = BTreeSet::new();
         for url in urls.iter().cloned().chain(urls.iter().step_by(step).flat_map(|url| off(url))) {
-            // An applier without a parser of escapes cannot tell whether these are in safe syntax.
+            // An applier without a parser of escapes cannot tell whether these are in normal form.
             let is_malformed = |at: usize| url[at + 1..].bytes().take(2).filter(u8::is_ascii_hexdigit).count() < 2;
             if url.contains(char::is_whitespace) || url.match_indices('%').any(|(at, _)| is_malformed(at)) {
                 continue;
@@ -114,7 +114,7 @@ impl Cases {
             let normal = NormalUrl::new(url.as_bytes());
             let normal = normal.as_ref().map_or(url.as_str(), |normal| normal.as_str());
             lines.insert(format!("{normal}\t{}\n", rules.canonicalize(normal).url));
-            // What is not in safe syntax stays as it is.
+            // What is not in normal form stays as it is.
             lines.insert(if normal == url { String::new() } else { format!("{url}\t{url}\n") });
         }
         self.urls += lines.len() as u64;

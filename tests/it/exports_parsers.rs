@@ -217,7 +217,7 @@ fn nginx(text: &str) -> Vec<Read> {
             let (value, second) = next().unwrap();
             bare(next(), ";");
             if value == b"$undust_url" {
-                // URLs in safe syntax at the start, the URL itself in the place of nothing at the end.
+                // URLs in normal form at the start, the URL itself in the place of nothing at the end.
                 assert!(quoted && !second && (key.is_empty() || key.starts_with(b"~^(?=")));
                 continue;
             }

@@ -204,8 +204,8 @@ fn a_reader_that_goes_away_ends_the_job_quietly() {
     }
 }
 
-/// Counted over the library: a rule fires on a fifth of the lines, safe syntax changes another, and one is
-/// no URL.
+/// Counted over the library: a rule fires on a fifth of the lines, syntax-based normalization changes
+/// another, and one is no URL.
 #[test]
 fn nothing_is_allocated_a_url() {
     let rules = rule_set();

@@ -194,7 +194,7 @@ pub fn rule_set() -> RuleSet {
     RuleSet::new(sites())
 }
 
-/// `n` URLs one a line: some that rules change, some that safe syntax changes, some untouched, some that
+/// `n` URLs one a line: some that rules change, some that syntax-based normalization changes, some untouched, some that
 /// are none.
 pub fn urls(n: usize) -> String {
     let mut text = String::new();

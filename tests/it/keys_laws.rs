@@ -1,4 +1,4 @@
-//! Keys and values: composing what was cut gives the URL, on any string that looks like one; and cases
+//! Keys and values: composing what was tokenized gives the URL, on any string that looks like one; and cases
 //! from a file.
 #[path = "../fuzz/laws/keys.rs"]
 pub mod laws;
@@ -7,7 +7,7 @@ use laws::laws;
 use proptest::prelude::*;
 use undust::rules::Tokens;
 use undust::site::columns::Ranks;
-use undust::url::{Cells, Cut, Key, Part, compose, normalize, set_order};
+use undust::url::{Key, KeyValues, Part, Tokenizer, compose, normalize, set_order};
 
 /// Strings of the pieces that matter to the cutting of paths and queries.
 fn url_like() -> impl Strategy<Value = Vec<u8>> {
@@ -72,7 +72,7 @@ fn what_is_not_a_key_is_not_read() {
     }
 }
 
-/// A case of tests/cases/keys.txt: a URL, how its site is cut, its keys.
+/// A case of tests/cases/keys.txt: a URL, how its site is tokenized, its keys.
 fn case(block: &str) -> (String, Tokens, Vec<String>) {
     let mut lines = block.lines().filter(|l| !l.starts_with('#'));
     let first = lines.next().expect("a URL");
@@ -104,19 +104,19 @@ fn cases() {
     for block in blocks {
         let (url, tokens, expected) = case(block);
         let ranks = Ranks::new(&tokens);
-        let mut cells = Cells::default();
-        let split = normalize(url.as_bytes(), &mut cells.text).unwrap_or_else(|e| panic!("{url}: {e}"));
-        let safe = cells.text.clone();
-        cells.cut(&split, Cut { fragments: true, ..tokens.cut() });
-        set_order(&mut cells, |cells, at| ranks.of(cells.seed(cells.list[at].key)));
-        let pair = |cell| format!("{} = {:?}", cells.key(cell), String::from_utf8_lossy(cells.value(cell)));
-        let found: Vec<String> = cells.list.iter().map(pair).collect();
+        let mut pairs = KeyValues::default();
+        let split = normalize(url.as_bytes(), &mut pairs.text).unwrap_or_else(|e| panic!("{url}: {e}"));
+        let normal = pairs.text.clone();
+        pairs.tokenize(&split, Tokenizer { fragments: true, ..tokens.tokenizer() });
+        set_order(&mut pairs, |pairs, at| ranks.of(pairs.seed(pairs.list[at].key)));
+        let pair = |pair| format!("{} = {:?}", pairs.key(pair), String::from_utf8_lossy(pairs.value(pair)));
+        let found: Vec<String> = pairs.list.iter().map(pair).collect();
         if found != expected {
             wrong.push(format!("{}\n    {}", block.lines().next().unwrap_or_default(), found.join("\n    ")));
         }
         let mut out = Vec::new();
-        compose(&cells, &mut out);
-        if out != safe {
+        compose(&pairs, &mut out);
+        if out != normal {
             wrong.push(format!("{url} comes back as {}", out.escape_ascii()));
         }
         laws(url.as_bytes()).unwrap_or_else(|broken| panic!("{broken}"));

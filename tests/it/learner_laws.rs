@@ -94,9 +94,9 @@ fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
         return told("the output is stage-1 normal");
     }
     let origin = &normal[..split.path.0 as usize];
-    let mut safe = Vec::new();
-    let from = normalize(url, &mut safe).expect("valid");
-    let own = &safe[..from.path.0 as usize];
+    let mut normal = Vec::new();
+    let from = normalize(url, &mut normal).expect("valid");
+    let own = &normal[..from.path.0 as usize];
     let is_own = site.outcome.rules.origins.iter().any(|of| of.as_bytes() == origin);
     if origin != own && !is_own {
         return told("the output stays on an origin of the site");

@@ -1,4 +1,4 @@
-//! The laws of safe syntax, on any bytes and on strings that look like URLs.
+//! The laws of syntax-based normalization, on any bytes and on strings that look like URLs.
 #[path = "../fuzz/laws/url_safe.rs"]
 pub mod laws;
 
@@ -6,7 +6,7 @@ use laws::{laws, part};
 use proptest::prelude::*;
 use undust::url::{Invalid, normalize};
 
-/// Strings of the pieces that matter to safe syntax, in any order behind a scheme.
+/// Strings of the pieces that matter to normalization, in any order behind a scheme.
 fn url_like() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => "[a-zA-Z0-9]{1,4}",

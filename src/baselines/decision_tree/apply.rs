@@ -3,7 +3,7 @@
 use super::pairs::{Change, Transformation};
 use super::tokens::Tokens;
 use super::tree::Leaf;
-use crate::baselines::{Canonicalizer, RuleReport, safe_into};
+use crate::baselines::{Canonicalizer, RuleReport, normalize_into};
 use crate::rules::published::keys::{Key, KeyTable, Numbers, compose};
 use crate::rules::types::Evidence;
 use crate::site::published::keys::{ABSENT, Columns};
@@ -16,7 +16,7 @@ pub struct Rules {
     rules: Vec<Rule>,
     report: Vec<RuleReport>,
     numbers: Numbers,
-    safe: Vec<u8>,
+    normal: Vec<u8>,
 }
 
 struct Rule {
@@ -58,7 +58,7 @@ impl Rules {
             report: leaves.iter().map(|leaf| report(columns, tokens, &of[leaf.transformation], leaf)).collect(),
             tokens: tokens.shape(),
             numbers: Numbers::default(),
-            safe: Vec::new(),
+            normal: Vec::new(),
         }
     }
 }
@@ -94,11 +94,11 @@ fn report(columns: &Columns, tokens: &Tokens, of: &Transformation, leaf: &Leaf) 
 
 impl Canonicalizer for Rules {
     fn canonicalize(&mut self, url: &[u8], out: &mut Vec<u8>) {
-        if safe_into(url, out).is_none() {
+        if normalize_into(url, out).is_none() {
             return;
         }
-        self.safe.clone_from(out);
-        let Some(values) = self.table.values(&self.safe, self.keys.len(), &mut self.numbers) else { return };
+        self.normal.clone_from(out);
+        let Some(values) = self.table.values(&self.normal, self.keys.len(), &mut self.numbers) else { return };
         let mut deep: Vec<Option<&[u8]>> = vec![None; self.tokens.keys.len()];
         for (at, &(key, place)) in self.tokens.keys.iter().enumerate().filter(|(_, key)| key.1 == 0) {
             let Some(value) = values[usize::from(key)] else { continue };
@@ -143,7 +143,7 @@ impl Canonicalizer for Rules {
         }
         out.clear();
         if !compose(&self.keys, |key| written[key].as_deref(), out) {
-            out.clone_from(&self.safe);
+            out.clone_from(&self.normal);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Transform;
 use super::evidence::Candidate;
-use crate::baselines::{Canonicalizer, RuleReport, safe_into};
+use crate::baselines::{Canonicalizer, RuleReport, normalize_into};
 use crate::rules::published::keys::{Key, KeyTable, Numbers, compose};
 use crate::rules::types::Evidence;
 use crate::site::published::keys::{ABSENT, Columns};
@@ -37,7 +37,7 @@ pub struct Rules {
     rules: Vec<Compiled>,
     report: Vec<RuleReport>,
     numbers: Numbers,
-    safe: Vec<u8>,
+    normal: Vec<u8>,
 }
 
 impl Rules {
@@ -49,7 +49,7 @@ impl Rules {
             rules: deployed.iter().map(|candidate| compile(columns, candidate)).collect(),
             report: deployed.iter().map(|candidate| report(columns, candidate)).collect(),
             numbers: Numbers::default(),
-            safe: Vec::new(),
+            normal: Vec::new(),
         }
     }
 }
@@ -125,11 +125,11 @@ fn report(columns: &Columns, candidate: &Candidate) -> RuleReport {
 
 impl Canonicalizer for Rules {
     fn canonicalize(&mut self, url: &[u8], out: &mut Vec<u8>) {
-        if safe_into(url, out).is_none() {
+        if normalize_into(url, out).is_none() {
             return;
         }
-        self.safe.clone_from(out);
-        let Some(mut values) = self.table.values(&self.safe, self.keys.len(), &mut self.numbers) else { return };
+        self.normal.clone_from(out);
+        let Some(mut values) = self.table.values(&self.normal, self.keys.len(), &mut self.numbers) else { return };
         let mut fired = false;
         for _ in 0..ROUNDS {
             let mut changed = false;
@@ -146,7 +146,7 @@ impl Canonicalizer for Rules {
         if fired {
             out.clear();
             if !compose(&self.keys, |key| values[key], out) {
-                out.clone_from(&self.safe);
+                out.clone_from(&self.normal);
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::rules::functions::{ANY, EMPTY, REPEATED};
 use crate::url::hash::{hash, hash_in};
 use crate::url::section::{self, Section};
-use crate::url::{self, Cell, Cells, Fixed, KeyRef, Split};
+use crate::url::{self, Fixed, KeyRef, KeyValue, KeyValues, Split};
 
 /// Pairs of a URL that inlined programs may remove, the first ones.
 const MOST_REMOVED: u16 = 63;
@@ -39,32 +39,32 @@ pub struct CodedOrigin {
 }
 
 impl CompiledSite {
-    /// Cuts the URL at `split` and codes its pairs; adds the key for an unusual order of parameters.
+    /// Tokenizes the URL at `split` and codes its pairs; adds the key for an unusual order of parameters.
     /// `origin` receives the coding of scheme and host, or provides it. With `inline`, runs the inlined
     /// programs. Returns those that fired, and the candidates among the first 64.
     pub(super) fn code(
         &self,
         split: &Split,
-        cells: &mut Cells,
+        key_values: &mut KeyValues,
         state: &mut State,
         inline: bool,
         origin: KeptOrigin<'_>,
     ) -> [u64; 2] {
         let template = &*self.template;
-        cells.cut(split, template.cut);
+        key_values.tokenize(split, template.tokenizer);
         state.clear(usize::from(template.slots));
         state.holds = split.letters | ANY;
-        let section = template.section(&cells.text[split.path.0 as usize..split.path.1 as usize]);
+        let section = template.section(&key_values.text[split.path.0 as usize..split.path.1 as usize]);
         let allowed = section.map_or(u64::MAX, |state| template.allowed(state.row));
         let programs = if inline { template.origin & allowed } else { 0 };
         let made;
         let known: &CodedOrigin = match origin {
             Some(Some(known)) if known.programs == programs => {
-                resume(known, cells, state);
+                resume(known, key_values, state);
                 known
             }
             origin => {
-                made = self.code_origin(cells, state, programs);
+                made = self.code_origin(key_values, state, programs);
                 let kept = origin.filter(|_| made.lengths != [0, 0] || made.fired == 0);
                 kept.map_or(&made, |place| place.insert(made))
             }
@@ -87,26 +87,27 @@ impl CompiledSite {
             coding.put(template.fixed_slot(Fixed::SECTION.0), section);
         }
         let (mut unnamed, mut fell, mut last) = (false, false, (0, (0, 0)));
-        for (cell, at) in cells.list[2..].iter().zip(2u16..) {
-            let key = match cell.key {
+        for (key_value, at) in key_values.list[2..].iter().zip(2u16..) {
+            let key = match key_value.key {
                 KeyRef::Fixed(fixed) => coding.fixed(fixed),
-                KeyRef::Param(start, end) => coding.named(hash_in(&cells.text, start, end, PARAM_SEED)),
+                KeyRef::Param(start, end) => coding.named(hash_in(&key_values.text, start, end, PARAM_SEED)),
                 KeyRef::Query(start, end) => {
-                    let key = coding.named(hash_in(&cells.text, start, end, QUERY_SEED));
+                    let key = coding.named(hash_in(&key_values.text, start, end, QUERY_SEED));
                     unnamed |= start == end;
                     // Ranks count from 1 here: nothing precedes the first parameter.
                     let rank = u32::from(key.rank) + 1;
                     let (before, (from, to)) = last;
-                    fell |= before > rank || before == rank && cells.bytes(from, to) >= cells.bytes(start, end);
+                    fell |=
+                        before > rank || before == rank && key_values.bytes(from, to) >= key_values.bytes(start, end);
                     last = (rank, (start, end));
                     key
                 }
             };
-            pairs.push(coding.pair(key, at, cell, &cells.text));
+            pairs.push(coding.pair(key, at, key_value, &key_values.text));
         }
-        let repeats = cells.list.len() - cells.query_from != cells.names.len();
+        let repeats = key_values.list.len() - key_values.query_from != key_values.names.len();
         let unusual = match repeats {
-            true => !url::is_usual_order(cells, |_, at| u32::from(pairs[at].rank)),
+            true => !url::is_usual_order(key_values, |_, at| u32::from(pairs[at].rank)),
             false => fell && template.ordered,
         };
         let order = template.columns.get(usize::from(template.fixed_slot(Fixed::ORDER.0)));
@@ -115,16 +116,16 @@ impl CompiledSite {
         if disordered {
             coding.fired |= 1 << order;
         } else if unusual {
-            url::write_order(cells);
+            url::write_order(key_values);
             // The new pair precedes those of the query.
-            let at = cells.query_from - 1;
+            let at = key_values.query_from - 1;
             if at < usize::from(MOST_REMOVED) {
                 coding.removed += coding.removed >> at << at;
             }
             for pair in pairs[at..].iter().filter(|pair| pair.slot != NO_SLOT) {
                 coding.slots[usize::from(pair.slot)].pair += 1;
             }
-            let pair = coding.pair(coding.fixed(Fixed::ORDER), at as u16, &cells.list[at], &cells.text);
+            let pair = coding.pair(coding.fixed(Fixed::ORDER), at as u16, &key_values.list[at], &key_values.text);
             pairs.insert(at, pair);
         }
         let Coding { present, identity, rows: [pass, act], empty, removed, fired, .. } = coding;
@@ -134,7 +135,7 @@ impl CompiledSite {
         state.removed = removed.count_ones() as usize;
         state.holds |= if empty { EMPTY } else { 0 } | if repeats { REPEATED } else { 0 };
         for at in bits(removed) {
-            state.touched |= touch::removed(std::mem::replace(&mut cells.list[at].key, REMOVED).kind());
+            state.touched |= touch::removed(std::mem::replace(&mut key_values.list[at].key, REMOVED).kind());
         }
         let asleep = |&(needs, programs): &(u8, u64)| if needs & state.holds == 0 { programs } else { 0 };
         let asleep = template.sleepers.iter().map(asleep).fold(0, |all, programs| all | programs);
@@ -145,11 +146,11 @@ impl CompiledSite {
 
     /// Codes scheme and host. Not inlined: most URLs have the origin of the URL before.
     #[inline(never)]
-    fn code_origin(&self, cells: &mut Cells, state: &mut State, programs: u64) -> CodedOrigin {
+    fn code_origin(&self, key_values: &mut KeyValues, state: &mut State, programs: u64) -> CodedOrigin {
         let template = &*self.template;
         (state.present, state.identity, state.removed, state.touched) = (EVER, 0, 0, 0);
         for (at, fixed) in [(0, Fixed::SCHEME), (1, Fixed::HOST)] {
-            let (slot, value) = (template.fixed_slot(fixed.0), cells.value(&cells.list[at]));
+            let (slot, value) = (template.fixed_slot(fixed.0), key_values.value(&key_values.list[at]));
             let (code, hash) = match slot {
                 NO_SLOT => (OTHER, hash(value, fixed_seed(fixed.0))),
                 slot => self.code_of(slot, value),
@@ -164,14 +165,15 @@ impl CompiledSite {
         }
         let mut fired = 0;
         for at in bits(programs) {
-            if self.run(&template.programs[at], cells, state) {
+            if self.run(&template.programs[at], key_values, state) {
                 fired |= 1 << at;
             }
         }
-        // Several programs may set the origin: where one of them would act again, the URL is cut again.
+        // Several programs may set the origin: where one of them would act again, the URL is tokenized again.
         let acts = |at: usize| {
             let steps = template.programs[at].steps;
-            template.changes(steps, cells, state) && self.stays_on_origins(part(&template.steps, steps), cells)
+            template.changes(steps, key_values, state)
+                && self.stays_on_origins(part(&template.steps, steps), key_values)
         };
         if fired != 0 && bits(programs).any(acts) {
             state.touched |= touch::SHAPE;
@@ -180,7 +182,7 @@ impl CompiledSite {
         let slot = |pair: PairState| state.slots.get(usize::from(pair.slot)).copied().unwrap_or(SlotState::default());
         let slots = pairs.map(slot);
         let (mut text, mut lengths) = ([0; ORIGIN], [0, 0]);
-        let [scheme, host] = [0, 1].map(|at| cells.value(&cells.list[at]));
+        let [scheme, host] = [0, 1].map(|at| key_values.value(&key_values.list[at]));
         let length = scheme.len() + 3 + host.len();
         if fired != 0 && length <= ORIGIN {
             let parts = scheme.iter().chain(b"://").chain(host);
@@ -229,7 +231,7 @@ impl Template {
 
 /// Continues behind scheme and host.
 #[inline(always)]
-fn resume(known: &CodedOrigin, cells: &mut Cells, state: &mut State) {
+fn resume(known: &CodedOrigin, key_values: &mut KeyValues, state: &mut State) {
     state.pairs.extend_from_slice(&known.pairs);
     for (pair, slot) in known.pairs.iter().zip(known.slots) {
         if let Some(state) = state.slots.get_mut(usize::from(pair.slot)) {
@@ -237,10 +239,10 @@ fn resume(known: &CodedOrigin, cells: &mut Cells, state: &mut State) {
         }
     }
     if known.lengths != [0, 0] {
-        let (start, [scheme, end]) = (cells.text.len() as u32, known.lengths.map(u32::from));
-        cells.text.extend_from_slice(&known.text);
-        (cells.list[0].start, cells.list[0].end) = (start, start + scheme);
-        (cells.list[1].start, cells.list[1].end) = (start + scheme + 3, start + end);
+        let (start, [scheme, end]) = (key_values.text.len() as u32, known.lengths.map(u32::from));
+        key_values.text.extend_from_slice(&known.text);
+        (key_values.list[0].start, key_values.list[0].end) = (start, start + scheme);
+        (key_values.list[1].start, key_values.list[1].end) = (start + scheme + 3, start + end);
     }
 }
 
@@ -308,7 +310,13 @@ impl Coding<'_> {
 
     /// The pair at `at`, with this key.
     #[inline(always)]
-    fn pair(&mut self, CodedKey { slot, rank, seed }: CodedKey, at: u16, cell: &Cell, text: &[u8]) -> PairState {
+    fn pair(
+        &mut self,
+        CodedKey { slot, rank, seed }: CodedKey,
+        at: u16,
+        key_value: &KeyValue,
+        text: &[u8],
+    ) -> PairState {
         let template = self.template;
         let column = template.columns[..self.slots.len()].get(usize::from(slot));
         if let Some(column) = column
@@ -319,9 +327,9 @@ impl Coding<'_> {
             self.fired |= 1 << column.inlined;
             return PairState { hash: 0, rank, slot: NO_SLOT };
         }
-        self.empty |= cell.start == cell.end;
+        self.empty |= key_value.start == key_value.end;
         let coded = column.is_some_and(|column| column.coded);
-        let hash = if coded | template.identified { hash_in(text, cell.start, cell.end, seed) } else { 0 };
+        let hash = if coded | template.identified { hash_in(text, key_value.start, key_value.end, seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
         if let Some(column) = column {
             let values = &*template.values;

@@ -9,7 +9,7 @@ use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SECTION, SiteRules, Test};
 use crate::url::hash::hash;
 use crate::url::keys::{HOST_SUB, MAX_SEGMENTS};
-use crate::url::{Cut, Fixed, Key, KeyKind, NormalUrl, Pairs, Part, section};
+use crate::url::{Fixed, Key, KeyKind, NormalUrl, Pairs, Part, Tokenizer, section};
 use foldhash::fast::FixedState;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -35,9 +35,9 @@ impl Template {
     /// Compiles a site. Total: a rule with an unknown key, with a name of over 65,535 bytes, or beyond the
     /// 65,534 rules and 65,535 keys that a site may have, never fires.
     pub(super) fn compile(site: &Generic<'_>) -> Template {
-        let Generic { cut, identified, .. } = *site;
+        let Generic { tokenizer, identified, .. } = *site;
         let (values, hosts) = (vec![Constant::default(); FIRST_HOST], site.hosts.len() as u32);
-        let template = Template { cut, identified, values, hosts, ..Template::default() };
+        let template = Template { tokenizer, identified, values, hosts, ..Template::default() };
         let mut builder = Builder { site: template, slots: vec![NO_SLOT; FIRST_HOST], ..Builder::default() };
         let rules = || site.rules.iter().take(usize::from(NO_RULE));
         let local = site.local.iter().filter_map(|key| Key::parse(key));
@@ -124,14 +124,14 @@ impl Builder {
     }
 
     fn code(&mut self, slot: Slot, value: &str) -> u32 {
-        let Builder { site: Template { pool, values, columns, cut, .. }, slots, names, .. } = self;
+        let Builder { site: Template { pool, values, columns, tokenizer, .. }, slots, names, .. } = self;
         let (column, key) = (&mut columns[usize::from(slot)], &names[usize::from(slot)]);
         column.coded = true;
         let hash = hash(value.as_bytes(), column.seed);
         *self.codes.entry(hash).or_insert_with(|| {
             let (plain, holds) = match Generic::is_plain_host(value).filter(|_| key.is(Fixed::HOST)) {
                 Some(plain) => (plain, if plain { 0 } else { ANY - 1 }),
-                None => (is_plain(key, value, *cut), holds(value.as_bytes())),
+                None => (is_plain(key, value, *tokenizer), holds(value.as_bytes())),
             };
             let (start, end) = append(pool, value.as_bytes());
             values.push(Constant { hash, start, end, row: 0, plain, holds });
@@ -308,7 +308,7 @@ impl Template {
         }
     }
 
-    /// True for a step that removes a key without changing how the others are cut.
+    /// True for a step that removes a key without changing how the others are tokenized.
     fn removes(&self, step: &Step) -> bool {
         matches!(step, Step::Drop(_)) && touch::removed(self.columns[usize::from(step.slot())].kind) != touch::SHAPE
     }
@@ -332,7 +332,7 @@ impl Template {
 /// Everything that a template depends on: rules with a number and a mark in place of each host.
 #[derive(Debug, Serialize)]
 pub(super) struct Generic<'s> {
-    pub(super) cut: Cut,
+    pub(super) tokenizer: Tokenizer,
     /// Exceptions or look-ups need the identity of a URL.
     pub(super) identified: bool,
     pub(super) query_order: &'s [String],
@@ -361,7 +361,8 @@ impl<'s> Generic<'s> {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {
                         // No URL holds a NUL.
-                        let mark = if is_plain(&Key::Fixed(Fixed::HOST), value, Cut::default()) { '+' } else { '-' };
+                        let mark =
+                            if is_plain(&Key::Fixed(Fixed::HOST), value, Tokenizer::default()) { '+' } else { '-' };
                         marks.push(format!("\0{mark}{}", hosts.len()));
                         hosts.push(value.clone());
                         hosts.len() - 1
@@ -373,7 +374,7 @@ impl<'s> Generic<'s> {
         };
         let rules = site.rules.iter().map(generic).collect();
         let generic = Generic {
-            cut: site.cut(),
+            tokenizer: site.tokenizer(),
             identified: !(site.exceptions.is_empty() && site.aliases.is_empty() && site.local.is_empty()),
             query_order: &site.tokens.query_order,
             sections: &site.tokens.sections,
@@ -390,10 +391,10 @@ impl<'s> Generic<'s> {
     }
 }
 
-/// True where a value of a key, composed into a URL and cut again, is this value and nothing else: it
+/// True where a value of a key, composed into a URL and tokenized again, is this value and nothing else: it
 /// has no delimiter and no escape with another normal form. For a head: as the whole segment; for a
 /// group: with more of the segment behind it. False for other keys.
-pub(super) fn is_plain(key: &Key, value: &str, cut: Cut) -> bool {
+pub(super) fn is_plain(key: &Key, value: &str, tokenizer: Tokenizer) -> bool {
     let is_part = |fixed: Fixed, of| fixed.as_path().is_some_and(|(at, part)| part == of && at + 2 < MAX_SEGMENTS);
     let first = |part| Key::Fixed(Fixed::path(0, part));
     // URLs with the value, and the number of their keys.
@@ -415,7 +416,7 @@ pub(super) fn is_plain(key: &Key, value: &str, cut: Cut) -> bool {
     urls.iter().all(|(url, count)| {
         let normal = NormalUrl::new(url.as_bytes()).ok().filter(|normal| normal.as_str() == url);
         normal.is_some_and(|normal| {
-            let pairs = Pairs::cut(&normal, cut, &[]);
+            let pairs = Pairs::tokenize(&normal, tokenizer, &[]);
             let keys = pairs.keys().filter(|key| !key.is(Fixed::ORDER)).count();
             keys == *count && pairs.get(key) == Some(value.as_bytes())
         })

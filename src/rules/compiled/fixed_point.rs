@@ -1,38 +1,38 @@
-//! Fixed-point check: whether a URL that rules changed surely canonicalizes to itself, without cutting
+//! Fixed-point check: whether a URL that rules changed surely canonicalizes to itself, without tokenizing
 //! it again.
 
 use super::{Buffers, NO_SLOT, State, Step, Template, bits, part, touch};
 use crate::rules::functions;
 use crate::url::keys::MAX_SEGMENTS;
-use crate::url::{Cells, Fixed, KeyRef, LETTERS, Part, letters};
+use crate::url::{Fixed, KeyRef, KeyValues, LETTERS, Part, letters};
 
 impl Template {
-    /// True where the pairs of `buffers`, composed to `buffers.out` and cut again, are the same pairs, and
-    /// no rule acts on them. False is no answer: the URL is then cut again, at the cost of a second URL.
+    /// True where the pairs of `buffers`, composed to `buffers.out` and tokenized again, are the same pairs, and
+    /// no rule acts on them. False is no answer: the URL is then tokenized again, at the cost of a second URL.
     ///
-    /// The pairs that rules kept are cut differently only where a removed delimiter decided the
+    /// The pairs that rules kept are tokenized differently only where a removed delimiter decided the
     /// tokenization of the pairs beside it. These places are checked one by one.
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
-        let Buffers { cells, state, out, .. } = &*buffers;
+        let Buffers { key_values, state, out, .. } = &*buffers;
         let touched = state.touched;
-        if touched & touch::SHAPE != 0 || !self.cut.is_usual() {
+        if touched & touch::SHAPE != 0 || !self.tokenizer.is_usual() {
             return false;
         }
-        // The query without some of its parameters is cut into the others.
+        // The query without some of its parameters is tokenized into the others.
         if touched & touch::QUERY != 0 && (state.ordered || state.unnamed) {
             return false;
         }
         // A port may be the default port of another scheme.
-        if touched & touch::SCHEME != 0 && memchr::memchr(b':', cells.value(&cells.list[1])).is_some() {
+        if touched & touch::SCHEME != 0 && memchr::memchr(b':', key_values.value(&key_values.list[1])).is_some() {
             return false;
         }
-        if touched & touch::SLASH != 0 && !is_bare_path(cells) {
+        if touched & touch::SLASH != 0 && !is_bare_path(key_values) {
             return false;
         }
         // Other programs may act in the section of the result, where the path is another.
         let (section, mut ran) = (self.fixed_slot(Fixed::SECTION.0), state.ran);
         if section != NO_SLOT && touched & (touch::PATH | touch::SLASH) != 0 {
-            let path = cells.value(&cells.list[0]).len() + 3 + cells.value(&cells.list[1]).len();
+            let path = key_values.value(&key_values.list[0]).len() + 3 + key_values.value(&key_values.list[1]).len();
             let path = &out[path..];
             let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
             let Some(found) = self.section(path) else { return false };
@@ -45,37 +45,39 @@ impl Template {
     }
 
     /// True where no program acts on the pairs of `buffers`, which are composed to `buffers.out`.
-    pub(super) fn is_idle(&self, Buffers { cells, state, out, .. }: &mut Buffers) -> bool {
+    pub(super) fn is_idle(&self, Buffers { key_values, state, out, .. }: &mut Buffers) -> bool {
         // Properties that functions may find in the URL now: a value with capitals may have been removed.
         let holds = letters(out) | state.holds & !LETTERS;
         (0..self.words()).all(|word| {
             bits(self.candidates(word, state)).map(|at| &self.programs[word * 64 + at]).all(|program| {
                 program.needs & holds == 0
                     || !self.passes(program, state)
-                    || !program.is_form() && !self.changes(program.steps, cells, state)
+                    || !program.is_form() && !self.changes(program.steps, key_values, state)
             })
         })
     }
 
     /// True where one of these steps would change the URL.
-    pub(super) fn changes(&self, steps: (u32, u32), cells: &Cells, state: &mut State) -> bool {
+    pub(super) fn changes(&self, steps: (u32, u32), key_values: &KeyValues, state: &mut State) -> bool {
         part(&self.steps, steps).iter().any(|step| match *step {
             // Slots have lost their pairs, pairs have their slots.
             Step::Apply(slot, function) => {
                 let at = state.pairs.iter().position(|pair| pair.slot == slot);
-                at.is_some_and(|at| functions::apply(function, cells.value(&cells.list[at]), &mut state.value))
+                at.is_some_and(|at| {
+                    functions::apply(function, key_values.value(&key_values.list[at]), &mut state.value)
+                })
             }
             _ => self.may_change(step, state.slot(step.slot()).code),
         })
     }
 }
 
-/// True where the path, without its trailing slash, index or doubled slashes, is cut into the same
+/// True where the path, without its trailing slash, index or doubled slashes, is tokenized into the same
 /// parts.
-fn is_bare_path(cells: &Cells) -> bool {
-    let (depth, mut needs_slash, mut slash, mut extension) = (depth(cells), false, false, false);
-    for cell in &cells.list {
-        match cell.key {
+fn is_bare_path(key_values: &KeyValues) -> bool {
+    let (depth, mut needs_slash, mut slash, mut extension) = (depth(key_values), false, false, false);
+    for key_value in &key_values.list {
+        match key_value.key {
             KeyRef::Fixed(Fixed::INDEX | Fixed::DOUBLE_SLASH) => needs_slash = true,
             KeyRef::Fixed(Fixed::TRAILING_SLASH) => slash = true,
             KeyRef::Fixed(Fixed::EXTENSION) => extension = true,
@@ -95,17 +97,18 @@ fn is_bare_path(cells: &Cells) -> bool {
     // The last segment ends the path now: its extension, or a parameter in it, would get other keys. An
     // index needs its slash, and doubled slashes behind the segment are gone with it.
     !needs_slash
-        && cells.list.iter().all(|cell| match cell.key {
+        && key_values.list.iter().all(|key_value| match key_value.key {
             KeyRef::Fixed(fixed) => fixed.as_path().is_none_or(|(segment, part)| {
-                segment + 1 != depth || part != Part::Extension && memchr::memchr(b';', cells.value(cell)).is_none()
+                segment + 1 != depth
+                    || part != Part::Extension && memchr::memchr(b';', key_values.value(key_value)).is_none()
             }),
             _ => true,
         })
 }
 
 /// Number of path segments. No rule changed it: that would change the shape.
-fn depth(cells: &Cells) -> usize {
-    let cell = cells.list.iter().find(|cell| cell.key == KeyRef::Fixed(Fixed::DEPTH));
-    let digits = cell.map_or(&b""[..], |cell| cells.value(cell));
+fn depth(key_values: &KeyValues) -> usize {
+    let key_value = key_values.list.iter().find(|key_value| key_value.key == KeyRef::Fixed(Fixed::DEPTH));
+    let digits = key_value.map_or(&b""[..], |key_value| key_values.value(key_value));
     digits.iter().fold(0, |depth, digit| depth * 10 + usize::from(digit - b'0'))
 }

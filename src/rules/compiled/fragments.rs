@@ -9,8 +9,8 @@ impl CompiledSite {
     #[inline(always)]
     pub fn leaves_out_fragment(&self, split: &Split, text: &[u8]) -> bool {
         let Some((start, end)) = split.fragment else { return false };
-        let acts = self.template.cut.learned || !self.is_trivial();
-        acts && !self.template.cut.fragments && !is_route(&text[start as usize..end as usize])
+        let acts = self.template.tokenizer.learned || !self.is_trivial();
+        acts && !self.template.tokenizer.fragments && !is_route(&text[start as usize..end as usize])
     }
 }
 

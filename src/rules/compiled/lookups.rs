@@ -42,7 +42,7 @@ impl CompiledSite {
             let of = (slot, seed, local.absent && key.optional() && !local.inner, local.inner);
             ranges.keys.push(of);
             for span in &local.pages {
-                let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.cells.text) else { continue };
+                let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.key_values.text) else { continue };
                 self.reduce(&split, buffers, None);
                 let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
                 // The largest number represents any value.
@@ -69,7 +69,7 @@ impl CompiledSite {
         self.own.pages.get_or_insert_default();
         for [url, rule] in &site.exceptions {
             let rule = if rule == "*" { Some(ALL) } else { index.get(rule.as_str()).copied() };
-            let split = url::normalize(url.as_bytes(), &mut buffers.cells.text);
+            let split = url::normalize(url.as_bytes(), &mut buffers.key_values.text);
             if let (Some(rule), Ok(split)) = (rule, split) {
                 self.run_without(NO_RULE, &split, buffers, None);
                 self.own.pages.get_or_insert_default().exceptions.insert(buffers.state.identity, rule);
@@ -83,8 +83,8 @@ impl CompiledSite {
         let number = |page: &str| targets.partition_point(|target| *target < page) as u32;
         let mut lookups = Table::default();
         for [from, to] in &site.aliases {
-            let Ok(split) = url::normalize(from.as_bytes(), &mut buffers.cells.text) else { continue };
-            if buffers.cells.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes()) {
+            let Ok(split) = url::normalize(from.as_bytes(), &mut buffers.key_values.text) else { continue };
+            if buffers.key_values.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes()) {
                 self.reduce(&split, buffers, None);
                 lookups.entry(buffers.state.identity).or_insert(number(to));
             }
@@ -96,7 +96,7 @@ impl CompiledSite {
         let own: Vec<bool> = targets
             .iter()
             .map(|page| {
-                buffers.cells.text.clear();
+                buffers.key_values.text.clear();
                 page.as_bytes().clone_into(&mut buffers.out);
                 self.is_fixed_point(buffers, None, None)
             })

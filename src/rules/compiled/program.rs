@@ -118,7 +118,7 @@ pub(super) struct Constant {
     pub(super) end: u32,
     /// Its row.
     pub(super) row: u32,
-    /// Composed into a URL and cut again it is this value of this key and nothing else.
+    /// Composed into a URL and tokenized again it is this value of this key and nothing else.
     pub(super) plain: bool,
     /// Properties that functions may find in it, as bits.
     pub(super) holds: u8,

@@ -57,7 +57,10 @@ impl Ranges {
 
 /// Hash and value of a slot. Slots may have lost their pairs; pairs keep their slots.
 pub(super) fn pair(buffers: &Buffers, slot: Slot) -> Option<(u64, &[u8])> {
-    let (cells, pairs) = (&buffers.cells, &buffers.state.pairs);
-    let at = pairs.iter().zip(&cells.list).position(|(pair, cell)| pair.slot == slot && cell.key != REMOVED)?;
-    Some((pairs[at].hash, cells.value(&cells.list[at])))
+    let (key_values, pairs) = (&buffers.key_values, &buffers.state.pairs);
+    let at = pairs
+        .iter()
+        .zip(&key_values.list)
+        .position(|(pair, key_value)| pair.slot == slot && key_value.key != REMOVED)?;
+    Some((pairs[at].hash, key_values.value(&key_values.list[at])))
 }

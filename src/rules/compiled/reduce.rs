@@ -7,10 +7,10 @@ use super::{
 };
 use crate::rules::origin_cache::OriginCache;
 use crate::url::hash::hash;
-use crate::url::{self, Cells, Fixed, KeyKind, KeyRef, Origin, Split};
+use crate::url::{self, Fixed, KeyKind, KeyRef, KeyValues, Origin, Split};
 
 impl CompiledSite {
-    /// Cuts the URL at `split` in `buffers` and runs the rules on its pairs; where the result lies in a
+    /// Tokenizes the URL at `split` in `buffers` and runs the rules on its pairs; where the result lies in a
     /// mirrored directory, once more on its twin. On a site with mirrors, `buffers.out` then holds the URL
     /// of the pairs, where rules fired. `origin` is that of [`code`](Self::code).
     pub fn reduce(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
@@ -22,12 +22,12 @@ impl CompiledSite {
 
     /// Runs the rules; again without the excepted rule where the result is the page of an exception.
     pub(super) fn run_with_exceptions(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
-        let length = buffers.cells.text.len();
+        let length = buffers.key_values.text.len();
         self.run_without(NO_RULE, split, buffers, origin);
         if !buffers.fired.is_empty()
             && let Some(rule) = self.exception(buffers.state.identity)
         {
-            buffers.cells.text.truncate(length);
+            buffers.key_values.text.truncate(length);
             self.run_without(rule, split, buffers, None);
             buffers.state.touched |= touch::SHAPE;
         }
@@ -35,9 +35,9 @@ impl CompiledSite {
 
     /// One pass of the rules but for one. Removed pairs remain in the list until [`tidy`](Self::tidy).
     pub(super) fn run_without(&self, without: u16, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
-        let (Buffers { cells, state, fired, .. }, template) = (buffers, &*self.template);
+        let (Buffers { key_values, state, fired, .. }, template) = (buffers, &*self.template);
         fired.clear();
-        let [mut done, first] = self.code(split, cells, state, without == NO_RULE, origin);
+        let [mut done, first] = self.code(split, key_values, state, without == NO_RULE, origin);
         if without == ALL {
             return;
         }
@@ -51,7 +51,7 @@ impl CompiledSite {
                 if program.needs & state.holds != 0
                     && template.passes(program, state)
                     && rule != without
-                    && self.run(program, cells, state)
+                    && self.run(program, key_values, state)
                 {
                     done |= 1 << at;
                     state.ran = true;
@@ -102,7 +102,7 @@ impl CompiledSite {
             if self.mirrors().is_empty() {
                 compose(buffers);
             }
-            if self.template.is_fixed_point(buffers) || buffers.out == buffers.cells.text[..buffers.length] {
+            if self.template.is_fixed_point(buffers) || buffers.out == buffers.key_values.text[..buffers.length] {
                 return None;
             }
             let hit = origins.find(&buffers.out, rules).filter(|hit| hit.program == program);
@@ -130,16 +130,16 @@ impl CompiledSite {
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
         let (mut again, mut split) = (buffers.again.take().unwrap_or_default(), Split::default());
         again.out.clear();
-        let is_normal = url::normalize_behind(origin, &buffers.out, &mut again.cells.text, &mut split).is_ok()
-            && again.cells.text == buffers.out
+        let is_normal = url::normalize_behind(origin, &buffers.out, &mut again.key_values.text, &mut split).is_ok()
+            && again.key_values.text == buffers.out
             && !self.leaves_out_fragment(&split, &buffers.out)
-            && (buffers.cells.text.starts_with(&buffers.out[..=split.path.0 as usize])
+            && (buffers.key_values.text.starts_with(&buffers.out[..=split.path.0 as usize])
                 || self.has_origin(&buffers.out[..split.path.0 as usize]));
         if is_normal {
             self.reduce(&split, &mut again, coded);
             match self.member(&again).and_then(|member| self.page(member)) {
                 Some(url) => url.as_bytes().clone_into(&mut again.out),
-                // Unchanged pairs compose to the bytes that they were cut from.
+                // Unchanged pairs compose to the bytes that they were tokenized from.
                 None if again.fired.is_empty() => again.out.clone_from(&buffers.out),
                 None => compose(&mut again),
             }
@@ -163,31 +163,31 @@ impl Template {
 
 /// Writes the URL of the pairs to `buffers.out`.
 pub(super) fn compose(buffers: &mut Buffers) {
-    tidy(&mut buffers.cells, &mut buffers.state);
-    url::compose(&buffers.cells, &mut buffers.out);
+    tidy(&mut buffers.key_values, &mut buffers.state);
+    url::compose(&buffers.key_values, &mut buffers.out);
 }
 
 /// Takes out the pairs that rules removed, and sorts the others where their order was disturbed. Slots
 /// lose their pairs.
-fn tidy(cells: &mut Cells, state: &mut State) {
+fn tidy(key_values: &mut KeyValues, state: &mut State) {
     if state.removed > 0 {
         let mut kept = 0;
-        for at in 0..cells.list.len() {
-            if cells.list[at].key != REMOVED {
-                (cells.list[kept], state.pairs[kept]) = (cells.list[at], state.pairs[at]);
+        for at in 0..key_values.list.len() {
+            if key_values.list[at].key != REMOVED {
+                (key_values.list[kept], state.pairs[kept]) = (key_values.list[at], state.pairs[at]);
                 kept += 1;
             }
         }
-        cells.list.truncate(kept);
+        key_values.list.truncate(kept);
         state.pairs.truncate(kept);
         state.removed = 0;
     }
     if std::mem::take(&mut state.disordered) {
         // Few pairs: an insertion sort in place.
-        for end in 1..cells.list.len() {
+        for end in 1..key_values.list.len() {
             let mut at = end;
-            while at > 0 && precedes(cells, state, at) {
-                cells.list.swap(at, at - 1);
+            while at > 0 && precedes(key_values, state, at) {
+                key_values.list.swap(at, at - 1);
                 state.pairs.swap(at, at - 1);
                 at -= 1;
             }
@@ -196,10 +196,11 @@ fn tidy(cells: &mut Cells, state: &mut State) {
 }
 
 /// True where the pair at `at` belongs before the one before it. Path parameters keep their order.
-fn precedes(cells: &Cells, state: &State, at: usize) -> bool {
-    match (cells.list[at].key, cells.list[at - 1].key) {
+fn precedes(key_values: &KeyValues, state: &State, at: usize) -> bool {
+    match (key_values.list[at].key, key_values.list[at - 1].key) {
         (KeyRef::Query(start, end), KeyRef::Query(from, to)) => {
-            (state.pairs[at].rank, cells.bytes(start, end)) < (state.pairs[at - 1].rank, cells.bytes(from, to))
+            (state.pairs[at].rank, key_values.bytes(start, end))
+                < (state.pairs[at - 1].rank, key_values.bytes(from, to))
         }
         (key, before) => key.kind() < before.kind(),
     }

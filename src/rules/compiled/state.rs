@@ -2,14 +2,14 @@
 
 use super::{MOST_PRESENT, Slot};
 use crate::rules::fired::Fired;
-use crate::url::{Cell, Cells};
+use crate::url::{KeyValue, KeyValues};
 
 /// All buffers that are written while one URL is canonicalized: some kilobytes and a few times the
 /// longest URL, reused from URL to URL.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     /// The normal form, then values from rules; and the pairs.
-    pub cells: Cells,
+    pub key_values: KeyValues,
     /// State of the pairs.
     pub state: State,
     /// Rules that fired, ascending.
@@ -26,13 +26,13 @@ impl Buffers {
     /// Makes the normal form the canonical URL.
     pub fn keep_normal(&mut self) {
         self.fired.clear();
-        self.cells.text.truncate(self.length);
-        std::mem::swap(&mut self.cells.text, &mut self.out);
+        self.key_values.text.truncate(self.length);
+        std::mem::swap(&mut self.key_values.text, &mut self.out);
     }
 }
 
 /// A pair of a target form, with code and hash of its value.
-pub(super) type Filled = (Cell, (u32, u64));
+pub(super) type Filled = (KeyValue, (u32, u64));
 
 /// Slots, hashes and flags of one URL. The buffers are reused from URL to URL.
 #[derive(Clone, Debug, Default)]

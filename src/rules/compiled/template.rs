@@ -6,7 +6,7 @@
 
 use super::index::{Index, lines};
 use super::{Check, Column, Constant, Fill, NO_SLOT, Program, Slot, Step};
-use crate::url::Cut;
+use crate::url::Tokenizer;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Rules as a few flat lists: some 1,200 bytes for six of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
-    pub(super) cut: Cut,
+    pub(super) tokenizer: Tokenizer,
     /// Exceptions or look-ups need the identity of a URL.
     pub(super) identified: bool,
     /// Columns that have slots; they stand first, those of fixed keys before the others.

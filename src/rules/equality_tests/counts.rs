@@ -380,7 +380,7 @@ impl Counts {
     }
 
     fn add_url(&mut self, url: &[u8], normal: &NormalUrl, site: &SiteRules) {
-        let (text, pairs) = (normal.as_str(), Pairs::cut(normal, site.cut(), &site.tokens.query_order));
+        let (text, pairs) = (normal.as_str(), Pairs::tokenize(normal, site.tokenizer(), &site.tokens.query_order));
         let has = |key: &str| Key::parse(key).is_some_and(|key| pairs.get(&key).is_some());
         let raw = |bytes: &[u8]| memchr::memmem::find(url, bytes).is_some();
         let split = normal.split();
@@ -441,7 +441,7 @@ impl Counts {
             self.add(kind);
             if kind == "range: misses" {
                 // The values of the keys of ranges: what missed them.
-                let pairs = Pairs::cut(normal, other.cut(), &[]);
+                let pairs = Pairs::tokenize(normal, other.tokenizer(), &[]);
                 let values = other.local.iter().map(|local| Key::parse(&local.key).and_then(|key| pairs.get(&key)));
                 self.add(match values.flatten().last() {
                     Some(value) if number(value).is_some() => "range: a number outside",

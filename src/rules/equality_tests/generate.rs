@@ -97,7 +97,7 @@ impl Maker<'_> {
         self.tokens = self.tokens();
         for draft in &self.drafts {
             let normal = NormalUrl::new(draft.text().as_bytes()).expect("a draft is a URL");
-            let pairs = Pairs::cut(&normal, self.tokens.cut(), &self.tokens.query_order);
+            let pairs = Pairs::tokenize(&normal, self.tokens.tokenizer(), &self.tokens.query_order);
             let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
             let pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.to_string(), text(value))).collect();
             for (key, value) in &pairs {

@@ -19,7 +19,7 @@ pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>
         for Span { like, range, .. } in &local.pages {
             let Ok(url) = NormalUrl::new(like.as_bytes()) else { continue };
             let [low, high] = range.unwrap_or([0, 9]);
-            let pairs = Pairs::cut(&url, site.cut(), &site.tokens.query_order);
+            let pairs = Pairs::tokenize(&url, site.tokenizer(), &site.tokens.query_order);
             let text = inner_number(pairs.get(&key).unwrap_or_default()).map_or(&b""[..], |(text, _)| text);
             let text = if local.inner { String::from_utf8_lossy(text) } else { "".into() };
             let numbers = [low, high, high + 1, low.saturating_sub(1)].map(|number| Some(format!("{text}{number}")));
@@ -27,7 +27,7 @@ pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>
             // An absent key is in a range only where any value is.
             let absent = vec![None; if range.is_none() { 4 } else { 0 }];
             for value in numbers.into_iter().chain(others).chain(absent) {
-                let mut pairs = Pairs::cut(&url, site.cut(), &site.tokens.query_order);
+                let mut pairs = Pairs::tokenize(&url, site.tokenizer(), &site.tokens.query_order);
                 pairs.set(key.clone(), value.map(String::into_bytes));
                 near.extend(String::from_utf8(pairs.compose()));
             }

@@ -24,7 +24,7 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
         });
     }
     other("tokens: semicolons", site.tokens.semicolons, &|rules| rules.tokens.semicolons = false);
-    other("tokens: joined by semicolons", site.cut().joined_by_semicolons, &|rules| {
+    other("tokens: joined by semicolons", site.tokenizer().joined_by_semicolons, &|rules| {
         rules.tokens.joined_by_semicolons = false;
     });
     other("tokens: paths in queries", site.tokens.query_path, &|rules| rules.tokens.query_path = false);

@@ -4,13 +4,13 @@
 //! ClearURLs matches without regard to case; `(?-i:...)` takes that back, which needs regular
 //! expression modifiers (Chrome 125, Firefox 132 or later). `rules`, its list of parameter names, would
 //! be wider than any rule of undust: it takes parameters without `=`, and fragments, too. Deleting is
-//! all that ClearURLs can do. URLs that are not in [safe syntax](SAFE) are exceptions.
+//! all that ClearURLs can do. URLs that are not in [normal form](NORMAL_FORM) are exceptions.
 
 use super::comments::{about, command, comment};
 use super::context::Context;
 use super::dependencies::guard;
 use super::pattern::{
-    END, EXTENSION, FEW_PARAMETERS, INDEX, REST, SAFE, SEG, Space, parameter, plain_path, scope, single,
+    END, EXTENSION, FEW_PARAMETERS, INDEX, NORMAL_FORM, REST, SEG, Space, parameter, plain_path, scope, single,
 };
 use super::site::{Site, count};
 use crate::rules::explain::operation_text;
@@ -109,7 +109,7 @@ pub fn text(sites: &[Site<'_, Vec<String>>], head: &[String]) -> String {
                 "rules": [],
                 "rawRules": written.form,
                 "referralMarketing": [],
-                "exceptions": [format!("^(?-i:(?!{SAFE}))")],
+                "exceptions": [format!("^(?-i:(?!{NORMAL_FORM}))")],
                 "redirections": [],
                 "forceRedirection": false,
                 "description": comment(&about(site.site, written.rule)),

@@ -279,9 +279,9 @@ fn numbered_before(behind: &str) -> String {
 /// The cutter must give this literal back as a head.
 fn check(head: &str, behind: &str, constraint: &Constraint) -> Result<(), String> {
     let whole = format!("{head}{behind}");
-    let cut = segment::cut(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head;
+    let split = segment::split(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head;
     let plain = !head.is_empty() && !head.contains(['/', '?', '#', ';']);
-    if plain && cut == head.len() { Ok(()) } else { Err(no_constraint(constraint)) }
+    if plain && split == head.len() { Ok(()) } else { Err(no_constraint(constraint)) }
 }
 
 /// What the URL becomes.

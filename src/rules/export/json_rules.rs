@@ -149,7 +149,7 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
         left_out.extend(LeftOut::look_ups(site).filter(|_| !tables));
         let acts = |form: &Form<'_>| matches!(form, Form::Written(_));
         let is_empty = site.aliases.is_empty() && site.local.is_empty();
-        if forms.iter().any(acts) || tables && (site.cut().learned || !is_empty) {
+        if forms.iter().any(acts) || tables && (site.tokenizer().learned || !is_empty) {
             written.push(Site::of(site, &own, forms, tables));
         }
     }
@@ -194,7 +194,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
         };
         rule.operations.iter().any(moves)
     };
-    let is_safe = |rule: &Rule| {
+    let is_normal = |rule: &Rule| {
         let directories = rule.mirror().map(|(source, target)| [source, target]);
         directories.into_iter().flatten().all(|directory| {
             let page = format!("{directory}/x");
@@ -202,7 +202,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
         })
     };
     let acts = |rule: &Rule| rule.mirror().is_some() || rule.is_valid();
-    let whole = !site.rules.iter().any(|rule| acts(rule) && (labels(rule) || !is_safe(rule)));
+    let whole = !site.rules.iter().any(|rule| acts(rule) && (labels(rule) || !is_normal(rule)));
     // Tables are left out with a rule, and without a rule the page of an exception cannot be computed.
     let excepted = |rule: &Rule| !whole && site.exceptions.iter().any(|[_, id]| *id == rule.id || id == "*");
     // A mirror moves what all other rules left of a URL. A depth hides segments, which a later rule may
@@ -220,7 +220,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
             () if shared => Form::Out("no origin belongs to this site alone"),
             () if !acts(rule) => Form::Idle,
             () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),
-            () if !is_safe(rule) => Form::Out("its directory is not in safe syntax"),
+            () if !is_normal(rule) => Form::Out("its directory is not in safe syntax"),
             () if needs_all(rule) && !whole => Form::Out("it needs all rules of its site, of which one is left out"),
             () if excepted(rule) => Form::Out("it has exceptions, and a rule of the site is left out"),
             () if depends => Form::Out("a rule before it is left out, without which it would merge other URLs"),
@@ -255,19 +255,19 @@ impl<'a> Site<'a> {
             NormalUrl::new(page.as_bytes()).is_ok_and(|normal| normal.as_str() == page)
         };
         let is_shared = |origin: &&str| !own.contains(origin) || !is_normal(origin);
-        let cut = site.cut();
+        let tokenizer = site.tokenizer();
         Site {
             site: &site.site,
             origins: &site.origins,
             shared: site.origins.iter().map(String::as_str).filter(is_shared).collect(),
             delimiters: &site.tokens.delimiters,
-            semicolons: cut.semicolons,
-            joined_by_semicolons: cut.joined_by_semicolons,
-            query_path: cut.query_path,
-            numbered_end: cut.numbered_end,
-            inner_numbers: cut.inner_numbers,
-            name_families: cut.name_families,
-            fragments: cut.fragments,
+            semicolons: tokenizer.semicolons,
+            joined_by_semicolons: tokenizer.joined_by_semicolons,
+            query_path: tokenizer.query_path,
+            numbered_end: tokenizer.numbered_end,
+            inner_numbers: tokenizer.inner_numbers,
+            name_families: tokenizer.name_families,
+            fragments: tokenizer.fragments,
             sections: site.tokens.sections.iter().map(String::as_str).filter(|name| is_section(name)).collect(),
             order: &site.tokens.query_order,
             rules: rules.into_iter().map(Then::of).collect(),

@@ -3,7 +3,7 @@
 //! A rule becomes a short list of [`Rewrite`]s: a regular expression over the whole URL, and what it is
 //! replaced with. Each is anchored to the hosts of its site, carries the scope of its rule as
 //! look-aheads, and acts once; together, in order, they are the rule. They are written in the part of
-//! the language that Java, Python and PCRE share, and read the *safe syntax* of a URL (RFC 3986,
+//! the language that Java, Python and PCRE share, and read the normal form of a URL (RFC 3986,
 //! sections 6.2.2 and 6.2.3), which every one of these systems makes by itself.
 //!
 //! A rule that a target cannot express is left out and listed with its reason: never approximated into

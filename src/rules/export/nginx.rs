@@ -1,4 +1,4 @@
-//! `map` blocks of nginx, chained: the first is empty for a URL that is not in [safe syntax](SAFE),
+//! `map` blocks of nginx, chained: the first is empty for a URL that is not in [normal form](NORMAL_FORM),
 //! step n maps `$undust_{n-1}` to `$undust_n` by the n-th rewrite of every site (sites have origins of
 //! their own, so that one pattern of a block matches at most), and the last sets `$undust_canonical`,
 //! the URL itself where the result is empty. Requires nginx with PCRE. Variables are evaluated on use,
@@ -6,7 +6,7 @@
 
 use super::comments::{about, comment, commented};
 use super::context::Context;
-use super::pattern::{Engine, SAFE};
+use super::pattern::{Engine, NORMAL_FORM};
 use super::rewrite;
 use super::rewritten::Rewrite;
 use super::site::Site;
@@ -57,16 +57,16 @@ const NOTES: &str = r#"# Include it in http{}. In server{}: set $undust_url "$sc
 # parameters, empty parameters and a lone question mark. The fragment never reaches a server.
 "#;
 
-/// The entry of URLs in safe syntax.
-fn safe() -> String {
-    quoted(&format!("~^{SAFE}"))
+/// The entry of URLs in normal form.
+fn normal_form() -> String {
+    quoted(&format!("~^{NORMAL_FORM}"))
 }
 
 /// The file.
 pub fn text(sites: &[Site<'_, Vec<Rewrite>>], head: &[String]) -> String {
     let mut out = commented(head, "nginx");
     out.push_str(NOTES);
-    out.push_str(&format!("map $undust_url $undust_0 {{\n    default \"\";\n    {} $undust_url;\n}}\n", safe()));
+    out.push_str(&format!("map $undust_url $undust_0 {{\n    default \"\";\n    {} $undust_url;\n}}\n", normal_form()));
     let chains: Vec<Vec<(String, &Rewrite)>> = sites
         .iter()
         .map(|site| {

@@ -4,20 +4,20 @@
 
 use super::comments::about;
 use super::context::Context;
-use super::pattern::{Engine, SAFE, Space};
+use super::pattern::{Engine, NORMAL_FORM, Space};
 use super::rewrite;
 use super::rewritten::Rewrite;
 use super::site::Site;
 use super::xml::{Document, carries};
 
-/// The rewrites of a rule, as an XML file can hold them. They skip URLs that are not in [safe
-/// syntax](SAFE), which the normalizer before them may not have made: patterns of other sites fail
+/// The rewrites of a rule, as an XML file can hold them. They skip URLs that are not in [normal
+/// form](NORMAL_FORM), which the normalizer before them may not have made: patterns of other sites fail
 /// before that test.
 pub fn of(context: &Context<'_>, at: usize) -> Result<Vec<Rewrite>, String> {
     let front = Space::Url.front_of(&context.origins);
     let mut rewrites = rewrite::of(context, at)?;
     for Rewrite { pattern, .. } in &mut rewrites {
-        pattern.insert_str(1, &format!("(?={front}){SAFE}"));
+        pattern.insert_str(1, &format!("(?={front}){NORMAL_FORM}"));
     }
     carries(rewrites)
 }

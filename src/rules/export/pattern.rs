@@ -28,10 +28,10 @@ pub static EXTENSION: LazyLock<String> = LazyLock::new(|| format!(r"\.(?i:{})", 
 /// A directory index.
 pub static INDEX: LazyLock<String> =
     LazyLock::new(|| format!(r"(?i:(?:{})\.(?:{}))", INDEX_STEMS.join("|"), KNOWN_INDEX_EXTENSIONS.join("|")));
-/// Look-aheads of URLs in safe syntax, as far as a pattern can test it: characters that a URL may hold,
+/// Look-aheads of URLs in normal form, as far as a pattern can test it: characters that a URL may hold,
 /// escapes in upper case and of characters that must be one, no dot segment. On other URLs the absence
 /// of a key, which patterns test, is no evidence.
-pub const SAFE: &str = concat!(
+pub const NORMAL_FORM: &str = concat!(
     r"(?=[!\x23-;=?-~]*$)(?![^?#]*(?:[{}\x5c\x60]|/\.{1,2}(?:[/?#]|$))|[^#]*#[^\x60]*\x60)",
     "(?![^%]*(?:%[^%]*)*?%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE]))"
 );
@@ -273,7 +273,7 @@ fn section(space: Space, value: &str, tokens: &Tokens) -> String {
     }
 }
 
-/// Keys whose presence depends on how the path is cut.
+/// Keys whose presence depends on how the path is tokenized.
 pub const IN_PATH: [Fixed; 5] =
     [Fixed::DEPTH, Fixed::EXTENSION, Fixed::INDEX, Fixed::TRAILING_SLASH, Fixed::DOUBLE_SLASH];
 
@@ -409,7 +409,7 @@ pub fn numbered() -> String {
 pub fn behind_head(head: &str) -> Option<String> {
     let is_head = |behind: &str| {
         let whole = format!("{head}{behind}");
-        segment::cut(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head == head.len()
+        segment::split(whole.as_bytes(), segment::last_dot(whole.as_bytes()), false).head == head.len()
             && !head.is_empty()
     };
     // A head with a number behind it is recognized by the part before the number, however long that is.

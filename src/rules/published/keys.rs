@@ -90,7 +90,7 @@ impl Key {
 }
 
 /// Calls `each` with the place, the query name (empty elsewhere) and the value of every part of a
-/// stage-1 normal URL, in the order of the URL. False, and no call, where `url` has no `://`.
+/// normal URL, in the order of the URL. False, and no call, where `url` has no `://`.
 pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(Place, &'u [u8], &'u [u8])) -> bool {
     let Some(colon) = memchr(b':', url).filter(|&i| url[i..].starts_with(b"://")) else { return false };
     each(Place::Scheme, b"", &url[..colon]);
@@ -260,12 +260,12 @@ impl KeyTable {
         self.find_by(place, name, |id| numbers.count(id))
     }
 
-    /// The value of each of `keys` keys in a safe URL; `None` where it has a key that is not in the table
+    /// The value of each of `keys` keys in a normal URL; `None` where it has a key that is not in the table
     /// (no rule names it) or cannot be tokenized.
-    pub fn values<'a>(&self, safe: &'a [u8], keys: usize, numbers: &mut Numbers) -> Option<Vec<Option<&'a [u8]>>> {
+    pub fn values<'a>(&self, normal: &'a [u8], keys: usize, numbers: &mut Numbers) -> Option<Vec<Option<&'a [u8]>>> {
         let (mut values, mut known) = (vec![None; keys], true);
         numbers.start();
-        let whole = parts(safe, |place, name, value| match self.find(place, name, numbers) {
+        let whole = parts(normal, |place, name, value| match self.find(place, name, numbers) {
             Some(key) => values[key as usize] = Some(value),
             None => known = false,
         });

@@ -7,7 +7,7 @@ use super::tokens::{Fragments, Tokens};
 use crate::rules::origins;
 use crate::rules::platforms::Recognised;
 use crate::rules::spans::Local;
-use crate::url::Cut;
+use crate::url::Tokenizer;
 use serde::{Deserialize, Serialize};
 
 /// All that was learned of one site; one line of `rules.jsonl`.
@@ -20,7 +20,7 @@ pub struct SiteRules {
     /// is two origins.
     #[serde(alias = "hosts", deserialize_with = "origins::read")]
     pub origins: Vec<String>,
-    /// How its URLs are cut.
+    /// How its URLs are tokenized.
     #[serde(default)]
     pub tokens: Tokens,
     /// Programs that it runs, by its URLs; sorted.
@@ -70,16 +70,16 @@ impl SiteRules {
             (rule.scope, rule.operations, rule.closed) = (Vec::new(), Vec::new(), false);
         }
         let mut tokens = self.tokens.clone();
-        if self.cut().fragments {
+        if self.tokenizer().fragments {
             // In files without this token the rules decide; some of them are gone.
             tokens.fragments.get_or_insert(Fragments::Keys { clusters: 0 });
         }
         Some(SiteRules { site: self.site.clone(), tokens, rules, ..SiteRules::default() })
     }
 
-    /// How its URLs are cut into keys. In rules without [`Tokens::fragments`] (older ones, or made by hand)
+    /// How its URLs are tokenized into keys. In rules without [`Tokens::fragments`] (older ones, or made by hand)
     /// fragments are keys where a rule does more with a fragment than to leave it out everywhere.
-    pub fn cut(&self) -> Cut {
+    pub fn tokenizer(&self) -> Tokenizer {
         const KEY: &str = "fragment";
         let left_out = Operation::Ignore(Representative::LeftOut);
         let taken = Operation::Replace(KEY.to_owned());
@@ -90,8 +90,8 @@ impl SiteRules {
                     *operation == taken || key == KEY && !(everywhere && *operation == left_out)
                 })
         });
-        let cut = self.tokens.cut();
-        Cut { fragments: cut.fragments || self.tokens.fragments.is_none() && names, ..cut }
+        let tokenizer = self.tokens.tokenizer();
+        Tokenizer { fragments: tokenizer.fragments || self.tokens.fragments.is_none() && names, ..tokenizer }
     }
 }
 

@@ -1,13 +1,13 @@
-//! How the URLs of a site are cut.
+//! How the URLs of a site are tokenized.
 
 use crate::url::section::{self, Section};
-use crate::url::{Cut, DELIMITERS};
+use crate::url::{DELIMITERS, Tokenizer};
 use serde::{Deserialize, Serialize};
 
-/// How the URLs of a site are cut into keys.
+/// How the URLs of a site are tokenized into keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// Characters among `:,=!` that cut path segments on this site.
+    /// Characters among `:,=!` that split path segments on this site.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub delimiters: String,
     /// `;` separates query parameters on this site, as `&` does.
@@ -16,7 +16,7 @@ pub struct Tokens {
     /// Of the URLs that use one separator alone, more use `;`: it is the usual one here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined_by_semicolons: bool,
-    /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is cut as
+    /// A first query parameter without a value that holds a path, as in `index.php?/category/3`, is tokenized as
     /// the path is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub query_path: bool,
@@ -85,15 +85,15 @@ impl Tokens {
         }
     }
 
-    /// True where paths are cut as patterns and simple readers cannot cut them.
+    /// True where paths are tokenized as patterns and simple readers cannot tokenize them.
     pub fn cuts_paths(&self) -> bool {
         self.query_path || self.numbered_end || self.inner_numbers
     }
 
     /// The compiled form; delimiters that are none are left out.
-    pub fn cut(&self) -> Cut {
+    pub fn tokenizer(&self) -> Tokenizer {
         let bit = |(i, &c): (usize, &u8)| if self.delimiters.contains(char::from(c)) { 1 << i } else { 0 };
-        Cut {
+        Tokenizer {
             delimiters: DELIMITERS.iter().enumerate().map(bit).sum(),
             semicolons: self.semicolons,
             joined_by_semicolons: self.semicolons && self.joined_by_semicolons,

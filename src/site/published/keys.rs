@@ -6,7 +6,7 @@
 //! records.
 //!
 //! Assumptions where the paper is silent: URLs without a label are left out (its training set is a
-//! collection of duplicate clusters); distinct URLs with one stage-1 normal form are one row of the
+//! collection of duplicate clusters); distinct URLs with one normal form are one row of the
 //! label that has more rows (ties: the smaller id); a query key that a single row has is no key of the
 //! site, and a URL that has such a key, or one beyond the [`MAX_KEYS`] most frequent, is left out,
 //! since no rule can match it.
@@ -95,12 +95,12 @@ impl Columns {
         String::from_utf8_lossy(self.value(id)).into_owned()
     }
 
-    /// The stage-1 normal URL of a row.
+    /// The normal URL of a row.
     pub fn url(&self, row: u32) -> String {
         String::from_utf8_lossy(self.urls.get(row as usize)).into_owned()
     }
 
-    /// Distinct stage-1 normal forms with their cluster, sorted by bytes.
+    /// Distinct normal forms with their cluster, sorted by bytes.
     fn take_rows(&mut self, training: &Training) {
         let mut normal = Strings::default();
         let mut rows: Vec<(u32, u32)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Fuzzes safe syntax of the URL: whatever the bytes, its laws hold.
+//! Fuzzes syntax-based normalization of the URL: whatever the bytes, its laws hold.
 #![no_main]
 
 #[path = "../laws/url_safe.rs"]

@@ -1,4 +1,4 @@
-//! The laws of safe syntax on one input, for the property tests, the fuzz target and the replay of its
+//! The laws of syntax-based normalization on one input, for the property tests, the fuzz target and the replay of its
 //! corpus.
 use undust::url::{Split, normalize};
 

@@ -1,17 +1,17 @@
-//! Positions of the marks of a path and of a query of usual length.
+//! Positions of the delimiters in a path and in a query of usual length.
 
-use super::safe::Split;
 use super::segment::{DELIMITERS, Groups};
+use super::syntax::Split;
 use super::window::{WIDTH, Window, below, highest};
 use memchr::memchr;
 
-/// Longest path or query whose marks are known: a bit a byte, and one bit to spare.
+/// Longest path or query whose delimiters have known positions: a bit a byte, and one bit to spare.
 const LONGEST: usize = 63;
 
-/// The marks of a URL without `;` and `#`, counted from the start of its path and from the start of its
+/// Delimiter positions of a URL without `;` and `#`, counted from the start of its path and from the start of its
 /// query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(super) struct Positions {
     pub(super) slashes: u64,
     pub(super) dots: u64,
     pub(super) ands: u64,
@@ -32,20 +32,20 @@ fn inside(length: usize) -> u64 {
 /// Finds the parts behind the authority of a normal URL of `length` bytes without `;` and `#`, followed
 /// by zeros.
 #[inline(always)]
-pub(super) fn marked(split: Split, text: &[u8], length: usize) -> Split {
+pub(super) fn with_positions(split: Split, text: &[u8], length: usize) -> Split {
     let start = split.authority.1 as usize;
     let path = Window::<4>::at(text, start);
     let path_length = match path.equal(b'?') {
         0 if length - start <= WIDTH => length - start,
         0 => memchr(b'?', &text[start..length]).unwrap_or(length - start),
-        marks => marks.trailing_zeros() as usize,
+        positions => positions.trailing_zeros() as usize,
     };
     let path_end = start + path_length;
     let in_path = inside(path_length);
     let (slashes, dots) = (path.equal(b'/') & in_path, path.equal(b'.') & in_path);
     let is_path = slashes & 1 == 1 && slashes & slashes >> 1 == 0;
-    let marks = Marks { slashes, dots, path: is_path, query: true, ..Marks::default() };
-    let split = Split { path: (start as u32, path_end as u32), marks, ..split };
+    let positions = Positions { slashes, dots, path: is_path, query: true, ..Positions::default() };
+    let split = Split { path: (start as u32, path_end as u32), positions, ..split };
     if path_end == length {
         return split;
     }
@@ -54,12 +54,12 @@ pub(super) fn marked(split: Split, text: &[u8], length: usize) -> Split {
     let (ands, equals) = (query.equal(b'&') & in_query, query.equal(b'=') & in_query);
     Split {
         query: Some((start as u32, (start + length) as u32)),
-        marks: Marks { ands, equals, query: length <= LONGEST, ..split.marks },
+        positions: Positions { ands, equals, query: length <= LONGEST, ..split.positions },
         ..split
     }
 }
 
-/// The delimiters (of [`Cut::delimiters`](super::Cut)) of a path with known marks, counted from its
+/// The delimiters (of [`Tokenizer::delimiters`](super::Cut)) of a path with known positions, counted from its
 /// start; and some behind it. The text is unchanged on return: meanwhile zeros follow it.
 #[inline(always)]
 pub(super) fn delimiters(text: &mut Vec<u8>, path: usize, delimiters: u8) -> u64 {
@@ -70,11 +70,11 @@ pub(super) fn delimiters(text: &mut Vec<u8>, path: usize, delimiters: u8) -> u64
     text.extend_from_slice(&[0; WIDTH]);
     let window = Window::<4>::at(text, path);
     text.truncate(length);
-    let cut = (0..DELIMITERS.len()).filter(|bit| delimiters >> bit & 1 == 1);
-    cut.fold(0, |marks, bit| marks | window.equal(DELIMITERS[bit]))
+    let characters = (0..DELIMITERS.len()).filter(|bit| delimiters >> bit & 1 == 1);
+    characters.fold(0, |found, bit| found | window.equal(DELIMITERS[bit]))
 }
 
-/// The leading groups of the segment between two places; as [`cut_groups`](super::segment::cut_groups).
+/// The leading groups of the segment between two places; as [`delimited_groups`](super::segment::delimited_groups).
 #[inline(always)]
 pub(super) fn groups(delimiters: u64, from: usize, to: usize) -> Groups {
     let inside = delimiters & below(to - 1) & !below(from);
@@ -93,7 +93,7 @@ pub(super) fn groups(delimiters: u64, from: usize, to: usize) -> Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::url::segment::cut_groups;
+    use crate::url::segment::delimited_groups;
 
     #[test]
     fn groups_are_those_of_the_segment() {
@@ -102,7 +102,7 @@ mod tests {
                 let path = format!("/x:y/{segment}/z:");
                 let (from, to) = (5, 5 + segment.len());
                 let found = groups(delimiters(&mut path.clone().into_bytes(), 0, set), from, to);
-                assert_eq!(found, cut_groups(segment.as_bytes(), set), "{segment} {set}");
+                assert_eq!(found, delimited_groups(segment.as_bytes(), set), "{segment} {set}");
             }
         }
     }

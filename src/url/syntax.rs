@@ -30,14 +30,14 @@ use super::authority::authority_end;
 use super::characters::{CONTROL, LETTERS, ODD, PERCENT, RARE, SPACE, copy, scan};
 use super::hash;
 use super::host::{write_address, write_host};
-use super::marks::{Marks, marked};
 use super::origin::{Origin, scheme};
+use super::positions::{Positions, with_positions};
 use super::window::{WIDTH, Window};
 use memchr::{memchr, memchr2, memrchr};
 use std::error::Error;
 use std::fmt;
 
-/// Positions of the parts of a stage-1 normal URL in its bytes; offsets are half open.
+/// Positions of the parts of a normal URL in its bytes; offsets are half open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// The scheme is `https` (else `http`).
@@ -56,8 +56,8 @@ pub struct Split {
     pub letters: u8,
     /// Hash of the whole URL.
     pub(crate) hash: u64,
-    /// Positions of the marks of path and query.
-    pub(super) marks: Marks,
+    /// Positions of the positions of path and query.
+    pub(super) positions: Positions,
 }
 
 impl Split {
@@ -81,7 +81,7 @@ impl Split {
             fragment: self.fragment.map(shift),
             letters: self.letters,
             hash: self.hash,
-            marks: self.marks,
+            positions: self.positions,
         }
     }
 }
@@ -121,7 +121,7 @@ impl fmt::Display for Invalid {
 
 impl Error for Invalid {}
 
-/// Writes the stage-1 normal form of `url` into `out` (cleared first) and returns the positions of its
+/// Writes the normal form of `url` into `out` (cleared first) and returns the positions of its
 /// parts.
 ///
 /// Linear in the length of `url`. A URL that is normal already costs a scan and one copy. No allocation
@@ -170,7 +170,7 @@ pub(crate) fn normalize_behind(
         let authority = (start as u32, end as u32);
         let split = Split { https, authority, host: authority, letters: seen & LETTERS, hash, ..Split::default() };
         let split = match seen & ODD {
-            0 => marked(split, out, url.len()),
+            0 => with_positions(split, out, url.len()),
             _ => Parts::of(url, end).split(split, url.len()),
         };
         // Without escapes there is no dot segment unless a dot follows a slash.
@@ -229,7 +229,7 @@ pub(crate) fn normalize_behind(
     if seen & ODD == 0 {
         let length = out.len();
         out.extend_from_slice(&[0; WIDTH]);
-        split = marked(split, out, length);
+        split = with_positions(split, out, length);
         out.truncate(length);
     }
     *to = split;
@@ -239,8 +239,8 @@ pub(crate) fn normalize_behind(
 /// True where a dot follows a slash in the path of a URL, which is followed by zeros.
 #[inline(always)]
 fn slash_dot(text: &[u8], split: &Split) -> bool {
-    if split.marks.path {
-        return split.marks.slashes << 1 & split.marks.dots != 0;
+    if split.positions.path {
+        return split.positions.slashes << 1 & split.positions.dots != 0;
     }
     let (start, end) = split.path;
     dot_behind_slash(&text[start as usize..end as usize])

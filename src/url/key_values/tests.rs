@@ -1,7 +1,7 @@
 use super::*;
 use crate::url::normalize;
 
-/// A URL of pieces that cuts look at.
+/// A URL of pieces that tokenization depends on.
 fn url(mut random: u64) -> String {
     const PIECES: [&str; 27] = [
         "/",
@@ -42,20 +42,21 @@ fn url(mut random: u64) -> String {
 
 #[test]
 fn known_marks_cut_as_bytes_do() {
-    let (mut known, mut bytes) = (Cells::default(), Cells::default());
+    let (mut known, mut bytes) = (KeyValues::default(), KeyValues::default());
     let mut short = 0;
     for n in 0..200_000u64 {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
-        let without = Split { marks: Marks::default(), ..split };
-        let cut = Cut { delimiters: (n % 5) as u8, semicolons: n % 7 == 0, fragments: true, ..Cut::default() };
+        let without = Split { positions: Positions::default(), ..split };
+        let tokenizer =
+            Tokenizer { delimiters: (n % 5) as u8, semicolons: n % 7 == 0, fragments: true, ..Tokenizer::default() };
         bytes.text.clone_from(&known.text);
-        known.cut(&split, cut);
-        bytes.cut(&without, cut);
+        known.tokenize(&split, tokenizer);
+        bytes.tokenize(&without, tokenizer);
         assert_eq!(known.list, bytes.list, "{url}");
         assert_eq!((&known.text, &known.names), (&bytes.text, &bytes.names), "{url}");
         assert_eq!(known.query_from, bytes.query_from, "{url}");
-        short += usize::from(split.marks.path && split.marks.query);
+        short += usize::from(split.positions.path && split.positions.query);
     }
     assert!(short > 20_000, "{short}");
 }
@@ -65,11 +66,11 @@ fn a_depth_of_more_than_a_digit_is_cut_from_the_bytes() {
     for depth in 0..30 {
         for end in ["", "/", "?a=b", "/index.html", "/x.html"] {
             let url = format!("http://a{}{end}", if depth == 0 { "/".to_owned() } else { "/b".repeat(depth) });
-            let mut known = Cells::default();
+            let mut known = KeyValues::default();
             let split = normalize(url.as_bytes(), &mut known.text).expect("a URL");
             let mut bytes = known.clone();
-            known.cut(&split, Cut::default());
-            bytes.cut(&Split { marks: Marks::default(), ..split }, Cut::default());
+            known.tokenize(&split, Tokenizer::default());
+            bytes.tokenize(&Split { positions: Positions::default(), ..split }, Tokenizer::default());
             assert_eq!((&known.list, &known.text), (&bytes.list, &bytes.text), "{url}");
             let mut again = Vec::new();
             crate::url::compose(&known, &mut again);
@@ -80,7 +81,7 @@ fn a_depth_of_more_than_a_digit_is_cut_from_the_bytes() {
 
 #[test]
 fn marks_are_known_up_to_a_length() {
-    let mut cells = Cells::default();
+    let mut pairs = KeyValues::default();
     for length in 60..70 {
         let long = "a".repeat(length - 1);
         for (url, path, query) in [
@@ -88,23 +89,23 @@ fn marks_are_known_up_to_a_length() {
             (format!("http://a/b?{long}="), true, length < 64),
             (format!("http://a/{long}?{long}&"), length < 64, length < 64),
         ] {
-            let split = normalize(url.as_bytes(), &mut cells.text).expect("a URL");
-            assert_eq!((split.marks.path, split.marks.query), (path, query), "{url}");
-            cells.cut(&split, Cut::default());
+            let split = normalize(url.as_bytes(), &mut pairs.text).expect("a URL");
+            assert_eq!((split.positions.path, split.positions.query), (path, query), "{url}");
+            pairs.tokenize(&split, Tokenizer::default());
             let mut again = Vec::new();
-            crate::url::compose(&cells, &mut again);
+            crate::url::compose(&pairs, &mut again);
             assert_eq!(again, url.as_bytes());
         }
     }
 }
 
-/// Keys and values of a URL that is cut with both ways of reading paths on.
+/// Keys and values of a URL that is tokenized with both ways of reading paths on.
 fn pairs(url: &str) -> Vec<(String, String)> {
-    let mut cells = Cells::default();
-    let split = normalize(url.as_bytes(), &mut cells.text).expect("a URL");
-    cells.cut(&split, Cut { query_path: true, numbered_end: true, ..Cut::default() });
+    let mut pairs = KeyValues::default();
+    let split = normalize(url.as_bytes(), &mut pairs.text).expect("a URL");
+    pairs.tokenize(&split, Tokenizer { query_path: true, numbered_end: true, ..Tokenizer::default() });
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    cells.list[2..].iter().map(|cell| (cells.key(cell).to_string(), text(cells.value(cell)))).collect()
+    pairs.list[2..].iter().map(|pair| (pairs.key(pair).to_string(), text(pairs.value(pair)))).collect()
 }
 
 #[test]
@@ -133,13 +134,13 @@ fn a_path_in_a_query_is_cut_as_a_path() {
 
 #[test]
 fn pairs_compose_the_url_that_they_were_cut_from() {
-    let (mut with, mut out) = (Cells::default(), Vec::new());
+    let (mut with, mut out) = (KeyValues::default(), Vec::new());
     let (mut query_paths, mut numbered, mut separators) = (0, 0, 0);
     for n in 0..200_000u64 {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut with.text).expect("a URL");
         let normal = with.text.clone();
-        let cut = Cut {
+        let tokenizer = Tokenizer {
             delimiters: (n % 5) as u8,
             semicolons: n % 3 > 0,
             joined_by_semicolons: n % 3 > 1,
@@ -148,12 +149,12 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
             numbered_end: true,
             inner_numbers: n % 2 > 0,
             name_families: n % 2 > 0,
-            ..Cut::default()
+            ..Tokenizer::default()
         };
-        with.cut(&split, cut);
-        separators += usize::from(with.list.iter().any(|cell| cell.key == KeyRef::Fixed(Fixed::SEPARATOR)));
-        query_paths += usize::from(with.path_of(&split, cut).0 != split.path);
-        numbered += usize::from(with.list.iter().any(|cell| with.key(cell).to_string() == "param /start-"));
+        with.tokenize(&split, tokenizer);
+        separators += usize::from(with.list.iter().any(|pair| pair.key == KeyRef::Fixed(Fixed::SEPARATOR)));
+        query_paths += usize::from(with.path_of(&split, tokenizer).0 != split.path);
+        numbered += usize::from(with.list.iter().any(|pair| with.key(pair).to_string() == "param /start-"));
         crate::url::set_order(&mut with, |_, _| 0);
         crate::url::compose(&with, &mut out);
         assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&normal), "{url}");

@@ -1,39 +1,39 @@
-//! A URL cut into its key-value pairs (WWW10 section 2, Figure 2); what the keys are:
+//! A URL tokenized into its key-value pairs (WWW10 section 2, Figure 2); what the keys are:
 //! [`keys`](super::keys).
 //!
-//! [`Cells`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once
+//! [`KeyValues`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once
 //! the buffers have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was
-//! cut gives the same bytes.
+//! tokenized gives the same bytes.
 
 use super::keys::{
     Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
 };
-use super::marks::{self, Marks};
-use super::safe::{Split, is_route};
+use super::positions::{self, Positions};
 use super::scan;
 use super::segment::{self, Groups};
+use super::syntax::{Split, is_route};
 use super::window::{below, highest, lowest};
 use crate::model::hash64_seeded;
 use serde::{Deserialize, Serialize};
 
 /// One key-value pair; the value is a range of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct KeyValue {
     /// The key.
     pub key: KeyRef,
-    /// Start of the value in [`Cells::text`].
+    /// Start of the value in [`KeyValues::text`].
     pub start: u32,
     /// End of the value.
     pub end: u32,
 }
 
-/// Start and end in [`Cells::text`].
+/// Start and end in [`KeyValues::text`].
 pub(crate) type Range = (u32, u32);
 
-/// How a site's URLs are cut, compiled from [`Tokens`](crate::rules::Tokens).
+/// How a site's URLs are tokenized, compiled from [`Tokens`](crate::rules::Tokens).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
-    /// `:`, `,`, `=`, `!` that cut segments, as bits 0 to 3.
+pub struct Tokenizer {
+    /// `:`, `,`, `=`, `!` that split segments, as bits 0 to 3.
     pub delimiters: u8,
     /// `;` separates query parameters, too; which stands where is the key [`Fixed::SEPARATOR`].
     pub semicolons: bool,
@@ -43,18 +43,18 @@ pub struct Cut {
     pub fragments: bool,
     /// What fragments are was learned: they are left out even where the site has no rules.
     pub learned: bool,
-    /// A path in a query is cut as the path is: see [`Cells::path_of`].
+    /// A path in a query is tokenized as the path is: see [`KeyValues::path_of`].
     pub query_path: bool,
     /// A last segment such as `start-30` is a path parameter `/start-`: see [`segment::numbered`].
     pub numbered_end: bool,
     /// A number inside a segment is a key: see [`segment::inner_number`].
     pub inner_numbers: bool,
-    /// Names of query keys that hold digits are cut as families: see [`family`](super::keys::family).
+    /// Names of query keys that hold digits are tokenized as families: see [`family`](super::keys::family).
     pub name_families: bool,
 }
 
-impl Cut {
-    /// True where paths and queries are cut as on most sites: at slashes and at `&`, each name a key.
+impl Tokenizer {
+    /// True where paths and queries are tokenized as on most sites: at slashes and at `&`, each name a key.
     pub fn is_usual(&self) -> bool {
         !(self.semicolons || self.query_path || self.numbered_end || self.inner_numbers || self.name_families)
     }
@@ -62,44 +62,44 @@ impl Cut {
 
 /// The key-value pairs of one URL.
 #[derive(Clone, Debug, Default)]
-pub struct Cells {
-    /// The stage-1 normal URL, then values that do not stand in it in one piece.
+pub struct KeyValues {
+    /// The normal URL, then values that do not stand in it in one piece.
     pub text: Vec<u8>,
     /// The pairs: fixed keys first, then parameters, then query keys in the order found, each key once.
-    pub list: Vec<Cell>,
+    pub list: Vec<KeyValue>,
     /// First query key in `list`.
     pub query_from: usize,
     /// The names of the query, one range a parameter, in the order found, repeats included.
     pub names: Vec<(u32, u32)>,
-    /// The `?` may be part of a path segment, as [`Cut::query_path`] cuts it.
+    /// The `?` may be part of a path segment, as [`Tokenizer::query_path`] tokenizes it.
     pub query_path: bool,
     /// Parameters are joined by `;` unless the key for separators says otherwise:
-    /// [`Cut::joined_by_semicolons`].
+    /// [`Tokenizer::joined_by_semicolons`].
     pub joined_by_semicolons: bool,
 }
 
-impl Cells {
+impl KeyValues {
     /// The bytes of a range.
     pub fn bytes(&self, start: u32, end: u32) -> &[u8] {
         &self.text[start as usize..end as usize]
     }
 
-    /// Value of a cell.
-    pub fn value(&self, cell: &Cell) -> &[u8] {
-        self.bytes(cell.start, cell.end)
+    /// Value of a pair.
+    pub fn value(&self, pair: &KeyValue) -> &[u8] {
+        self.bytes(pair.start, pair.end)
     }
 
-    /// The key of a cell, owned.
-    pub fn key(&self, cell: &Cell) -> Key {
+    /// The key of a pair, owned.
+    pub fn key(&self, pair: &KeyValue) -> Key {
         let name = |(a, b): (u32, u32)| String::from_utf8_lossy(self.bytes(a, b)).into_owned();
-        match cell.key {
+        match pair.key {
             KeyRef::Fixed(fixed) => Key::Fixed(fixed),
             KeyRef::Query(a, b) => Key::Query(name((a, b))),
             KeyRef::Param(a, b) => Key::Param(name((a, b))),
         }
     }
 
-    /// The seed of the key of a cell; equals [`Key::seed`] of the same key.
+    /// The seed of the key of a pair; equals [`Key::seed`] of the same key.
     pub fn seed(&self, key: KeyRef) -> u64 {
         match key {
             KeyRef::Fixed(fixed) => fixed_seed(fixed),
@@ -108,21 +108,21 @@ impl Cells {
         }
     }
 
-    /// Cuts the stage-1 normal URL that already stands in [`text`](Self::text).
-    pub fn cut(&mut self, split: &Split, cut: Cut) {
+    /// Tokenizes the normal URL that already stands in [`text`](Self::text).
+    pub fn tokenize(&mut self, split: &Split, tokenizer: Tokenizer) {
         self.list.clear();
         self.names.clear();
         let scheme_end = split.authority.0 - 3;
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
-        (self.query_path, self.joined_by_semicolons) = (cut.query_path, cut.joined_by_semicolons);
-        let is_plain = !cut.query_path && !cut.numbered_end && !cut.inner_numbers;
-        let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, cut) };
-        if !(is_plain && split.marks.path && self.cut_short_path(split, cut)) {
-            self.cut_path(path, cut);
+        (self.query_path, self.joined_by_semicolons) = (tokenizer.query_path, tokenizer.joined_by_semicolons);
+        let is_plain = !tokenizer.query_path && !tokenizer.numbered_end && !tokenizer.inner_numbers;
+        let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, tokenizer) };
+        if !(is_plain && split.positions.path && self.tokenize_short_path(split, tokenizer)) {
+            self.tokenize_path(path, tokenizer);
         }
         if let Some((start, end)) = split.fragment
-            && (cut.fragments || is_route(self.bytes(start, end)))
+            && (tokenizer.fragments || is_route(self.bytes(start, end)))
         {
             self.fixed(Fixed::FRAGMENT, start, end);
         }
@@ -133,28 +133,31 @@ impl Cells {
                 self.query_from = self.list.len();
             }
             Some((start, end))
-                if split.marks.query && !cut.semicolons && !cut.name_families && query == split.query =>
+                if split.positions.query
+                    && !tokenizer.semicolons
+                    && !tokenizer.name_families
+                    && query == split.query =>
             {
-                self.cut_short_query(start, end, split.marks);
+                self.tokenize_short_query(start, end, split.positions);
             }
             Some((start, end)) => {
-                if cut.semicolons {
-                    self.cut_separators(start, end);
+                if tokenizer.semicolons {
+                    self.tokenize_separators(start, end);
                     self.query_from = self.list.len();
                 }
-                self.cut_query(start, end, cut);
+                self.tokenize_query(start, end, tokenizer);
             }
             None => {}
         }
     }
 
-    /// The path and the query as they are cut. With [`Cut::query_path`], `/index.php?/category/3` and
+    /// The path and the query as they are tokenized. With [`Tokenizer::query_path`], `/index.php?/category/3` and
     /// `/index.php?threads/3` are paths: of segments `index.php?`, `category`, `3`, and of
     /// `index.php?threads` and `3`; what follows the first `&` is the query. A first parameter with a `=`,
     /// or without a segment behind a slash, is none of the path.
-    pub(crate) fn path_of(&self, split: &Split, cut: Cut) -> (Range, Option<Range>) {
+    pub(crate) fn path_of(&self, split: &Split, tokenizer: Tokenizer) -> (Range, Option<Range>) {
         let plain = (split.path, split.query);
-        let Some((start, end)) = split.query.filter(|_| cut.query_path) else { return plain };
+        let Some((start, end)) = split.query.filter(|_| tokenizer.query_path) else { return plain };
         let query = self.bytes(start, end);
         let stop = memchr::memchr(b'&', query);
         let first = &query[..stop.unwrap_or(query.len())];
@@ -167,20 +170,21 @@ impl Cells {
     }
 
     pub(super) fn fixed(&mut self, key: Fixed, start: u32, end: u32) {
-        self.list.push(Cell { key: KeyRef::Fixed(key), start, end });
+        self.list.push(KeyValue { key: KeyRef::Fixed(key), start, end });
     }
 
-    /// Appends a value that does not stand in the URL and adds its cell.
+    /// Appends a value that does not stand in the URL and adds its pair.
     pub fn fixed_text(&mut self, key: Fixed, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.text.len() as u32;
         write(&mut self.text);
         self.fixed(key, start, self.text.len() as u32);
     }
 
-    /// Cuts a path whose marks are known; false, and nothing is cut, where its depth has more than a digit.
+    /// Tokenizes a path whose positions are known; false, and nothing is tokenized, where its depth has more
+    /// than a digit.
     #[inline(always)]
-    fn cut_short_path(&mut self, split: &Split, cut: Cut) -> bool {
-        let ((start, end), Marks { slashes, dots, .. }) = (split.path, split.marks);
+    fn tokenize_short_path(&mut self, split: &Split, tokenizer: Tokenizer) -> bool {
+        let ((start, end), Positions { slashes, dots, .. }) = (split.path, split.positions);
         let length = (end - start) as usize;
         let last = highest(slashes);
         // The last dot of a segment, 0 for none, counted from the start of the path as its ends are.
@@ -201,10 +205,10 @@ impl Cells {
             // With an index the last byte is not the slash; any one-byte slash serves as the value.
             self.fixed(Fixed::TRAILING_SLASH, start, start + 1);
         }
-        // How deep it is shows when it is cut.
+        // How deep it is shows when it is tokenized.
         let depth = self.text.len();
         self.fixed_text(Fixed::DEPTH, |text| text.push(b'0'));
-        let delimiters = marks::delimiters(&mut self.text, start as usize, cut.delimiters);
+        let delimiters = positions::delimiters(&mut self.text, start as usize, tokenizer.delimiters);
         let (mut from, mut segments) = (1, 0);
         while ends != 0 {
             if segments == 9 {
@@ -215,8 +219,8 @@ impl Cells {
             let to = lowest(ends, length);
             ends &= ends - 1;
             let segment = (start + from as u32, start + to as u32, start + dot(from, to) as u32);
-            let groups = marks::groups(delimiters, from, to);
-            self.cut_segment(segments, segment, ends == 0 && !slash, groups);
+            let groups = positions::groups(delimiters, from, to);
+            self.tokenize_segment(segments, segment, ends == 0 && !slash, groups);
             from = to + 1;
             segments += 1;
         }
@@ -224,7 +228,7 @@ impl Cells {
         true
     }
 
-    fn cut_path(&mut self, (start, path_end): (u32, u32), cut: Cut) {
+    fn tokenize_path(&mut self, (start, path_end): (u32, u32), tokenizer: Tokenizer) {
         // Start, end and last dot (0 for none) of each segment.
         let mut segments = [(0, 0, 0); MAX_SEGMENTS];
         let mut depth = 0;
@@ -273,10 +277,11 @@ impl Cells {
         }
         let mut slash = trailing;
         let is_whole = semicolon == 0 && !trailing && depth > 1 && depth < MAX_SEGMENTS && doubled.count == 0;
-        let end_number = segments[..depth].last().filter(|_| cut.numbered_end && is_whole).and_then(|&(a, b, _)| {
-            let name = segment::numbered(self.bytes(a, b))? as u32;
-            Some(Cell { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })
-        });
+        let end_number =
+            segments[..depth].last().filter(|_| tokenizer.numbered_end && is_whole).and_then(|&(a, b, _)| {
+                let name = segment::numbered(self.bytes(a, b))? as u32;
+                Some(KeyValue { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })
+            });
         depth -= usize::from(end_number.is_some());
         if !trailing && depth > 0 && {
             let (a, b, dot) = segments[depth - 1];
@@ -293,21 +298,21 @@ impl Cells {
         self.fixed_text(Fixed::DEPTH, |text| push_number(text, depth as u64));
         for (i, &segment) in segments[..depth].iter().enumerate() {
             let bytes = self.bytes(segment.0, segment.1);
-            let groups = match segment::cut_groups(bytes, cut.delimiters) {
-                (0, 0, 0) if cut.inner_numbers => segment::inner_number(bytes),
+            let groups = match segment::delimited_groups(bytes, tokenizer.delimiters) {
+                (0, 0, 0) if tokenizer.inner_numbers => segment::inner_number(bytes),
                 groups => groups,
             };
-            self.cut_segment(i, segment, i + 1 == depth && !slash, groups);
+            self.tokenize_segment(i, segment, i + 1 == depth && !slash, groups);
         }
         self.list.extend(end_number);
         if semicolon != 0 {
-            self.cut_params(semicolon, path_end);
+            self.tokenize_params(semicolon, path_end);
         }
     }
 
-    /// `groups` as [`segment::cut_groups`] or [`segment::inner_number`] tells.
+    /// `groups` as [`segment::delimited_groups`] or [`segment::inner_number`] tells.
     #[inline(always)]
-    fn cut_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, groups: Groups) {
+    fn tokenize_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, groups: Groups) {
         let bytes = &self.text[a as usize..b as usize];
         let dot = dot.saturating_sub(a) as usize;
         let digit_at_either_end = matches!(bytes, [b'0'..=b'9', ..] | [.., b'0'..=b'9']);
@@ -331,22 +336,22 @@ impl Cells {
         }
     }
 
-    fn cut_params(&mut self, semicolon: u32, end: u32) {
+    fn tokenize_params(&mut self, semicolon: u32, end: u32) {
         let from = self.list.len();
         let mut at = semicolon + 1;
         loop {
             let rest = self.bytes(at, end);
             let stop = memchr::memchr(b';', rest).map_or(end, |i| at + i as u32);
             let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
-            let same = |c: &Cell| matches!(c.key, KeyRef::Param(a, b) if self.bytes(a, b) == self.bytes(at, name));
+            let same = |c: &KeyValue| matches!(c.key, KeyRef::Param(a, b) if self.bytes(a, b) == self.bytes(at, name));
             // A value for all repeats would lose where they stand, so that composing gave another URL.
             if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(same) {
                 self.list.truncate(from);
                 let first = semicolon + 1;
-                self.list.push(Cell { key: KeyRef::Param(first, first), start: first, end });
+                self.list.push(KeyValue { key: KeyRef::Param(first, first), start: first, end });
                 return;
             }
-            self.list.push(Cell { key: KeyRef::Param(at, name), start: name, end: stop });
+            self.list.push(KeyValue { key: KeyRef::Param(at, name), start: name, end: stop });
             if stop == end {
                 return;
             }
