@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use undust::io::rules::{OpenedRules, RuleFile, open_seen, read_overrides};
 use undust::model::hash128;
-use undust::rules::age::{Day, parse_span};
+use undust::rules::age::{Day, parse_age};
 use undust::rules::file::{FORMAT, Header};
 use undust::rules::filter::SeenFilter;
 use undust::rules::overrides::Overrides;
@@ -36,7 +36,7 @@ pub struct RulesDir {
     no_provisional: bool,
     /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get safe syntax
     /// only. The date is that of the newest data, as `learn` recorded it.
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_age)]
     max_age: Option<i64>,
     /// The day that --max-age counts from, instead of today's.
     #[arg(long, value_name = "DATE", requires = "max_age")]

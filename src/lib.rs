@@ -25,7 +25,7 @@
 //! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree,
 //!   forms, evidence, candidates, energy, laws; whether the pages that a rule moves are found where it
 //!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`); look-ups
-//!   of single URLs, and values of a key that are one page (`lookups`, `spans`); what decides between
+//!   of single URLs, and values of a key that are one page (`lookups`, `value_ranges`); what decides between
 //!   equals (`hints`); the rules of an earlier result (`earlier`); cross-fitted figures (`held_out`);
 //!   what URLs show beside the rules (`profile`); and the method as published.
 //! - `evaluate`: counts of a URL mapping against clusters, merged and turned into figures.

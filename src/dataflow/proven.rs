@@ -117,7 +117,7 @@ impl ProvenSite {
         self.rules.aliases.retain(|[from, _]| !leads(from));
         self.rules.exceptions.retain(|[of, _]| !leads(of));
         for local in &mut self.rules.local {
-            local.pages.retain(|span| !(targets.contains(&hash128(span.page.as_bytes()))));
+            local.pages.retain(|value_range| !(targets.contains(&hash128(value_range.page.as_bytes()))));
         }
         self.rules.local.retain(|local| !local.pages.is_empty());
         match before - count(&self.rules) {

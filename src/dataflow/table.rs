@@ -305,7 +305,7 @@ fn memory(site: &SiteRules) -> usize {
     const PAIR: usize = 2 * size_of::<String>() + 32;
     let aliases: usize = site.aliases.iter().map(|[a, b]| a.len() + b.len() + PAIR + LOOK_UP).sum();
     let ranges = site.local.iter().flat_map(|local| &local.pages);
-    aliases + ranges.map(|span| span.like.len() + span.page.len() + PAIR + LOOK_UP).sum::<usize>()
+    aliases + ranges.map(|value_range| value_range.like.len() + value_range.page.len() + PAIR + LOOK_UP).sum::<usize>()
 }
 
 /// Compiles the rules of sites sorted by name, with their memory or without, on several threads: reducing

@@ -114,7 +114,7 @@ impl fmt::Display for Day {
 ///
 /// # Errors
 /// A message with a way out.
-pub fn parse_span(text: &str) -> Result<i64, String> {
+pub fn parse_age(text: &str) -> Result<i64, String> {
     let (number, days) = match text.char_indices().last() {
         Some((at, 'd')) => (&text[..at], 1),
         Some((at, 'w')) => (&text[..at], 7),
@@ -122,8 +122,8 @@ pub fn parse_span(text: &str) -> Result<i64, String> {
         Some((at, 'y')) => (&text[..at], 365),
         _ => (text, 1),
     };
-    let span = number.parse::<u32>().ok().map(|n| i64::from(n) * days);
-    span.ok_or_else(|| format!("{text:?}: not a number of days; write 90d, 12w, 6m or 2y"))
+    let age = number.parse::<u32>().ok().map(|n| i64::from(n) * days);
+    age.ok_or_else(|| format!("{text:?}: not a number of days; write 90d, 12w, 6m or 2y"))
 }
 
 #[cfg(test)]
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn spans() {
+    fn ages_are_read() {
         let cases = [("90d", 90), ("90", 90), ("12w", 84), ("6m", 180), ("2y", 730)];
         for (text, days) in cases {
-            assert_eq!(parse_span(text), Ok(days));
+            assert_eq!(parse_age(text), Ok(days));
         }
         for bad in ["", "d", "-1d", "1.5y", "soon", "é"] {
-            assert!(parse_span(bad).is_err(), "{bad}");
+            assert!(parse_age(bad).is_err(), "{bad}");
         }
     }
 }

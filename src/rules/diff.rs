@@ -117,7 +117,7 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
         let (old, new): (BTreeSet<T>, BTreeSet<T>) = (old.collect(), new.collect());
         [new.difference(&old).count(), old.difference(&new).count()]
     }
-    fn spans(site: &SiteRules) -> impl Iterator<Item = (&String, [bool; 2], &super::spans::Span)> {
+    fn value_ranges(site: &SiteRules) -> impl Iterator<Item = (&String, [bool; 2], &super::value_ranges::ValueRange)> {
         site.local
             .iter()
             .flat_map(|local| local.pages.iter().map(|page| (&local.key, [local.absent, local.inner], page)))
@@ -126,7 +126,7 @@ fn pages(old: &SiteRules, new: &SiteRules) -> BTreeMap<&'static str, [usize; 2]>
         ("origins", count(old.origins.iter(), new.origins.iter())),
         ("exceptions", count(old.exceptions.iter(), new.exceptions.iter())),
         ("look-ups", count(old.aliases.iter(), new.aliases.iter())),
-        ("value ranges", count(spans(old), spans(new))),
+        ("value ranges", count(value_ranges(old), value_ranges(new))),
     ];
     counts.into_iter().filter(|(_, counts)| *counts != [0, 0]).collect()
 }

@@ -28,8 +28,8 @@ mod format;
 use super::checksum::{self, Checksum};
 use crate::model::hash64;
 use crate::rules::Params;
-use crate::rules::spans::Local;
 use crate::rules::types::{Constraint, Kind, Operation, Rule, SiteRules, Tokens};
+use crate::rules::value_ranges::RangedKey;
 pub use data::DataId;
 pub use error::RuleFileError;
 pub use format::{FORMAT, Format};
@@ -56,7 +56,7 @@ pub struct Header {
     /// Identity of the records, to recognize them; `None` in a file made before it existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataId>,
-    /// The time span of the records, where they have dates.
+    /// The time value range of the records, where they have dates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
 }
@@ -217,7 +217,7 @@ pub fn bare(line: u64, text: &[u8]) -> Result<SiteRules, RuleFileError> {
         #[serde(default)]
         aliases: Vec<[String; 2]>,
         #[serde(default)]
-        local: Vec<Local>,
+        local: Vec<RangedKey>,
     }
     #[derive(Deserialize)]
     struct BareRule {

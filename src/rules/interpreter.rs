@@ -31,10 +31,10 @@
 mod tables;
 
 use super::functions::{apply, fits};
-use super::spans::{Span, inner_number, number};
 use super::trace::{RuleOutcome, Step};
 use super::twins::{below, is_parameter};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
+use super::value_ranges::{ValueRange, inner_number, number};
 use crate::url::keys::{HOST_SUB, host_sub};
 use crate::url::pairs::Identity;
 use crate::url::{Fixed, Key, NormalUrl, Pairs, Tokenizer};
@@ -67,7 +67,7 @@ struct Range<'r> {
     text: Option<Vec<u8>>,
     /// All other pairs.
     like: Identity,
-    span: &'r Span,
+    value_range: &'r ValueRange,
 }
 
 /// Result of the rules for a URL.
@@ -111,21 +111,22 @@ impl<'r> Interpreter<'r> {
         }
         for local in &rules.local {
             let Some(key) = Key::parse(&local.key) else { continue };
-            for span in local.tried() {
-                let Ok(like) = NormalUrl::new(span.like.as_bytes()) else { continue };
+            for value_range in local.tried() {
+                let Ok(like) = NormalUrl::new(value_range.like.as_bytes()) else { continue };
                 let mut like = site.reduce(&like, &mut Vec::new()).pairs.identity();
                 let Some(value) = like.remove(&key) else { continue };
                 let text = inner_number(&value).map(|(text, _)| text.to_vec()).filter(|_| local.inner);
                 if text.is_some() == local.inner {
                     let absent = local.absent && key.optional() && !local.inner;
-                    site.ranges.push(Range { key: key.clone(), absent, text, like, span });
+                    site.ranges.push(Range { key: key.clone(), absent, text, like, value_range });
                 }
             }
         }
-        let pages = site.lookups.values().copied().chain(site.ranges.iter().map(|range| range.span.page.as_str()));
+        let pages =
+            site.lookups.values().copied().chain(site.ranges.iter().map(|range| range.value_range.page.as_str()));
         let own: HashSet<&str> = pages.filter(|page| site.is_fixed_point(page.as_bytes())).collect();
         site.lookups.retain(|_, page| own.contains(page));
-        site.ranges.retain(|range| own.contains(range.span.page.as_str()));
+        site.ranges.retain(|range| own.contains(range.value_range.page.as_str()));
         site
     }
 
@@ -283,11 +284,12 @@ impl<'r> Interpreter<'r> {
                 Some(text) => inner().filter(|inner| inner.0 == text).map(|inner| inner.1),
                 None => value.as_deref().and_then(number),
             };
-            let holds = range.span.range.is_none_or(|[low, high]| number.is_some_and(|n| (low..=high).contains(&n)));
+            let holds =
+                range.value_range.range.is_none_or(|[low, high]| number.is_some_and(|n| (low..=high).contains(&n)));
             let is_there = if range.text.is_some() { number.is_some() } else { value.is_some() || range.absent };
             is_there && like == range.like && holds
         };
-        let in_range = || self.ranges.iter().find(|range| within(range)).map(|range| range.span.page.as_str());
+        let in_range = || self.ranges.iter().find(|range| within(range)).map(|range| range.value_range.page.as_str());
         self.lookups.get(&pairs.identity()).copied().or_else(in_range)
     }
 

@@ -2,7 +2,7 @@
 //! are learned again.
 //!
 //! One JSON object a line: `{"site":"example.com","rule":"16 hex digits","reason":"why"}`. The rule (by
-//! its id), the look-ups of the site (`look-ups`: aliases and spans) or all learned rules
+//! its id), the look-ups of the site (`look-ups`: aliases and value ranges) or all learned rules
 //! of the site (`*`) are disabled. An id is a hash of site, scope and operations
 //! ([`rule_id`](super::file::rule_id)), so a rule that is learned again has its id again and stays
 //! disabled. An override whose rule is gone has no effect and is kept: the rule may return.

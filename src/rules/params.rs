@@ -175,9 +175,9 @@ mod tests {
         assert_eq!(read("{}"), Params::default());
         let want = Params { method: Method::PublishedNaive, ..Params::default() };
         assert_eq!(read(r#"{"method":"published-naive"}"#), want);
-        let less = Params { without: Without::default().and(Stage::Spans), ..Params::default() };
+        let less = Params { without: Without::default().and(Stage::ValueRanges), ..Params::default() };
         let text = serde_json::to_string(&less).unwrap();
-        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"without":["spans"]}"#);
+        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"without":["value_ranges"]}"#);
         assert_eq!(read(&text), less);
         assert!(!serde_json::to_string(&Params::default()).unwrap().contains("without"));
         let wider = Params { extend_to_domain: true, ..Params::default() };

@@ -46,7 +46,7 @@ pub enum Stage {
     /// Look-ups of single URLs (`lookups`).
     LookUps,
     /// Value ranges of one key on one page (`spans`).
-    Spans,
+    ValueRanges,
     /// The proof over all records (`dataflow::verdict`). Only a comparison can leave it out.
     Proof,
 }
@@ -74,7 +74,7 @@ impl Stage {
         Stage::Chance,
         Stage::Exceptions,
         Stage::LookUps,
-        Stage::Spans,
+        Stage::ValueRanges,
         Stage::Proof,
     ];
 
@@ -100,7 +100,7 @@ impl Stage {
             Stage::Chance => "chance",
             Stage::Exceptions => "exceptions",
             Stage::LookUps => "look-ups",
-            Stage::Spans => "spans",
+            Stage::ValueRanges => "spans",
             Stage::Proof => "proof",
         }
     }

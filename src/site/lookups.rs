@@ -11,7 +11,7 @@
 use super::operations::plainness;
 use super::points::Reader;
 use super::reduced::Identity;
-use super::{Thresholds, Training, spans};
+use super::{Thresholds, Training, value_ranges};
 use crate::rules::origins::of as origin;
 use crate::rules::{RuleSet, Scratch, SiteRules};
 use crate::url::NormalUrl;
@@ -117,7 +117,7 @@ pub fn learn(
             look_ups.push([page.clone(), page]);
         }
     }
-    rules.local = spans::learn(&identities, &mut reader, &best_of, page, thresholds);
+    rules.local = value_ranges::learn(&identities, &mut reader, &best_of, page, thresholds);
     look_ups.sort_unstable();
     rules.aliases = look_ups;
     rules.aliases.len() as u64

@@ -55,13 +55,13 @@ mod siblings;
 mod sinks;
 mod small_operations;
 pub mod small_samples;
-mod spans;
 mod stages;
 pub mod tokens;
 mod training;
 pub mod tree;
 mod trials;
 mod undust;
+mod value_ranges;
 
 pub use crate::rules::{Method, Params, Stage, Thresholds, Without};
 pub use outcome::{MOVES, Outcome};

@@ -1,11 +1,11 @@
 //! Points: the URLs that rules make, tokenized, and grouped by all their keys but one. Input of
-//! [`super::spans`].
+//! [`super::value_ranges`].
 
 use super::columns::Ranks;
 use super::reduced::Identity;
 use crate::model::hash64_seeded;
 use crate::rules::Tokens;
-use crate::rules::spans::{inner_number, number, span_group};
+use crate::rules::value_ranges::{inner_number, number, range_group};
 use crate::url::{Fixed, Key, KeyRef, KeyValue, KeyValues, NormalRef, Tokenizer, set_order};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -47,9 +47,9 @@ impl Subject {
             Some((hash, value)) if self.inner => inner_point(identity, hash, value, seed),
             Some((hash, value)) => {
                 let value = number(value).map_or(Value::Text(hash), Value::Number);
-                Some((span_group(identity, hash, seed), value))
+                Some((range_group(identity, hash, seed), value))
             }
-            None if self.key.optional() && !self.inner => Some((span_group(identity, 0, seed), Value::Absent)),
+            None if self.key.optional() && !self.inner => Some((range_group(identity, 0, seed), Value::Absent)),
             None => None,
         }
     }
@@ -59,7 +59,7 @@ impl Subject {
 fn inner_point(identity: u64, hash: u64, value: &[u8], seed: u64) -> Option<(u64, Value)> {
     let (text, number) = inner_number(value)?;
     // Another seed than that of whole values: the text may be one.
-    let group = span_group(identity, hash, seed).wrapping_add(hash64_seeded(text, seed.rotate_left(7)));
+    let group = range_group(identity, hash, seed).wrapping_add(hash64_seeded(text, seed.rotate_left(7)));
     Some((group, Value::Number(number)))
 }
 
@@ -158,7 +158,7 @@ impl Reader {
                 let hashes: Vec<(u64, u64)> = hashes(&pairs);
                 let identity = hashes.iter().fold(0u64, |sum, h| sum.wrapping_add(h.1));
                 for (pair, &(seed, hash)) in pairs.list.iter().zip(&hashes) {
-                    found.push(((seed, false), span_group(identity, hash, seed)));
+                    found.push(((seed, false), range_group(identity, hash, seed)));
                     let inner = inner_point(identity, hash, pairs.value(pair), seed);
                     found.extend(inner.map(|(group, _)| ((seed, true), group)));
                     names.entry(seed).or_insert_with(|| pairs.key(pair));

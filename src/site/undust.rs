@@ -235,7 +235,7 @@ impl Selected {
             rules.aliases.clear();
             aliases = 0;
         }
-        if without.has(Stage::Spans) {
+        if without.has(Stage::ValueRanges) {
             rules.local.clear();
         }
         counts.extend([("exceptions".to_owned(), exceptions), ("look-ups".to_owned(), aliases)]);

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 use std::path::Path;
-use undust::rules::spans::Local;
+use undust::rules::value_ranges::RangedKey;
 use undust::rules::{Constraint, Kind, Operation, Rule, RuleSet, Scratch, SiteRules, Tokens};
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ pub(super) struct Case {
     #[serde(default)]
     aliases: Vec<[String; 2]>,
     #[serde(default)]
-    local: Vec<Local>,
+    local: Vec<RangedKey>,
     pub(super) urls: Vec<Url>,
 }
 

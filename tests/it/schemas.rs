@@ -3,7 +3,7 @@ use super::jobs_run::{Folder, run, undust};
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use undust::rules::platforms::Recognised;
-use undust::rules::spans::{Local, Span};
+use undust::rules::value_ranges::{RangedKey, ValueRange};
 use undust::rules::{Constraint, Evidence, Fragments, Function, Kind, Operation, Representative};
 use undust::rules::{Rule, SiteRules, Test, Tokens};
 
@@ -187,8 +187,9 @@ fn every_field_is_in_the_schema() {
         fragments: Some(fragments),
         published: true,
     };
-    let span = Span { like: word(), range: Some([1, 2]), page: word() };
-    let local = Local { key: word(), absent: true, inner: true, good: 1, bad: 1, clusters: 1, pages: vec![span] };
+    let value_range = ValueRange { like: word(), range: Some([1, 2]), page: word() };
+    let local =
+        RangedKey { key: word(), absent: true, inner: true, good: 1, bad: 1, clusters: 1, pages: vec![value_range] };
     let platform = Recognised { program: word(), directory: word(), hosts: vec![word()], met: 1, urls: 1 };
     let checked = Checked::new();
     for fragments in [Fragments::LeftOut, Fragments::Keys { clusters: 3 }] {

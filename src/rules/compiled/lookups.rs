@@ -41,13 +41,15 @@ impl CompiledSite {
             let seed = self.template.columns[usize::from(slot)].seed;
             let of = (slot, seed, local.absent && key.optional() && !local.inner, local.inner);
             ranges.keys.push(of);
-            for span in &local.pages {
-                let Ok(split) = url::normalize(span.like.as_bytes(), &mut buffers.key_values.text) else { continue };
+            for value_range in &local.pages {
+                let Ok(split) = url::normalize(value_range.like.as_bytes(), &mut buffers.key_values.text) else {
+                    continue;
+                };
                 self.reduce(&split, buffers, None);
                 let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
                 // The largest number represents any value.
-                let [low, high] = span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
-                ranges.groups.entry(group).or_default().push((low, high, number(&span.page)));
+                let [low, high] = value_range.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
+                ranges.groups.entry(group).or_default().push((low, high, number(&value_range.page)));
             }
         }
         // Each group is sorted for itself: their order does not matter.
@@ -75,9 +77,13 @@ impl CompiledSite {
                 self.own.pages.get_or_insert_default().exceptions.insert(buffers.state.identity, rule);
             }
         }
-        let spans = || site.local.iter().flat_map(|local| &local.pages);
-        let mut targets: Vec<&str> =
-            site.aliases.iter().map(|[_, to]| to.as_str()).chain(spans().map(|span| span.page.as_str())).collect();
+        let value_ranges = || site.local.iter().flat_map(|local| &local.pages);
+        let mut targets: Vec<&str> = site
+            .aliases
+            .iter()
+            .map(|[_, to]| to.as_str())
+            .chain(value_ranges().map(|value_range| value_range.page.as_str()))
+            .collect();
         targets.sort_unstable();
         targets.dedup();
         let number = |page: &str| targets.partition_point(|target| *target < page) as u32;

@@ -1,7 +1,7 @@
 //! Value ranges: values of one key that are one page, found by all other pairs of the reduced URL.
 
 use super::{Buffers, REMOVED, Slot, Table};
-use crate::rules::spans::{inner_number, number, span_group};
+use crate::rules::value_ranges::{inner_number, number, range_group};
 use crate::url::{self};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub(super) type RangeKey = (Slot, u64, bool, bool);
 /// The group of the reduced URL in `buffers` and the number in the value of the key; `None` where no
 /// range can hold it.
 pub(super) fn group(buffers: &Buffers, (slot, seed, absent, inner): RangeKey) -> Option<(u64, Option<u64>)> {
-    let group = |hash| span_group(buffers.state.identity, hash, seed);
+    let group = |hash| range_group(buffers.state.identity, hash, seed);
     match pair(buffers, slot) {
         Some((hash, value)) if inner => {
             let (text, number) = inner_number(value)?;

@@ -2,8 +2,8 @@
 
 use super::SiteRules;
 use super::compare::{Applier, Forms, Input, check};
-use crate::rules::spans::{Local, Span};
 use crate::rules::types::SECTION;
+use crate::rules::value_ranges::{RangedKey, ValueRange};
 use crate::rules::{Constraint, Function, Operation, Representative, Rule, Test};
 
 fn left_out(key: &str) -> (String, Operation) {
@@ -213,8 +213,8 @@ fn a_parameter_without_a_name_alone_is_an_empty_query() {
 #[test]
 fn a_range_without_an_end_holds_numbers_alone() {
     let [like, page] = ["http://a.example/?id=1", "http://a.example/page"].map(str::to_owned);
-    let span = Span { like, range: Some([5, u64::MAX]), page: page.clone() };
-    let local = Local { key: "query id=".to_owned(), pages: vec![span], ..Local::default() };
+    let value_range = ValueRange { like, range: Some([5, u64::MAX]), page: page.clone() };
+    let local = RangedKey { key: "query id=".to_owned(), pages: vec![value_range], ..RangedKey::default() };
     let site = SiteRules { local: vec![local], ..site(Vec::new()) };
     let cases = [
         ("http://a.example/?id=4", "http://a.example/?id=4"),
@@ -228,12 +228,12 @@ fn a_range_without_an_end_holds_numbers_alone() {
 #[test]
 fn a_range_of_inner_numbers_holds_behind_its_text_alone() {
     let [like, page] = ["http://a.example/?topic=10.msg5", "http://a.example/?topic=10.15"].map(str::to_owned);
-    let local = |range| Local {
+    let local = |range| RangedKey {
         key: "query topic=".to_owned(),
         absent: true,
         inner: true,
-        pages: vec![Span { like: like.clone(), range, page: page.clone() }],
-        ..Local::default()
+        pages: vec![ValueRange { like: like.clone(), range, page: page.clone() }],
+        ..RangedKey::default()
     };
     let within = |value: &str| (format!("http://a.example/?topic={value}"), page.clone());
     let outside =
@@ -254,9 +254,9 @@ fn a_range_of_inner_numbers_holds_behind_its_text_alone() {
 #[test]
 fn a_range_of_all_numbers_precedes_one_of_any_value() {
     let [like, any, numbers] = ["?id=1", "any", "numbers"].map(|end| format!("http://a.example/{end}"));
-    let span = |range, page: &String| Span { like: like.clone(), range, page: page.clone() };
-    let pages = vec![span(None, &any), span(Some([0, u64::MAX]), &numbers)];
-    let local = Local { key: "query id=".to_owned(), pages, ..Local::default() };
+    let value_range = |range, page: &String| ValueRange { like: like.clone(), range, page: page.clone() };
+    let pages = vec![value_range(None, &any), value_range(Some([0, u64::MAX]), &numbers)];
+    let local = RangedKey { key: "query id=".to_owned(), pages, ..RangedKey::default() };
     let site = SiteRules { local: vec![local], ..site(Vec::new()) };
     equal(site, &[("http://a.example/?id=7", numbers.as_str()), ("http://a.example/?id=x", any.as_str())]);
 }

@@ -135,14 +135,14 @@ fn plainer(random: &mut Random, site: &SiteRules) -> SiteRules {
 fn with_sound_pages(mut site: SiteRules) -> SiteRules {
     let rules = SiteRules { aliases: Vec::new(), local: Vec::new(), ..site.clone() };
     let interpreter = Interpreter::new(&rules);
-    let stays = |page: &str| {
+    let is_kept = |page: &str| {
         let normal = NormalUrl::new(page.as_bytes());
         let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. } | Step::Again { .. });
         let made = normal.map(|normal| interpreter.canonicalize(&normal));
         made.is_ok_and(|made| made.fired.is_empty() && !made.steps.iter().any(refused))
     };
-    site.aliases.retain(|[_, page]| stays(page));
-    site.local.iter_mut().for_each(|local| local.pages.retain(|span| stays(&span.page)));
+    site.aliases.retain(|[_, page]| is_kept(page));
+    site.local.iter_mut().for_each(|local| local.pages.retain(|value_range| is_kept(&value_range.page)));
     site
 }
 

@@ -10,7 +10,7 @@ use crate::rules::explain::Step;
 use crate::rules::export::export_some;
 use crate::rules::export::{Selection, Target};
 use crate::rules::interpreter::Interpreter;
-use crate::rules::spans::{Local, Span};
+use crate::rules::value_ranges::{RangedKey, ValueRange};
 use crate::rules::{Constraint, Fragments, Function, Operation, Representative, Rule, SiteRules, Test, Tokens};
 use crate::url::NormalUrl;
 use serde_json::Value;
@@ -81,16 +81,16 @@ fn mirror(value: &Value) -> Rule {
 
 fn site(value: &Value) -> SiteRules {
     let fragments = if value["fragments"] == true { Fragments::Keys { clusters: 1 } } else { Fragments::LeftOut };
-    let range = |range: &Value| Local {
+    let range = |range: &Value| RangedKey {
         key: text(&range["key"]),
         absent: range["absent"] == true,
         inner: range["text"].is_string(),
-        pages: vec![Span {
+        pages: vec![ValueRange {
             like: text(&range["like"]),
             range: range["numbers"].as_array().map(|of| [0, 1].map(|at: usize| of[at].as_u64().expect("a number"))),
             page: text(&range["page"]),
         }],
-        ..Local::default()
+        ..RangedKey::default()
     };
     SiteRules {
         site: text(&value["site"]),

@@ -6,7 +6,7 @@ use super::rules::mirror_source;
 use super::urls::UrlDraft;
 use crate::rules::SiteRules;
 use crate::rules::interpreter::Interpreter;
-use crate::rules::spans::{Local, Span, inner_number, number};
+use crate::rules::value_ranges::{RangedKey, ValueRange, inner_number, number};
 use crate::url::{Key, NormalUrl, Pairs};
 
 /// URLs that a site names, a list for each field that names them, and URLs near its value ranges and
@@ -16,7 +16,7 @@ pub(super) fn texts_of(random: &mut Random, site: &SiteRules) -> Vec<Vec<String>
     let mut near = Vec::new();
     for local in &site.local {
         let Some(key) = Key::parse(&local.key) else { continue };
-        for Span { like, range, .. } in &local.pages {
+        for ValueRange { like, range, .. } in &local.pages {
             let Ok(url) = NormalUrl::new(like.as_bytes()) else { continue };
             let [low, high] = range.unwrap_or([0, 9]);
             let pairs = Pairs::tokenize(&url, site.tokenizer(), &site.tokens.query_order);
@@ -130,12 +130,12 @@ impl Maker<'_> {
                 let low = self.random.below(25) as u64;
                 let high = low + *self.random.pick(&[0, 1, 3, 10, 1 << 50]);
                 let range = if any && self.random.chance(60) { None } else { Some([low, high]) };
-                pages.push(Span { like: like.clone(), range, page: self.random.pick(seen).clone() });
+                pages.push(ValueRange { like: like.clone(), range, page: self.random.pick(seen).clone() });
             }
         }
         pages.sort();
         if !pages.is_empty() {
-            site.local.push(Local { key, absent: self.random.chance(60), inner, pages, ..Local::default() });
+            site.local.push(RangedKey { key, absent: self.random.chance(60), inner, pages, ..RangedKey::default() });
         }
     }
 }

@@ -47,8 +47,8 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     other("alias: hits", !site.aliases.is_empty(), &|rules| rules.aliases.clear());
     let local = !site.local.is_empty();
     let ranges = |rules: &mut SiteRules, to: Option<[u64; 2]>, is: &dyn Fn(Option<[u64; 2]>) -> bool| {
-        let spans = rules.local.iter_mut().flat_map(|local| &mut local.pages);
-        spans.filter(|span| is(span.range)).for_each(|span| span.range = to);
+        let value_ranges = rules.local.iter_mut().flat_map(|local| &mut local.pages);
+        value_ranges.filter(|value_range| is(value_range.range)).for_each(|value_range| value_range.range = to);
     };
     other("range: hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_some()));
     other("range: any value hits", local, &|rules| ranges(rules, Some([1, 0]), &|range| range.is_none()));

@@ -78,8 +78,8 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
 
 /// Number of what a site has beside rules; `None` without any.
 fn not_listed(site: &SiteRules) -> Option<String> {
-    let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
-    let counts = [(site.aliases.len(), "look-up"), (spans, "value range"), (site.exceptions.len(), "exception")];
+    let value_ranges: usize = site.local.iter().map(|local| local.pages.len()).sum();
+    let counts = [(site.aliases.len(), "look-up"), (value_ranges, "value range"), (site.exceptions.len(), "exception")];
     let texts: Vec<String> =
         counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, of)| counted(count, of)).collect();
     (!texts.is_empty()).then(|| format!("not in this table: {}", texts.join(", ")))

@@ -246,9 +246,9 @@ impl<'a> Site<'a> {
             key: of.key,
             like: of.like.as_str().to_owned(),
             absent: of.absent,
-            numbers: of.span.range.or(of.text.is_some().then_some(ALL_NUMBERS)),
+            numbers: of.value_range.range.or(of.text.is_some().then_some(ALL_NUMBERS)),
             text: of.text,
-            page: &of.span.page,
+            page: &of.value_range.page,
         });
         let is_normal = |origin: &str| {
             let page = format!("{origin}/");

@@ -26,11 +26,11 @@ impl LeftOut {
     /// An entry for the tables of a site, where it has some.
     pub(super) fn look_ups(site: &SiteRules) -> Option<LeftOut> {
         let aliases = site.aliases.len();
-        let spans: usize = site.local.iter().map(|local| local.pages.len()).sum();
+        let value_ranges: usize = site.local.iter().map(|local| local.pages.len()).sum();
         (!site.aliases.is_empty() || !site.local.is_empty()).then(|| LeftOut {
             site: site.site.clone(),
             rule: LOOK_UPS.to_owned(),
-            text: format!("{aliases} look-ups and {spans} value ranges"),
+            text: format!("{aliases} look-ups and {value_ranges} value ranges"),
             reason: "tables of single URLs, not rules".to_owned(),
         })
     }

@@ -2,7 +2,7 @@
 //! as they are written.
 
 use super::Interpreter;
-use crate::rules::spans::Span;
+use crate::rules::value_ranges::ValueRange;
 use crate::url::NormalUrl;
 
 /// A value range that acts: see [`Interpreter::acting_ranges`].
@@ -18,7 +18,7 @@ pub(crate) struct ActingRange<'r> {
     /// A URL of the page, in normal form.
     pub like: NormalUrl,
     /// Numbers and page.
-    pub span: &'r Span,
+    pub value_range: &'r ValueRange,
 }
 
 impl<'r> Interpreter<'r> {
@@ -50,8 +50,8 @@ impl<'r> Interpreter<'r> {
                 key: range.key.to_string(),
                 absent: range.absent,
                 text: range.text.as_deref().map(super::text),
-                like: NormalUrl::new(range.span.like.as_bytes()).ok()?,
-                span: range.span,
+                like: NormalUrl::new(range.value_range.like.as_bytes()).ok()?,
+                value_range: range.value_range,
             })
         };
         self.ranges.iter().filter_map(range).collect()

@@ -6,7 +6,7 @@ use super::rule::Rule;
 use super::tokens::{Fragments, Tokens};
 use crate::rules::origins;
 use crate::rules::platforms::Recognised;
-use crate::rules::spans::Local;
+use crate::rules::value_ranges::RangedKey;
 use crate::url::Tokenizer;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub struct SiteRules {
     pub aliases: Vec<[String; 2]>,
     /// Keys whose values are known page by page, best proven first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub local: Vec<Local>,
+    pub local: Vec<RangedKey>,
 }
 
 impl SiteRules {

@@ -27,13 +27,13 @@ const NOT_THE_APPLIER: &[&str] = &[
     "published",
     "saved",
     "shared",
-    "spans",
     "stages",
     "stops",
     "thresholds",
     "trace",
     "twins",
     "types",
+    "value_ranges",
     "wording",
 ];
 

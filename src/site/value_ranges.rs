@@ -22,7 +22,7 @@ use super::points::{Point, Reader, Subject, Value, numbers};
 use super::reduced::Identity;
 use super::trials::{ONE, Trials};
 use crate::model::hash64_seeded;
-use crate::rules::spans::{Local, Span};
+use crate::rules::value_ranges::{RangedKey, ValueRange};
 
 /// Numbers of known values from which others are predicted: tried in turn, and chosen by hold-out. A bound of work.
 const LEAST_VALUES: [usize; 5] = [2, 3, 5, 8, 12];
@@ -43,14 +43,14 @@ struct Belief {
 
 /// Finds the keys whose values are evidence on single pages. `best` is the identity that represents the
 /// cluster of each identity; `page` is the URL that look-ups lead an identity to, and is called for the
-/// identities that spans lead to.
+/// identities that value ranges lead to.
 pub fn learn(
     identities: &[Identity],
     reader: &mut Reader,
     best: &[usize],
     page: impl Fn(usize) -> Option<String>,
     thresholds: &Thresholds,
-) -> Vec<Local> {
+) -> Vec<RangedKey> {
     let subjects = reader.repeating(identities, thresholds.min_constant);
     if subjects.is_empty() {
         return Vec::new();
@@ -62,18 +62,18 @@ pub fn learn(
         let leads = Leads::new(&groups, |at| reader.lead(identities, subject, at, best[at]), thresholds);
         let mut pages = Vec::new();
         for group in groups {
-            spans(group, &belief, &leads, |like, range| {
+            value_ranges(group, &belief, &leads, |like, range| {
                 let target = if leads.hold(like) { best[like as usize] } else { like as usize };
                 if let Some(page) = page(target) {
                     let like = identities[like as usize].composed.as_str().to_owned();
-                    pages.push(Span { like, range, page });
+                    pages.push(ValueRange { like, range, page });
                 }
             });
         }
         pages.sort();
         let (good, bad, clusters) = belief.evidence;
         let Subject { key, inner } = subject;
-        out.push(Local { key: key.to_string(), absent: belief.absent, inner: *inner, good, bad, clusters, pages });
+        out.push(RangedKey { key: key.to_string(), absent: belief.absent, inner: *inner, good, bad, clusters, pages });
     }
     out.retain(|local| !local.pages.is_empty());
     // Best proven first; ties by key.
@@ -259,8 +259,8 @@ fn reach(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
     best
 }
 
-/// The spans of a group: an identity of the page, and the numbers (`None`: any value).
-fn spans(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl FnMut(u32, Option<[u64; 2]>)) {
+/// The value ranges of a group: an identity of the page, and the numbers (`None`: any value).
+fn value_ranges(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl FnMut(u32, Option<[u64; 2]>)) {
     let Some(like) = group.iter().find(|p| p.value != Value::Absent) else { return };
     let label = group[0].label;
     let below = |label| if is_first(group, label) { belief.below } else { 0 };

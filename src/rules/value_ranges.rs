@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One key of a site, with the pages that its values mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Local {
+pub struct RangedKey {
     /// The key, in the notation of rules.
     pub key: String,
     /// A URL without the key is the page, too, where any value is.
@@ -25,25 +25,27 @@ pub struct Local {
     /// Clusters that support it.
     pub clusters: u64,
     /// The pages, sorted.
-    pub pages: Vec<Span>,
+    pub pages: Vec<ValueRange>,
 }
 
-impl Local {
+impl RangedKey {
     /// The pages in the order in which they are tried: a range of any value follows the largest one of
     /// numbers.
-    pub fn tried(&self) -> Vec<&Span> {
-        let mut spans: Vec<&Span> = self.pages.iter().collect();
-        let numbers = |span: &Span| span.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
-        spans.sort_by_key(|span| (numbers(span), &span.page));
-        spans
+    pub fn tried(&self) -> Vec<&ValueRange> {
+        let mut value_ranges: Vec<&ValueRange> = self.pages.iter().collect();
+        let numbers = |value_range: &ValueRange| {
+            value_range.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)])
+        };
+        value_ranges.sort_by_key(|value_range| (numbers(value_range), &value_range.page));
+        value_ranges
     }
 }
 
 /// A page: a reduced URL with a range of values of one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Span {
+pub struct ValueRange {
     /// A URL of the group as the rules reduce it: all its keys but the one in question, and the text of an
-    /// inner number, say where the span holds.
+    /// inner number, states where the range holds.
     pub like: String,
     /// Smallest and largest number, both included; `None` for any value, of inner numbers any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +59,7 @@ const MAX_DIGITS: usize = 15;
 
 /// Hash of the group of a URL of this identity (the sum of the hashes of its pairs), that is without
 /// the pair of one key: `hash` is that of the pair, 0 where the key is absent, `seed` that of the key.
-pub fn span_group(identity: u64, hash: u64, seed: u64) -> u64 {
+pub fn range_group(identity: u64, hash: u64, seed: u64) -> u64 {
     identity.wrapping_sub(hash).wrapping_add(seed.rotate_left(23) | 1)
 }
 
