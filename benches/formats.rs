@@ -23,7 +23,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use undust::dataflow::clusters::{By, ClusterPlan, Clustering, LabelSink, Labels, cluster};
+use undust::dataflow::clusters::{By, ClusterPlan, Clustering, LabelReceiver, Labels, cluster};
 use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::compression::{Compression, Encoder};
 use undust::io::reader::LINE_LIMIT;
@@ -317,12 +317,12 @@ impl Batches for Part {
 struct Count(Arc<AtomicU64>);
 
 impl Labels for Count {
-    fn open(&self, _: usize) -> Result<Box<dyn LabelSink>, SourceError> {
+    fn open(&self, _: usize) -> Result<Box<dyn LabelReceiver>, SourceError> {
         Ok(Box::new(Count(self.0.clone())))
     }
 }
 
-impl LabelSink for Count {
+impl LabelReceiver for Count {
     fn label(&mut self, _: u64, _: u64) -> Result<(), SourceError> {
         // Statistics: no other memory depends on them.
         self.0.fetch_add(1, Ordering::Relaxed);

@@ -183,10 +183,10 @@ fn write(
     let failed = |source| IoError::Write { path: out.to_owned(), source };
     let file = PendingFile::create(out)?;
     let parquet = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    let mut sink = if parquet {
-        Sink::Table(Box::new(TableWriter::new(file).map_err(failed)?))
+    let mut output = if parquet {
+        RecordFile::Table(Box::new(TableWriter::new(file).map_err(failed)?))
     } else {
-        Sink::Lines(Box::new(file))
+        RecordFile::Lines(Box::new(file))
     };
     let (mut batch, mut text, mut lines) = (RecordBatch::default(), Vec::new(), Vec::new());
     for shard in shards {
@@ -195,11 +195,11 @@ fn write(
         while reader.next_batch(&mut batch, rejects)? {
             tally.add(&shard.name, &batch);
             let mut records = batch.iter().enumerate();
-            match &mut sink {
-                Sink::Table(table) => {
+            match &mut output {
+                RecordFile::Table(table) => {
                     records.try_for_each(|(at, record)| table.push(record, batch.facts(at))).map_err(failed)?;
                 }
-                Sink::Lines(file) => {
+                RecordFile::Lines(file) => {
                     lines.clear();
                     for (at, record) in records {
                         line(record, batch.facts(at), &mut text);
@@ -210,14 +210,14 @@ fn write(
             }
         }
     }
-    match sink {
-        Sink::Lines(file) => Ok(*file),
-        Sink::Table(table) => Ok(table.finish().map_err(failed)?),
+    match output {
+        RecordFile::Lines(file) => Ok(*file),
+        RecordFile::Table(table) => Ok(table.finish().map_err(failed)?),
     }
 }
 
 /// Output format of records.
-enum Sink {
+enum RecordFile {
     Lines(Box<PendingFile>),
     Table(Box<TableWriter<PendingFile>>),
 }

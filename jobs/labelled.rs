@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
-use undust::dataflow::clusters::{LabelSink, Labels};
+use undust::dataflow::clusters::{LabelReceiver, Labels};
 use undust::dataflow::{Batches, Source, SourceError};
 use undust::io::{self as edge, IoError, Rejects, Shard, ShardReader, table};
 use undust::model::RecordBatch;
@@ -207,7 +207,7 @@ impl Batches for Keeping {
 }
 
 impl Labels for Parts {
-    fn open(&self, worker: usize) -> Result<Box<dyn LabelSink>, SourceError> {
+    fn open(&self, worker: usize) -> Result<Box<dyn LabelReceiver>, SourceError> {
         let read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = read.get(worker).cloned().unwrap_or_default();
         let putting = Putting {
@@ -261,7 +261,7 @@ impl Putting {
     }
 }
 
-impl LabelSink for Putting {
+impl LabelReceiver for Putting {
     fn label(&mut self, number: u64, cluster: u64) -> Result<(), SourceError> {
         while self.next < number && self.pass(None)? {}
         self.pass(Some(cluster)).map(drop)

@@ -216,12 +216,15 @@ impl Unlabelled {
             figures = whole(mesh, figures)?;
         }
         means.tell(|| text(self.choice, &figures));
-        for sink in figures.sinks.iter().take(5) {
+        for soft_404 in figures.soft_404s.iter().take(5) {
             // At the process that read it: on several processes that is one of them.
             if let Some(example) =
-                self.parts.example(sink.example).map_err(source)?.filter(|_| !means.reading.quiet.is_set())
+                self.parts.example(soft_404.example).map_err(source)?.filter(|_| !means.reading.quiet.is_set())
             {
-                say(format!("one page under {} URLs of {} forms (soft 404, login?): {example}", sink.urls, sink.forms));
+                say(format!(
+                    "one page under {} URLs of {} forms (soft 404, login?): {example}",
+                    soft_404.urls, soft_404.forms
+                ));
             }
         }
         let shards = self.parts.labelled().map_err(source)?;
@@ -275,7 +278,7 @@ fn text(choice: ClusterBy, f: &Figures) -> String {
     more(f.to_errors, "refused: the target is an error");
     more(f.strangers, "refused: one target for pages of different content");
     more(f.unread, "pages whose text is not in the input left without a label");
-    more(f.sinks.len() as u64, "pages under very many URLs");
+    more(f.soft_404s.len() as u64, "pages under very many URLs");
     more(f.unlabelled, "records of such a page left without a label");
     text
 }

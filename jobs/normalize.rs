@@ -110,7 +110,7 @@ const FIRST_BYTES: usize = 16 << 10;
 pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     let progress = args.watched.begin("normalize", None).map_err(Failure::usage)?;
     let inputs = files(&args.inputs)?;
-    let mut sink = Sink::open(args.out.as_deref(), args.overwrite)?;
+    let mut destination = Destination::open(args.out.as_deref(), args.overwrite)?;
     let rules = args.rules.open()?;
     let mut counts = LineCounts::default();
     progress.sites(rules.len());
@@ -118,7 +118,7 @@ pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     let mut pace = Pace::new("normalize", "lines", args.quiet, progress.clone());
     let workers = args.workers.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     canonicalize(&rules, &args, inputs, workers.get(), &mut |block| {
-        sink.write(&block.output)?;
+        destination.write(&block.output)?;
         counts += block.counts;
         progress.add(block.counts.lines as usize, block.input.len());
         progress.reject(block.counts.invalid);
@@ -130,7 +130,7 @@ pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    sink.finish()?;
+    destination.finish()?;
     args.quiet.say(summary(&counts, args.only_seen));
     Ok(())
 }
@@ -141,7 +141,7 @@ fn canonicalize(
     args: &NormalizeArgs,
     inputs: Vec<PathBuf>,
     workers: usize,
-    sink: &mut (dyn FnMut(&mut Block) -> Result<(), Failure> + Send),
+    destination: &mut (dyn FnMut(&mut Block) -> Result<(), Failure> + Send),
 ) -> Result<(), Failure> {
     let mut inputs = inputs.into_iter();
     let mut current: Option<LineBlocks> = None;
@@ -182,7 +182,7 @@ fn canonicalize(
     let work = |block: &mut Block, batch: &mut Batch| {
         block.counts = canonicalize_lines(rules, &options, &block.input, batch, &mut block.output);
     };
-    in_order(workers, source, Batch::default, work, sink)
+    in_order(workers, source, Batch::default, work, destination)
 }
 
 /// The files that the inputs name, in order; those of folders by their names. A pipe is opened when its
@@ -230,24 +230,24 @@ fn refusal(path: &Path, format: Format) -> Failure {
 }
 
 /// Destination of the output.
-enum Sink {
+enum Destination {
     Stdout,
     File(Box<PendingFile>, PathBuf),
 }
 
-impl Sink {
-    fn open(path: Option<&Path>, overwrite: bool) -> Result<Sink, Failure> {
-        let Some(path) = path else { return Ok(Sink::Stdout) };
+impl Destination {
+    fn open(path: Option<&Path>, overwrite: bool) -> Result<Destination, Failure> {
+        let Some(path) = path else { return Ok(Destination::Stdout) };
         if !overwrite {
             refuse_to_replace(path)?;
         }
-        Ok(Sink::File(Box::new(PendingFile::create(path)?), path.to_owned()))
+        Ok(Destination::File(Box::new(PendingFile::create(path)?), path.to_owned()))
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
-            Sink::Stdout => data(bytes).map_err(Failure::stdout),
-            Sink::File(file, path) => {
+            Destination::Stdout => data(bytes).map_err(Failure::stdout),
+            Destination::File(file, path) => {
                 file.write_all(bytes).map_err(|source| IoError::Write { path: path.clone(), source }.into())
             }
         }
@@ -256,8 +256,8 @@ impl Sink {
     /// Gives a complete file its name.
     fn finish(self) -> Result<(), Failure> {
         match self {
-            Sink::Stdout => Ok(()),
-            Sink::File(file, _) => {
+            Destination::Stdout => Ok(()),
+            Destination::File(file, _) => {
                 file.commit()?;
                 Ok(())
             }

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!            worker 0, 1, .. N-1
-//! source ->  read, work, put in its place  -> sink
+//! source ->  read, work, put in its place  -> receiver
 //!   ^------------- empty blocks -----------------|
 //! ```
 //! There are no threads but the workers: each reads the next block when it has none, and the worker
-//! that finishes the block due next passes it, and finished ones behind it, to the sink. A slow worker
-//! delays nothing but the sink. A fixed number of blocks circulates: memory is bounded by them, and a
-//! slow sink holds the source back.
+//! that finishes the block due next passes it, and finished ones behind it, to the receiver. A slow worker
+//! delays nothing but the receiver. A fixed number of blocks circulates: memory is bounded by them, and a
+//! slow receiver holds the source back.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,33 +18,33 @@ use std::thread;
 const BLOCKS_PER_WORKER: usize = 4;
 
 /// Runs blocks through `workers` threads. `source` fills a block that it must clear first, or returns
-/// false at the end; `work` is called with a state made by `state` for each thread; `sink` takes the
-/// blocks in order. Source and sink are called by one thread at a time, not always the same one. With
+/// false at the end; `work` is called with a state made by `state` for each thread; `receive` takes the
+/// blocks in order. Source and receiver are called by one thread at a time, not always the same one. With
 /// one worker everything happens on the calling thread.
 ///
 /// # Errors
-/// The first error of the sink, else of the source; blocks before the error of the source go through
+/// The first error of the receiver, else of the source; blocks before the error of the source go through
 /// first.
 pub fn in_order<B: Default + Send, S, E: Send>(
     workers: usize,
     mut source: impl FnMut(&mut B) -> Result<bool, E> + Send,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut B, &mut S) + Sync,
-    mut sink: impl FnMut(&mut B) -> Result<(), E> + Send,
+    mut receive: impl FnMut(&mut B) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     if workers <= 1 {
         let mut state = state();
         let mut block = B::default();
         while source(&mut block)? {
             work(&mut block, &mut state);
-            sink(&mut block)?;
+            receive(&mut block)?;
         }
         return Ok(());
     }
     let line = Line {
         source: Mutex::new(Source { fill: source, next: 0, ended: false, error: None }),
         done: Mutex::new(Done {
-            sink: Some(sink),
+            receive: Some(receive),
             next: 0,
             waiting: BTreeMap::new(),
             free: (0..workers * BLOCKS_PER_WORKER).map(|_| B::default()).collect(),
@@ -82,7 +82,7 @@ struct Source<E, F> {
 
 struct Done<B, E, K> {
     /// Taken by the worker that uses it.
-    sink: Option<K>,
+    receive: Option<K>,
     /// Number of the block that is due next.
     next: u64,
     /// Blocks finished before their turn.
@@ -149,27 +149,27 @@ where
         None
     }
 
-    /// Finishes a block, and passes due blocks to the sink.
+    /// Finishes a block, and passes due blocks to the receiver.
     fn put(&self, number: u64, block: B) {
         let mut done = self.done();
         done.waiting.insert(number, block);
-        // A worker that has the sink checks here again before it returns it.
-        let Some(mut sink) = done.sink.take() else { return };
+        // A worker that has the receiver checks here again before it returns it.
+        let Some(mut receive) = done.receive.take() else { return };
         while !done.stopped {
             let turn = done.next;
             let Some(mut block) = done.waiting.remove(&turn) else { break };
             done.next += 1;
             drop(done);
-            let sunk = sink(&mut block);
+            let received = receive(&mut block);
             done = self.done();
             done.free.push(block);
-            if let Err(error) = sunk {
+            if let Err(error) = received {
                 done.error = Some(error);
                 done.stopped = true;
             }
             self.freed.notify_all();
         }
-        done.sink = Some(sink);
+        done.receive = Some(receive);
     }
 }
 
@@ -191,7 +191,12 @@ mod tests {
     use std::time::Duration;
 
     /// Squares 0..n; odd blocks take longer, so that order is not luck.
-    fn squares(workers: usize, n: u64, fail_source_at: u64, fail_sink_at: u64) -> (Vec<u64>, Result<(), &'static str>) {
+    fn squares(
+        workers: usize,
+        n: u64,
+        fail_source_at: u64,
+        fail_receiver_at: u64,
+    ) -> (Vec<u64>, Result<(), &'static str>) {
         let mut next = 0;
         let mut out = Vec::new();
         let result = in_order(
@@ -212,8 +217,8 @@ mod tests {
                 *block *= *block;
             },
             |block| {
-                if out.len() as u64 == fail_sink_at {
-                    return Err("sink");
+                if out.len() as u64 == fail_receiver_at {
+                    return Err("receiver");
                 }
                 out.push(*block);
                 Ok(())
@@ -240,10 +245,10 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_sink_ends_everything() {
+    fn an_error_of_the_receiver_ends_everything() {
         for workers in 1..=4 {
             let (out, result) = squares(workers, u64::MAX, u64::MAX, 3);
-            assert_eq!((out, result), (vec![0, 1, 4], Err("sink")), "{workers} workers, endless source");
+            assert_eq!((out, result), (vec![0, 1, 4], Err("receiver")), "{workers} workers, endless source");
         }
     }
 

@@ -3,7 +3,7 @@
 #[path = "synth/files.rs"]
 mod files;
 
-use files::{Compress, Sink};
+use files::{Compress, PartFile};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -268,10 +268,10 @@ impl Job<'_> {
         let extension = if layout.json { "jsonl" } else { "tsv" };
         let kind = if args.per_site { "site_" } else { "shard-" };
         let name = format!("{kind}{unit:04}.{extension}{}", args.compress.extension());
-        let mut sink = Sink::create(&args.out, &name, args.compress)?;
+        let mut file = PartFile::create(&args.out, &name, args.compress)?;
         let part = files::part("_truth.tsv.gz", unit);
         let mut truth = match args.truth {
-            true => Some(Sink::create(&args.out, &part, Compress::Gzip)?),
+            true => Some(PartFile::create(&args.out, &part, Compress::Gzip)?),
             false => None,
         };
         let (mut lines, mut true_lines) = (Vec::new(), Vec::new());
@@ -281,7 +281,7 @@ impl Job<'_> {
                 true_lines.clear();
                 let positions = start..to.min(start + BLOCK);
                 writer.write(site, positions, layout, &mut lines, truth.is_some().then_some(&mut true_lines));
-                sink.write(&lines)?;
+                file.write(&lines)?;
                 if let Some(truth) = &mut truth {
                     truth.write(&true_lines)?;
                 }
@@ -300,7 +300,7 @@ impl Job<'_> {
                 }
             }
         }
-        let bytes = sink.finish()?;
+        let bytes = file.finish()?;
         if let Some(truth) = truth {
             truth.finish()?;
         }

@@ -125,15 +125,15 @@ enum Out {
 }
 
 /// A file under a temporary name until it is complete.
-pub struct Sink {
+pub struct PartFile {
     out: Out,
     path: PathBuf,
     partial: TemporaryFile,
 }
 
-impl Sink {
+impl PartFile {
     /// Begins a file.
-    pub fn create(folder: &Path, name: &str, compress: Compress) -> Result<Sink, Error> {
+    pub fn create(folder: &Path, name: &str, compress: Compress) -> Result<PartFile, Error> {
         let path = folder.join(name);
         let (file, partial) = TemporaryFile::beside(&path).map_err(because("create", &path))?;
         let file = BufWriter::with_capacity(1 << 18, file);
@@ -142,7 +142,7 @@ impl Sink {
             Compress::Gzip => Out::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(3))),
             Compress::Zstd => Out::Zstd(zstd::Encoder::new(file, 3).map_err(because("compress", partial.path()))?),
         };
-        Ok(Sink { out, path, partial })
+        Ok(PartFile { out, path, partial })
     }
 
     /// Adds bytes.
@@ -157,7 +157,7 @@ impl Sink {
 
     /// Completes the file under its name; its bytes on disk.
     pub fn finish(self) -> Result<u64, Error> {
-        let Sink { out, path, partial } = self;
+        let PartFile { out, path, partial } = self;
         let buffered = match out {
             Out::Plain(out) => Ok(out),
             Out::Gzip(out) => out.finish(),
@@ -174,7 +174,7 @@ impl Sink {
 
 /// Joins the parts of a gzip file end to end (members of one file) and removes them.
 pub fn join(folder: &Path, parts: usize, name: &str) -> Result<(), Error> {
-    let mut whole = Sink::create(folder, name, Compress::None)?;
+    let mut whole = PartFile::create(folder, name, Compress::None)?;
     for n in 0..parts {
         let path = folder.join(part(name, n));
         let mut file = File::open(&path).map_err(because("open", &path))?;
@@ -191,10 +191,10 @@ pub fn join(folder: &Path, parts: usize, name: &str) -> Result<(), Error> {
 
 /// Writes a JSON file, indented, with a final newline.
 pub fn write_json(folder: &Path, name: &str, value: &serde_json::Value) -> Result<(), Error> {
-    let mut sink = Sink::create(folder, name, Compress::None)?;
+    let mut file = PartFile::create(folder, name, Compress::None)?;
     let text = serde_json::to_vec_pretty(value).map_err(io::Error::from);
-    let mut text = text.map_err(because("write", sink.partial.path()))?;
+    let mut text = text.map_err(because("write", file.partial.path()))?;
     text.push(b'\n');
-    sink.write(&text)?;
-    sink.finish().map(drop)
+    file.write(&text)?;
+    file.finish().map(drop)
 }

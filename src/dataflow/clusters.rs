@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! read -> mark -> by digest: one text a digest -> prints -> near pairs ----\
-//!                    |                                                      > components -> labels -> sinks -> forms -> back
+//!                    |                                                      > components -> labels -> soft 404s -> forms -> back
 //!                    \--> by URL: redirects and declared canonicals to edges/
 //! ```
 //! Only words travel (a row is ten of them); strings stay at the worker that read them, and at the end
@@ -13,7 +13,7 @@
 //! the same records give the same labels in any order on any number of workers. Two different things
 //! share a vertex of 64 bits by chance once in 4 * 10^7 sites of 10^6 URLs.
 //!
-//! **Soft 404s and other sinks.** A component of at least [`SINK_URLS`] URLs of at least [`SINK_FORMS`]
+//! **Soft 404s.** A component of at least [`SOFT_404_URLS`] URLs of at least [`SOFT_404_FORMS`]
 //! different forms is one text that a site gives for very many addresses: a soft 404, a login page.
 //! Where all URLs of a form are in it, they are a constant page and keep their label: that is worth a
 //! rule. The others lose it: such a URL shows another page at another time, so it is no evidence for or
@@ -54,12 +54,12 @@ mod pointers;
 
 pub use by::By;
 use figures::Counters;
-pub use figures::{Figures, Sink};
+pub use figures::{Figures, Soft404};
 
-/// URLs of a component from which it may be a sink.
-pub const SINK_URLS: usize = 50;
-/// Forms of URLs in a component from which it may be a sink.
-pub const SINK_FORMS: usize = 6;
+/// URLs of a component from which it may be a soft 404.
+pub const SOFT_404_URLS: usize = 50;
+/// Forms of URLs in a component from which it may be a soft 404.
+pub const SOFT_404_FORMS: usize = 6;
 
 /// Parameters and resources of a clustering run.
 #[derive(Clone, Debug)]
@@ -82,11 +82,11 @@ pub trait Labels: Send + Sync {
     ///
     /// # Errors
     /// Errors of the receiver.
-    fn open(&self, worker: usize) -> Result<Box<dyn LabelSink>, SourceError>;
+    fn open(&self, worker: usize) -> Result<Box<dyn LabelReceiver>, SourceError>;
 }
 
 /// Receiver of the clusters of one worker's records.
-pub trait LabelSink {
+pub trait LabelReceiver {
     /// Receives the cluster of the record with this number (from 0, in the order of the worker's part of
     /// the source). Numbers ascend; a number that is missing has no cluster.
     ///
@@ -190,7 +190,7 @@ fn build<'scope>(scope: Scope<'scope, Epoch>, run: &Clustering, end: &Handle<Epo
         _ => pointers,
     };
     rows.label(plan.by, edges.components(), budget, shared)
-        .find_sinks(budget, shared, counters)
+        .find_soft_404s(budget, shared, counters)
         .weigh_forms(budget, shared, counters)
         .hand_back(labels, budget, shared)
         .probe_with(end);
@@ -332,27 +332,27 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
 
 /// Steps over labelled rows.
 trait Labelled<'scope> {
-    /// `[form, label, id, 1 in a sink]`.
-    fn find_sinks(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 4]>;
+    /// `[form, label, id, 1 in a soft 404]`.
+    fn find_soft_404s(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 4]>;
 }
 
 impl<'scope> Labelled<'scope> for Flow<'scope, [u64; 3]> {
-    fn find_sinks(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 4]> {
+    fn find_soft_404s(self, budget: usize, shared: &Arc<Shared>, counters: &Arc<Counters>) -> Flow<'scope, [u64; 4]> {
         let counters = counters.clone();
         let mut forms = Vec::new();
-        self.grouped("FindSinks", budget, shared, move |group: &[[u64; 3]], out| {
-            let sink = group.len() >= SINK_URLS && {
+        self.grouped("FindSoft404s", budget, shared, move |group: &[[u64; 3]], out| {
+            let soft_404 = group.len() >= SOFT_404_URLS && {
                 forms.clear();
                 forms.extend(group.iter().map(|row| row[2]));
                 forms.sort_unstable();
                 forms.dedup();
-                forms.len() >= SINK_FORMS
+                forms.len() >= SOFT_404_FORMS
             };
             counters.cluster(group.len());
-            if sink {
-                counters.sink(group[0][0], group.len(), forms.len(), group[0][1]);
+            if soft_404 {
+                counters.soft_404(group[0][0], group.len(), forms.len(), group[0][1]);
             }
-            out.extend(group.iter().map(|row| [row[2], row[0], row[1], u64::from(sink)]));
+            out.extend(group.iter().map(|row| [row[2], row[0], row[1], u64::from(soft_404)]));
         })
     }
 }
@@ -422,18 +422,18 @@ impl<'scope> HandBack<'scope> for Flow<'scope, [u64; 3]> {
 
 /// Passes on the labels of a worker, in order.
 fn hand_over(sorter: super::sorted::Sorter<2>, labels: &dyn Labels, worker: usize) -> Result<(), RunError> {
-    let mut sink = labels.open(worker).map_err(RunError::Source)?;
+    let mut receiver = labels.open(worker).map_err(RunError::Source)?;
     let mut sorted = sorter.finish()?;
     let mut failed = None;
     while failed.is_none()
         && sorted.bucket(|row| {
             if failed.is_none() {
-                failed = sink.label(row[0] >> (64 - NUMBER_BITS), row[1]).err();
+                failed = receiver.label(row[0] >> (64 - NUMBER_BITS), row[1]).err();
             }
         })?
     {}
     match failed {
         Some(error) => Err(RunError::Source(error)),
-        None => sink.finish().map_err(RunError::Source),
+        None => receiver.finish().map_err(RunError::Source),
     }
 }

@@ -108,20 +108,20 @@ impl OpenedRules {
         Ok(sites)
     }
 
-    /// Passes all sites in their order to `sink`. After an error its input must not be used.
-    fn sites(self, sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
+    /// Passes all sites in their order to `receive`. After an error its input must not be used.
+    fn sites(self, receive: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>) -> Result<(), OpenError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let OpenedRules { overrides, no_provisional, path, source, .. } = self;
         match source {
             Source::Lines(mut sites) => {
-                from_lines(&mut sites, (&overrides, no_provisional), &path, threads, sink)?;
+                from_lines(&mut sites, (&overrides, no_provisional), &path, threads, receive)?;
                 Ok(sites.input().get_mut().verify()?)
             }
             Source::Packed(mut blocks, packed) if overrides == packed => {
                 let compiled = path.clone();
                 from_blocks(&mut blocks, &path, threads, &mut |site| match no_provisional && site.has_provisional() {
                     true => Err(OpenError::CompiledProvisional { path: compiled.clone() }),
-                    false => sink(site),
+                    false => receive(site),
                 })?;
                 Ok(blocks.input().get_mut().verify()?)
             }
@@ -139,7 +139,7 @@ fn from_lines(
     without: (&Overrides, bool),
     path: &Path,
     threads: usize,
-    sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
+    receive: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
     let faulty = |source| OpenError::File { path: path.to_owned(), source };
     let (mut lines, mut next, mut before) = (Vec::new(), Vec::new(), None::<String>);
@@ -159,7 +159,7 @@ fn from_lines(
             let name = site.name().to_owned();
             before.as_deref().map_or(Ok(()), |before| file::in_order(line, before, &name)).map_err(faulty)?;
             before = Some(name);
-            sink(site)?;
+            receive(site)?;
         }
         first = read.map_err(faulty)?;
         std::mem::swap(&mut lines, &mut next);
@@ -171,7 +171,7 @@ fn from_blocks(
     input: &mut Blocks<BufReader<CheckedFile>>,
     path: &Path,
     threads: usize,
-    sink: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
+    receive: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
     let faulty = |source| OpenError::Packed { path: path.to_owned(), source };
     let (mut blocks, mut next) = (Vec::new(), Vec::new());
@@ -185,7 +185,7 @@ fn from_blocks(
             (workers.into_iter().map(joined).collect::<Vec<_>>(), read)
         });
         for sites in done.into_iter().flatten() {
-            sites.map_err(faulty)?.into_iter().try_for_each(&mut *sink)?;
+            sites.map_err(faulty)?.into_iter().try_for_each(&mut *receive)?;
         }
         read.map_err(faulty)?;
         std::mem::swap(&mut blocks, &mut next);

@@ -24,7 +24,7 @@ pub enum Stage {
     /// Defaults that are written out together (`defaults`).
     Defaults,
     /// Rows of constant pages that need less evidence (`sinks`).
-    Sinks,
+    Soft404s,
     /// Tolerance of the label noise that a site shows (`noise`).
     Noise,
     /// Rules between forms (`forms`, `select`).
@@ -63,7 +63,7 @@ impl Stage {
         Stage::Prefixes,
         Stage::Classes,
         Stage::Defaults,
-        Stage::Sinks,
+        Stage::Soft404s,
         Stage::Noise,
         Stage::Forms,
         Stage::Parts,
@@ -89,7 +89,7 @@ impl Stage {
             Stage::Prefixes => "prefixes",
             Stage::Classes => "classes",
             Stage::Defaults => "defaults",
-            Stage::Sinks => "sinks",
+            Stage::Soft404s => "sinks",
             Stage::Noise => "noise",
             Stage::Forms => "forms",
             Stage::Parts => "parts",

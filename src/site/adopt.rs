@@ -7,7 +7,7 @@ use super::covering::Covering;
 use super::evidence::Groups;
 use super::operations::{self, Map};
 use super::proposal::{self, Action, Adopted, Condition, Proposal, Scope, Table};
-use super::{breadth, defaults, prefixes};
+use super::{defaults, generalization, prefixes};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
 use std::collections::BTreeSet;
@@ -95,7 +95,7 @@ impl Covering {
         let Table { action, prior, mut groups, .. } = table;
         if action == Action::Ignore {
             for map in &mut maps {
-                if let Some(listed) = breadth::listed(&self.columns, &groups, map, &rows, &self.thresholds) {
+                if let Some(listed) = generalization::listed(&self.columns, &groups, map, &rows, &self.thresholds) {
                     map.1 = listed;
                 }
             }
@@ -106,7 +106,7 @@ impl Covering {
         // Of several keys each value may be right only with those of the others.
         if let ([map], Action::Function(_)) = (&mut *maps, action)
             && let Some(table) =
-                breadth::written_out(&self.columns, &groups, map, &rows, self.thresholds.breadth_slack_ppm)
+                generalization::written_out(&self.columns, &groups, map, &rows, self.thresholds.breadth_slack_ppm)
         {
             listed.push(map.0);
             map.1 = table;
@@ -139,8 +139,8 @@ impl Covering {
         let (good, bad) = groups.totals();
         let examples = self.examples(&groups);
         let clusters = groups.clusters();
-        if clusters == 1 && good >= self.thresholds.min_constant && !self.without.has(super::Stage::Sinks) {
-            self.sinks.prove(groups.majority[0]);
+        if clusters == 1 && good >= self.thresholds.min_constant && !self.without.has(super::Stage::Soft404s) {
+            self.soft_404s.prove(groups.majority[0]);
         }
         let pairs = self.pairs(&groups);
         self.rewrite(&rows, &maps);

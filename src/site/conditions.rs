@@ -6,11 +6,11 @@
 //!
 //! Many conditions are tried, and some hold right merges alone by chance: see [`is_by_chance`].
 
-use super::breadth::power;
 use super::choices::{Choices, SLOTS, VALUES, by_value, totals};
 use super::columns::Columns;
 use super::covering::Covering;
 use super::evidence::Bound;
+use super::generalization::power;
 use super::operations::is_number;
 use super::proposal::{Action, Condition, Proposal, Scope, Table};
 use crate::url::Fixed;
@@ -148,13 +148,13 @@ pub fn tried(conditions: &[Choices], table: &Table) -> usize {
 }
 
 /// Patterns of one constraint under which the operation of a table holds: the best few. A pattern needs
-/// less evidence where everything that it joins is one constant page that is a sink:
-/// see [`Sinks`](super::sinks::Sinks). `noise` is the label noise that is tolerated, in thousandths.
+/// less evidence where everything that it joins is one constant page that is a soft 404:
+/// see [`Soft404s`](super::soft_404::Soft404s). `noise` is the label noise that is tolerated, in thousandths.
 pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
-    let Covering { columns, sinks, thresholds, .. } = covering;
+    let Covering { columns, soft_404s, thresholds, .. } = covering;
     let bound = Bound::operation(thresholds).allowing(noise);
     let mut out = Vec::new();
-    let few = |good: u64| !sinks.is_empty() && table.action == Action::Ignore && good >= thresholds.sink_min_good;
+    let few = |good: u64| !soft_404s.is_empty() && table.action == Action::Ignore && good >= thresholds.sink_min_good;
     let enough = |good: u64| few(good) || good >= thresholds.min_good && bound.holds(good, 0, table.prior);
     if !enough(table.groups.totals().0) {
         return out;
@@ -164,7 +164,7 @@ pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise:
         let groups = &table.groups;
         let of = |&&group: &&u32| condition.holds(codes[groups.first(group as usize) as usize]);
         let mut pages = table.with_good.iter().filter(of).map(|&group| groups.majority[group as usize]);
-        pages.next().is_some_and(|page| sinks.holds(page, 0) && pages.all(|other| other == page))
+        pages.next().is_some_and(|page| soft_404s.holds(page, 0) && pages.all(|other| other == page))
     };
     // Patterns without enough clusters would be refused in the next test, and block narrower patterns
     // until then.

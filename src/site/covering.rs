@@ -7,8 +7,8 @@ use super::noise::{Witness, WrongLabels};
 use super::operations::{self, FunctionMaps, Map};
 use super::proposal::{Action, Adopted, is_substitution};
 use super::reach::Reach;
-use super::sinks::Sinks;
-use super::{Thresholds, Without, breadth, joint, overlap, prefixes, reach, small_operations};
+use super::soft_404::Soft404s;
+use super::{Thresholds, Without, generalization, joint, overlap, prefixes, reach, small_operations};
 use crate::platforms::Placed;
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
@@ -29,7 +29,7 @@ pub struct Covering {
     /// Rows of these operations whose labels may be wrong.
     pub(super) wrong: WrongLabels,
     /// Constant pages.
-    pub(super) sinks: Sinks,
+    pub(super) soft_404s: Soft404s,
     /// Thresholds of the run.
     pub thresholds: Thresholds,
     /// Levels that are left out, to measure their worth.
@@ -56,7 +56,7 @@ impl Covering {
     pub fn new(columns: Columns, thresholds: &Thresholds) -> Covering {
         let alive = (0..columns.len() as u32).collect();
         let (keys, is_small) = (columns.keys.len(), columns.len() < thresholds.small_sample);
-        let sinks = Sinks::new(&columns.label, thresholds);
+        let soft_404s = Soft404s::new(&columns.label, thresholds);
         let mut out = Covering {
             columns,
             alive,
@@ -65,7 +65,7 @@ impl Covering {
             noise: 0,
             seen: Vec::new(),
             wrong: WrongLabels::default(),
-            sinks,
+            soft_404s,
             thresholds: thresholds.clone(),
             without: Without::default(),
             lines: Vec::new(),
@@ -158,7 +158,8 @@ impl Covering {
         .allowing(self.noise)
     }
 
-    /// The exact test of an operation, its [breadth] where none vouches for it, and whether one page is about others.
+    /// The exact test of an operation, its [generalization check](generalization) where none vouches for it,
+    /// and whether one page is about others.
     pub(super) fn accepts(
         &self,
         groups: &Groups,
@@ -174,11 +175,11 @@ impl Covering {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
                 || !maps.iter().any(|map| operations::names_pages(columns, groups, map, rows, thresholds))
-                    && keys.iter().all(|&key| breadth::is_broad(columns, groups, key, rows, thresholds))
+                    && keys.iter().all(|&key| generalization::is_broad(columns, groups, key, rows, thresholds))
                     && groups.pages(0..groups.len() as u32, thresholds.min_clusters).is_none_or(|pages| {
                         columns.is_about(&pages, &keys, rows, thresholds.constant_page_others_permille)
                     });
-            of_key && breadth::is_on_all_hosts(columns, groups, maps, (rows, alive), is_substitution, thresholds)
+            of_key && generalization::is_on_all_hosts(columns, groups, maps, (rows, alive), is_substitution, thresholds)
         };
         let is_vouched_for = prior > 0 && !is_substitution;
         if self.is_small
@@ -187,7 +188,7 @@ impl Covering {
         {
             return false;
         }
-        self.ends_in_sink(groups, action, rows)
+        self.ends_in_soft_404(groups, action, rows)
             || groups.accepted(bound, prior)
                 && (is_vouched_for || is_broad())
                 && overlap::allows(columns, groups, action, maps, rows, thresholds)
@@ -207,7 +208,7 @@ impl Covering {
         let vendors = action == Action::Ignore && operations::are_vendors(&self.columns, &keys);
         if keeps_all {
             (Reach::ALL, Vec::new())
-        } else if self.ends_in_sink(groups, action, rows) {
+        } else if self.ends_in_soft_404(groups, action, rows) {
             (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
         } else {
             let prior = if is_substitution(&self.columns, action, maps) { 0 } else { prior };
@@ -215,16 +216,16 @@ impl Covering {
         }
     }
 
-    /// True where all of `rows` lie in one constant page that is a sink: see [`Sinks`].
-    fn ends_in_sink(&self, groups: &Groups, action: Action, rows: &[u32]) -> bool {
-        let Some(&label) = groups.majority.first().filter(|_| action == Action::Ignore && !self.sinks.is_empty())
+    /// True where all of `rows` lie in one constant page that is a soft 404: see [`Soft404s`].
+    fn ends_in_soft_404(&self, groups: &Groups, action: Action, rows: &[u32]) -> bool {
+        let Some(&label) = groups.majority.first().filter(|_| action == Action::Ignore && !self.soft_404s.is_empty())
         else {
             return false;
         };
         let own = || rows.iter().map(|&r| u64::from(self.columns.weight[r as usize])).sum();
         groups.totals().0 >= self.thresholds.sink_min_good
             && rows.iter().all(|&r| self.columns.label[r as usize] == label)
-            && self.sinks.holds(label, own())
+            && self.soft_404s.holds(label, own())
     }
 
     /// Gives the rows their new values.

@@ -2,7 +2,7 @@
 //!
 //! Vertices are forms, edges are candidate rules with weight 1 - fpr. Eq. 7 divides by the out-degree
 //! and then normalises the row: the division cancels, p = w / sum of w. As published the walk has no
-//! limit (s to t and t to s swap for ever; sinks lose their energy), so sinks loop on themselves and
+//! limit (s to t and t to s swap for ever; dead ends lose their energy), so dead ends loop on themselves and
 //! the walk restarts to the volumes: `e(n+1) = (1 - d) volume + d P^T e(n)`, d = 0.85. The published method
 //! uses the lazy walk `(P + I) / 2` from the volumes instead.
 //!
@@ -94,7 +94,7 @@ impl Graph {
         };
         let mut weight = vec![0.0; self.volume.len()];
         self.edges.iter().for_each(|edge| weight[edge.0 as usize] += edge.2);
-        // Sinks loop on themselves.
+        // Dead ends loop on themselves.
         let own = |&weight: &f64| if weight > 0.0 { stay } else { stay + follow };
         let loops = (0..).zip(&weight).map(|(vertex, weight)| (vertex, vertex, Share::new(own(weight))));
         let share = |&(source, target, own): &(u32, u32, f64)| {
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_sink_collects_what_leads_to_it() {
-        // A source keeps what restarts; a sink gets its own and .85 of the source.
+        // A source keeps what restarts; a dead end gets its own and .85 of the source.
         assert_eq!(urls(&graph(Walk::Restart, &[1000, 100], &[(0, 1, 0.5)])), [150, 950]);
         assert_eq!(urls(&graph(Walk::Lazy, &[1000, 100], &[(0, 1, 0.5)])), [0, 1100]);
     }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn rounding_breaks_no_tie() {
-        // A sink of its own, and three that share as much: apart by far less than a millionth of a URL.
+        // A dead end of its own, and three that share as much: apart by far less than a millionth of a URL.
         let thirds = |from: u32| (0..3).map(move |to| (from, 2 + to, 1.0 / 3.0));
         let tied = graph(Walk::Lazy, &[90_000, 270_000, 0, 0, 0], &thirds(1).collect::<Vec<_>>());
         let energy = walk(&tied);

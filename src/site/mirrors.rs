@@ -12,8 +12,8 @@
 //! a parameter becomes a path, and a script goes, since only what it serves has it.
 
 use super::Thresholds;
-use super::breadth::power;
 use super::evidence::{Bound, upper_bound_ppm};
+use super::generalization::power;
 use super::reduced::{Reduced, is_below, urls_below};
 use super::siblings::Siblings;
 use crate::model::hash64;

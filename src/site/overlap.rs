@@ -12,9 +12,9 @@
 //! key is known to be optional there.
 
 use super::Thresholds;
-use super::breadth::{self, power};
 use super::columns::Columns;
 use super::evidence::Groups;
+use super::generalization::{self, power};
 use super::operations::{self, Map};
 use super::proposal::Action;
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ pub(super) fn allows(
         let met: Vec<usize> = seen[1..].iter().filter(|&&n| n > 0).map(|&n| n as usize).collect();
         met.len() > thresholds.breadth_most_listed
             && met.iter().sum::<usize>() <= thresholds.overlap_title_rows * met.len()
-            && breadth::is_of_any_value(columns, groups, key, thresholds)
+            && generalization::is_of_any_value(columns, groups, key, thresholds)
     };
     let writes = |(key, map): &(usize, Map)| {
         columns.is_part(*key)

@@ -8,7 +8,7 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::Map;
-use super::{Thresholds, breadth};
+use super::{Thresholds, generalization};
 use crate::url::{Fixed, Part};
 
 /// The keys behind the first `kept` segments, and the depth; none where no path goes on.
@@ -40,7 +40,7 @@ pub fn maps(columns: &mut Columns, keys: &[usize], kept: u8) -> Vec<(usize, Map)
 /// out, too: two pages under a product that show the product are no evidence about a third.
 pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, thresholds: &Thresholds) -> bool {
     let first = columns.fixed(Fixed::path(usize::from(kept), Part::Head));
-    first.is_some_and(|key| breadth::is_of_any_value(columns, groups, key, thresholds))
+    first.is_some_and(|key| generalization::is_of_any_value(columns, groups, key, thresholds))
 }
 
 /// True where the short form was met; otherwise the canonical URLs would be ones that nobody has met.

@@ -20,7 +20,7 @@ use super::overlap::Overlap;
 use super::proposal::Condition;
 use super::shown::{self, Held};
 use super::tree::Tree;
-use super::{Thresholds, Training, lower};
+use super::{Thresholds, Training, emit};
 use crate::rules::{Constraint, Kind, Operation, Rule, Test};
 use crate::url::Fixed;
 use crate::url::keys::HOST_SUB;
@@ -301,7 +301,7 @@ pub fn rule(forms: &Forms, columns: &Columns, tree: &Tree, training: &Training, 
     Rule {
         kind: if chosen.mapping.is_empty() { Kind::ConstantPage } else { Kind::Form },
         closed: true,
-        evidence: lower::evidence(training, (good, bad, 0), (good + bad, bad), chosen.clusters, &examples),
+        evidence: emit::evidence(training, (good, bad, 0), (good + bad, bad), chosen.clusters, &examples),
         ..Rule::of("", scope, operations)
     }
 }

@@ -8,10 +8,10 @@
 //! (`breadth_repeated_permille`), and as many as an equal chance for each row predicts.
 
 use super::Thresholds;
-use super::breadth;
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::forms::{Form, Mapping};
+use super::generalization;
 use std::collections::BTreeMap;
 
 /// Keys that a move loses, each with the only values that it was shown for, sorted.
@@ -73,5 +73,5 @@ fn values(
     let rows = |least: u32| counts().map(|[rows, _]| rows).filter(|&rows| rows >= least).map(u64::from).sum::<u64>();
     let hardly_come_twice = rows(2) * 1_000 <= thresholds.breadth_repeated_permille * rows(1);
     let are_many = shown.len() >= thresholds.breadth_links || hardly_come_twice;
-    (!are_many || !breadth::are_alike(counts(), thresholds.breadth_slack_ppm)).then_some(shown)
+    (!are_many || !generalization::are_alike(counts(), thresholds.breadth_slack_ppm)).then_some(shown)
 }

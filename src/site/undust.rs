@@ -6,7 +6,7 @@ use super::outcome::{MOVES, Outcome};
 use super::reduced::Identity;
 use super::training::Training;
 use super::{
-    chance, energy, extend, forms, fronts, lines, lookups, lower, mirrors, moves, profile, reduced, select,
+    chance, emit, energy, extend, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, select,
     small_operations, small_samples, tree,
 };
 use crate::rules::types::SiteRules;
@@ -72,7 +72,7 @@ impl Tokenized {
             tokens: covering.columns.tokens.clone(),
             label_noise_permille: covering.noise as u32,
             platforms: platforms.found,
-            rules: lower::rules(&covering, &training),
+            rules: emit::rules(&covering, &training),
             ..SiteRules::default()
         };
         lines::without_copies(&mut rules.rules);

@@ -20,7 +20,7 @@ impl HasGraph for Numbered {
     }
 }
 
-/// Graphs of many shapes: empty, without edges, cycles, chains into sinks, random.
+/// Graphs of many shapes: empty, without edges, cycles, chains into dead ends, random.
 fn graphs() -> Vec<Graph> {
     let hash = |a: u64, b: u64| hash64(&[a.to_le_bytes(), b.to_le_bytes()].concat());
     (0..60u64)

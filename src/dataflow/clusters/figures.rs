@@ -20,7 +20,7 @@ pub struct Figures {
     pub moved: u64,
     /// Errors.
     pub failed: u64,
-    /// Records with a cluster, sinks included.
+    /// Records with a cluster, soft 404s included.
     pub labelled: u64,
     /// Clusters.
     pub clusters: u64,
@@ -38,17 +38,17 @@ pub struct Figures {
     pub to_errors: u64,
     /// Declarations that were refused: pages with different texts declare the target.
     pub strangers: u64,
-    /// Records that lost their label because they share a sink with other forms.
+    /// Records that lost their label because they share a soft 404 with other forms.
     pub unlabelled: u64,
     /// Pages whose text is not in the input: left without a label by simhash.
     pub unread: u64,
-    /// Sinks, the largest first.
-    pub sinks: Vec<Sink>,
+    /// Soft 404s, the largest first.
+    pub soft_404s: Vec<Soft404>,
 }
 
 /// One text under very many URLs of different forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sink {
+pub struct Soft404 {
     /// Its label.
     pub cluster: u64,
     /// URLs in it.
@@ -59,14 +59,14 @@ pub struct Sink {
     pub example: (usize, u64),
 }
 
-/// Sinks that are listed.
+/// Soft 404s that are listed.
 const TOLD: usize = 100;
 
 impl Figures {
     /// Adds the counts of another process of the same run.
     pub fn add(&mut self, other: Figures) {
-        self.sinks.extend(other.sinks);
-        keep_largest(&mut self.sinks);
+        self.soft_404s.extend(other.soft_404s);
+        keep_largest(&mut self.soft_404s);
         self.records += other.records;
         self.invalid += other.invalid;
         self.pages += other.pages;
@@ -87,10 +87,10 @@ impl Figures {
     }
 }
 
-/// Keeps the largest sinks, ties by label.
-fn keep_largest(sinks: &mut Vec<Sink>) {
-    sinks.sort_by_key(|sink| (std::cmp::Reverse(sink.urls), sink.cluster));
-    sinks.truncate(TOLD);
+/// Keeps the largest soft 404s, ties by label.
+fn keep_largest(soft_404s: &mut Vec<Soft404>) {
+    soft_404s.sort_by_key(|soft_404| (std::cmp::Reverse(soft_404.urls), soft_404.cluster));
+    soft_404s.truncate(TOLD);
 }
 
 /// [`Figures`] while the workers count.
@@ -99,7 +99,7 @@ pub(super) struct Counters {
     counts: [AtomicU64; 15],
     unlabelled: AtomicU64,
     unread: AtomicU64,
-    sinks: Mutex<Vec<Sink>>,
+    soft_404s: Mutex<Vec<Soft404>>,
 }
 
 impl Counters {
@@ -154,10 +154,10 @@ impl Counters {
         self.add(14, count);
     }
 
-    pub(super) fn sink(&self, cluster: u64, urls: usize, forms: usize, id: u64) {
+    pub(super) fn soft_404(&self, cluster: u64, urls: usize, forms: usize, id: u64) {
         let example = ((id >> NUMBER_BITS) as usize, id & ((1 << NUMBER_BITS) - 1));
-        let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner);
-        sinks.push(Sink { cluster, urls: urls as u64, forms: forms as u64, example });
+        let mut soft_404s = self.soft_404s.lock().unwrap_or_else(PoisonError::into_inner);
+        soft_404s.push(Soft404 { cluster, urls: urls as u64, forms: forms as u64, example });
     }
 
     pub(super) fn unlabelled(&self, records: usize) {
@@ -170,8 +170,8 @@ impl Counters {
 
     pub(super) fn figures(&self) -> Figures {
         let at = |at: usize| self.counts[at].load(Ordering::Relaxed);
-        let mut sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        keep_largest(&mut sinks);
+        let mut soft_404s = self.soft_404s.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        keep_largest(&mut soft_404s);
         Figures {
             records: at(0),
             invalid: at(1),
@@ -190,7 +190,7 @@ impl Counters {
             strangers: at(14),
             unlabelled: self.unlabelled.load(Ordering::Relaxed),
             unread: self.unread.load(Ordering::Relaxed),
-            sinks,
+            soft_404s,
         }
     }
 }

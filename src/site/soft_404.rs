@@ -8,25 +8,25 @@ use super::Thresholds;
 
 /// Known constant pages of a site, with the size of each cluster.
 #[derive(Clone, Debug, Default)]
-pub struct Sinks {
+pub struct Soft404s {
     /// URLs of each cluster.
     size: Vec<u64>,
     /// URLs of the site.
     total: u64,
     /// Clusters that an operation proved to be one page, sorted.
     proven: Vec<u32>,
-    /// URLs of other forms that a sink holds.
+    /// URLs of other forms that a soft 404 holds.
     min_others: u64,
-    /// Share of the URLs of the site that a sink has, in thousandths.
+    /// Share of the URLs of the site that a soft 404 has, in thousandths.
     min_permille: u64,
 }
 
-impl Sinks {
+impl Soft404s {
     /// Initial state from the labels of the rows, without a known constant page.
-    pub fn new(labels: &[u32], thresholds: &Thresholds) -> Sinks {
+    pub fn new(labels: &[u32], thresholds: &Thresholds) -> Soft404s {
         let mut size = vec![0; labels.iter().map(|&l| l as usize + 1).max().unwrap_or(0)];
         labels.iter().for_each(|&l| size[l as usize] += 1);
-        Sinks {
+        Soft404s {
             size,
             total: labels.len() as u64,
             proven: Vec::new(),
@@ -65,15 +65,17 @@ mod tests {
     fn a_sink_is_proven_large_and_holds_other_forms() {
         let mut labels = vec![0; 60];
         labels.extend(1..1_000);
-        let mut sinks = Sinks::new(&labels, &Thresholds::default());
-        assert!(!sinks.holds(0, 6));
-        sinks.prove(0);
-        sinks.prove(7);
-        assert!(sinks.holds(0, 6) && !sinks.holds(0, 11) && !sinks.holds(7, 0) && !sinks.holds(2_000, 0));
+        let mut soft_404s = Soft404s::new(&labels, &Thresholds::default());
+        assert!(!soft_404s.holds(0, 6));
+        soft_404s.prove(0);
+        soft_404s.prove(7);
+        assert!(
+            soft_404s.holds(0, 6) && !soft_404s.holds(0, 11) && !soft_404s.holds(7, 0) && !soft_404s.holds(2_000, 0)
+        );
         let mut labels = vec![0; 60];
         labels.extend(1..9_000);
-        let mut sinks = Sinks::new(&labels, &Thresholds::default());
-        sinks.prove(0);
-        assert!(!sinks.holds(0, 6));
+        let mut soft_404s = Soft404s::new(&labels, &Thresholds::default());
+        soft_404s.prove(0);
+        assert!(!soft_404s.holds(0, 6));
     }
 }
