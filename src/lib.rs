@@ -23,7 +23,7 @@
 //! - `index`: inverted indexes in the Common Index File Format, and their posting lists when duplicates
 //!   are merged.
 //! - `site`: learning one site, a pure function: operations, the sections in which they hold, tree,
-//!   forms, evidence, candidates, energy, laws; whether the pages that a rule moves are found where it
+//!   forms, evidence, candidates, energy, invariants; whether the pages that a rule moves are found where it
 //!   moves them (`overlap`); directories and parameters that move whole (`mirrors`, `fronts`); look-ups
 //!   of single URLs, and values of a key that are one page (`lookups`, `value_ranges`); what decides between
 //!   equals (`hints`); the rules of an earlier result (`earlier`); cross-fitted figures (`held_out`);

@@ -1,4 +1,4 @@
-//! Expected values worked out by hand on sites of a few URLs, and the laws of joining.
+//! Expected values worked out by hand on sites of a few URLs, and the invariants of joining.
 
 use super::{Counts, Evaluation, Grouping, Pages, Rates, Summary};
 use crate::model::{Record, RecordBatch, SiteBy};

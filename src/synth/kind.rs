@@ -32,7 +32,7 @@ pub enum Urls {
 
 /// A page type: one way in which a web server gives pages several URLs (or refuses to).
 ///
-/// Two laws make distinct URLs and true clusters by construction rather than by a table of what was
+/// Two rules make distinct URLs and true clusters by construction rather than by a table of what was
 /// written: `(entity, form)` can be told from the path, query and own sub-domain that
 /// [`write`](Self::write) produces, whatever the coin says, and [`key`](Self::key) finds the entity
 /// from the URL alone.
@@ -51,7 +51,7 @@ pub trait PageType: Send + Sync {
         false
     }
     /// The pages of one block, for types whose pages differ in the number of their URLs; empty for
-    /// types whose cluster sizes follow the site's law. The type is a repetition of the block: page `i`
+    /// types whose cluster sizes follow the distribution of the site. The type is a repetition of the block: page `i`
     /// of block `b` is the entity `b * block().len() + i`, that of a shared page `i`, and
     /// [`forms`](Self::forms) is not used. Only the last block can lack pages and URLs.
     fn block(&self) -> Vec<Urls> {

@@ -136,7 +136,7 @@ impl Options {
 
     /// URLs of each site, in order of site, before rows are dropped.
     ///
-    /// Sizes follow a Pareto law cut off at both limits; its exponent is found so that the law has the mean
+    /// Sizes follow a Pareto distribution cut off at both limits; its exponent is found so that it has the mean
     /// asked for (0, even on a log scale, without one).
     pub fn sizes(&self) -> Vec<u64> {
         let (min, max) = (self.urls_min as f64, self.urls_max as f64);

@@ -9,7 +9,7 @@ pub(super) struct Kind {
     pub(super) make: Box<dyn PageType>,
     pub(super) clusters: u64,
     pub(super) urls: u64,
-    /// The pages of a block; empty where sizes follow the site's law.
+    /// The pages of a block; empty where sizes follow the distribution of the site.
     pub(super) block: Vec<Urls>,
     /// One for each page of a block, or one.
     spaces: Vec<Space>,

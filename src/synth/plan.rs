@@ -6,11 +6,11 @@
 
 use super::decor::Decor;
 use super::kind::{self, Page, PageType, TYPES};
-use super::law::{self, Share};
 use super::options::Options;
 use super::parts::Parts;
 use super::place::{Kind, assign};
 use super::rng::{Permutation, Rng, mix2, unit};
+use super::sizes::{self, Share};
 use super::view::View;
 use super::words;
 
@@ -151,7 +151,7 @@ impl SitePlan {
             .filter(|(kind, _)| !kind.is_constant() && !kind.is_block())
             .map(|(kind, &weight)| Share { weight, cap: kind.cap(&decor) })
             .collect();
-        let mut ordinary = law::clusters(&shares, left, options.single, mean).into_iter();
+        let mut ordinary = sizes::clusters(&shares, left, options.single, mean).into_iter();
         let (mut constant_urls, mut block_urls) = (constant_urls.into_iter(), block_urls.into_iter());
 
         let mut runs = Vec::new();

@@ -1,4 +1,4 @@
-//! The laws of the generator, each against something that does not share its code: the oracle that
+//! The invariants of the generator, each against something that does not share its code: the oracle that
 //! reads URLs back, sets of what was written, the public suffix list.
 
 use super::kind::{SHAPES, TRAPS, TYPES};
@@ -31,7 +31,7 @@ fn options(types: &[&str], decorations: Option<&[&str]>, urls: u64, seed: u64) -
 }
 
 /// URLs are distinct, the oracle knows each, and its classes are the clusters.
-fn assert_laws(site: &SitePlan) -> HashMap<u64, u64> {
+fn assert_invariants(site: &SitePlan) -> HashMap<u64, u64> {
     let records = records(site);
     let mut seen = HashSet::<_>::default();
     let mut clusters: HashMap<u64, (&str, u64)> = HashMap::default();
@@ -51,13 +51,13 @@ fn assert_laws(site: &SitePlan) -> HashMap<u64, u64> {
 }
 
 #[test]
-fn every_type_keeps_the_laws_plain_and_with_every_decoration() {
+fn every_type_keeps_the_invariants_plain_and_with_every_decoration() {
     for (name, ..) in TYPES.into_iter().chain(TRAPS).chain(SHAPES) {
         for seed in 0..4 {
             for decorations in [None, Some(&[][..]), Some(&decor::NAMES[..])] {
                 for site in plan(&options(&[name], decorations, 3000, seed)).expect("fits") {
                     assert_eq!(site.facts()[0].name, name);
-                    assert_laws(&site);
+                    assert_invariants(&site);
                 }
             }
         }
@@ -70,19 +70,19 @@ fn types_of_one_site_do_not_claim_each_others_urls() {
     for seed in 0..6 {
         for site in plan(&options(&all, Some(&decor::NAMES), 20_000, seed)).expect("fits") {
             assert_eq!(site.facts().len(), TYPES.len() + TRAPS.len() + SHAPES.len());
-            assert_laws(&site);
+            assert_invariants(&site);
         }
     }
 }
 
 #[test]
-fn drawn_sites_keep_the_laws_and_use_every_type_and_decoration() {
+fn drawn_sites_keep_the_invariants_and_use_every_type_and_decoration() {
     let options = Options { sites: 60, urls_min: 200, urls_max: 4000, seed: 5, ..Options::default() };
     let mut types = HashSet::<_>::default();
     let mut plain = HashSet::<_>::default();
     let mut decorated = HashSet::<_>::default();
     for site in plan(&options).expect("fits") {
-        assert_laws(&site);
+        assert_invariants(&site);
         types.extend(site.facts().iter().map(|f| f.name));
         let d = site.decor();
         let flags = [d.mirrors.len() > 1, d.https, d.session.is_some(), d.utm, d.case, d.dslash, d.empty_query];

@@ -21,7 +21,7 @@
 //! A backslash before the query makes the URL invalid: for browsers it is a slash, for RFC 3986 no
 //! character of a URI.
 //!
-//! Laws, shown in `tests/it/url_safe.rs`: normalizing twice is once; the parts of [`Split`] put
+//! Invariants, shown in `tests/it/url_syntax.rs`: normalizing twice is once; the parts of [`Split`] put
 //! together again give the output; the output holds no dot segment and only ASCII characters above the
 //! space; beside its host it is longer than the input by two bytes an escaped byte and at most one
 //! more; no input panics.

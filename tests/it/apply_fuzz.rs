@@ -1,11 +1,11 @@
-//! Random and mutated URLs through the laws of the fuzz target `apply`: 40,000 here, as many as
+//! Random and mutated URLs through the invariants of the fuzz target `apply`: 40,000 here, as many as
 //! UNDUST_FUZZ_URLS says for `scripts/fuzz`; alone and in the company of others.
-#[path = "../fuzz/laws/apply.rs"]
-mod laws;
+#[path = "../fuzz/invariants/apply.rs"]
+mod invariants;
 
 use crate::fuzz_replay::{Random, mutate};
 use crate::jobs_run::sites;
-use laws::{Became, learned, records};
+use invariants::{Became, learned, records};
 use std::path::Path;
 use undust::rules::batch::LANES;
 use undust::rules::{Batch, RuleSet, Scratch, SiteRules};
@@ -64,7 +64,7 @@ fn next(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 
 #[test]
 #[allow(clippy::print_stdout, reason = "who asks for ten million wants to see what they were")]
-fn random_and_mutated_urls_keep_the_laws() {
+fn random_and_mutated_urls_keep_the_invariants() {
     let count: u64 = match std::env::var("UNDUST_FUZZ_URLS") {
         Ok(text) => text.parse().expect("UNDUST_FUZZ_URLS: a number"),
         Err(_) => 40_000,
@@ -92,7 +92,7 @@ fn random_and_mutated_urls_keep_the_laws() {
             let urls: [_; LANES] = std::array::from_fn(|_| next(&seeds, &mut random));
             let mut taken = 0;
             batch.apply(&many, urls.iter(), |url, together| {
-                let became = laws::laws(&rules, url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
+                let became = invariants::check(&rules, url, &mut scratch).unwrap_or_else(|broken| panic!("{broken}"));
                 met[became as usize] += 1;
                 taken += 1;
                 let alone = rules.apply(url, None, &mut scratch);
@@ -116,7 +116,7 @@ fn random_and_mutated_urls_keep_the_laws() {
     });
     let [invalid, same, changed] = [Became::Invalid, Became::Same, Became::Changed].map(|became| met[became as usize]);
     let total = invalid + same + changed;
-    println!("{total} inputs: {invalid} no URLs, {same} unchanged by rules, {changed} changed; every law held");
+    println!("{total} inputs: {invalid} no URLs, {same} unchanged by rules, {changed} changed; every invariant held");
     // Inputs that are all rubbish, or all untouched, would test nothing.
     assert!(invalid * 50 > total && same * 8 > total && changed * 20 > total, "{met:?}");
 }

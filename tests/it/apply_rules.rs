@@ -207,7 +207,7 @@ fn origin(url: &[u8]) -> String {
     String::from_utf8(text[..split.path.0 as usize].to_vec()).expect("ASCII")
 }
 
-fn laws(rules: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), TestCaseError> {
+fn check(rules: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), TestCaseError> {
     let applied = rules.apply(url.as_bytes(), None, scratch);
     let (out, site, invalid) = (applied.url.to_vec(), applied.site, applied.invalid);
     let mut normal = Vec::new();
@@ -234,12 +234,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_rules_keep_the_laws(sites in vec(site(), 1..3), urls in vec(url(), 1..8)) {
+    fn any_rules_keep_the_invariants(sites in vec(site(), 1..3), urls in vec(url(), 1..8)) {
         let urls: Vec<String> = urls.into_iter().chain(sites.iter().flat_map(|s| s.aliases.iter().map(|[_, to]| to.clone()))).collect();
         let rules = RuleSet::new(sites);
         let mut scratch = Scratch::default();
         for url in &urls {
-            laws(&rules, url, &mut scratch)?;
+            check(&rules, url, &mut scratch)?;
         }
     }
 }
@@ -289,7 +289,7 @@ fn a_form_that_writes_a_key_twice_does_nothing() {
 }
 
 #[test]
-fn a_rule_that_writes_a_key_twice_keeps_the_laws() {
+fn a_rule_that_writes_a_key_twice_keeps_the_invariants() {
     let classes = Operation::Classes(vec![(None, Some("/".into()))]);
     let fragment = |operation| ("fragment".to_owned(), operation);
     let rule = plain(vec![fragment(classes), fragment(Operation::Apply(Function::DropEmpty))]);

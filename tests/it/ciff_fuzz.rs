@@ -1,11 +1,11 @@
 //! Replays the corpus of the fuzz target `ciff`, as it is and in 20,000 mutations.
 
-#[path = "../fuzz/laws/ciff.rs"]
-mod laws;
+#[path = "../fuzz/invariants/ciff.rs"]
+mod invariants;
 
 use crate::ciff_support::Toy;
 use crate::fuzz_replay::{Random, corpus};
-use laws::laws;
+use invariants::check;
 
 /// Bytes that mean something to protobuf: tags, lengths, numbers at the edges.
 const PIECES: [&[u8]; 10] = [
@@ -40,7 +40,7 @@ fn ciff_corpus_and_its_mutations() {
     let files = corpus("ciff");
     let mut messages = 0;
     for (name, bytes) in &files {
-        messages += laws(bytes).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+        messages += check(bytes).unwrap_or_else(|broken| panic!("{name}: {broken}"));
     }
     assert!(messages >= 30, "the corpus holds {messages} good lists and records");
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -48,7 +48,7 @@ fn ciff_corpus_and_its_mutations() {
     for round in 0..20_000 {
         let mut bytes = files[round % files.len()].1.clone();
         mutate(&mut bytes, &mut random);
-        good += usize::from(laws(&bytes).unwrap_or_else(|broken| panic!("mutation {round}: {broken}")) > 0);
+        good += usize::from(check(&bytes).unwrap_or_else(|broken| panic!("mutation {round}: {broken}")) > 0);
     }
     assert!(good > 500 && good < 15_000, "{good} of 20000 mutations are indexes");
 }
@@ -57,6 +57,6 @@ fn ciff_corpus_and_its_mutations() {
 fn random_indexes_are_good() {
     for seed in 1..20 {
         let toy = Toy::random(seed, 5 + seed as usize * 7, 30);
-        assert_eq!(laws(&toy.bytes()), Ok(toy.docs.len() + toy.lists.len()));
+        assert_eq!(check(&toy.bytes()), Ok(toy.docs.len() + toy.lists.len()));
     }
 }

@@ -1,5 +1,5 @@
-//! Mutations of the fixtures of every format, as they are and packed: the laws of the readers hold.
-#[path = "../fuzz/laws/shards.rs"]
+//! Mutations of the fixtures of every format, as they are and packed: the invariants of the readers hold.
+#[path = "../fuzz/invariants/shards.rs"]
 mod shards;
 
 use undust::io::Format;
@@ -28,7 +28,7 @@ fn replay(format: Format, pieces: &[Vec<u8>], compression: Compression) {
             let other = file.clone();
             mutate(&mut file, &other, &mut random);
         }
-        let (records, rejects) = shards::laws(&path, format, &file)
+        let (records, rejects) = shards::check(&path, format, &file)
             .unwrap_or_else(|broken| panic!("mutation {round} of {format:?}, {compression}: {broken}"));
         good += records;
         bad += rejects;

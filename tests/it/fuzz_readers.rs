@@ -1,18 +1,18 @@
 //! Replays the corpora of the fuzz targets of small files and of strangers, as they are, cut short
 //! and in thousands of mutations.
-#[path = "../fuzz/laws/catalogue.rs"]
+#[path = "../fuzz/invariants/catalogue.rs"]
 mod catalogue;
-#[path = "../fuzz/laws/hello.rs"]
+#[path = "../fuzz/invariants/hello.rs"]
 mod hello;
-#[path = "../fuzz/laws/memory.rs"]
+#[path = "../fuzz/invariants/memory.rs"]
 mod memory;
-#[path = "../fuzz/laws/overrides.rs"]
+#[path = "../fuzz/invariants/overrides.rs"]
 mod overrides;
-#[path = "../fuzz/laws/packed.rs"]
+#[path = "../fuzz/invariants/packed.rs"]
 mod packed;
-#[path = "../fuzz/laws/predictions.rs"]
+#[path = "../fuzz/invariants/predictions.rs"]
 mod predictions;
-#[path = "../fuzz/laws/seen.rs"]
+#[path = "../fuzz/invariants/seen.rs"]
 mod seen;
 
 use crate::fuzz_replay::{Random, corpus, mutate};
@@ -23,25 +23,25 @@ use undust::rules::packed::PackedHeader;
 const CUTS: usize = 60;
 
 /// Checks the files whole, cut and mutated; gives how many of the whole ones and of the mutations
-/// are good, by the count of the law.
+/// are good, by the count of the invariant.
 fn replay(
     target: &str,
     files: &[(String, Vec<u8>)],
     rounds: usize,
-    mut laws: impl FnMut(&[u8]) -> Result<usize, String>,
+    mut check: impl FnMut(&[u8]) -> Result<usize, String>,
 ) -> [usize; 2] {
     let (mut random, mut good) = (Random(0x9e37_79b9_7f4a_7c15), [0; 2]);
     for (name, bytes) in files {
         for end in (0..bytes.len()).step_by(1 + bytes.len() / CUTS) {
-            laws(&bytes[..end]).unwrap_or_else(|broken| panic!("{name} to byte {end}: {broken}"));
+            check(&bytes[..end]).unwrap_or_else(|broken| panic!("{name} to byte {end}: {broken}"));
         }
-        let count = laws(bytes).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+        let count = check(bytes).unwrap_or_else(|broken| panic!("{name}: {broken}"));
         good[0] += usize::from(count > 0);
     }
     for round in 0..rounds {
         let mut bytes = files[round % files.len()].1.clone();
         mutate(&mut bytes, &files[random.below(files.len())].1, &mut random);
-        let count = laws(&bytes).unwrap_or_else(|broken| panic!("mutation {round} of {target}: {broken}"));
+        let count = check(&bytes).unwrap_or_else(|broken| panic!("mutation {round} of {target}: {broken}"));
         good[1] += usize::from(count > 0);
     }
     good
@@ -56,15 +56,15 @@ fn mixed(target: &str, rounds: usize, [whole, mutated]: [usize; 2]) {
 #[test]
 fn seen_corpus_and_its_mutations() {
     let files = corpus("seen");
-    let [whole, _] = replay("seen", &files, 8_000, |bytes| seen::laws(bytes).map(usize::from));
+    let [whole, _] = replay("seen", &files, 8_000, |bytes| seen::check(bytes).map(usize::from));
     assert!(whole >= 4, "{whole} files are sets");
 }
 
 #[test]
 fn overrides_corpus_and_its_mutations() {
     let files = corpus("overrides");
-    mixed("overrides", 20_000, replay("overrides", &files, 20_000, overrides::laws));
-    // What is not UTF-8 does not come as far as the law.
+    mixed("overrides", 20_000, replay("overrides", &files, 20_000, overrides::check));
+    // What is not UTF-8 does not come as far as the invariant.
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), b"\xff\n").expect("room");
     let error = undust::io::rules::read_overrides(file.path()).expect_err("not UTF-8").to_string();
@@ -74,7 +74,7 @@ fn overrides_corpus_and_its_mutations() {
 #[test]
 fn catalogue_corpus_and_its_mutations() {
     let files = corpus("catalogue");
-    mixed("catalogue", 5_000, replay("catalogue", &files, 5_000, catalogue::laws));
+    mixed("catalogue", 5_000, replay("catalogue", &files, 5_000, catalogue::check));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn predictions_corpus_and_its_mutations() {
     let (files, folder) = (corpus("predictions"), tempfile::tempdir().expect("a folder"));
     let path = folder.path().join("fuzz");
     let good =
-        replay("predictions", &files, 4_000, |bytes| predictions::laws(&path, bytes).map(|(good, _)| good as usize));
+        replay("predictions", &files, 4_000, |bytes| predictions::check(&path, bytes).map(|(good, _)| good as usize));
     mixed("predictions", 4_000, good);
 }
 
@@ -91,7 +91,7 @@ fn hello_corpus_and_its_mutations() {
     let files = corpus("hello");
     let mut said = [0; 3];
     replay("hello", &files, 2_000, |bytes| {
-        let one = hello::laws(bytes)?;
+        let one = hello::check(bytes)?;
         said[0] += usize::from(one.offered);
         said[1] += usize::from(one.is_offer);
         said[2] += one.frames;
@@ -105,7 +105,7 @@ fn hello_corpus_and_its_mutations() {
 #[test]
 fn packed_corpus_and_its_mutations() {
     let mut files = corpus("packed");
-    let rules = |bytes: &[u8]| packed::laws(bytes).map(|is| usize::from(is == packed::Is::Rules));
+    let rules = |bytes: &[u8]| packed::check(bytes).map(|is| usize::from(is == packed::Is::Rules));
     mixed("packed", 1_500, replay("packed", &files, 1_500, rules));
     // Compiled files of the layout of this version.
     files.retain_mut(|(_, bytes)| {
@@ -113,7 +113,7 @@ fn packed_corpus_and_its_mutations() {
         let header = PackedHeader { rules: header, overrides: undust::rules::Overrides::default() };
         packed::packed(&header, &sites).map(|compiled| *bytes = compiled).is_ok()
     });
-    let compiled = |bytes: &[u8]| packed::laws(bytes).map(|is| usize::from(is == packed::Is::Compiled));
+    let compiled = |bytes: &[u8]| packed::check(bytes).map(|is| usize::from(is == packed::Is::Compiled));
     let [whole, mutated] = replay("packed", &files, 1_500, compiled);
     assert!(whole == files.len() && mutated < 75, "{whole} files of {}, {mutated} mutations", files.len());
 }

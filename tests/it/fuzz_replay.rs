@@ -1,10 +1,10 @@
 //! Replays the corpora of the fuzz targets `tsv` and `jsonl`, as they are and in 20,000 mutations each.
-#[path = "../fuzz/laws/records.rs"]
+#[path = "../fuzz/invariants/records.rs"]
 mod records;
 
 use std::path::Path;
 
-use records::{Parse, laws};
+use records::{Parse, check};
 use undust::io::{jsonl, tsv};
 
 /// The files of a corpus, in the order of their names.
@@ -81,7 +81,7 @@ fn replay(target: &str, parse: Parse) {
     let files = corpus(target);
     let mut records = 0;
     for (name, bytes) in &files {
-        records += laws(bytes, parse).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+        records += check(bytes, parse).unwrap_or_else(|broken| panic!("{name}: {broken}"));
     }
     assert!(records >= 10, "the corpus of {target} holds {records} good records");
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -89,7 +89,7 @@ fn replay(target: &str, parse: Parse) {
     for round in 0..20_000 {
         let mut bytes = files[round % files.len()].1.clone();
         mutate(&mut bytes, &files[random.below(files.len())].1, &mut random);
-        good += laws(&bytes, parse).unwrap_or_else(|broken| panic!("mutation {round} of {target}: {broken}"));
+        good += check(&bytes, parse).unwrap_or_else(|broken| panic!("mutation {round} of {target}: {broken}"));
         lines += bytes.split(|&b| b == b'\n').count();
     }
     // Mutations that only made rubbish, or changed nothing, would test nothing.

@@ -1,7 +1,7 @@
 //! Integration tests: one binary, a module a part of the house.
 mod apply_cases;
 mod apply_fuzz;
-mod apply_laws;
+mod apply_invariants;
 mod apply_rules;
 mod baselines_compare;
 mod baselines_costs;
@@ -59,10 +59,10 @@ mod jobs_run;
 mod jobs_set;
 mod jobs_terminal;
 mod jobs_watched;
-mod keys_laws;
+mod keys_invariants;
 mod learner_cases;
 mod learner_hints;
-mod learner_laws;
+mod learner_invariants;
 mod learner_site;
 mod learner_thresholds;
 mod mesh_edges;
@@ -79,5 +79,5 @@ mod scripts;
 mod synth;
 mod synth_traps;
 mod url_fuzz;
-mod url_safe;
 mod url_suites;
+mod url_syntax;

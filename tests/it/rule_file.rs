@@ -1,6 +1,6 @@
 //! The rule file: exactness on any rules, versions, and what a faulty file is told.
-#[path = "../fuzz/laws/rule_file.rs"]
-pub mod laws;
+#[path = "../fuzz/invariants/rule_file.rs"]
+pub mod invariants;
 
 use proptest::prelude::*;
 use std::io::{self, BufReader, Read, Write};
@@ -180,7 +180,7 @@ proptest! {
         prop_assert_eq!(&header_again, &header);
         prop_assert_eq!(&sites_again, &sites);
         prop_assert_eq!(written(&header_again, &sites_again), bytes.clone());
-        laws::laws(&bytes).map_err(TestCaseError::fail)?;
+        invariants::check(&bytes).map_err(TestCaseError::fail)?;
     }
 
     /// Cut anywhere, between two lines too, a file is refused.
@@ -207,7 +207,7 @@ proptest! {
             prop_assert_eq!(header_again, header());
             prop_assert_eq!(sites_again, sites);
         }
-        laws::laws(&bytes).map_err(TestCaseError::fail)?;
+        invariants::check(&bytes).map_err(TestCaseError::fail)?;
     }
 
     /// The id knows the site and what the rule does, and nothing else.

@@ -1,6 +1,6 @@
 //! Compiled rules: they do what the rules do, and a file that is not what was written is refused.
 
-use crate::apply_laws::{site, url};
+use crate::apply_invariants::{site, url};
 use crate::jobs_run::{Folder, run, sites, undust, urls};
 use proptest::prelude::*;
 use undust::model::hash64;

@@ -4,7 +4,7 @@
 //! Each line of `tests/cases/url/suites.txt` is an input; the README beside it names the suites. An
 //! input that undust accepts must be a URL for the oracle too, and the oracle must read the same URL
 //! from input and output once escapes of unreserved characters are decoded.
-use crate::url_safe::laws::laws;
+use crate::url_syntax::invariants::check;
 use undust::url::normalize;
 
 /// The inputs, with their line numbers; `\xNN` stands for a byte and `\\` for a backslash.
@@ -60,7 +60,7 @@ fn the_oracle_reads_the_same_url_from_input_and_output() {
     let mut out = Vec::new();
     for (number, input) in inputs() {
         count += 1;
-        laws(&input).unwrap_or_else(|law| panic!("line {number}: {law}"));
+        check(&input).unwrap_or_else(|invariant| panic!("line {number}: {invariant}"));
         if normalize(&input, &mut out).is_err() {
             continue;
         }

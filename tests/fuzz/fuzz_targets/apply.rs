@@ -1,8 +1,8 @@
-//! Fuzzes applying rules that were learned from the sample: whatever the bytes, the laws hold.
+//! Fuzzes applying rules that were learned from the sample: whatever the bytes, the invariants hold.
 #![no_main]
 
-#[path = "../laws/apply.rs"]
-mod laws;
+#[path = "../invariants/apply.rs"]
+mod invariants;
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -11,7 +11,7 @@ use undust::rules::{RuleSet, Scratch};
 
 static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/kb-sample.jsonl.gz");
-    RuleSet::new(vec![laws::learned(&laws::records(&sample))])
+    RuleSet::new(vec![invariants::learned(&invariants::records(&sample))])
 });
 
 thread_local! {
@@ -19,7 +19,7 @@ thread_local! {
 }
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Err(broken) = SCRATCH.with_borrow_mut(|scratch| laws::laws(&RULES, data, scratch)) {
+    if let Err(broken) = SCRATCH.with_borrow_mut(|scratch| invariants::check(&RULES, data, scratch)) {
         panic!("{broken}");
     }
 });

@@ -1,11 +1,11 @@
-//! Fuzzes the cutting of URLs into keys: whatever the bytes, its laws hold.
+//! Fuzzes the cutting of URLs into keys: whatever the bytes, its invariants hold.
 #![no_main]
 
-#[path = "../laws/keys.rs"]
-mod laws;
+#[path = "../invariants/keys.rs"]
+mod invariants;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Err(broken) = laws::laws(data) {
+    if let Err(broken) = invariants::check(data) {
         panic!("{broken}");
     }
 });

@@ -1,13 +1,13 @@
-//! Fuzzes the reader of overrides files: whatever the bytes, the laws hold.
+//! Fuzzes the reader of overrides files: whatever the bytes, the invariants hold.
 #![no_main]
 
-#[path = "../laws/overrides.rs"]
-mod laws;
-#[path = "../laws/memory.rs"]
+#[path = "../invariants/overrides.rs"]
+mod invariants;
+#[path = "../invariants/memory.rs"]
 mod memory;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Err(broken) = laws::laws(data) {
+    if let Err(broken) = invariants::check(data) {
         panic!("{broken}");
     }
 });

@@ -1,14 +1,14 @@
-//! Fuzzes the reader of predictions: whatever the bytes, the laws hold.
+//! Fuzzes the reader of predictions: whatever the bytes, the invariants hold.
 #![no_main]
 
-#[path = "../laws/predictions.rs"]
-mod laws;
-#[path = "../laws/memory.rs"]
+#[path = "../invariants/predictions.rs"]
+mod invariants;
+#[path = "../invariants/memory.rs"]
 mod memory;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let path = std::env::temp_dir().join(format!("undust-fuzz-{}", std::process::id()));
-    if let Err(broken) = laws::laws(&path, data) {
+    if let Err(broken) = invariants::check(&path, data) {
         panic!("{broken}");
     }
 });

@@ -1,11 +1,11 @@
-//! Fuzzes the reader of rule files: whatever the bytes, its laws hold.
+//! Fuzzes the reader of rule files: whatever the bytes, its invariants hold.
 #![no_main]
 
-#[path = "../laws/rule_file.rs"]
-mod laws;
+#[path = "../invariants/rule_file.rs"]
+mod invariants;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Err(broken) = laws::laws(data) {
+    if let Err(broken) = invariants::check(data) {
         panic!("{broken}");
     }
 });

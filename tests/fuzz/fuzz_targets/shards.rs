@@ -1,8 +1,8 @@
-//! Fuzzes the readers of files: the first byte chooses the format; whatever the others, the laws hold.
+//! Fuzzes the readers of files: the first byte chooses the format; whatever the others, the invariants hold.
 #![no_main]
 
-#[path = "../laws/shards.rs"]
-mod laws;
+#[path = "../invariants/shards.rs"]
+mod invariants;
 
 use undust::io::Format;
 
@@ -12,7 +12,7 @@ const FORMATS: [Format; 6] =
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((first, rest)) = data.split_first() else { return };
     let path = std::env::temp_dir().join(format!("undust-fuzz-{}", std::process::id()));
-    if let Err(broken) = laws::laws(&path, FORMATS[usize::from(*first) % FORMATS.len()], rest) {
+    if let Err(broken) = invariants::check(&path, FORMATS[usize::from(*first) % FORMATS.len()], rest) {
         panic!("{broken}");
     }
 });

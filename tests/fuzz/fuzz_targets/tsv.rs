@@ -1,11 +1,11 @@
-//! Fuzzes the parser of TSV: whatever the bytes, its laws hold.
+//! Fuzzes the parser of TSV: whatever the bytes, its invariants hold.
 #![no_main]
 
-#[path = "../laws/records.rs"]
-mod laws;
+#[path = "../invariants/records.rs"]
+mod invariants;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Err(broken) = laws::laws(data, undust::io::tsv::parse) {
+    if let Err(broken) = invariants::check(data, undust::io::tsv::parse) {
         panic!("{broken}");
     }
 });

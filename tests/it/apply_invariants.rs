@@ -1,4 +1,4 @@
-//! The laws of the applier for any rules: also for a rule file that was made by hand, or damaged.
+//! The invariants of the applier for any rules: also for a rule file that was made by hand, or damaged.
 
 use proptest::prelude::*;
 use undust::rules::*;
@@ -210,7 +210,7 @@ pub fn site() -> impl Strategy<Value = SiteRules> {
         })
 }
 
-fn laws(set: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), String> {
+fn check(set: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), String> {
     let once = set.canonicalize(url);
     let mut normal = Vec::new();
     if normalize(url.as_bytes(), &mut normal).is_err() {
@@ -220,7 +220,8 @@ fn laws(set: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), String> {
             Err(format!("{url} is no URL, but {}", once.url))
         };
     }
-    let told = |law: &str, more: &str| Err(format!("{law}: {url} -> {} {more}\n{:#?}", once.url, set.sites()));
+    let told =
+        |invariant: &str, more: &str| Err(format!("{invariant}: {url} -> {} {more}\n{:#?}", once.url, set.sites()));
     if once.invalid || normalize(once.url.as_bytes(), &mut normal).is_err() {
         return told("a URL stays a URL", "");
     }
@@ -249,11 +250,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8192, ..ProptestConfig::default() })]
 
     #[test]
-    fn laws_hold_for_any_rules(site in site(), urls in prop::collection::vec(url(), 1..12)) {
+    fn invariants_hold_for_any_rules(site in site(), urls in prop::collection::vec(url(), 1..12)) {
         let set = RuleSet::new(vec![site]);
         let mut scratch = Scratch::default();
         for url in urls {
-            laws(&set, &url, &mut scratch).map_err(TestCaseError::fail)?;
+            check(&set, &url, &mut scratch).map_err(TestCaseError::fail)?;
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The laws of syntax-based normalization, on any bytes and on strings that look like URLs.
-#[path = "../fuzz/laws/url_safe.rs"]
-pub mod laws;
+//! The invariants of syntax-based normalization, on any bytes and on strings that look like URLs.
+#[path = "../fuzz/invariants/url_syntax.rs"]
+pub mod invariants;
 
-use laws::{laws, part};
+use invariants::{check, part};
 use proptest::prelude::*;
 use undust::url::{Invalid, normalize};
 
@@ -25,14 +25,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
 
     #[test]
-    fn laws_hold_on_url_like_strings(url in url_like()) {
-        laws(&url).map_err(TestCaseError::fail)?;
+    fn invariants_hold_on_url_like_strings(url in url_like()) {
+        check(&url).map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn laws_hold_on_any_bytes(tail in prop::collection::vec(any::<u8>(), 0..64), scheme in any::<bool>()) {
+    fn invariants_hold_on_any_bytes(tail in prop::collection::vec(any::<u8>(), 0..64), scheme in any::<bool>()) {
         let url = if scheme { [b"http://".as_slice(), &tail].concat() } else { tail };
-        laws(&url).map_err(TestCaseError::fail)?;
+        check(&url).map_err(TestCaseError::fail)?;
     }
 
     /// The bulk copy of clean runs must not depend on where in a run a special byte stands.

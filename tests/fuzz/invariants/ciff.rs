@@ -41,7 +41,7 @@ fn read(bytes: &[u8]) -> Result<(Index, Vec<u8>), IndexError> {
 
 /// Reading never panics; an error names a byte that is there, or the end; what is read and written
 /// again reads the same. Gives the number of lists and records of a good index.
-pub fn laws(bytes: &[u8]) -> Result<usize, String> {
+pub fn check(bytes: &[u8]) -> Result<usize, String> {
     let (index, again) = match read(bytes) {
         Ok(read) => read,
         Err(IndexError::Format { source, .. }) if source.at <= bytes.len() as u64 => return Ok(0),

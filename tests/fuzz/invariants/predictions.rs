@@ -1,4 +1,4 @@
-//! The laws of files of predictions on any bytes, for the fuzz target and the replay of its corpus.
+//! The invariants of files of predictions on any bytes, for the fuzz target and the replay of its corpus.
 use std::path::Path;
 
 use super::memory::bounded;
@@ -21,7 +21,7 @@ type Line = (Vec<u8>, Vec<u8>, u64);
 /// is an error; each line is a prediction or a reject with its number and reason; predictions are
 /// texts, written and read again unchanged, and found by their URL, except where two lines
 /// contradict each other. Gives the numbers of predictions and of rejects.
-pub fn laws(path: &Path, data: &[u8]) -> Result<(u64, u64), String> {
+pub fn check(path: &Path, data: &[u8]) -> Result<(u64, u64), String> {
     std::fs::write(path, data).map_err(|error| error.to_string())?;
     let Some((lines, rejects)) = read(path, data)? else { return Ok((0, 0)) };
     if lines.len() as u64 + rejects.total() != rejects.lines() {

@@ -1,4 +1,4 @@
-//! The laws of catalogue files (`--platforms FILE`) on any bytes, for the fuzz target and the
+//! The invariants of catalogue files (`--platforms FILE`) on any bytes, for the fuzz target and the
 //! replay of its corpus.
 use super::memory::bounded;
 use undust::platforms::read::entries;
@@ -10,7 +10,7 @@ use undust::url::NormalUrls;
 /// Any text is refused with its line, or with the entry that breaks a rule of catalogues; or its
 /// entries are written and read again unchanged, are found by their names, and its programs are
 /// looked for in any URLs. Gives the number of entries of a catalogue.
-pub fn laws(bytes: &[u8]) -> Result<usize, String> {
+pub fn check(bytes: &[u8]) -> Result<usize, String> {
     // The reader of the file refuses what is not UTF-8 before it is parsed.
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(0) };
     let own = match bounded(text.len(), 16 << 10, 32, || entries(text))? {

@@ -1,4 +1,4 @@
-//! Bound on the memory that a reader holds, for the laws of the readers of files and of strangers.
+//! Bound on the memory that a reader holds, for the invariants of the readers of files and of strangers.
 
 /// Runs `read` on an input of so many bytes; an error where it held more at a time than `fixed`
 /// bytes and `times` the input. Counts what this thread takes from the allocator of Rust.

@@ -1,4 +1,4 @@
-//! The laws of what comes over a connection of the mesh, for the fuzz target and the replay of its
+//! The invariants of what comes over a connection of the mesh, for the fuzz target and the replay of its
 //! corpus: the hello and first message of a stranger, and the frames of a link.
 use std::io::ErrorKind;
 use std::sync::{Arc, LazyLock};
@@ -31,7 +31,7 @@ pub struct Said {
 }
 
 /// Reads the input in each of these roles.
-pub fn laws(bytes: &[u8]) -> Result<Said, String> {
+pub fn check(bytes: &[u8]) -> Result<Said, String> {
     Ok(Said { offered: stranger(bytes)?, is_offer: payload(bytes)?, frames: in_the_clear(bytes)? + sealed(bytes)? })
 }
 

@@ -1,9 +1,9 @@
 //! Keys and values: composing what was tokenized gives the URL, on any string that looks like one; and cases
 //! from a file.
-#[path = "../fuzz/laws/keys.rs"]
-pub mod laws;
+#[path = "../fuzz/invariants/keys.rs"]
+pub mod invariants;
 
-use laws::laws;
+use invariants::check;
 use proptest::prelude::*;
 use undust::rules::Tokens;
 use undust::site::columns::Ranks;
@@ -37,23 +37,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
 
     #[test]
-    fn laws_hold_on_url_like_strings(url in url_like()) {
-        laws(&url).map_err(TestCaseError::fail)?;
+    fn invariants_hold_on_url_like_strings(url in url_like()) {
+        check(&url).map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn laws_hold_on_any_bytes(tail in prop::collection::vec(any::<u8>(), 0..64)) {
-        laws(&[b"http://a.b/".as_slice(), &tail].concat()).map_err(TestCaseError::fail)?;
+    fn invariants_hold_on_any_bytes(tail in prop::collection::vec(any::<u8>(), 0..64)) {
+        check(&[b"http://a.b/".as_slice(), &tail].concat()).map_err(TestCaseError::fail)?;
     }
 
     /// Around the limits on segments and parameters, with repeats.
     #[test]
-    fn laws_hold_for_many_segments_and_parameters(
+    fn invariants_hold_for_many_segments_and_parameters(
         segments in 20usize..30, slashes in 1usize..3, parameters in 58usize..70, names in 1usize..70, end in "[/;a?]{0,2}",
     ) {
         let path: String = (0..segments).map(|i| format!("s{i}{}", "/".repeat(slashes))).collect();
         let query: Vec<String> = (0..parameters).map(|i| format!("k{}={i}", i % names)).collect();
-        laws(format!("http://a.b/{path}{end}?{}", query.join("&")).as_bytes()).map_err(TestCaseError::fail)?;
+        check(format!("http://a.b/{path}{end}?{}", query.join("&")).as_bytes()).map_err(TestCaseError::fail)?;
     }
 
     #[test]
@@ -119,7 +119,7 @@ fn cases() {
         if out != normal {
             wrong.push(format!("{url} comes back as {}", out.escape_ascii()));
         }
-        laws(url.as_bytes()).unwrap_or_else(|broken| panic!("{broken}"));
+        check(url.as_bytes()).unwrap_or_else(|broken| panic!("{broken}"));
     }
     assert!(wrong.is_empty(), "found:\n{}", wrong.join("\n\n"));
 }

@@ -1,4 +1,4 @@
-//! The laws of the line parsers on one input, for the fuzz targets and the replay of their corpora.
+//! The invariants of the line parsers on one input, for the fuzz targets and the replay of their corpora.
 use undust::io::Reason;
 use undust::model::{Record, RecordBatch};
 
@@ -6,18 +6,18 @@ use undust::model::{Record, RecordBatch};
 pub type Parse = fn(&[u8], &mut RecordBatch) -> Result<(), Reason>;
 
 /// Parses every line of `data` into one batch and checks what came of it; gives the number of records.
-pub fn laws(data: &[u8], parse: Parse) -> Result<usize, String> {
+pub fn check(data: &[u8], parse: Parse) -> Result<usize, String> {
     let mut batch = RecordBatch::default();
     for line in data.split(|&b| b == b'\n') {
         let before = (batch.len(), batch.byte_len());
-        let told = |law: &str| format!("{law}: {}", line.escape_ascii());
+        let told = |invariant: &str| format!("{invariant}: {}", line.escape_ascii());
         match parse(line, &mut batch) {
             Ok(()) => {
                 if batch.len() != before.0 + 1 {
                     return Err(told("one record a line"));
                 }
                 let record = batch.get(before.0);
-                check(record).map_err(told)?;
+                check_record(record).map_err(told)?;
                 if batch.byte_len() - before.1 > line.len() {
                     return Err(told("a record is no longer than its line"));
                 }
@@ -43,7 +43,7 @@ pub fn laws(data: &[u8], parse: Parse) -> Result<usize, String> {
 
 /// An accepted record: UTF-8 throughout, no empty label, an absolute http or https URL without control
 /// characters.
-fn check(record: Record<'_>) -> Result<(), &'static str> {
+fn check_record(record: Record<'_>) -> Result<(), &'static str> {
     let url = std::str::from_utf8(record.url).map_err(|_| "the URL is UTF-8")?;
     if url.bytes().any(|b| b.is_ascii_control()) {
         return Err("no control character");

@@ -1,4 +1,4 @@
-//! The laws of the readers of files on one input, for the fuzz target and for mutations of the
+//! The invariants of the readers of files on one input, for the fuzz target and for mutations of the
 //! fixtures.
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use undust::model::RecordBatch;
 const LIMIT: usize = 4 << 10;
 
 /// Writes `data` to `path` and reads it in this format; gives the numbers of records and of rejects.
-pub fn laws(path: &Path, format: Format, data: &[u8]) -> Result<(u64, u64), String> {
+pub fn check(path: &Path, format: Format, data: &[u8]) -> Result<(u64, u64), String> {
     std::fs::write(path, data).map_err(|error| error.to_string())?;
     let options = Options { format: Some(format), log_base: Some("http://h.example".to_owned()), ..Options::default() };
     let shards = match find(&[path], &options) {

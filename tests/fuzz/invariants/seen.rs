@@ -1,4 +1,4 @@
-//! The laws of the set of seen URLs on any bytes, for the fuzz target and the replay of its corpus.
+//! The invariants of the set of seen URLs on any bytes, for the fuzz target and the replay of its corpus.
 use super::memory::bounded;
 use undust::model::{hash64, hash128};
 use undust::rules::filter::SeenFilter;
@@ -10,7 +10,7 @@ const SUM: usize = 16;
 /// URL; so are they with a checksum that holds, which no damage has. The lines of the input as URLs
 /// make a set that holds them all and is read as it was written. Gives whether the bytes as they
 /// are are a set.
-pub fn laws(bytes: &[u8]) -> Result<bool, String> {
+pub fn check(bytes: &[u8]) -> Result<bool, String> {
     let is_set = read(bytes)?;
     let (body, sum) = bytes.split_at(bytes.len().saturating_sub(SUM));
     let summed = [body, &hash128(body).to_le_bytes()].concat();

@@ -1,4 +1,4 @@
-//! The law of cluster sizes: how many clusters of which size each page type has, so that singletons,
+//! The distribution of cluster sizes: how many clusters of which size each page type has, so that singletons,
 //! mean and tail come out as asked, without a table of clusters.
 
 /// What one page type takes part with.
@@ -13,15 +13,15 @@ pub struct Share {
 /// A heavy tail: P(size = k) proportional to k^-exponent for k from 2 to a largest size, in classes of
 /// one size up to 32 and classes about 8 % apart above.
 #[derive(Clone, Debug)]
-pub struct Law {
+pub struct SizeDistribution {
     /// Sizes, rising.
     sizes: Vec<u64>,
     /// Probability of each size.
     weights: Vec<f64>,
 }
 
-impl Law {
-    fn new(largest: u64, exponent: f64) -> Law {
+impl SizeDistribution {
+    fn new(largest: u64, exponent: f64) -> SizeDistribution {
         let mut sizes = Vec::new();
         let mut weights = Vec::new();
         let mut k = 2_u64;
@@ -33,7 +33,7 @@ impl Law {
         }
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|w| *w /= sum);
-        Law { sizes, weights }
+        SizeDistribution { sizes, weights }
     }
 
     /// Mean size where none goes beyond `cap`.
@@ -66,27 +66,27 @@ impl Law {
 ///
 /// `single` is the share of clusters with one URL, `mean` the mean size of the others. Types whose
 /// pages have one URL count as singletons and leave fewer of them to the others. The exponent is found
-/// by bisection over all types with their caps; where the caps are too low for the mean, the law is as
+/// by bisection over all types with their caps; where the caps are too low for the mean, the distribution is as
 /// flat as it gets.
 pub fn clusters(shares: &[Share], rows: u64, single: f64, mean: f64) -> Vec<Vec<(u64, u64)>> {
     let whole: f64 = shares.iter().map(|s| s.weight).sum();
     let able: f64 = shares.iter().filter(|s| s.cap > 1).map(|s| s.weight).sum::<f64>() / whole;
     let single = if able > 0.0 { ((single - (1.0 - able)) / able).clamp(0.0, 1.0) } else { 1.0 };
     let largest = (rows / 100).clamp(8, 3000);
-    let mean_of = |law: &Law| {
-        let sum: f64 = shares.iter().filter(|s| s.cap > 1).map(|s| s.weight * law.mean(s.cap)).sum();
+    let mean_of = |distribution: &SizeDistribution| {
+        let sum: f64 = shares.iter().filter(|s| s.cap > 1).map(|s| s.weight * distribution.mean(s.cap)).sum();
         sum / (able * whole)
     };
     let (mut low, mut high) = (0.0, 12.0);
     if able > 0.0 {
         for _ in 0..40 {
             let middle = (low + high) / 2.0;
-            if mean_of(&Law::new(largest, middle)) > mean { low = middle } else { high = middle }
+            if mean_of(&SizeDistribution::new(largest, middle)) > mean { low = middle } else { high = middle }
         }
     }
-    let law = Law::new(largest, (low + high) / 2.0);
+    let distribution = SizeDistribution::new(largest, (low + high) / 2.0);
     let expected = |s: &Share| {
-        let mean = if s.cap > 1 { single + (1.0 - single) * law.mean(s.cap) } else { 1.0 };
+        let mean = if s.cap > 1 { single + (1.0 - single) * distribution.mean(s.cap) } else { 1.0 };
         s.weight * mean
     };
     let sum: f64 = shares.iter().map(expected).sum();
@@ -97,9 +97,9 @@ pub fn clusters(shares: &[Share], rows: u64, single: f64, mean: f64) -> Vec<Vec<
         let next = if i + 1 == shares.len() { rows } else { (upto.round() as u64).min(rows) };
         let mine = next - given;
         given = next;
-        let each = single + (1.0 - single) * law.mean(share.cap);
+        let each = single + (1.0 - single) * distribution.mean(share.cap);
         let several = if share.cap > 1 { (mine as f64 / each * (1.0 - single)) as u64 } else { 0 };
-        let mut counts = law.counts(several, share.cap);
+        let mut counts = distribution.counts(several, share.cap);
         let mut used: u64 = counts.iter().map(|c| c.0 * c.1).sum();
         // Rounding may ask for a few URLs more than there are: the largest clusters give way.
         while used > mine {

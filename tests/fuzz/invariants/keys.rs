@@ -1,4 +1,4 @@
-//! The laws of keys and values on one input, for the property tests, the fuzz target and the replay of
+//! The invariants of keys and values on one input, for the property tests, the fuzz target and the replay of
 //! its corpus.
 use undust::url::{Key, KeyValues, Tokenizer, compose, normalize, set_order};
 
@@ -6,8 +6,8 @@ use undust::url::{Key, KeyValues, Tokenizer, compose, normalize, set_order};
 /// them.
 const DELIMITERS: [u8; 6] = [0, 1, 2, 4, 8, 15];
 
-/// Checks every law; what is not a URL has no keys.
-pub fn laws(url: &[u8]) -> Result<(), String> {
+/// Checks every invariant; what is not a URL has no keys.
+pub fn check(url: &[u8]) -> Result<(), String> {
     let mut normal = Vec::new();
     if normalize(url, &mut normal).is_err() {
         return Ok(());
@@ -34,8 +34,8 @@ fn one(normal: &[u8], tokenizer: Tokenizer, rank: fn(u64) -> u32) -> Result<(), 
     let split = normalize(normal, &mut pairs.text).map_err(|e| format!("safe syntax refuses what it made: {e:?}"))?;
     pairs.tokenize(&split, tokenizer);
     set_order(&mut pairs, |pairs, at| rank(pairs.seed(pairs.list[at].key)));
-    let told = |law: &str, with: &[u8]| {
-        Err(format!("{law} ({tokenizer:?}): {} -> {}", normal.escape_ascii(), with.escape_ascii()))
+    let told = |invariant: &str, with: &[u8]| {
+        Err(format!("{invariant} ({tokenizer:?}): {} -> {}", normal.escape_ascii(), with.escape_ascii()))
     };
     let mut out = b"left over from another URL".to_vec();
     compose(&pairs, &mut out);

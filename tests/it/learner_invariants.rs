@@ -79,7 +79,7 @@ static SITES: LazyLock<Vec<Site>> = LazyLock::new(|| {
     sites.into_iter().map(site).collect()
 });
 
-/// The laws that hold for any URL; none where all do.
+/// The invariants that hold for any URL; none where all do.
 fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
     let applied = site.set.apply(url, Some(0), scratch);
     let once = applied.url.to_vec();
@@ -88,7 +88,9 @@ fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
         let kept = once == url && normalize(url, &mut normal).is_err();
         return (!kept).then(|| format!("{}: called invalid", url.escape_ascii()));
     }
-    let told = |law: &str| Some(format!("{}: {law}: {} -> {}", site.name, url.escape_ascii(), once.escape_ascii()));
+    let told = |invariant: &str| {
+        Some(format!("{}: {invariant}: {} -> {}", site.name, url.escape_ascii(), once.escape_ascii()))
+    };
     let Ok(split) = normalize(&once, &mut normal) else { return told("the output is a URL") };
     if normal != once {
         return told("the output is stage-1 normal");
@@ -107,7 +109,7 @@ fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
 }
 
 #[test]
-fn laws_hold_for_the_urls_learned_from() {
+fn invariants_hold_for_the_urls_learned_from() {
     let mut scratch = Scratch::default();
     for site in SITES.iter() {
         let found: Vec<String> =
@@ -186,15 +188,15 @@ fn mutated(rows: &[Row], random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
-fn laws_hold_for_urls_made_of_their_parts() {
+fn invariants_hold_for_urls_made_of_their_parts() {
     let mut scratch = Scratch::default();
     let (mut changed, mut fired) = (0, 0);
     for site in SITES.iter() {
         let mut random = Random(hash64(site.name.as_bytes()) | 1);
         for _ in 0..20_000 {
             let url = mutated(&site.rows, &mut random);
-            if let Some(law) = broken(site, &url, &mut scratch) {
-                panic!("{law}");
+            if let Some(invariant) = broken(site, &url, &mut scratch) {
+                panic!("{invariant}");
             }
             let applied = site.set.apply(&url, Some(0), &mut scratch);
             changed += usize::from(applied.url != url);
@@ -414,8 +416,8 @@ fn of_two_labels_the_larger_cluster_wins() {
     assert!(training_of(&[]).is_empty());
 }
 
-/// Learns `urls`, with a label each or none, and checks the laws on them.
-fn lawful<'a>(urls: impl IntoIterator<Item = (String, Option<&'a str>)>) -> Outcome {
+/// Learns `urls`, with a label each or none, and checks the invariants on them.
+fn learn_and_check<'a>(urls: impl IntoIterator<Item = (String, Option<&'a str>)>) -> Outcome {
     let rows: Vec<Row> = urls
         .into_iter()
         .map(|(url, cluster)| Row { url, cluster: cluster.map(str::to_owned), elsewhere: false })
@@ -432,22 +434,22 @@ fn lawful<'a>(urls: impl IntoIterator<Item = (String, Option<&'a str>)>) -> Outc
 
 #[test]
 fn hardly_a_site() {
-    assert_eq!(lawful([]).rules.rules, []);
-    assert_eq!(lawful([("http://example.com/a?b=c#d".to_owned(), Some("1"))]).rules.rules, []);
-    assert_eq!(lawful([("http://example.com/a".to_owned(), None)]).rules.rules, []);
+    assert_eq!(learn_and_check([]).rules.rules, []);
+    assert_eq!(learn_and_check([("http://example.com/a?b=c#d".to_owned(), Some("1"))]).rules.rules, []);
+    assert_eq!(learn_and_check([("http://example.com/a".to_owned(), None)]).rules.rules, []);
     let same = (0..1_000).map(|_| ("http://example.com/a?b=1".to_owned(), Some("1")));
-    assert_eq!(lawful(same).rules.rules, []);
+    assert_eq!(learn_and_check(same).rules.rules, []);
     let unlabelled = (0..2_000).map(|i| (format!("http://example.com/a/{i}?s={}", hash64(&[i as u8])), None));
-    assert_eq!(lawful(unlabelled).rules.rules, []);
+    assert_eq!(learn_and_check(unlabelled).rules.rules, []);
     let not_urls = ["", "mailto:x", "http://", "/a", "http://example.com/\u{1}"].map(|u| (u.to_owned(), Some("1")));
-    assert_eq!(lawful(not_urls).rules.rules, []);
+    assert_eq!(learn_and_check(not_urls).rules.rules, []);
 }
 
 #[test]
 fn no_cluster_with_two_urls() {
     let labels: Vec<String> = (0..3_000).map(|i| format!("c{i}")).collect();
     let url = |i: usize| format!("http://www{}.example.com/{}/p{i}.html?a={}&b={i}", i % 3, i % 7, i % 5);
-    let outcome = lawful((0..3_000).map(|i| (url(i), Some(labels[i].as_str()))));
+    let outcome = learn_and_check((0..3_000).map(|i| (url(i), Some(labels[i].as_str()))));
     assert_eq!((outcome.rules.rules, outcome.rules.aliases), (vec![], vec![]));
 }
 
@@ -455,7 +457,7 @@ fn no_cluster_with_two_urls() {
 #[test]
 fn one_cluster_of_twenty_thousand() {
     let url = |i: u64| format!("http://example.com/{}/{:x}?back={i}", i % 50, hash64(&i.to_le_bytes()));
-    lawful((0..20_000).map(|i| (url(i), Some("login"))));
+    learn_and_check((0..20_000).map(|i| (url(i), Some("login"))));
 }
 
 #[test]
@@ -465,7 +467,7 @@ fn a_hundred_thousand_query_keys() {
         let keys: Vec<String> = (0..40).map(|k| format!("k{}=v", (i * 40 + k) % 100_000)).collect();
         format!("http://example.com/p{}?{}", i / 2, keys.join("&"))
     };
-    let outcome = lawful((0..5_000).map(|i| (url(i), Some(labels[i / 2].as_str()))));
+    let outcome = learn_and_check((0..5_000).map(|i| (url(i), Some(labels[i / 2].as_str()))));
     assert!(outcome.rules.tokens.query_order.len() <= 100_000);
 }
 
@@ -484,5 +486,5 @@ fn urls_of_sixty_kib() {
     let url = |i: usize| {
         if i.is_multiple_of(2) { shapes[i / 2 % 6](long) + &i.to_string() } else { format!("http://example.com/{i}") }
     };
-    lawful((0..240).map(|i| (url(i), Some(labels[i / 2].as_str()))));
+    learn_and_check((0..240).map(|i| (url(i), Some(labels[i / 2].as_str()))));
 }

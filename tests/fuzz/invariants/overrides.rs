@@ -1,11 +1,11 @@
-//! The laws of overrides files on any bytes, for the fuzz target and the replay of its corpus.
+//! The invariants of overrides files on any bytes, for the fuzz target and the replay of its corpus.
 use super::memory::bounded;
 use undust::rules::overrides::{LOOK_UPS, OverridesError, WHOLE_SITE};
 use undust::rules::{Overrides, Rule, SiteRules};
 
 /// Any text is refused with one line that names a line of the file, or it is overrides that are
 /// written and read again unchanged and disable what they name. Gives the number of overrides.
-pub fn laws(bytes: &[u8]) -> Result<usize, String> {
+pub fn check(bytes: &[u8]) -> Result<usize, String> {
     // The reader of the file refuses what is not UTF-8 before it is parsed.
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(0) };
     let overrides = match bounded(text.len(), 16 << 10, 32, || Overrides::parse(text))? {

@@ -1,16 +1,16 @@
-//! The laws of syntax-based normalization on one input, for the property tests, the fuzz target and the replay of its
-//! corpus.
+//! The invariants of syntax-based normalization on one input, for the property tests, the fuzz target and the
+//! replay of its corpus.
 use undust::url::{Split, normalize};
 
-/// Checks every law; what is not a URL has only to be refused.
-pub fn laws(url: &[u8]) -> Result<(), String> {
+/// Checks every invariant; what is not a URL has only to be refused.
+pub fn check(url: &[u8]) -> Result<(), String> {
     let mut out = b"left over from another URL".to_vec();
     let split = match normalize(url, &mut out) {
         Ok(split) => split,
         Err(_) => return Ok(()),
     };
-    let check = |holds: bool, law: &str| {
-        if holds { Ok(()) } else { Err(format!("{law}: {} -> {}", url.escape_ascii(), out.escape_ascii())) }
+    let check = |holds: bool, invariant: &str| {
+        if holds { Ok(()) } else { Err(format!("{invariant}: {} -> {}", url.escape_ascii(), out.escape_ascii())) }
     };
     let host = part(&out, split.host);
     let rare = |b: &&u8| !b.is_ascii_graphic() || b"\"<>[]^`{|}@".contains(b);

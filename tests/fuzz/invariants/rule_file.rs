@@ -1,9 +1,9 @@
-//! The laws of the rule file on any bytes, for the fuzz target and the replay of its corpus.
+//! The invariants of the rule file on any bytes, for the fuzz target and the replay of its corpus.
 use undust::rules::file::{FORMAT, Header, RuleFileError, read, rule_id, write};
 
 /// Any bytes are refused with an error that names a line, or they are rules that are written and read
 /// again unchanged.
-pub fn laws(bytes: &[u8]) -> Result<(), String> {
+pub fn check(bytes: &[u8]) -> Result<(), String> {
     let (header, sites) = match read(&mut &bytes[..]) {
         Ok(read) => read,
         Err(error) => return names_a_line(&error),

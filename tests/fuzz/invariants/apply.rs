@@ -1,4 +1,4 @@
-//! The laws of applying rules on any bytes, for the fuzz target and for millions of mutated URLs.
+//! The invariants of applying rules on any bytes, for the fuzz target and for millions of mutated URLs.
 use std::io::BufRead;
 use std::path::Path;
 
@@ -38,12 +38,12 @@ pub enum Became {
 
 /// What is no URL comes out as it came in. A URL stays a URL of its site, stage-1 normal and so without
 /// a byte below 0x21, and it is its own canonical URL.
-pub fn laws(rules: &RuleSet, input: &[u8], scratch: &mut Scratch) -> Result<Became, String> {
+pub fn check(rules: &RuleSet, input: &[u8], scratch: &mut Scratch) -> Result<Became, String> {
     let applied = rules.apply(input, None, scratch);
     let (site, invalid, acted) = (applied.site, applied.invalid, applied.looked_up || !applied.fired.is_empty());
     let out = applied.url.to_vec();
-    let told = |law: &str, more: &[u8]| {
-        Err(format!("{law}: {} -> {} {}", input.escape_ascii(), out.escape_ascii(), more.escape_ascii()))
+    let told = |invariant: &str, more: &[u8]| {
+        Err(format!("{invariant}: {} -> {} {}", input.escape_ascii(), out.escape_ascii(), more.escape_ascii()))
     };
     let mut normal = Vec::new();
     let stage_1 = normalize(input, &mut normal);

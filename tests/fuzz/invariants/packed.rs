@@ -1,4 +1,4 @@
-//! The laws of compiled rules on any bytes, for the fuzz target and the replay of its corpus.
+//! The invariants of compiled rules on any bytes, for the fuzz target and the replay of its corpus.
 //!
 //! The checks of a compiled file detect damage, not malice, and applying rules that somebody else
 //! made up is not covered; opening them is.
@@ -28,7 +28,7 @@ pub enum Is {
 /// Compiled rules open or are refused, with a way out, and so are those whose checks were made
 /// good; what opens is written and opens again as the same bytes. Any other bytes that are a rule
 /// file are compiled: these rules do what the file says, and one changed byte is known.
-pub fn laws(bytes: &[u8]) -> Result<Is, String> {
+pub fn check(bytes: &[u8]) -> Result<Is, String> {
     if is_packed(bytes) {
         let is = if opened(bytes)? { Is::Compiled } else { Is::Refused };
         opened(&with_checks(bytes))?;
