@@ -130,9 +130,9 @@ fn text(Differences { urls, sites, totals }: &Differences, all: bool) -> Page {
 
 fn site_text(text: &mut Page, site: &SiteDiff, all: bool) {
     let order = if site.reordered { ", in another order" } else { "" };
-    let cut = if site.cut { ", URLs cut otherwise" } else { "" };
+    let tokens = if site.retokenized { ", URLs cut otherwise" } else { "" };
     let same = site.same + site.counted.len();
-    let _ = writeln!(text, "{}: {same} rules the same{order}{cut}", site.site);
+    let _ = writeln!(text, "{}: {same} rules the same{order}{tokens}", site.site);
     let mut line = |mark: &str, rule: &Rule| {
         let _ = writeln!(text, "  {mark} {} {}", rule.id, rule_text(rule));
     };

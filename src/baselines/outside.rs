@@ -80,8 +80,8 @@ impl Reading {
         entries.dedup_by_key(|entry| entry.url);
         entries.shrink_to_fit();
         texts.shrink_to_fit();
-        let met = (0..entries.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Ok(Predictions { entries, texts, met, lines, rejected, digest: hasher.hash() })
+        let hits = (0..entries.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Ok(Predictions { entries, texts, hits, lines, rejected, digest: hasher.hash() })
     }
 }
 
@@ -97,7 +97,7 @@ pub struct Predictions {
     entries: Vec<Entry>,
     texts: Vec<u8>,
     /// A bit an entry: its URL is in the corpus. Only ever set, so the order of workers does not matter.
-    met: Vec<AtomicU64>,
+    hits: Vec<AtomicU64>,
     lines: u64,
     rejected: u64,
     digest: u128,
@@ -134,25 +134,25 @@ impl Predictions {
 
     /// URLs that no record of the corpus has, as far as [`Method::learn`] was shown its records.
     pub fn unknown(&self) -> u64 {
-        let met: u64 = self.met.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
-        self.entries.len() as u64 - met
+        let hits: u64 = self.hits.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
+        self.entries.len() as u64 - hits
     }
 
     /// Which URLs the corpus has, a bit an entry, for [`join`](Self::join) at another process.
-    pub fn met(&self) -> Vec<u64> {
-        self.met.iter().map(|word| word.load(Ordering::Relaxed)).collect()
+    pub fn hits(&self) -> Vec<u64> {
+        self.hits.iter().map(|word| word.load(Ordering::Relaxed)).collect()
     }
 
     /// Adds the counts of another process with the same predictions.
-    pub fn join(&self, met: &[u64]) {
-        for (mine, theirs) in self.met.iter().zip(met) {
+    pub fn join(&self, hits: &[u64]) {
+        for (mine, theirs) in self.hits.iter().zip(hits) {
             mine.fetch_or(*theirs, Ordering::Relaxed);
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.texts.capacity() + self.met.len() * size_of::<u64>()
+        self.entries.capacity() * size_of::<Entry>() + self.texts.capacity() + self.hits.len() * size_of::<u64>()
     }
 
     fn place(&self, url: &[u8]) -> Option<usize> {
@@ -163,7 +163,7 @@ impl Predictions {
     /// Notes that the corpus has a URL.
     fn meet(&self, url: &[u8]) {
         if let Some(at) = self.place(url) {
-            self.met[at / 64].fetch_or(1 << (at % 64), Ordering::Relaxed);
+            self.hits[at / 64].fetch_or(1 << (at % 64), Ordering::Relaxed);
         }
     }
 }
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(learn(7, &[0, 1, 2, 3]), Some(1), "a repeated URL is one");
         assert_eq!(predictions.unknown(), 1);
         predictions.join(&[0b111]);
-        assert_eq!((predictions.unknown(), predictions.met()), (0, vec![0b111]));
+        assert_eq!((predictions.unknown(), predictions.hits()), (0, vec![0b111]));
     }
 
     #[test]

@@ -96,10 +96,10 @@ fn method(name: Name, setup: &Setup) -> Box<dyn Method> {
 fn coverage(plan: &Plan, mesh: Option<&Arc<Mesh>>) -> Result<Vec<Coverage>, CompareError> {
     let all = || predictions(&plan.setup);
     if let Some(mesh) = mesh.filter(|_| all().next().is_some()) {
-        let mine: Vec<Vec<u64>> = all().map(|(.., of)| of.met()).collect();
+        let mine: Vec<Vec<u64>> = all().map(|(.., of)| of.hits()).collect();
         for theirs in mesh.gather(serde_json::to_vec(&mine)?)?.iter().flatten().skip(1) {
             let theirs: Vec<Vec<u64>> = serde_json::from_slice(theirs)?;
-            all().zip(&theirs).for_each(|((.., of), met)| of.join(met));
+            all().zip(&theirs).for_each(|((.., of), hits)| of.join(hits));
         }
     }
     let row = |(label, seed, of): (Label, Option<u64>, &Arc<Predictions>)| Coverage {

@@ -76,7 +76,7 @@ impl Against {
     }
 
     /// True where a rule may leave out the sections against it: in a rule of the whole site the others must
-    /// outvote them, as where it is learned ([`reach`](crate::site)). Else those that are left are the few that
+    /// outvote them, as where it is learned (`site::section_set`). Else those that are left are the few that
     /// are right by chance, and the rule would act in directories that nobody met.
     pub fn is_outvoted(&self, rule: &Rule, marginal: &Marginal, bound: Bound, thresholds: &Thresholds) -> bool {
         let lists = |of: &Constraint| of.key == SECTION && matches!(of.test, Test::OneOf(_) | Test::Equals(_));

@@ -36,7 +36,7 @@ impl Pace {
     }
 
     /// Everything before `epoch` has passed.
-    fn reach(&self, epoch: Epoch) {
+    fn advance_to(&self, epoch: Epoch) {
         if self.0.epoch.replace(epoch) < epoch {
             self.0.waiting.borrow_mut().drain(..).for_each(|source| source.activate());
         }
@@ -54,7 +54,7 @@ impl<D: Clone + 'static> Paced for Flow<'_, D> {
         let pace = pace.clone();
         self.unary_frontier(Pipeline, "Pace", move |_, _| {
             move |(input, frontier), output| {
-                pace.reach(frontier.frontier().first().copied().unwrap_or(Epoch::MAX));
+                pace.advance_to(frontier.frontier().first().copied().unwrap_or(Epoch::MAX));
                 input.for_each(|time, data| output.session(&time).give_container(data));
             }
         })
@@ -83,17 +83,17 @@ mod tests {
                 let (pace, end) = (Pace::default(), Handle::new());
                 let (sent, most) = (sending.clone(), seen.clone());
                 worker.dataflow_named("paced", |scope: Scope<'_, Epoch>| {
-                    let gate = pace.clone();
+                    let own = pace.clone();
                     source(scope, "Numbers", move |capability, info| {
                         let activator = scope.activator_for(info.address);
                         let mut capability = Some(capability);
                         move |output| {
                             while let Some(cap) = capability.as_mut() {
                                 let epoch = *cap.time();
-                                if gate.holds_back(epoch, &activator) {
+                                if own.holds_back(epoch, &activator) {
                                     return;
                                 }
-                                most.fetch_max(epoch - gate.0.epoch.get(), Ordering::Relaxed);
+                                most.fetch_max(epoch - own.0.epoch.get(), Ordering::Relaxed);
                                 sent.fetch_add(1, Ordering::Relaxed);
                                 output.session(cap).give(epoch);
                                 cap.downgrade(&(epoch + 1));

@@ -42,7 +42,7 @@ pub struct CiffError {
 pub enum Fault {
     /// The data end within a message, or before the messages that the header announces.
     #[error("the data end where a {part} is due; the file is cut short, or its header announces more than it holds")]
-    CutShort {
+    Truncated {
         /// The missing or incomplete part.
         part: Part,
     },

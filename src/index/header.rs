@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(error(&negative), CiffError { at: 53, fault });
         let fault = Fault::BadField { part: Part::Header, field: 1, wire: BYTES };
         assert_eq!(error(&[0x0a, 1, b'x']), CiffError { at: 50, fault });
-        assert_eq!(error(&[8, 1, 0x42, 9]), CiffError { at: 54, fault: Fault::CutShort { part: Part::Header } });
+        assert_eq!(error(&[8, 1, 0x42, 9]), CiffError { at: 54, fault: Fault::Truncated { part: Part::Header } });
         assert_eq!(error(&[8, 1, 0x42, 1, 0xff]), CiffError { at: 53, fault: Fault::NotUtf8 { part: Part::Header } });
     }
 }

@@ -221,7 +221,7 @@ mod tests {
         for cut in (1..good.len()).filter(|&cut| cut != 4) {
             let fault = error(&good[..cut], 10).fault;
             let between_fields = [6, 8, 14].contains(&cut);
-            assert_eq!(matches!(fault, Fault::CutShort { .. }), !between_fields, "cut at {cut}: {fault}");
+            assert_eq!(matches!(fault, Fault::Truncated { .. }), !between_fields, "cut at {cut}: {fault}");
             assert_eq!(matches!(fault, Fault::WrongDf { .. }), between_fields, "cut at {cut}: {fault}");
         }
     }

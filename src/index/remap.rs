@@ -65,7 +65,7 @@ pub fn remap_block(
         let rest = &block[start..];
         let place = at + start as u64;
         let Some((prefix, length)) = framed(rest) else {
-            return Err(CiffError { at: place, fault: Fault::CutShort { part: Part::List } });
+            return Err(CiffError { at: place, fault: Fault::Truncated { part: Part::List } });
         };
         let Buffers { postings, body } = &mut *buffers;
         let list = postings::decode(&rest[prefix..prefix + length], place + prefix as u64, docs, postings)?;
@@ -106,7 +106,7 @@ pub fn remap_records(
         let rest = &block[start..];
         let place = at + start as u64;
         let Some((prefix, length)) = framed(rest) else {
-            return Err(CiffError { at: place, fault: Fault::CutShort { part: Part::Record } });
+            return Err(CiffError { at: place, fault: Fault::Truncated { part: Part::Record } });
         };
         let record = DocRecord::decode(&rest[prefix..prefix + length], place + prefix as u64, map.old_docs())?;
         if record.docid != due {
@@ -218,7 +218,7 @@ mod tests {
         remap_block(None, 2, &block, 0, &mut buffers, &mut same).unwrap();
         assert_eq!(same, block);
         let cut = remap_block(None, 2, &block[..first + 3], 500, &mut buffers, &mut same).unwrap_err();
-        assert_eq!(cut, CiffError { at: 500 + first as u64, fault: Fault::CutShort { part: Part::List } });
+        assert_eq!(cut, CiffError { at: 500 + first as u64, fault: Fault::Truncated { part: Part::List } });
     }
 
     #[test]
@@ -239,6 +239,6 @@ mod tests {
         let fault = Fault::RepeatedRecord { docid: 2 };
         assert_eq!(remap_records(&map, 3, &block, 100, &mut out), Err(CiffError { at: 100, fault }));
         let cut = remap_records(&map, 2, &block[..block.len() - 1], 100, &mut out).unwrap_err();
-        assert_eq!(cut.fault, Fault::CutShort { part: Part::Record });
+        assert_eq!(cut.fault, Fault::Truncated { part: Part::Record });
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Cursor<'a> {
                 self.at += length;
                 Ok(value)
             }
-            Varint::Short => self.fail(self.base + self.bytes.len() as u64, Fault::CutShort { part: self.part }),
+            Varint::Short => self.fail(self.base + self.bytes.len() as u64, Fault::Truncated { part: self.part }),
             Varint::Bad => self.fail(self.position(), Fault::BadVarint { part: self.part }),
         }
     }
@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
     fn take(&mut self, length: u64) -> Result<&'a [u8], CiffError> {
         let rest = self.rest();
         if length > rest.len() as u64 {
-            return self.fail(self.base + self.bytes.len() as u64, Fault::CutShort { part: self.part });
+            return self.fail(self.base + self.bytes.len() as u64, Fault::Truncated { part: self.part });
         }
         self.at += length as usize;
         Ok(&rest[..length as usize])

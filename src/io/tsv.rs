@@ -17,9 +17,9 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     if !line.is_ascii() && std::str::from_utf8(line).is_err() {
         return Err(Reason::InvalidUtf8);
     }
-    let (url, rest) = cut(line);
-    let (cluster, rest) = cut(rest);
-    let (site, _) = cut(rest);
+    let (url, rest) = field(line);
+    let (cluster, rest) = field(rest);
+    let (site, _) = field(rest);
     check_url(url)?;
     // For example a line end of another system: the rest of the file would be one label.
     if cluster.iter().chain(site).any(u8::is_ascii_control) {
@@ -37,11 +37,11 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
 
 /// True where `line`, the first of a file, is a header: its first column is `url`, in any case.
 pub fn is_header(line: &[u8]) -> bool {
-    cut(line).0.eq_ignore_ascii_case(b"url")
+    field(line).0.eq_ignore_ascii_case(b"url")
 }
 
 /// The bytes before the first tab and those after it.
-fn cut(line: &[u8]) -> (&[u8], &[u8]) {
+fn field(line: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b'\t', line) {
         Some(tab) => (&line[..tab], &line[tab + 1..]),
         None => (line, &[]),

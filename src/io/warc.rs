@@ -29,7 +29,7 @@ mod answer;
 mod exchange;
 
 use answer::{Answers, Kind};
-use exchange::{Held, Names, REACH, fetches_no_page};
+use exchange::{Held, LOOK_BACK, Names, fetches_no_page};
 
 /// Longest block that is held: a head and a body of the longest kind that is read.
 pub const BLOCK_LIMIT: usize = BODY_LIMIT + HEAD_LIMIT;
@@ -61,7 +61,7 @@ impl WarcReader {
         batch.clear();
         let (mut bytes, mut records, mut more) = (0, 0, true);
         // Held records are released at once.
-        while more && batch.len() + 2 * REACH <= BATCH_ROWS && bytes < BATCH_BYTES {
+        while more && batch.len() + 2 * LOOK_BACK <= BATCH_ROWS && bytes < BATCH_BYTES {
             let step = self.step(rejects).map_err(IoError::read(&self.shard.path))?;
             for offset in self.window.members.take_broken() {
                 records += 1;

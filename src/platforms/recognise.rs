@@ -166,7 +166,7 @@ impl Url<'_> {
     }
 
     /// Scopes that it meets, and the directory of each: its number of segments.
-    fn met(&self, signatures: &Signatures, out: &mut BTreeSet<(u32, usize)>) {
+    fn matches(&self, signatures: &Signatures, out: &mut BTreeSet<(u32, usize)>) {
         out.clear();
         let mut look = |hash: u64, segment: Option<usize>| {
             for &number in signatures.anchors.get(&hash).map_or(&[][..], Vec::as_slice) {
@@ -199,7 +199,7 @@ impl Url<'_> {
 
 /// Evidence of a program in a directory on a host.
 #[derive(Debug, Default)]
-struct Met {
+struct Hits {
     urls: u64,
     marks: u64,
     against: u64,
@@ -217,7 +217,7 @@ pub fn recognise<'u>(
     let mut pairs = KeyValues::default();
     let mut seen: Vec<(&str, &[u8])> = Vec::new();
     // Program, directory, host.
-    let mut met: BTreeMap<(u32, &[u8]), BTreeMap<&str, Met>> = BTreeMap::new();
+    let mut hits: BTreeMap<(u32, &[u8]), BTreeMap<&str, Hits>> = BTreeMap::new();
     let mut scopes = BTreeSet::new();
     for url in urls.take(SAMPLE) {
         url.tokenize(TOKENIZER, &mut pairs);
@@ -227,12 +227,12 @@ pub fn recognise<'u>(
         let keys: Vec<(u64, &[u8])> = pairs.list.iter().map(|pair| (pairs.seed(pair.key), pairs.value(pair))).collect();
         let depth = keys.iter().find(|(seed, _)| *seed == Key::Fixed(Fixed::DEPTH).seed());
         let depth = depth.and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok()).unwrap_or(0);
-        Url { pairs: &pairs, keys, depth }.met(signatures, &mut scopes);
+        Url { pairs: &pairs, keys, depth }.matches(signatures, &mut scopes);
         let mut counted: BTreeSet<(u32, &[u8])> = BTreeSet::new();
         for &(number, segments) in &scopes {
             let scope = &signatures.scopes[number as usize];
             let Some(directory) = directory(path, segments) else { continue };
-            let of = met.entry((scope.program, directory)).or_default().entry(host).or_default();
+            let of = hits.entry((scope.program, directory)).or_default().entry(host).or_default();
             match scope.role {
                 Role::Against => of.against += 1,
                 role => {
@@ -244,16 +244,16 @@ pub fn recognise<'u>(
         }
     }
     let mut out = Vec::new();
-    for ((program, directory), hosts) in met {
+    for ((program, directory), hosts) in hits {
         let (id, has_marks) = &signatures.programs[program as usize];
         let within =
             |host: &str| seen.iter().filter(|(of, path)| *of == host && path.starts_with(directory)).count() as u64;
-        let show = |(host, of): &(&&str, &Met)| of.urls * 1000 >= u64::from(params.share_permille) * within(host);
-        let hosts: BTreeMap<&str, &Met> = hosts.iter().filter(show).map(|(host, of)| (*host, of)).collect();
-        let sum = |count: &dyn Fn(&Met) -> u64| hosts.values().map(|of| count(of)).sum::<u64>();
+        let show = |(host, of): &(&&str, &Hits)| of.urls * 1000 >= u64::from(params.share_permille) * within(host);
+        let hosts: BTreeMap<&str, &Hits> = hosts.iter().filter(show).map(|(host, of)| (*host, of)).collect();
+        let sum = |count: &dyn Fn(&Hits) -> u64| hosts.values().map(|of| count(of)).sum::<u64>();
         let (urls, marks, against) = (sum(&|of| of.urls), sum(&|of| of.marks), sum(&|of| of.against));
-        let met: BTreeSet<u32> = hosts.values().flat_map(|of| of.scopes.iter().copied()).collect();
-        let enough = urls >= u64::from(params.urls) && met.len() >= MIN_SCOPES;
+        let scopes: BTreeSet<u32> = hosts.values().flat_map(|of| of.scopes.iter().copied()).collect();
+        let enough = urls >= u64::from(params.urls) && scopes.len() >= MIN_SCOPES;
         if !enough || *has_marks && marks == 0 || against > marks {
             continue;
         }

@@ -26,7 +26,7 @@ pub struct SiteDiff {
     /// The rules common to both fire in another order.
     pub reordered: bool,
     /// URLs are tokenized into other keys.
-    pub cut: bool,
+    pub retokenized: bool,
     /// Hosts and data of single pages, by name: how many were gained and lost; only names with a
     /// difference.
     pub pages: BTreeMap<&'static str, [usize; 2]>,
@@ -41,7 +41,7 @@ impl SiteDiff {
     /// More than counts differs: some URL may get another canonical URL.
     pub fn changes_urls(&self) -> bool {
         let rules = self.gained.len() + self.lost.len() + self.changed.len();
-        rules > 0 || self.reordered || self.cut || !self.pages.is_empty()
+        rules > 0 || self.reordered || self.retokenized || !self.pages.is_empty()
     }
 }
 
@@ -95,7 +95,7 @@ fn site(old: &SiteRules, new: &SiteRules) -> SiteDiff {
             }
         }
     }
-    out.cut = old.tokens != new.tokens;
+    out.retokenized = old.tokens != new.tokens;
     out.pages = pages(old, new);
     out.reordered = order.windows(2).any(|w| w[0] > w[1]);
     let lost = old.rules.iter().filter(|rule| with_id(&new.rules, &rule.id).is_none());

@@ -43,12 +43,12 @@ impl Covering {
             return;
         }
         let mut groups = self.table(&rows, &maps);
-        let (reach, against) = self.reach(&groups, action, &maps, prior, &rows);
-        if !reach.is_some(self.thresholds.section_most_listed) {
+        let (sections, against) = self.sections(&groups, action, &maps, prior, &rows);
+        if !sections.is_some(self.thresholds.section_most_listed) {
             return;
         }
         // Tested on all rows outside the sections against it, then on the rows it is to act on.
-        let parts = [self.without(&against, &keys, &rows), self.within(&reach, &rows)];
+        let parts = [self.without(&against, &keys, &rows), self.within(&sections, &rows)];
         for (at, part) in parts.into_iter().enumerate() {
             if let Some(part) = part {
                 rows = part;
@@ -61,7 +61,7 @@ impl Covering {
             }
             let is_prefix = |kept| {
                 groups.totals().1 == 0
-                    && prefixes::are_met(&self.columns, &groups, kept, self.thresholds.min_clusters)
+                    && prefixes::are_seen(&self.columns, &groups, kept, self.thresholds.min_clusters)
                     && prefixes::are_of_any_value(&self.columns, &groups, kept, &self.thresholds)
             };
             if matches!(action, Action::Prefix(kept) if !is_prefix(kept))
@@ -148,7 +148,7 @@ impl Covering {
         let line = None;
         self.rules.push(Adopted {
             scope,
-            reach,
+            sections,
             action,
             maps,
             good,

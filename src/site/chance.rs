@@ -24,7 +24,7 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::pages::Variants;
 use super::points::Reader;
-use super::scopes::{self, Fired, Group, Met, Piece};
+use super::scopes::{self, CanonicalUrls, Fired, Group, Piece};
 use super::{Thresholds, Training, reduced};
 use crate::rules::{Constraint, Kind, Operation, Rule, SECTION, SiteRules, Test};
 use crate::url::section::{self, Section};
@@ -47,7 +47,7 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, covering: &Covering)
     let mut asked: Vec<bool> = rules.rules.iter().map(|rule| !is_exempt(rule)).collect();
     for _ in 0..ROUNDS {
         let found = reduced::identities(rules, training);
-        let met = Met::new(&found, rules, rules.rules.iter().flat_map(shut_out));
+        let met = CanonicalUrls::new(&found, rules, rules.rules.iter().flat_map(shut_out));
         let fired = Fired::new(rules, training);
         let judged: Vec<Option<Rule>> = (0..rules.rules.len())
             .map(|at| match asked[at] {
@@ -95,7 +95,13 @@ fn is_exempt(rule: &Rule) -> bool {
 }
 
 /// The rule at `at` with what is left of its scope; `None` where nothing is.
-fn tested(rules: &SiteRules, at: usize, met: &Met<'_>, rows: (&Training, &Fired), judge: &Judge) -> Option<Rule> {
+fn tested(
+    rules: &SiteRules,
+    at: usize,
+    met: &CanonicalUrls<'_>,
+    rows: (&Training, &Fired),
+    judge: &Judge,
+) -> Option<Rule> {
     let mut rule = rules.rules[at].clone();
     let changes = Changes::of(&rule, &judge.variants);
     let prior = u64::from(rule.evidence.prior);

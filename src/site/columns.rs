@@ -51,11 +51,11 @@ pub struct Columns {
     pub origin: Vec<u32>,
     /// A URL that was reduced to the row neither redirects nor declares another canonical URL.
     pub fetchable: Vec<bool>,
-    /// No rule wrote a value into a row, or took one from its path: the URL was met, up to its origin and
+    /// No rule wrote a value into a row, or took one from its path: the URL was seen, up to its origin and
     /// to parameters that are left out.
     pub unchanged: Vec<bool>,
-    /// [`Columns::times_met`], by key and code.
-    pub(super) met: Vec<Vec<u32>>,
+    /// [`Columns::times_seen`], by key and code.
+    pub(super) frequency: Vec<Vec<u32>>,
     /// Some row was not fetchable at the start.
     pub redirects: bool,
     /// Section of each row.
@@ -163,8 +163,8 @@ impl Columns {
 
     /// Rows that can be fetched, as they were at the start, with this value, or without the key; 0 for
     /// values that were made later.
-    pub fn times_met(&self, key: usize, code: u32) -> u32 {
-        self.met[key].get(code as usize).copied().unwrap_or(0)
+    pub fn times_seen(&self, key: usize, code: u32) -> u32 {
+        self.frequency[key].get(code as usize).copied().unwrap_or(0)
     }
 
     /// True for a part of the path, the extension, and a parameter.
@@ -182,10 +182,10 @@ impl Columns {
     /// rules gave it to one of them, and a row that has it can be fetched, or no row that the rule asks for has
     /// it. A rule that holds in fewer places than before would else send pages to where it does not hold.
     pub fn again(&self, key: usize, rows: &[u32]) -> Option<(u32, bool)> {
-        let Again { code, everywhere, is_met, .. } = *self.preferred.again.iter().find(|again| again.key == key)?;
+        let Again { code, everywhere, is_seen, .. } = *self.preferred.again.iter().find(|again| again.key == key)?;
         let before = self.preferred.before.get(key)?;
         let is_fetched = |&row: &u32| self.code(key, row) == code && self.fetchable[row as usize];
-        let may = rows.iter().any(|&row| before[row as usize] == code) && (!is_met || rows.iter().any(is_fetched));
+        let may = rows.iter().any(|&row| before[row as usize] == code) && (!is_seen || rows.iter().any(is_fetched));
         may.then_some((code, everywhere))
     }
 

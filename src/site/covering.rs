@@ -6,9 +6,9 @@ use super::evidence::{Bound, Groups, Sorter};
 use super::noise::{Witness, WrongLabels};
 use super::operations::{self, FunctionMaps, Map};
 use super::proposal::{Action, Adopted, is_substitution};
-use super::reach::Reach;
+use super::section_set::SectionSet;
 use super::soft_404::Soft404s;
-use super::{Thresholds, Without, generalization, joint, overlap, prefixes, reach, small_operations};
+use super::{Thresholds, Without, generalization, joint, overlap, prefixes, section_set, small_operations};
 use crate::platforms::Placed;
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
@@ -90,13 +90,13 @@ impl Covering {
     /// (crawl-docs: recall .9996 -> .9978 without).
     pub(super) fn without(&self, against: &[u32], keys: &[usize], rows: &[u32]) -> Option<Vec<u32>> {
         let is_path = |&key: &usize| self.columns.keys[key].as_path().is_some();
-        let outside = Reach::Except(against.to_vec());
+        let outside = SectionSet::Except(against.to_vec());
         (!against.is_empty() && !keys.iter().any(is_path)).then(|| self.within(&outside, rows)).flatten()
     }
 
-    /// The rows of the sections that an operation reaches; `None` where these are all.
-    pub(super) fn within(&self, reach: &Reach, rows: &[u32]) -> Option<Vec<u32>> {
-        let holds = |row: &u32| reach.holds(self.columns.sections.of[*row as usize]);
+    /// The rows of the sections in which an operation holds; `None` where these are all.
+    pub(super) fn within(&self, sections: &SectionSet, rows: &[u32]) -> Option<Vec<u32>> {
+        let holds = |row: &u32| sections.holds(self.columns.sections.of[*row as usize]);
         (!rows.iter().all(holds)).then(|| rows.iter().copied().filter(holds).collect())
     }
 
@@ -195,24 +195,24 @@ impl Covering {
     }
 
     /// The sections in which an operation holds, and those against it: all and none where it removes nothing.
-    pub(super) fn reach(
+    pub(super) fn sections(
         &self,
         groups: &Groups,
         action: Action,
         maps: &[(usize, Map)],
         prior: u64,
         rows: &[u32],
-    ) -> (Reach, Vec<u32>) {
+    ) -> (SectionSet, Vec<u32>) {
         let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
         let keeps_all = matches!(action, Action::Function(family) if family.keeps_all());
         let vendors = action == Action::Ignore && operations::are_vendors(&self.columns, &keys);
         if keeps_all {
-            (Reach::ALL, Vec::new())
+            (SectionSet::ALL, Vec::new())
         } else if self.ends_in_soft_404(groups, action, rows) {
-            (Reach::of_rows(&self.columns, &groups.rows), Vec::new())
+            (SectionSet::of_rows(&self.columns, &groups.rows), Vec::new())
         } else {
             let prior = if is_substitution(&self.columns, action, maps) { 0 } else { prior };
-            reach::reach(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
+            section_set::decide(&self.columns, groups, self.bound(action), prior, vendors, &self.thresholds)
         }
     }
 

@@ -51,7 +51,7 @@ impl Covering {
     /// tests. Hosts and schemes are those of this run, and so are the names of sections: a rule holds in those
     /// where it was shown.
     fn again(&mut self, rule: &Rule, scope: &Scope) -> Vec<Again> {
-        if rule.kind != Kind::Ignore || rule.operations.iter().any(|of| cut_of(of).is_some()) {
+        if rule.kind != Kind::Ignore || rule.operations.iter().any(|of| shortened_to(of).is_some()) {
             return Vec::new();
         }
         let rows = conditions::matching(&self.columns, &self.alive, scope);
@@ -72,7 +72,7 @@ impl Covering {
                 _ => continue,
             };
             let code = value.map_or(0, |value| self.columns.intern(column, value.as_bytes()));
-            let is_met = rows.iter().any(|&row| self.columns.code(column, row) == code);
+            let is_seen = rows.iter().any(|&row| self.columns.code(column, row) == code);
             let (name, tokens) = (&self.columns.keys[column], &self.columns.tokens);
             let names_section = match (name.as_path(), value) {
                 (Some((0, _)), Some(value)) => {
@@ -81,8 +81,8 @@ impl Covering {
                 (Some((1, _)), Some(_)) => tokens.sections.iter().any(|section| section.contains('/')),
                 _ => false,
             };
-            if !name.is(Fixed::HOST) && !name.is(Fixed::SCHEME) && (is_met || !names_section) {
-                out.push(Again { key: column, code, everywhere, is_met });
+            if !name.is(Fixed::HOST) && !name.is(Fixed::SCHEME) && (is_seen || !names_section) {
+                out.push(Again { key: column, code, everywhere, is_seen });
             }
         }
         out
@@ -108,7 +108,7 @@ impl Covering {
     /// record of this run has.
     fn proposals_of(&self, rule: &Rule) -> Vec<Proposal> {
         let keys: Vec<usize> = rule.operations.iter().filter_map(|(key, _)| self.column_of(key)).collect();
-        let cut = rule.operations.iter().find_map(cut_of);
+        let cut = rule.operations.iter().find_map(shortened_to);
         let scope = match self.scope_of(rule, cut.is_some()) {
             Some(scope) if !rule.closed && !keys.is_empty() => scope,
             _ => return Vec::new(),
@@ -201,7 +201,7 @@ impl Covering {
 }
 
 /// The segments that a rule keeps of the path, where the operation shortens it.
-fn cut_of((key, operation): &(String, Operation)) -> Option<u8> {
+fn shortened_to((key, operation): &(String, Operation)) -> Option<u8> {
     let Operation::Classes(pairs) = operation else { return None };
     let (_, to) = pairs.first().filter(|_| *key == Key::Fixed(Fixed::DEPTH).to_string())?;
     to.as_ref()?.parse().ok()

@@ -5,7 +5,7 @@ use super::covering::Covering;
 use super::evidence::upper_bound_ppm;
 use super::operations::Map;
 use super::proposal::{Action, Adopted, Condition, Line};
-use super::reach::Reach;
+use super::section_set::SectionSet;
 use crate::platforms::read;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SECTION, Test, functions};
 use crate::url::{Fixed, Key};
@@ -141,7 +141,7 @@ pub fn evidence(
 }
 
 /// Constraints of a scope, sorted by key.
-fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopted) -> Vec<Constraint> {
+fn scope(covering: &Covering, Adopted { scope, sections, action, maps, .. }: &Adopted) -> Vec<Constraint> {
     let columns = &covering.columns;
     let texts = |k: usize, codes: &[u32]| {
         let mut values: Vec<String> = codes.iter().filter_map(|&code| columns.text(k, code)).collect();
@@ -158,10 +158,10 @@ fn scope(covering: &Covering, Adopted { scope, reach, action, maps, .. }: &Adopt
     let mut out: Vec<Constraint> =
         scope.iter().map(|(k, c)| Constraint { key: columns.keys[*k].to_string(), test: test(*k, c) }).collect();
     let names = |sections: &[u32]| sections.iter().map(|&at| columns.sections.names[at as usize].clone()).collect();
-    let sections = match reach {
-        Reach::Except(sections) if sections.is_empty() => None,
-        Reach::Except(sections) => Some(Test::NoneOf(names(sections))),
-        Reach::In(sections) => Some(Test::OneOf(names(sections))),
+    let sections = match sections {
+        SectionSet::Except(sections) if sections.is_empty() => None,
+        SectionSet::Except(sections) => Some(Test::NoneOf(names(sections))),
+        SectionSet::In(sections) => Some(Test::OneOf(names(sections))),
     };
     out.extend(sections.map(|test| Constraint { key: SECTION.to_owned(), test }));
     // A path deeper than any in training would keep its depth and lose its segments.

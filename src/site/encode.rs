@@ -52,7 +52,7 @@ impl Columns {
         out.unchanged = vec![true; out.origin.len()];
         let is_met = |row: &u32| out.fetchable[*row as usize];
         let rows: Vec<u32> = (0..out.len() as u32).filter(is_met).collect();
-        out.met = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
+        out.frequency = (0..out.keys.len()).map(|key| frequencies(&out, key, rows.iter().copied())).collect();
         let path = |row: u32| training.normal(row as usize).map_or(&[][..], NormalRef::path);
         let rows = out.origin.iter().zip(&out.label).map(|(&row, &label)| (path(row), label));
         out.sections = Sections::new(rows, thresholds);

@@ -56,7 +56,7 @@ fn speaks_for_names(columns: &Columns, key: usize, values: &Values, seen: &[u32]
         let counts = names.entry(&parameter[..end]).or_default();
         counts.0 += u64::from(seen[code]);
         counts.1 += u64::from(values.agree[code]);
-        counts.2 |= values.met[code] > 0.0;
+        counts.2 |= values.collisions[code] > 0.0;
     }
     let total: u64 = names.values().map(|counts| counts.0).sum();
     let is_rare = |rows: u64| rows * 1_000 < thresholds.breadth_frequent_permille * total;
@@ -256,7 +256,7 @@ fn in_several(columns: &Columns, alive: &[u32], context: impl Fn(u32) -> u32) ->
 /// Evidence of the groups about each value of a key.
 struct Values {
     /// Rows of a value that would fall together with rows of another.
-    met: Vec<f64>,
+    collisions: Vec<f64>,
     /// Of those, how many of the others are of their cluster: a share a row.
     same: Vec<f64>,
     /// Rows of a value that meet one of their cluster.
@@ -272,8 +272,8 @@ struct Values {
 impl Values {
     fn of(columns: &Columns, groups: &Groups, key: usize, codes: usize) -> Values {
         let (label, code) = (&columns.label, &columns.codes[key]);
-        let (met, same, agree, sets) = (vec![0.0; codes], vec![0.0; codes], vec![0; codes], Sets::new(codes));
-        let mut out = Values { met, same, agree, sets, links: 0, again: [0; 2] };
+        let (collisions, same, agree, sets) = (vec![0.0; codes], vec![0.0; codes], vec![0; codes], Sets::new(codes));
+        let mut out = Values { collisions, same, agree, sets, links: 0, again: [0; 2] };
         // Label and code of each member, sorted; their codes, sorted.
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
         for group in 0..groups.len() {
@@ -293,7 +293,7 @@ impl Values {
                         continue;
                     }
                     for _ in run {
-                        out.met[at] += 1.0;
+                        out.collisions[at] += 1.0;
                         out.same[at] += agree as f64 / others as f64;
                         out.agree[at] += u32::from(agree > 0);
                     }
@@ -351,7 +351,7 @@ impl Values {
 
     /// True for a frequent value with evidence of its own and at most the share `most` against it.
     fn are_proven(&self, code: usize, most: f64) -> bool {
-        self.same[code] >= 1.0 && self.met[code] - self.same[code] <= most * self.met[code]
+        self.same[code] >= 1.0 && self.collisions[code] - self.same[code] <= most * self.collisions[code]
     }
 
     /// [`are_alike`] for the values that are there.

@@ -84,8 +84,8 @@ pub fn choose_together(columns: &Columns, maps: &mut [(usize, Map)], rows: &[u32
     }
     let live: Vec<u32> =
         rows.iter().copied().filter(|&row| !columns.redirects || columns.fetchable[row as usize]).collect();
-    let is_met = |row: &u32| parts.iter().all(|(key, map)| columns.code(*key, *row) == map.get(1));
-    if live.iter().any(is_met) {
+    let is_seen = |row: &u32| parts.iter().all(|(key, map)| columns.code(*key, *row) == map.get(1));
+    if live.iter().any(is_seen) {
         return;
     }
     let is_kept = |(key, map): &&mut (usize, Map)| {

@@ -14,7 +14,7 @@ use super::covering::Covering;
 use super::evidence::{Bound, Groups};
 use super::operations::Map;
 use super::proposal::{Action, Adopted, Line};
-use super::reach::Reach;
+use super::section_set::SectionSet;
 use crate::platforms::{Catalogue, Placed, place, recognise};
 use crate::rules::platforms::{Platforms, Recognised};
 use crate::rules::{Constraint, Operation, Rule, Tokens};
@@ -176,7 +176,7 @@ impl Covering {
         self.rules.push(Adopted {
             listed: Vec::new(),
             scope: Vec::new(),
-            reach: Reach::ALL,
+            sections: SectionSet::ALL,
             action: Action::Ignore,
             maps,
             good,

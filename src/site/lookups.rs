@@ -57,7 +57,7 @@ pub fn learn(
         identity.fetchable = identity.listed || identity.rows.iter().any(own) && !leads_away;
         let page = page.filter(|_| leads_away);
         let mut own_tails = identity.rows.iter().filter(|row| own(row)).filter_map(tail);
-        identity.met = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
+        identity.is_requested = page.is_some() || own_tails.any(|tail| holds_request(tail, composed));
         let page = [origin(identity.composed.as_bytes()), page.unwrap_or(composed)].concat();
         identity.page = NormalUrl::new(&page).expect("path and query of a normal form behind an origin of one");
     }
@@ -93,7 +93,7 @@ pub fn learn(
             (
                 Reverse(votes[at]),
                 numbers[at].len(),
-                !identities[cluster[at].2].met,
+                !identities[cluster[at].2].is_requested,
                 cluster.len() >= thresholds.look_up_many && !listed,
                 plainness(page(at)),
             )

@@ -110,8 +110,8 @@ pub fn of_origins(columns: &Columns, key: usize, codes: Vec<u32>) -> Vec<u32> {
 /// they were at the start, since the counts of reduced rows depend on the rules before. 0 where there is
 /// no code.
 pub fn representative(columns: &Columns, key: usize, codes: impl Iterator<Item = u32> + Clone, times: u32) -> u32 {
-    let Some(most) = codes.clone().map(|code| columns.times_met(key, code)).max() else { return 0 };
-    let near = codes.filter(|&code| columns.times_met(key, code).saturating_mul(times) >= most);
+    let Some(most) = codes.clone().map(|code| columns.times_seen(key, code)).max() else { return 0 };
+    let near = codes.filter(|&code| columns.times_seen(key, code).saturating_mul(times) >= most);
     near.min_by_key(|&code| plainness(columns.value(key, code))).unwrap_or(0)
 }
 

@@ -180,9 +180,9 @@ impl Covering {
                     self.wrong.add(groups, &codes, label, |row| sections.is_of_tenant(row));
                 }
             }
-            let (reach, against) = self.reach(groups, action, &maps, prior, &alive);
+            let (sections, against) = self.sections(groups, action, &maps, prior, &alive);
             let accepted = match self.without(&against, &keys, &alive) {
-                _ if !reach.is_some(self.thresholds.section_most_listed) => None,
+                _ if !sections.is_some(self.thresholds.section_most_listed) => None,
                 None => self.accepts(groups, action, &maps, prior, &alive).then(|| groups.totals()),
                 Some(rows) => {
                     let maps = self.maps(action, &keys, &rows);

@@ -14,7 +14,7 @@ pub struct Again {
     /// Also where the key is absent.
     pub everywhere: bool,
     /// A row for which the rule is proposed has the value.
-    pub is_met: bool,
+    pub is_seen: bool,
 }
 
 /// The hints in terms of the columns of a site.

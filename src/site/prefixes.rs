@@ -46,7 +46,7 @@ pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, thresholds
 /// True where the short form was met; otherwise the canonical URLs would be ones that nobody has met.
 /// At least `least` groups with some good must hold a URL that ends at the cut, or as many as there are
 /// supporting clusters where these are fewer.
-pub fn are_met(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> bool {
+pub fn are_seen(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> bool {
     let Some(key) = columns.fixed(Fixed::DEPTH) else { return false };
     let depth = columns.find(key, kept.to_string().as_bytes());
     let is_front = |&row: &u32| Some(columns.code(key, row)) == depth && columns.fetchable[row as usize];

@@ -3,7 +3,7 @@
 use super::columns::Columns;
 use super::evidence::Groups;
 use super::operations::{Family, Map};
-use super::reach::Reach;
+use super::section_set::SectionSet;
 use crate::platforms::Placed;
 
 /// A test on the value of one key.
@@ -107,7 +107,7 @@ pub struct Adopted {
     /// Where it holds.
     pub scope: Scope,
     /// The sections in which it holds.
-    pub reach: Reach,
+    pub sections: SectionSet,
     /// What it does.
     pub action: Action,
     /// Map of each touched key.

@@ -22,7 +22,7 @@ pub struct Identity {
     /// True if such a member has path and query of `page`.
     pub(super) listed: bool,
     /// True if such a member has the path of `page`, and its parameters among others.
-    pub(super) met: bool,
+    pub(super) is_requested: bool,
     /// Page that represents the identity: path and query of a member, or `composed`.
     pub(super) page: NormalUrl,
 }
@@ -57,7 +57,7 @@ pub fn identities(rules: &SiteRules, training: &Training) -> Vec<Identity> {
                 pure: true,
                 fetchable: false,
                 listed: false,
-                met: false,
+                is_requested: false,
                 page: NormalUrl::default(),
             });
             out.len() - 1

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 /// The canonical URLs of a site, with their values for the keys that its rules name in scopes.
-pub struct Met<'f> {
+pub struct CanonicalUrls<'f> {
     /// The URLs.
     found: &'f [Identity],
     by_hash: HashMap<u64, usize, FixedState>,
@@ -48,16 +48,16 @@ impl Column {
     }
 }
 
-impl<'f> Met<'f> {
+impl<'f> CanonicalUrls<'f> {
     /// Reads the values of the keys that the scopes of `rules` name, and of `others`. O(URLs x pairs).
-    pub fn new(found: &'f [Identity], rules: &SiteRules, others: impl Iterator<Item = String>) -> Met<'f> {
+    pub fn new(found: &'f [Identity], rules: &SiteRules, others: impl Iterator<Item = String>) -> CanonicalUrls<'f> {
         let by_hash = found.iter().enumerate().map(|(at, of)| (hash64(of.composed.as_bytes()), at)).collect();
-        let mut met = Met { found, by_hash, columns: BTreeMap::new() };
+        let mut urls = CanonicalUrls { found, by_hash, columns: BTreeMap::new() };
         let keys = rules.rules.iter().flat_map(|rule| &rule.scope).map(|constraint| constraint.key.clone());
-        met.columns = keys.chain(others).map(|key| (key, Column::default())).collect();
+        urls.columns = keys.chain(others).map(|key| (key, Column::default())).collect();
         let mut by_seed: HashMap<u64, (&mut Column, Option<Vec<u8>>), FixedState> = HashMap::default();
         let mut sections = None;
-        for (key, column) in &mut met.columns {
+        for (key, column) in &mut urls.columns {
             let unread = match Key::parse(key) {
                 _ if key == SECTION => sections.replace(column),
                 Some(key) => by_seed.insert(key.seed(), (column, None)).map(|of| of.0),
@@ -80,7 +80,7 @@ impl<'f> Met<'f> {
                 column.push(Some(rules.tokens.section(identity.composed.as_bytes()).to_vec()));
             }
         }
-        met
+        urls
     }
 
     /// Groups of URLs that `rules` join where they change one of `urls`.

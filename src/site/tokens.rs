@@ -8,7 +8,7 @@
 //! taken only if on the other half, of which no rule has seen a record, it joins clearly more and
 //! nothing that is wrong.
 
-use super::undust::learn_cut;
+use super::undust::learn_tokenized;
 use super::{Outcome, Params, Thresholds, Training};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
@@ -43,7 +43,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     let folds: Vec<(u64, Training)> = (0..thresholds.cut_folds).map(|at| (at, others(at))).collect();
     let trial = |tokens: &Tokens| {
         let judged = folds.iter().map(|(at, others)| {
-            let outcome = learn_cut(others.clone(), tokens.clone(), params);
+            let outcome = learn_tokenized(others.clone(), tokens.clone(), params);
             judge(&outcome, &rows, |cluster| fold(cluster) == *at)
         });
         judged.fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))

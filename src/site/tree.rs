@@ -236,15 +236,15 @@ struct Counter<'t> {
     /// Of each code: its count, or its place among the salient ones.
     dense: Vec<u32>,
     /// Of each code: the last cluster in which it came, and the number of its clusters.
-    met: Vec<(u32, u32)>,
+    seen_in: Vec<(u32, u32)>,
     counts: Vec<(u32, u32)>,
     moved: Vec<u32>,
 }
 
 impl<'t> Counter<'t> {
     fn new(table: &'t Table<'t>, reading: &'t Reading<'t>) -> Counter<'t> {
-        let (dense, met) = (vec![0; table.codes], vec![(0, 0); table.codes]);
-        Counter { table, reading, dense, met, counts: Vec::new(), moved: Vec::new() }
+        let (dense, seen_in) = (vec![0; table.codes], vec![(0, 0); table.codes]);
+        Counter { table, reading, dense, seen_in, counts: Vec::new(), moved: Vec::new() }
     }
 
     /// The key to split on, and its salient values. Keys with one value leave `keys`.
@@ -310,12 +310,12 @@ impl<'t> Counter<'t> {
             let column = self.table.columns[key];
             for &row in rows {
                 let cluster = self.cluster(row);
-                let (last, clusters) = &mut self.met[column[row as usize] as usize];
+                let (last, clusters) = &mut self.seen_in[column[row as usize] as usize];
                 *clusters += u32::from(*clusters == 0 || *last != cluster);
                 *last = cluster;
             }
-            found.retain(|of| self.met[of.0 as usize].1 >= needed && !(self.reading.is_trivial)(key, of.0));
-            self.counts.iter().for_each(|of| self.met[of.0 as usize] = (0, 0));
+            found.retain(|of| self.seen_in[of.0 as usize].1 >= needed && !(self.reading.is_trivial)(key, of.0));
+            self.counts.iter().for_each(|of| self.seen_in[of.0 as usize] = (0, 0));
         }
         found.sort_unstable_by_key(|&(code, count)| (Reverse(count), code));
         if self.reading.salient == Salient::Decline {

@@ -28,7 +28,7 @@ pub struct Covered {
     training: Training,
     covering: Covering,
     /// Frequency of each key before the loop of the covering.
-    met: Vec<profile::keys::Met>,
+    frequencies: Vec<profile::keys::Frequency>,
     rules: SiteRules,
     counts: BTreeMap<String, u64>,
     params: Params,
@@ -62,7 +62,7 @@ impl Tokenized {
         counts.insert("urls".to_owned(), columns.len() as u64);
         let mut covering = Covering::new(columns, &params.thresholds);
         covering.without = params.without;
-        let met = profile::keys::met(&covering);
+        let frequencies = profile::keys::frequencies(&covering);
         (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
         covering.run();
         counts.insert("evidence tables".to_owned(), covering.tests);
@@ -79,7 +79,7 @@ impl Tokenized {
         if !rules.platforms.is_empty() {
             counts.insert("lines of platforms".to_owned(), covering.adopted_lines);
         }
-        Covered { training, covering, met, rules, counts, params }
+        Covered { training, covering, frequencies, rules, counts, params }
     }
 }
 
@@ -117,9 +117,9 @@ impl WithTree {
 impl Candidates {
     /// Profile of the training URLs, beside the rules.
     pub fn profile(&self) -> profile::Profile {
-        let WithTree { covered: Covered { training, covering, met, .. }, tree } = &self.of;
+        let WithTree { covered: Covered { training, covering, frequencies, .. }, tree } = &self.of;
         profile::Profile {
-            keys: profile::keys::profile(covering, met),
+            keys: profile::keys::profile(covering, frequencies),
             tree: profile::tree::profile(&covering.columns, tree),
             tree_nodes: tree.nodes.len() as u64,
             traps: profile::traps::find(training),
@@ -249,9 +249,9 @@ fn set_ids(rules: &mut SiteRules) {
     }
 }
 
-/// Learns one site with the given cuts.
-pub fn learn_cut(training: Training, tokens: Tokens, params: &Params) -> Outcome {
-    // Chance would take out the same scopes with each cut.
+/// Learns one site with the given tokenization.
+pub fn learn_tokenized(training: Training, tokens: Tokens, params: &Params) -> Outcome {
+    // Chance would take out the same scopes with each tokenization.
     let without = params.without.and(Stage::Chance);
     let params = Params { extend_to_domain: false, without, ..params.clone() };
     let tokenized = Tokenized::new(training, tokens, lines::Lines::default(), params);

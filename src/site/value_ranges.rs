@@ -191,7 +191,7 @@ fn below(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
             trials.push((above.0 - smallest.0, is_fifth(group[0].group), smallest.1 == above.1, ONE, above.1));
         }
     }
-    reach(trials, thresholds)
+    proven_distance(trials, thresholds)
 }
 
 /// True where the URL of the group without the key is of this cluster.
@@ -226,7 +226,7 @@ fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
         let fifth = is_fifth(group[0].group);
         trials.extend(tried.into_iter().map(|(distance, right, label)| (distance, fifth, right, weight, label)));
     }
-    reach(trials, thresholds)
+    proven_distance(trials, thresholds)
 }
 
 /// A prediction: distance of the number that it is made from, whether it is of the fifth, whether it is
@@ -234,7 +234,7 @@ fn distance(groups: &[&[Point]], thresholds: &Thresholds) -> u64 {
 type Trial = (u64, bool, bool, u64, Option<u32>);
 
 /// The largest distance up to which predictions hold.
-fn reach(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
+fn proven_distance(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
     let bound = Bound::span(thresholds);
     trials.sort_unstable();
     let mut sides = [Trials::default(), Trials::default()];
@@ -271,21 +271,21 @@ fn value_ranges(group: &[Point], belief: &Belief, leads: &Leads, mut out: impl F
         // Numbers say nothing of words, nor of numbers far from them: those of pages that are not yet written.
         let range = |numbers: &[(u64, Option<u32>, u32)]| {
             let ([first, ..], [.., last]) = (numbers, numbers) else { return None };
-            let reach = belief.between.unwrap_or(0);
-            Some([first.0.saturating_sub(reach.max(below(label))), last.0.saturating_add(reach)])
+            let distance = belief.between.unwrap_or(0);
+            Some([first.0.saturating_sub(distance.max(below(label))), last.0.saturating_add(distance)])
         };
         return out(like.identity, range(&numbers(group)));
     }
-    let Some(reach) = belief.between else { return };
+    let Some(distance) = belief.between else { return };
     let numbers = numbers(group);
     let runs: Vec<&[(u64, Option<u32>, u32)]> = numbers.chunk_by(|a, b| a.1 == b.1 && a.1.is_some()).collect();
     let ends = |run: &[(u64, Option<u32>, u32)]| (run[0].0, run[run.len() - 1].0);
     for (i, run) in runs.iter().enumerate().filter(|(_, run)| run[0].1.is_some()) {
         let (low, high) = ends(run);
         // A number in the middle between two pages is of neither.
-        let half = |gap: u64| reach.min((gap - 1) / 2);
-        let before = i.checked_sub(1).map_or_else(|| reach.max(below(run[0].1)), |j| half(low - ends(runs[j]).1));
-        let behind = runs.get(i + 1).map_or(reach, |next| half(ends(next).0 - high));
+        let half = |gap: u64| distance.min((gap - 1) / 2);
+        let before = i.checked_sub(1).map_or_else(|| distance.max(below(run[0].1)), |j| half(low - ends(runs[j]).1));
+        let behind = runs.get(i + 1).map_or(distance, |next| half(ends(next).0 - high));
         let range = [low.saturating_sub(before), high.saturating_add(behind)];
         // A number by itself says something of another page alone.
         if range[0] < range[1] || leads.hold(run[0].2) {
@@ -305,7 +305,7 @@ mod tests {
         std::iter::once(point(Value::Absent, 2)).chain(numbers).collect()
     }
 
-    fn reach_below(groups: &[Vec<Point>]) -> u64 {
+    fn distance_below(groups: &[Vec<Point>]) -> u64 {
         let groups: Vec<&[Point]> = groups.iter().map(Vec::as_slice).collect();
         below(&groups, &Thresholds::default())
     }
@@ -315,15 +315,15 @@ mod tests {
         let first = |n: u64| group(n, &[(100, 2), (106, 2), (130, 3)]);
         let last = |n: u64| group(n, &[(10, 1), (12, 1), (20, 2), (25, 2)]);
         let mut groups: Vec<Vec<Point>> = (0..60).map(first).collect();
-        assert_eq!(reach_below(&groups), 6);
+        assert_eq!(distance_below(&groups), 6);
         groups.extend((60..80).map(last));
-        assert_eq!(reach_below(&groups), 0);
+        assert_eq!(distance_below(&groups), 0);
     }
 
     #[test]
     fn near_numbers_say_nothing_of_far_ones() {
         let near = (0..60).map(|n| group(n, &[(100, 2), (103, 2)]));
         let far = (60..70).map(|n| group(n, &[(1, 1), (90, 2)]));
-        assert_eq!(reach_below(&near.chain(far).collect::<Vec<_>>()), 3);
+        assert_eq!(distance_below(&near.chain(far).collect::<Vec<_>>()), 3);
     }
 }

@@ -102,7 +102,7 @@ impl Canonicalizer for Rules {
         let mut deep: Vec<Option<&[u8]>> = vec![None; self.tokens.keys.len()];
         for (at, &(key, place)) in self.tokens.keys.iter().enumerate().filter(|(_, key)| key.1 == 0) {
             let Some(value) = values[usize::from(key)] else { continue };
-            for (token, i) in self.tokens.delimiters[usize::from(key)].cut(value).into_iter().zip(place..) {
+            for (token, i) in self.tokens.delimiters[usize::from(key)].split(value).into_iter().zip(place..) {
                 match self.tokens.keys.get(at + usize::from(i)) {
                     Some(&(same, _)) if same == key => deep[at + usize::from(i)] = Some(token),
                     // More tokens than any training URL has.

@@ -36,13 +36,13 @@ impl Delimiters {
     }
 
     /// The deep tokens of a value, end to end; at least one, at most [`DEEPEST`].
-    pub fn cut<'v>(&self, value: &'v [u8]) -> Vec<&'v [u8]> {
+    pub fn split<'v>(&self, value: &'v [u8]) -> Vec<&'v [u8]> {
         let mut out = Vec::new();
         let mut start = 0;
         for at in 1..value.len() {
             let (a, b) = (value[at - 1], value[at]);
-            let marks = self.characters.contains(&a) || self.characters.contains(&b);
-            if out.len() + 1 < DEEPEST && (marks || self.unit_changes && unit_change(a, b)) {
+            let is_delimited = self.characters.contains(&a) || self.characters.contains(&b);
+            if out.len() + 1 < DEEPEST && (is_delimited || self.unit_changes && unit_change(a, b)) {
                 out.push(&value[start..at]);
                 start = at;
             }
@@ -94,13 +94,13 @@ impl Tokens {
             let present: Vec<u32> = (1..counts.len() as u32).filter(|&v| counts[v as usize] > 0).collect();
             let values: Vec<(&[u8], usize)> = present.iter().map(|&v| (columns.value(v), counts[v as usize])).collect();
             let mut delimiters = Delimiters::of(&values);
-            let depth = values.iter().map(|(value, _)| delimiters.cut(value).len()).max().unwrap_or(1);
+            let depth = values.iter().map(|(value, _)| delimiters.split(value).len()).max().unwrap_or(1);
             if depth - 1 > room {
                 delimiters = Delimiters::default();
             }
-            let depth = values.iter().map(|(value, _)| delimiters.cut(value).len()).max().unwrap_or(1);
+            let depth = values.iter().map(|(value, _)| delimiters.split(value).len()).max().unwrap_or(1);
             room -= depth - 1;
-            let mut cuts: HashMap<u32, Vec<u32>, foldhash::fast::FixedState> = HashMap::default();
+            let mut split: HashMap<u32, Vec<u32>, foldhash::fast::FixedState> = HashMap::default();
             for (&value, (text, _)) in present.iter().zip(&values) {
                 let mut id = |token: &[u8]| {
                     *ids.entry(token.to_vec()).or_insert_with(|| {
@@ -108,9 +108,9 @@ impl Tokens {
                         out.values.len() as u32 - 1
                     })
                 };
-                cuts.insert(value, delimiters.cut(text).into_iter().map(&mut id).collect());
+                split.insert(value, delimiters.split(text).into_iter().map(&mut id).collect());
             }
-            let cell = |value: &u32, at: usize| match cuts.get(value) {
+            let cell = |value: &u32, at: usize| match split.get(value) {
                 Some(tokens) => tokens.get(at).copied().unwrap_or(ABSENT),
                 None => ABSENT,
             };
@@ -132,7 +132,7 @@ impl Tokens {
         out
     }
 
-    /// Keys and delimiters without the rows: what cuts a URL.
+    /// Keys and delimiters without the rows: what splits a URL.
     pub fn shape(&self) -> Tokens {
         let Tokens { keys, segments, delimiters, .. } = self;
         let (keys, segments, delimiters) = (keys.clone(), segments.clone(), delimiters.clone());
@@ -192,15 +192,15 @@ mod tests {
         let mut values: Vec<(&[u8], usize)> = names.iter().map(|name| (name.as_bytes(), 1)).collect();
         values.push((b"a:b", 1));
         let delimiters = Delimiters::of(&values);
-        let cut = |text: &'static str| {
-            let tokens = delimiters.cut(text.as_bytes());
+        let split = |text: &'static str| {
+            let tokens = delimiters.split(text.as_bytes());
             tokens.into_iter().map(|token| std::str::from_utf8(token).unwrap()).collect::<Vec<_>>()
         };
-        assert_eq!(cut("story_12a-b"), ["story", "_", "12", "a", "-", "b"]);
-        assert_eq!(cut("x:y"), ["x:y"]);
-        assert_eq!(cut(""), [""]);
+        assert_eq!(split("story_12a-b"), ["story", "_", "12", "a", "-", "b"]);
+        assert_eq!(split("x:y"), ["x:y"]);
+        assert_eq!(split(""), [""]);
         let long = "a_".repeat(20);
-        assert_eq!(delimiters.cut(long.as_bytes()).len(), DEEPEST);
-        assert_eq!(delimiters.cut(long.as_bytes()).concat(), long.as_bytes());
+        assert_eq!(delimiters.split(long.as_bytes()).len(), DEEPEST);
+        assert_eq!(delimiters.split(long.as_bytes()).concat(), long.as_bytes());
     }
 }

@@ -185,7 +185,7 @@ impl CiffReader {
                 break;
             }
             if read == 0 {
-                return Err(self.fault(self.at + before as u64, Fault::CutShort { part }));
+                return Err(self.fault(self.at + before as u64, Fault::Truncated { part }));
             }
         }
         self.carry.extend_from_slice(&block[end..]);

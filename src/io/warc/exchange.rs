@@ -3,7 +3,7 @@
 //! An answer to `POST` shows the reply to the sent data, not the page of the URL, so its record is left
 //! out. The method is in the request record, before the answer or behind it; the two name each other by
 //! `WARC-Concurrent-To`, or are adjacent under one URL and name nothing. Answers are held back until
-//! [`REACH`] more were read, and requests that fetch no page are remembered as long: a request farther
+//! [`LOOK_BACK`] more were read, and requests that fetch no page are remembered as long: a request farther
 //! away from its answer than that, or in another file, is not found. Memory: the URLs and facts of
 //! twice as many records, without their bodies.
 
@@ -14,7 +14,7 @@ use crate::io::http::Fields;
 use crate::model::{RecordBatch, hash64};
 
 /// Answers that are held back, at least, while records behind them are read.
-pub(super) const REACH: usize = 64;
+pub(super) const LOOK_BACK: usize = 64;
 /// Most names in `WARC-Concurrent-To` that are kept of one record; more are rare and of no use.
 const NAMES: usize = 4;
 
@@ -67,7 +67,7 @@ pub(super) fn fetches_no_page(block: &[u8]) -> bool {
 /// Records held back until their requests were read.
 #[derive(Default)]
 pub(super) struct Held {
-    /// Up to [`REACH`] records that came before those of `new`.
+    /// Up to [`LOOK_BACK`] records that came before those of `new`.
     old: Answers,
     pub(super) new: Answers,
     /// Requests that fetch no page, the latest last.
@@ -95,7 +95,7 @@ impl Held {
         for (answer, left_out) in self.old.names.iter_mut().chain(&mut self.new.names) {
             *left_out |= names.belong(answer);
         }
-        if self.requests.len() == REACH {
+        if self.requests.len() == LOOK_BACK {
             self.requests.pop_front();
         }
         self.requests.push_back(names);
@@ -103,7 +103,7 @@ impl Held {
 
     /// Moves records that were held long enough to `batch`; at the end of a file, all.
     pub(super) fn release(&mut self, all: bool, batch: &mut RecordBatch) {
-        if all || self.new.records.len() >= REACH {
+        if all || self.new.records.len() >= LOOK_BACK {
             self.old.release(batch);
             std::mem::swap(&mut self.old, &mut self.new);
         }

@@ -8,8 +8,8 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 /// Reason why rules of paths are left out where
-/// [`Tokens::cuts_paths`](crate::rules::Tokens::cuts_paths).
-pub const CUT_PATHS: &str =
+/// [`Tokens::extends_paths`](crate::rules::Tokens::extends_paths).
+pub const EXTENDED_PATHS: &str =
     "paths of this site go on in queries, end in numbered keys or have numbers inside their segments";
 
 /// Why rules are left out that depend on names with digits where
@@ -106,8 +106,8 @@ impl<'a> Context<'a> {
         let is_of_query = |key: &str| key.starts_with("query ") && !key.contains('/');
         let is_of_path = |key: &str| !is_of_query(key) && !["scheme", "host", SECTION].contains(&key);
         let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
-        if site.tokens.cuts_paths() && (rule.closed || keys.any(|key| is_of_path(key))) {
-            return Some(CUT_PATHS.to_owned());
+        if site.tokens.extends_paths() && (rule.closed || keys.any(|key| is_of_path(key))) {
+            return Some(EXTENDED_PATHS.to_owned());
         }
         let mut keys = rule.scope.iter().map(|c| &c.key).chain(rule.operations.iter().map(|(key, _)| key));
         let is_of_family = |key: &str| {

@@ -215,7 +215,7 @@ pub fn scope(space: Space, scope: &[Constraint], tokens: &Tokens) -> Result<Stri
         path |= key.as_path().is_some() || matches!(&key, Key::Fixed(f) if IN_PATH.contains(f));
         let is_cut = key.as_path().is_some() || matches!(&key, Key::Fixed(Fixed::EXTENSION));
         if !tokens.delimiters.is_empty() && is_cut {
-            return Err(CUT.to_owned());
+            return Err(SPLIT_SEGMENTS.to_owned());
         }
         out.push_str(&one(space, &key, &constraint.test).ok_or_else(|| no_constraint(constraint))?);
     }
@@ -440,7 +440,7 @@ pub fn any_head() -> String {
 pub(super) const REPEATS: usize = 3;
 
 /// Reason why rules on parts of a path segment are left out.
-pub(super) const CUT: &str = "path segments of this site are cut at delimiters";
+pub(super) const SPLIT_SEGMENTS: &str = "path segments of this site are cut at delimiters";
 
 #[cfg(test)]
 mod tests {

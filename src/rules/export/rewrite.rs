@@ -4,8 +4,8 @@ use super::closed;
 use super::context::Context;
 use super::dependencies::{few_repeats, guard, moves_section};
 use super::pattern::{
-    CUT, END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REPEATS, REST, SEG, SEG_END, Space, any_head, any_of,
-    behind_head, by_schemes, is_extension, parameter, plain_path, scope, single,
+    END, EXTENSION, FEW_PARAMETERS, INDEX, QUERY_FRAGMENT, REPEATS, REST, SEG, SEG_END, SPLIT_SEGMENTS, Space,
+    any_head, any_of, behind_head, by_schemes, is_extension, parameter, plain_path, scope, single,
 };
 use super::rewritten::{Piece, Rewrite};
 use crate::rules::explain::operation_text;
@@ -309,7 +309,7 @@ impl Writer<'_> {
                 // `/a.html/` is a key without an extension, and its key in SURT form that of `/a.html`.
                 return Some(Err("keys in SURT form have lost the slash that tells a page from a folder".to_owned()));
             }
-            (Fixed::EXTENSION, _) if self.delimiters => return Some(Err(CUT.to_owned())),
+            (Fixed::EXTENSION, _) if self.delimiters => return Some(Err(SPLIT_SEGMENTS.to_owned())),
             (Fixed::INDEX, Operation::Ignore(LeftOut)) => {
                 self.rewrite(&path, &format!("({front}{segments}*/+){}{END}({tail})", *INDEX), both())
             }
@@ -376,7 +376,7 @@ impl Writer<'_> {
     fn head(&self, key: Fixed, operation: &Operation) -> Option<Result<Vec<StepPattern>, String>> {
         let (segment, Part::Head) = key.as_path()? else { return None };
         if self.delimiters {
-            return Some(Err(CUT.to_owned()));
+            return Some(Err(SPLIT_SEGMENTS.to_owned()));
         }
         let before = format!("({}(?:/+{SEG}+){{{segment}}}/+)(?!{}{END})", self.front, *INDEX);
         let guard = plain_path(self.space);

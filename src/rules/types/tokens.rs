@@ -86,7 +86,7 @@ impl Tokens {
     }
 
     /// True where paths are tokenized as patterns and simple readers cannot tokenize them.
-    pub fn cuts_paths(&self) -> bool {
+    pub fn extends_paths(&self) -> bool {
         self.query_path || self.numbered_end || self.inner_numbers
     }
 

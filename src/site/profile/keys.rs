@@ -98,23 +98,23 @@ impl KeyProfile {
 
 /// Frequency of a key before any operation has changed the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::site) struct Met {
+pub(in crate::site) struct Frequency {
     urls: u64,
     values: u64,
 }
 
-/// [`Met`] of each key, from the rows before the covering.
-pub(in crate::site) fn met(covering: &Covering) -> Vec<Met> {
+/// [`Frequency`] of each key, from the rows before the covering.
+pub(in crate::site) fn frequencies(covering: &Covering) -> Vec<Frequency> {
     let of = |counts: &Vec<u32>| {
         let present = || counts.iter().skip(1).filter(|&&count| count > 0);
-        Met { urls: present().map(|&count| u64::from(count)).sum(), values: present().count() as u64 }
+        Frequency { urls: present().map(|&count| u64::from(count)).sum(), values: present().count() as u64 }
     };
     covering.counts.iter().map(of).collect()
 }
 
-/// The keys of a site, by falling number of URLs, ties by name. `met` is from the initial state,
+/// The keys of a site, by falling number of URLs, ties by name. `frequencies` is from the initial state,
 /// `covering` the final one.
-pub(in crate::site) fn profile(covering: &Covering, met: &[Met]) -> Vec<KeyProfile> {
+pub(in crate::site) fn profile(covering: &Covering, frequencies: &[Frequency]) -> Vec<KeyProfile> {
     let columns = &covering.columns;
     let mut sorter = Sorter::default();
     let mut keys: Vec<KeyProfile> = Vec::new();
@@ -126,7 +126,7 @@ pub(in crate::site) fn profile(covering: &Covering, met: &[Met]) -> Vec<KeyProfi
                 *counts = (counts.0 + rule.good, counts.1 + rule.bad);
             }
         }
-        let Met { urls, values } = met[at];
+        let Frequency { urls, values } = frequencies[at];
         let mut profile = KeyProfile {
             key: key.to_string(),
             does: Effect::Unknown,

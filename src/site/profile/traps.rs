@@ -178,7 +178,7 @@ fn fold(urls: &mut [Url<'_>]) {
     let mut pieces = Pieces::default();
     for url in urls.iter_mut() {
         let seeded = |piece: &Piece, text: &str| hash64_seeded(text.as_bytes(), piece.part as u64);
-        url.is_repeating = pieces.cut(url.text);
+        url.is_repeating = pieces.take(url.text);
         hashes.extend(pieces.iter().map(|of| [pieces.shape(of), pieces.general(of)].map(|text| seeded(of, text))));
         ends.push(hashes.len());
     }
@@ -253,7 +253,7 @@ fn trap(family: &[Url<'_>], training: &Training) -> Option<Found> {
     }
     let mut pieces = Pieces::default();
     let cut = family.iter().map(|url| {
-        pieces.cut(url.text);
+        pieces.take(url.text);
         pieces.to_vec()
     });
     let cut: Vec<Vec<Piece>> = cut.collect();

@@ -77,12 +77,12 @@ impl Pieces {
     /// The pieces of a path with its query.
     pub(super) fn of(url: &str) -> Pieces {
         let mut out = Pieces::default();
-        out.cut(url);
+        out.take(url);
         out
     }
 
     /// Takes the pieces of another path with its query. True for a path that repeats a segment.
-    pub(super) fn cut(&mut self, url: &str) -> bool {
+    pub(super) fn take(&mut self, url: &str) -> bool {
         self.texts.clear();
         self.list.clear();
         let (path, query) = url.split_once('?').unwrap_or((url, ""));

@@ -7,36 +7,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The sections in which an operation holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum SectionSet {
     /// In all sections but these (sorted).
     Except(Vec<u32>),
     /// In these sections (sorted).
     In(Vec<u32>),
 }
 
-impl Reach {
+impl SectionSet {
     /// Everywhere.
-    pub const ALL: Reach = Reach::Except(Vec::new());
+    pub const ALL: SectionSet = SectionSet::Except(Vec::new());
 
     /// The sections of these rows.
-    pub fn of_rows(columns: &Columns, rows: &[u32]) -> Reach {
+    pub fn of_rows(columns: &Columns, rows: &[u32]) -> SectionSet {
         let sections: BTreeSet<u32> = rows.iter().map(|&row| columns.sections.of[row as usize]).collect();
-        Reach::In(sections.into_iter().collect())
+        SectionSet::In(sections.into_iter().collect())
     }
 
     /// True for a section in which the operation holds.
     pub fn holds(&self, section: u32) -> bool {
         match self {
-            Reach::Except(sections) => sections.binary_search(&section).is_err(),
-            Reach::In(sections) => sections.binary_search(&section).is_ok(),
+            SectionSet::Except(sections) => sections.binary_search(&section).is_err(),
+            SectionSet::In(sections) => sections.binary_search(&section).is_ok(),
         }
     }
 
     /// False where the operation holds nowhere, or a rule would list more than `most` sections.
     pub fn is_some(&self, most: usize) -> bool {
         match self {
-            Reach::Except(sections) => sections.len() <= most,
-            Reach::In(sections) => (1..=most).contains(&sections.len()),
+            SectionSet::Except(sections) => sections.len() <= most,
+            SectionSet::In(sections) => (1..=most).contains(&sections.len()),
         }
     }
 }
@@ -70,14 +70,14 @@ fn add(clusters: &mut Vec<u32>, label: u32, most: usize) {
 /// parameters that their vendors document.
 ///
 /// O(rows of the groups x log).
-pub fn reach(
+pub fn decide(
     columns: &Columns,
     groups: &Groups,
     bound: Bound,
     prior: u64,
     vendors: bool,
     thresholds: &Thresholds,
-) -> (Reach, Vec<u32>) {
+) -> (SectionSet, Vec<u32>) {
     let (least, most) = (thresholds.section_min_clusters, thresholds.section_most_listed);
     let sections = &columns.sections;
     let mut evidence: Vec<Evidence> = vec![Evidence::default(); sections.names.len()];
@@ -125,5 +125,5 @@ pub fn reach(
     let is_refuted = |of: &Evidence| is_against(of) || !vendors && of.good == 0 && of.bad > 0;
     let refuted: Vec<u32> = evidence.iter().filter(|(_, of)| is_refuted(of)).map(|&(section, _)| section).collect();
     let against = if everywhere && refuted.len() <= most { refuted } else { against };
-    (if everywhere { Reach::Except(against.clone()) } else { Reach::In(in_favour) }, against)
+    (if everywhere { SectionSet::Except(against.clone()) } else { SectionSet::In(in_favour) }, against)
 }
