@@ -36,7 +36,7 @@ use timely::dataflow::operators::{Concat, Operator};
 
 /// Result of the first dataflow at a worker.
 #[derive(Clone, Debug, Default)]
-pub struct Harvest {
+pub struct Learning {
     /// All sites, in no order, at the first worker of each process; nothing elsewhere.
     pub sites: Rc<RefCell<Vec<LearnedSite>>>,
     /// Records of this worker that are not absolute http or https URLs with a host.
@@ -50,14 +50,14 @@ pub fn learn<'scope>(
     records: &dyn Source,
     shared: &Arc<Shared>,
     end: &Handle<Epoch>,
-) -> Harvest {
-    let harvest = Harvest::default();
+) -> Learning {
+    let learning = Learning::default();
     let (pace, in_hand, pool) = (Pace::default(), InHand::default(), Pool::default());
     let (choice, progress) = (Choosing::new(plan), shared.progress.clone());
 
     let part = records.open(scope.index(), scope.peers(), 0);
     let (open, finished) = read(scope, part, pace.clone(), pool.clone(), shared.clone())
-        .sample(plan, pool, harvest.invalid.clone())
+        .sample(plan, pool, learning.invalid.clone())
         .exchange(|(owner, _)| *owner)
         .paced(&pace)
         .group_by_site(plan, in_hand.clone(), choice.clone(), shared.clone())
@@ -77,9 +77,9 @@ pub fn learn<'scope>(
             in_hand.put_down();
             progress.sites(1);
         })
-        .gather(plan.workers, harvest.sites.clone())
+        .gather(plan.workers, learning.sites.clone())
         .probe_with(end);
-    harvest
+    learning
 }
 
 /// Share of a worker's memory that the sampler holds.

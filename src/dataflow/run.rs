@@ -6,7 +6,7 @@
 use super::clusters::Clustering;
 use super::driver::run_workers;
 use super::leader_barrier::LeaderBarrier;
-use super::learn::{Harvest, learn};
+use super::learn::{Learning, learn};
 use super::learned_site::Journal;
 use super::proof::prove;
 use super::proof_state::ProofState;
@@ -111,16 +111,16 @@ fn work(
 ) -> u64 {
     let leads = worker.index().is_multiple_of(plan.workers);
     shared.progress.stage("reading");
-    let harvest = match given {
-        Some(_) => Harvest::default(),
+    let learning = match given {
+        Some(_) => Learning::default(),
         None => {
             let end: Handle<Epoch> = Handle::new();
-            let harvest = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));
+            let learning = worker.dataflow_named("learn", |scope| learn(scope, plan, records, shared, &end));
             alarm.work_while(worker, || !end.done());
-            harvest
+            learning
         }
     };
-    let invalid = *harvest.invalid.borrow();
+    let invalid = *learning.invalid.borrow();
 
     // All workers see a failure at one point, or some would block in a dataflow that others never build:
     // the leader checks once all workers are through, and closes the proof.
@@ -128,7 +128,7 @@ fn work(
         let room = replay::room(plan.memory, plan.sample.share);
         let state = match given {
             Some(sites) => ProofState::given(sites, plan.workers, room),
-            None => ProofState::open(harvest.sites.take(), plan.workers, room),
+            None => ProofState::open(learning.sites.take(), plan.workers, room),
         };
         barrier.publish(ProofState { closed: state.closed || shared.has_failed(), ..state });
     }
