@@ -16,7 +16,7 @@ use undust::io::IoError;
 use undust::io::blocks::LineBlocks;
 use undust::io::ciff::{CiffReader, CiffWriter, FinishedFile, IndexError, pack, verify};
 use undust::io::compression::Compression;
-use undust::io::docmap::{DocMapWriter, Fate};
+use undust::io::docmap::{DocMapWriter, DocumentEntry};
 use undust::io::output::PendingFile;
 use undust::model::shown::Page;
 use undust::runtime::hosts::Cluster;
@@ -74,7 +74,7 @@ pub struct CompressIndexArgs {
     order: Order,
     /// Which document of a group stays; ties go to the lower id.
     #[arg(long, value_enum, default_value_t)]
-    policy: Stays,
+    policy: SurvivorPolicy,
     /// Adds the postings and lengths of duplicates to those of their survivor.
     #[arg(long)]
     merge_tf: bool,
@@ -119,7 +119,7 @@ enum Order {
 
 /// Choice of the surviving document of a group.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Stays {
+enum SurvivorPolicy {
     /// The one whose own URL is the canonical one, else the one with the shortest URL.
     #[default]
     Canonical,
@@ -268,9 +268,9 @@ fn task(args: &CompressIndexArgs, cluster: Option<&Cluster>) -> Task {
     let workers = asked.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     Task {
         policy: match args.policy {
-            Stays::Canonical => Policy::Canonical,
-            Stays::Shortest => Policy::Shortest,
-            Stays::LongestDoc => Policy::LongestDoc,
+            SurvivorPolicy::Canonical => Policy::Canonical,
+            SurvivorPolicy::Shortest => Policy::Shortest,
+            SurvivorPolicy::LongestDoc => Policy::LongestDoc,
         },
         by_url: args.order == Order::Url,
         merge_tf: args.merge_tf,
@@ -368,7 +368,7 @@ fn write_map(done: Compressed, file: PendingFile, path: &Path) -> Result<(), Fai
         let (id, canonical) = row.split_first_chunk::<4>().expect("an id and a URL");
         let old = u32::from_be_bytes(*id);
         let survivor = done.map.survivor_of(old);
-        file.push(Fate { old, new: done.map.new_of(survivor), survivor, canonical }).map_err(failed)?;
+        file.push(DocumentEntry { old, new: done.map.new_of(survivor), survivor, canonical }).map_err(failed)?;
     }
     file.finish().map_err(failed)?.commit()?;
     Ok(())

@@ -109,7 +109,7 @@ fn learn(
     let learned = undust::dataflow::run_on(plan, records, progress, mesh, kept, first);
     drop(reporter);
     let learned = learned?;
-    stays(&source.shards, &before)?;
+    check_unchanged(&source.shards, &before)?;
     tell(run, mesh.map(Arc::as_ref), journal.as_deref());
 
     let (mut rejects, mut tally) = match unlabelled {
@@ -185,7 +185,7 @@ pub(super) fn told(mesh: &Mesh, refused: &Option<(u64, u64)>) -> Result<Option<(
 
 /// Checks that the files of a run are what they were when it began: it reads them several times, and rules
 /// that were learned from some records and proven on others are no result.
-pub(super) fn stays(shards: &[Shard], before: &str) -> Result<(), LearnError> {
+pub(super) fn check_unchanged(shards: &[Shard], before: &str) -> Result<(), LearnError> {
     match fingerprint::times(shards) == before {
         true => Ok(()),
         false => {

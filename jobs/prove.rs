@@ -4,7 +4,7 @@ use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of};
 use super::failure::chain;
 use super::inputs::{Inputs, all_tallies};
 use super::labels::{Means, RecordArgs};
-use super::learn::{report, stays, told};
+use super::learn::{check_unchanged, report, told};
 use super::learn_error::LearnError;
 use super::options::{Reading, Room, SiteChoice, Workers};
 use super::source::{Counted, Shards};
@@ -163,7 +163,7 @@ fn prove(
     let proven = prove_on(plan, records, progress, mesh, sites, first);
     drop(reporter);
     let proven = proven?;
-    stays(&source.shards, &before)?;
+    check_unchanged(&source.shards, &before)?;
     let (mut rejects, mut tally) = match unlabelled {
         Some(unlabelled) => {
             let found = unlabelled.finish(&means)?;

@@ -166,9 +166,9 @@ impl Plan {
         match self.protocol {
             Protocol::Www10 => {
                 let bound = (self.train_share.clamp(0.0, 1.0) * 2f64.powi(64)) as u128;
-                let lot = |row: usize| hash64_seeded(records.get(row).0, seed);
-                let mut train: Vec<(u64, usize)> = (0..records.len()).map(|row| (lot(row), row)).collect();
-                train.retain(|&(lot, _)| u128::from(lot) < bound);
+                let hash = |row: usize| hash64_seeded(records.get(row).0, seed);
+                let mut train: Vec<(u64, usize)> = (0..records.len()).map(|row| (hash(row), row)).collect();
+                train.retain(|&(hash, _)| u128::from(hash) < bound);
                 train.sort_unstable();
                 train.truncate(self.train_max);
                 (train.into_iter().map(|(_, row)| row).collect(), (0..records.len()).collect())

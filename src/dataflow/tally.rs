@@ -65,7 +65,7 @@ pub struct Tally {
     page: Option<[u64; 2]>,
     url: u64,
     /// Labels claimed for the current URL: `(cluster, firing)`.
-    claims: Vec<(u64, u32)>,
+    candidates: Vec<(u64, u32)>,
     shares: Vec<Share>,
     consolidate_at: usize,
     /// Claims to URLs with several labels, and the end of each URL's.
@@ -124,8 +124,8 @@ impl Tally {
             }
             return;
         }
-        if self.claims.last() != Some(&(label, firing)) {
-            self.claims.push((label, firing));
+        if self.candidates.last() != Some(&(label, firing)) {
+            self.candidates.push((label, firing));
         }
     }
 
@@ -137,10 +137,10 @@ impl Tally {
     }
 
     fn end_url(&mut self) {
-        let Some(&first) = self.claims.first() else { return };
+        let Some(&first) = self.candidates.first() else { return };
         // Rows come by cluster: the absent label first.
-        let labelled = self.claims.iter().position(|claim| claim.0 != NO_CLUSTER);
-        let labels = &self.claims[labelled.unwrap_or(0)..];
+        let labelled = self.candidates.iter().position(|candidate| candidate.0 != NO_CLUSTER);
+        let labels = &self.candidates[labelled.unwrap_or(0)..];
         if labels.first().map(|c| c.0) == labels.last().map(|c| c.0) {
             let (cluster, firing) = labels.first().copied().unwrap_or(first);
             if cluster != NO_CLUSTER && self.firings[firing as usize].view == View::Memory {
@@ -156,11 +156,11 @@ impl Tally {
                 self.consolidate_at = 2 * self.shares.len();
             }
         } else {
-            // One claim a label.
-            self.contested.extend(labels.chunk_by(|a, b| a.0 == b.0).map(|claims| claims[0]));
+            // One candidate a label.
+            self.contested.extend(labels.chunk_by(|a, b| a.0 == b.0).map(|candidates| candidates[0]));
             self.contested_ends.push(self.contested.len() as u32);
         }
-        self.claims.clear();
+        self.candidates.clear();
     }
 
     /// Sizes of the labelled clusters in `shares`, which are in order.
@@ -243,31 +243,32 @@ impl Tally {
 
     /// Gives each URL with several labels to the largest of its clusters on this page.
     fn settle(&mut self) {
-        let mut claims = std::mem::take(&mut self.contested);
+        let mut candidates = std::mem::take(&mut self.contested);
         let ends = std::mem::take(&mut self.contested_ends);
-        // Every claim counts for the size of its cluster.
-        let settled = self.shares.len();
-        self.shares.extend(claims.iter().map(|&(cluster, firing)| Share { cluster, firing, urls: 1 }));
+        // Every candidate counts for the size of its cluster.
+        let before = self.shares.len();
+        self.shares.extend(candidates.iter().map(|&(cluster, firing)| Share { cluster, firing, urls: 1 }));
         let mut all = self.shares.clone();
         consolidate(&mut all);
         std::mem::swap(&mut all, &mut self.shares);
         self.sizes();
         std::mem::swap(&mut all, &mut self.shares);
-        self.shares.truncate(settled);
+        self.shares.truncate(before);
         let mut start = 0;
         for &end in &ends {
             let size = |cluster: u64| match self.clusters.binary_search_by_key(&cluster, |c| c.0) {
                 Ok(at) => self.clusters[at].1,
                 Err(_) => 0,
             };
-            let winner =
-                claims[start..end as usize].iter().max_by_key(|claim| (size(claim.0), std::cmp::Reverse(claim.0)));
+            let winner = candidates[start..end as usize]
+                .iter()
+                .max_by_key(|candidate| (size(candidate.0), std::cmp::Reverse(candidate.0)));
             let &(cluster, firing) = winner.expect("a contested URL has claims");
             self.shares.push(Share { cluster, firing, urls: 1 });
             start = end as usize;
         }
-        claims.clear();
-        self.contested = claims;
+        candidates.clear();
+        self.contested = candidates;
     }
 
     /// Counts of the rules on a page with `n` labelled URLs, from `shares` and `clusters`, both in order.

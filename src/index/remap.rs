@@ -140,10 +140,10 @@ pub fn remap(map: &DocMap, postings: &mut Vec<Posting>) -> Result<(), Fault> {
         let new = map.new_of(posting.docid());
         // Written in any case and kept or not: no branch on what is as good as chance.
         postings[kept] = Posting::new(new, posting.tf());
-        let stays = new != GONE;
-        ascending &= !stays | (new >= last);
-        last = if stays { new } else { last };
-        kept += usize::from(stays);
+        let is_kept = new != GONE;
+        ascending &= !is_kept | (new >= last);
+        last = if is_kept { new } else { last };
+        kept += usize::from(is_kept);
     }
     postings.truncate(kept);
     if !ascending {

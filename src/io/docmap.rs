@@ -23,7 +23,7 @@ const GROUP_BYTES: usize = 64 << 20;
 
 /// A document with its entry in the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate<'a> {
+pub struct DocumentEntry<'a> {
     /// Its id in the old index.
     pub old: u32,
     /// The id of its survivor in the new index.
@@ -70,16 +70,16 @@ impl<W: Write + Send> DocMapWriter<W> {
     ///
     /// # Errors
     /// Errors of the writer.
-    pub fn push(&mut self, fate: Fate<'_>) -> io::Result<()> {
+    pub fn push(&mut self, entry: DocumentEntry<'_>) -> io::Result<()> {
         match self {
             Self::Lines(out, line) => {
                 line.clear();
-                write!(line, "{}\t{}\t{}\t", fate.old, fate.new, fate.survivor)?;
-                line.extend_from_slice(fate.canonical);
+                write!(line, "{}\t{}\t{}\t", entry.old, entry.new, entry.survivor)?;
+                line.extend_from_slice(entry.canonical);
                 line.push(b'\n');
                 out.write_all(line)
             }
-            Self::Table(table) => table.push(fate),
+            Self::Table(table) => table.push(entry),
         }
     }
 
@@ -99,15 +99,15 @@ impl<W: Write + Send> DocMapWriter<W> {
 }
 
 impl<W: Write + Send> Table<W> {
-    fn push(&mut self, fate: Fate<'_>) -> io::Result<()> {
-        for (column, id) in self.numbers.iter_mut().zip([fate.old, fate.new, fate.survivor]) {
+    fn push(&mut self, entry: DocumentEntry<'_>) -> io::Result<()> {
+        for (column, id) in self.numbers.iter_mut().zip([entry.old, entry.new, entry.survivor]) {
             column.push(i64::from(id));
         }
-        let there = !fate.canonical.is_empty();
+        let there = !entry.canonical.is_empty();
         self.levels.push(i16::from(there));
         if there {
-            self.urls.push(ByteArray::from(fate.canonical.to_vec()));
-            self.bytes += fate.canonical.len();
+            self.urls.push(ByteArray::from(entry.canonical.to_vec()));
+            self.bytes += entry.canonical.len();
         }
         if self.levels.len() >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
             self.group()?;
@@ -144,15 +144,15 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
-    const FATES: [Fate<'static>; 3] = [
-        Fate { old: 0, new: 1, survivor: 2, canonical: b"http://a/" },
-        Fate { old: 1, new: 0, survivor: 1, canonical: b"" },
-        Fate { old: u32::MAX - 1, new: 1, survivor: 2, canonical: b"http://a/" },
+    const ENTRIES: [DocumentEntry<'static>; 3] = [
+        DocumentEntry { old: 0, new: 1, survivor: 2, canonical: b"http://a/" },
+        DocumentEntry { old: 1, new: 0, survivor: 1, canonical: b"" },
+        DocumentEntry { old: u32::MAX - 1, new: 1, survivor: 2, canonical: b"http://a/" },
     ];
 
     fn written(name: &str) -> Vec<u8> {
         let mut writer = DocMapWriter::new(Path::new(name), Vec::new()).unwrap();
-        FATES.iter().for_each(|&fate| writer.push(fate).unwrap());
+        ENTRIES.iter().for_each(|&entry| writer.push(entry).unwrap());
         writer.finish().unwrap()
     }
 
@@ -168,11 +168,11 @@ mod tests {
         (&file).write_all(&written("map.Parquet")).unwrap();
         let file = SerializedFileReader::new(file).unwrap();
         let rows: Vec<_> = file.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect();
-        assert_eq!(rows.len(), FATES.len());
-        for (row, fate) in rows.iter().zip(FATES) {
+        assert_eq!(rows.len(), ENTRIES.len());
+        for (row, entry) in rows.iter().zip(ENTRIES) {
             let ids = [0, 1, 2].map(|at| row.get_long(at).unwrap());
-            assert_eq!(ids, [fate.old, fate.new, fate.survivor].map(i64::from));
-            assert_eq!(row.get_string(3).map_or(&b""[..], |url| url.as_bytes()), fate.canonical);
+            assert_eq!(ids, [entry.old, entry.new, entry.survivor].map(i64::from));
+            assert_eq!(row.get_string(3).map_or(&b""[..], |url| url.as_bytes()), entry.canonical);
         }
     }
 }

@@ -251,8 +251,8 @@ fn check_line(line: &Line) -> Result<(), String> {
 
 /// The line alone, at the root, on the hosts of its examples; and a directory further down.
 fn check_examples(line: &Line) -> Result<(), String> {
-    let stays = line.stays.iter().map(|url| [url.clone(), url.clone()]);
-    for [before, after] in line.examples.iter().cloned().chain(stays) {
+    let unchanged = line.stays.iter().map(|url| [url.clone(), url.clone()]);
+    for [before, after] in line.examples.iter().cloned().chain(unchanged) {
         for directory in ["/", "/a/b2/"] {
             let within = |url: &str| -> Result<NormalUrl, String> {
                 let normal = NormalUrl::new(url.as_bytes()).map_err(|why| format!("{url}: {why}"))?;

@@ -106,7 +106,7 @@ pub fn canonicalize_lines(
     let all_utf8 = std::str::from_utf8(input).is_ok();
     let body = input.strip_suffix(b"\n").unwrap_or(input);
     let lines = Lines { rest: Some(body), max_line: options.max_line, all_utf8 };
-    let mut writer = Writer { rules, options, output, counts: LineCounts::default(), stays: Vec::new() };
+    let mut writer = Writer { rules, options, output, counts: LineCounts::default(), kept_as_is: Vec::new() };
     batch.apply(rules, lines, |line, applied| writer.put(line, &applied));
     writer.counts
 }
@@ -118,7 +118,7 @@ struct Writer<'a> {
     output: &'a mut Vec<u8>,
     counts: LineCounts,
     /// A URL that is kept, in normal form.
-    stays: Vec<u8>,
+    kept_as_is: Vec<u8>,
 }
 
 impl Writer<'_> {
@@ -138,7 +138,7 @@ impl Writer<'_> {
         self.counts.with_site += u64::from(site.is_some());
         self.counts.unseen += u64::from(!seen);
         if only_seen && !seen {
-            canonical = if url::normalize(line, &mut self.stays).is_ok() { &self.stays } else { line };
+            canonical = if url::normalize(line, &mut self.kept_as_is).is_ok() { &self.kept_as_is } else { line };
             (changed, seen, fired) = (canonical != line, true, Fired::NONE);
         }
         self.counts.changed += u64::from(changed);

@@ -100,9 +100,9 @@ impl Loader {
         let rules = &mut self.rules;
         let index = rules.names.len() as u32;
         for origin in &origins {
-            let claim = rules.origins.entry(hash64(origin.as_bytes())).or_insert(Some(index));
-            let refused = claim.is_some_and(|site| site != index);
-            *claim = claim.filter(|_| !refused);
+            let entry = rules.origins.entry(hash64(origin.as_bytes())).or_insert(Some(index));
+            let refused = entry.is_some_and(|site| site != index);
+            *entry = entry.filter(|_| !refused);
         }
         if let Compiled::Undust(site) = &mut program {
             site.share(&mut self.templates);

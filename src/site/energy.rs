@@ -88,20 +88,20 @@ impl Graph {
     /// The step of the walk on this graph. O(vertices + edges).
     pub fn transition(&self) -> Transition {
         // Part of the energy that follows edges, and part that stays.
-        let (follow, stay) = match self.walk {
+        let (followed_share, kept_share) = match self.walk {
             Walk::Restart => (self.damping, 0.0),
             Walk::Lazy => (0.5, 0.5),
         };
         let mut weight = vec![0.0; self.volume.len()];
         self.edges.iter().for_each(|edge| weight[edge.0 as usize] += edge.2);
         // Dead ends loop on themselves.
-        let own = |&weight: &f64| if weight > 0.0 { stay } else { stay + follow };
+        let own = |&weight: &f64| if weight > 0.0 { kept_share } else { kept_share + followed_share };
         let loops = (0..).zip(&weight).map(|(vertex, weight)| (vertex, vertex, Share::new(own(weight))));
         let share = |&(source, target, own): &(u32, u32, f64)| {
-            (source, target, Share::new(follow * own / weight[source as usize]))
+            (source, target, Share::new(followed_share * own / weight[source as usize]))
         };
         let start: Vec<u128> = self.volume.iter().map(|&urls| u128::from(urls) * URL).collect();
-        let restart = Share::new(1.0 - follow - stay);
+        let restart = Share::new(1.0 - followed_share - kept_share);
         Transition {
             restart: start.iter().map(|&energy| restart.of(energy)).collect(),
             start,

@@ -43,9 +43,9 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
         let new = (0..rules.rules.len()).filter(|&at| may_go(&rules.rules[at]));
         let costs = new.filter(|&at| now.rows[at].iter().any(is_moved)).filter_map(|at| {
             let without = now.without(at, rules, training);
-            let stays = without.places(&before);
+            let places_without = without.places(&before);
             let count = |here: Place, there: Place| {
-                let is = |row: &&u32| places[**row as usize] == here && stays[**row as usize] == there;
+                let is = |row: &&u32| places[**row as usize] == here && places_without[**row as usize] == there;
                 now.rows[at].iter().filter(is).count()
             };
             // Less the URLs that it keeps where they were.

@@ -165,13 +165,13 @@ fn fetchable<'a>(columns: &Columns, key: usize, rows: &[u32], counts: &'a [u32])
 pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thresholds: &Thresholds) -> Map {
     let (name, near) = (&columns.keys[key], thresholds.value_near);
     let somewhere_absent = counts[0] > 0;
-    let stays = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
+    let is_required = name.as_path().is_some() || name.is(Fixed::SCHEME) || name.is(Fixed::HOST);
     let present = (1..counts.len() as u32).filter(|&code| counts[code as usize] > 0).collect();
     let present = of_origins(columns, key, present);
     // Left out before is left out again, also where all URLs met this time have the key.
-    let absent = if stays { None } else { Some(0) };
+    let absent = if is_required { None } else { Some(0) };
     if let Some(code) = chosen(columns, key, rows.iter().copied(), absent.into_iter().chain(present.iter().copied())) {
-        return Map::To { code, everywhere: !stays && (code == 0 || somewhere_absent) };
+        return Map::To { code, everywhere: !is_required && (code == 0 || somewhere_absent) };
     }
     let counts = &*fetchable(columns, key, rows, counts);
     let total: u32 = counts.iter().sum();
@@ -206,7 +206,7 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thres
             return if one { Map::To { code: value, everywhere: !bare.is_empty() } } else { Map::Table(Vec::new()) };
         }
     }
-    if stays {
+    if is_required {
         return Map::To { code: value, everywhere: false };
     }
     if counts[0] == 0 {

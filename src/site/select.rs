@@ -80,15 +80,15 @@ pub fn select(forms: &mut Forms, columns: &Columns, energy: &[u128]) -> Vec<Move
         let others = into[first].iter().map(|&i| forms.candidates[i].source).filter(|&f| is_free(f));
         let mutual: Vec<usize> = others.filter(is_mutual).collect();
         let earlier = mutual.iter().copied().filter(|&f| is_earlier(forms, columns, f, first)).min();
-        let stays = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
+        let keeps_first = || mutual.iter().any(|&f| is_earlier(forms, columns, first, f));
         let destination = earlier.unwrap_or_else(|| {
             let usual_first = |a: &usize, b: &usize| usual.rank(*a).cmp(&usual.rank(*b));
             // Beside it, the URLs of `first` are mostly written by rules.
-            let is_met = |f: &usize| !stays() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
-            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !stays()).chain([first]);
+            let is_met = |f: &usize| !keeps_first() && is_invented(&forms.list[*f], &forms.list[first], columns, rarer);
+            let alike = mutual.iter().copied().filter(|f| is_alike(f) && !keeps_first()).chain([first]);
             let met = mutual.iter().copied().filter(is_met).min_by(usual_first);
             let chosen = met.or_else(|| alike.min_by(usual_first)).unwrap_or(first);
-            if stays() { chosen } else { hub(forms, columns, &into, &done, chosen).unwrap_or(chosen) }
+            if keeps_first() { chosen } else { hub(forms, columns, &into, &done, chosen).unwrap_or(chosen) }
         });
         // It moves to the other one, or is tried again.
         again = (destination != first).then_some(first);

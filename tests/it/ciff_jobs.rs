@@ -19,7 +19,7 @@ fn names(toy: &Toy) -> Vec<Option<String>> {
 }
 
 /// The lines of a map without its head.
-fn fates(text: &str) -> Vec<(u32, u32, u32, String)> {
+fn entries(text: &str) -> Vec<(u32, u32, u32, String)> {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("old\tnew\tsurvivor\tcanonical"));
     let number = |field: &str| field.parse().unwrap();
@@ -40,7 +40,7 @@ fn every_policy_and_order_gives_what_the_obvious_way_gives() {
     for policy in ["canonical", "shortest", "longest-doc"] {
         for (order, merge_tf) in [("keep", false), ("keep", true), ("url", false), ("url", true)] {
             let asked = Asked { policy, order, merge_tf };
-            let (expected, expected_fates) = merged(&toy, &names(&toy), &rule_set(), asked);
+            let (expected, expected_entries) = merged(&toy, &names(&toy), &rule_set(), asked);
             assert!(expected.docs.len() < 700 && expected.docs.len() > 300);
             let mut arguments = vec!["--index", "in.ciff", "--out", "out.ciff", "--docmap", "map.tsv", "--overwrite"];
             arguments.extend(["--policy", policy, "--order", order, "--verify", "-w", "2"]);
@@ -53,7 +53,7 @@ fn every_policy_and_order_gives_what_the_obvious_way_gives() {
             assert!(found == expected, "{asked:?}");
             assert_eq!(header, expected.header(), "{asked:?}");
             let map = std::fs::read_to_string(folder.path("map.tsv")).unwrap();
-            assert_eq!(fates(&map), expected_fates, "{asked:?}");
+            assert_eq!(entries(&map), expected_entries, "{asked:?}");
         }
     }
 }
@@ -146,15 +146,15 @@ fn urls_may_stand_in_a_list() {
     folder.write("by-name.tsv.zst", &compressed(Compression::Zstd, &lines(&|doc| format!("clueweb-{doc}"))));
     folder.write("by-id.tsv", &lines(&|doc| doc.to_string()));
     let asked = Asked { policy: "canonical", order: "url", merge_tf: false };
-    let (expected, expected_fates) = merged(&toy, &urls, &rule_set(), asked);
+    let (expected, expected_entries) = merged(&toy, &urls, &rule_set(), asked);
     for (list, by, idle) in [("by-name.tsv.zst", "name", 2), ("by-id.tsv", "docid", 1)] {
         let mut arguments = vec!["--index", "in.ciff", "--out", "out.ciff", "--docmap", "map.tsv", "--overwrite"];
         arguments.extend(["--order", "url", "--urls", list, "--urls-by", by, "--verify", "-w", "3"]);
         let said = run(folder.job("compress-index", &arguments)).done();
         let (_, found) = Toy::read(CiffReader::open(&folder.path("out.ciff")).unwrap());
         assert!(found == expected, "{list}");
-        assert_eq!(fates(&std::fs::read_to_string(folder.path("map.tsv")).unwrap()), expected_fates);
-        let without = expected_fates.iter().filter(|fate| fate.3.is_empty()).count();
+        assert_eq!(entries(&std::fs::read_to_string(folder.path("map.tsv")).unwrap()), expected_entries);
+        let without = expected_entries.iter().filter(|entry| entry.3.is_empty()).count();
         assert!(without > 40 && said.contains(&format!("{without} without a URL")), "{said}");
         assert!(said.contains(&format!(", {idle} of no document")), "{said}");
     }

@@ -113,11 +113,11 @@ pub struct Asked {
 }
 
 /// Entry of a document in the map: old id, new id, survivor, canonical URL.
-pub type Fate = (u32, u32, u32, String);
+pub type DocumentEntry = (u32, u32, u32, String);
 
 /// The index without its duplicates, and the map: written down as the issue says it, with no regard to
 /// cost.
-pub fn merged(toy: &Toy, urls: &[Option<String>], rules: &RuleSet, asked: Asked) -> (Toy, Vec<Fate>) {
+pub fn merged(toy: &Toy, urls: &[Option<String>], rules: &RuleSet, asked: Asked) -> (Toy, Vec<DocumentEntry>) {
     let canonical: Vec<Option<String>> = urls
         .iter()
         .map(|url| url.as_deref().map(|url| rules.canonicalize(url)).filter(|c| !c.invalid).map(|c| c.url.into_owned()))
@@ -169,8 +169,8 @@ pub fn merged(toy: &Toy, urls: &[Option<String>], rules: &RuleSet, asked: Asked)
             result.lists.push((term.clone(), merged.into_iter().collect()));
         }
     }
-    let fates = (0..toy.docs.len() as u32).map(|doc| {
+    let entries = (0..toy.docs.len() as u32).map(|doc| {
         (doc, new[doc as usize], survivor_of[doc as usize], canonical[doc as usize].clone().unwrap_or_default())
     });
-    (result, fates.collect())
+    (result, entries.collect())
 }

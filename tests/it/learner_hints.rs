@@ -174,7 +174,7 @@ fn an_earlier_result_makes_no_rule_hold() {
     assert_eq!(canonical(&new, "http://e.com/a/777?v=1"), "http://e.com/a/777?v=1");
 }
 
-/// The value that stands for all others stays, though this run has not met it and would take another one.
+/// The value that represents all others is kept, though this run has not met it and would take another one.
 #[test]
 fn the_value_that_stands_for_all_others_stays() {
     let sample = |shortest: &str| {
@@ -223,7 +223,7 @@ fn a_value_under_which_pages_differ_now_does_not_stand_for_others() {
     assert_ne!(of(&with(&second, &[], Some(&old))), "http://e.com/aa/p-777");
 }
 
-/// A cut of the earlier result stays where the records show it, be it too seldom to be chosen anew.
+/// A split of the earlier result is kept where the records show it, be it too seldom to be chosen anew.
 #[test]
 fn cuts_of_an_earlier_result_stay_where_records_show_them() {
     let semicolons = |pages: u32, previous: Option<&SiteRules>| {
@@ -253,9 +253,9 @@ fn a_new_rule_may_move_so_many_for_each_that_it_merges() {
     };
     let old = with(&rows(&[("http://e.com/a/{}?view=full", 60), ("http://e.com/a/{}?view=full&sid=7", 60)]), &[], None);
     assert_eq!(canonical(&old, "http://e.com/a/777?view=full&sid=7"), "http://e.com/a/777?view=full");
-    let (moved, stays) = ("http://e.com/a/777".to_owned(), "http://e.com/a/777?view=full".to_owned());
+    let (moved, kept) = ("http://e.com/a/777".to_owned(), "http://e.com/a/777?view=full".to_owned());
     assert_eq!([of(90, 100, None), of(30, 100, Some(&old))], [(moved.clone(), 0), (moved.clone(), 0)]);
-    assert_eq!([of(90, 100, Some(&old)), of(90, 200, Some(&old))], [(stays, 1), (moved, 0)]);
+    assert_eq!([of(90, 100, Some(&old)), of(90, 200, Some(&old))], [(kept, 1), (moved, 0)]);
 }
 
 /// A rule that moves four of 1,192 URLs is taken, whatever it merges, where that many may move.

@@ -29,17 +29,17 @@ fn python(code: &str) {
 }
 
 /// Runs scripts where `cargo` fails and notes what it is called with.
-struct Stand {
+struct Sandbox {
     folder: tempfile::TempDir,
 }
 
-impl Stand {
+impl Sandbox {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (cargo, log) = (folder.path().join("cargo"), folder.path().join("log"));
         std::fs::write(&cargo, format!("#!/bin/sh\necho \"$@\" >> {}\nexit 9\n", log.display())).unwrap();
         std::fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).unwrap();
-        Stand { folder }
+        Sandbox { folder }
     }
 
     /// Exit code, what cargo was called with, standard output and error; `None` without Python.
@@ -61,7 +61,7 @@ fn parts(listed: &str) -> Vec<String> {
 
 #[test]
 fn every_script_gives_help_without_a_build() {
-    let stand = Stand::new();
+    let sandbox = Sandbox::new();
     let mut names = vec![".ci/run".to_owned()];
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts")).unwrap() {
         let entry = entry.unwrap();
@@ -72,16 +72,16 @@ fn every_script_gives_help_without_a_build() {
     assert!(names.len() > 8, "{names:?}");
     for name in names {
         for word in ["--help", "-h"] {
-            let Some((code, built, said)) = stand.run(&name, &[word]) else { return };
+            let Some((code, built, said)) = sandbox.run(&name, &[word]) else { return };
             assert!(code == Some(0) && built.is_empty() && said.lines().count() > 1, "{name} {word}: {built}{said}");
         }
     }
     for (entry, least) in [("scripts/accept", 21), ("scripts/bench", 5)] {
-        let (code, _, listed) = stand.run(entry, &["list"]).unwrap();
+        let (code, _, listed) = sandbox.run(entry, &["list"]).unwrap();
         let parts = parts(&listed);
         assert!(code == Some(0) && parts.len() >= least, "{listed}");
         for part in parts {
-            let (code, built, said) = stand.run(entry, &[&part, "--binary=/bin/sh", "--help"]).unwrap();
+            let (code, built, said) = sandbox.run(entry, &[&part, "--binary=/bin/sh", "--help"]).unwrap();
             let usage = said.starts_with(&format!("usage: {entry} {part} "));
             assert!(code == Some(0) && built.is_empty() && usage, "{part}: {built}{said}");
         }
@@ -90,8 +90,8 @@ fn every_script_gives_help_without_a_build() {
 
 #[test]
 fn parts_are_built_where_no_program_is_given() {
-    let stand = Stand::new();
-    let accept = |words: &[&str]| stand.run("scripts/accept", words);
+    let sandbox = Sandbox::new();
+    let accept = |words: &[&str]| sandbox.run("scripts/accept", words);
     let Some((code, built, said)) = accept(&["traps"]) else { return };
     assert!(code == Some(2) && built.contains("--profile release --locked --bin undust"), "{built}{said}");
     let (code, built, said) = accept(&["seq2seq", "--binary=/bin/sh"]).unwrap();
@@ -115,7 +115,7 @@ fn parts_are_built_where_no_program_is_given() {
 
 #[test]
 fn wrong_arguments_name_the_part() {
-    let stand = Stand::new();
+    let sandbox = Sandbox::new();
     for (words, text) in [
         (&["nope"][..], "scripts/accept: error: no part nope"),
         (&["--only", "proof"], "scripts/accept parity: error: unrecognized arguments: --only proof"),
@@ -126,22 +126,22 @@ fn wrong_arguments_name_the_part() {
         ),
         (&["traps", "--keep", "/bin/sh"], "scripts/accept traps: error: --keep /bin/sh: no folder"),
     ] {
-        let Some((code, built, said)) = stand.run("scripts/accept", words) else { return };
+        let Some((code, built, said)) = sandbox.run("scripts/accept", words) else { return };
         assert!(code == Some(2) && built.is_empty() && said.contains(text), "{words:?}: {built}{said}");
     }
 }
 
 #[test]
 fn the_table_says_what_was_missed_and_what_was_skipped() {
-    let stand = Stand::new();
-    let empty = stand.folder.path().to_str().unwrap();
+    let sandbox = Sandbox::new();
+    let empty = sandbox.folder.path().to_str().unwrap();
     let words = ["parity", "compare", "--binary=/bin/false", "--shared", empty];
-    let Some((code, built, said)) = stand.run("scripts/accept", &words) else { return };
+    let Some((code, built, said)) = sandbox.run("scripts/accept", &words) else { return };
     assert!(code == Some(0) && built.is_empty(), "{built}{said}");
     assert_eq!(said.matches("  skipped: no corpora/").count(), 2, "{said}");
     assert_eq!(said.matches("SKIPPED: ").count(), 2, "{said}");
     let words = ["compare", "traps", "--binary=/bin/false", "--shared", empty];
-    let (code, _, said) = stand.run("scripts/accept", &words).unwrap();
+    let (code, _, said) = sandbox.run("scripts/accept", &words).unwrap();
     assert!(code == Some(1) && said.contains("\ntraps    missed: /bin/false synth: exit code 1"), "{said}");
     let leaves_nothing = std::fs::read_dir(empty).unwrap().all(|entry| entry.unwrap().file_name() == "cargo");
     assert!(leaves_nothing, "a folder is left in {empty}");

@@ -31,13 +31,13 @@ pub fn write(
     while documents(&mut batch).map_err(CompressError::Edge)? {
         for (&(doc, length), name) in batch.docs.iter().zip(batch.names.iter()) {
             before += u64::from(length);
-            let stays = map.survives(doc);
-            if stays || map.merges_tf() {
+            let is_kept = map.survives(doc);
+            if is_kept || map.merges_tf() {
                 row.clear();
                 row.extend_from_slice(&map.new_of(doc).to_be_bytes());
-                row.push(u8::from(!stays));
+                row.push(u8::from(!is_kept));
                 row.extend_from_slice(&length.to_be_bytes());
-                row.extend_from_slice(if stays { name } else { &[] });
+                row.extend_from_slice(if is_kept { name } else { &[] });
                 sorter.push(&row)?;
             }
         }

@@ -40,13 +40,14 @@ fn by_definition(records: &[On]) -> SiteCounts {
     let mut by_rule = vec![RuleCounts::default(); rules];
     for urls in pages.values() {
         let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
-        for claims in urls.values() {
-            let labels: BTreeSet<u64> = claims.iter().map(|on| on.cluster).filter(|&c| c != NO_CLUSTER).collect();
+        for labelled_urls in urls.values() {
+            let labels: BTreeSet<u64> =
+                labelled_urls.iter().map(|on| on.cluster).filter(|&c| c != NO_CLUSTER).collect();
             labels.iter().for_each(|&label| *sizes.entry(label).or_default() += 1);
         }
         let mut members: Vec<&On> = Vec::new();
-        for claims in urls.values() {
-            let labelled = claims.iter().filter(|on| on.cluster != NO_CLUSTER);
+        for labelled_urls in urls.values() {
+            let labelled = labelled_urls.iter().filter(|on| on.cluster != NO_CLUSTER);
             let labels: BTreeSet<u64> = labelled.clone().map(|on| on.cluster).collect();
             counts.conflicts += u64::from(labels.len() > 1);
             members.extend(labelled.max_by_key(|on| (sizes[&on.cluster], std::cmp::Reverse(on.cluster))));
@@ -54,9 +55,9 @@ fn by_definition(records: &[On]) -> SiteCounts {
         counts.urls += urls.len() as u64;
         counts.canonical += 1;
         counts.labelled += members.len() as u64;
-        let mut settled: BTreeMap<u64, Vec<&On>> = BTreeMap::new();
-        members.iter().for_each(|&on| settled.entry(on.cluster).or_default().push(on));
-        let Some((&majority, most)) = settled.iter().max_by_key(|(c, urls)| (urls.len(), std::cmp::Reverse(**c)))
+        let mut by_cluster: BTreeMap<u64, Vec<&On>> = BTreeMap::new();
+        members.iter().for_each(|&on| by_cluster.entry(on.cluster).or_default().push(on));
+        let Some((&majority, most)) = by_cluster.iter().max_by_key(|(c, urls)| (urls.len(), std::cmp::Reverse(**c)))
         else {
             continue;
         };
@@ -94,7 +95,7 @@ fn by_definition(records: &[On]) -> SiteCounts {
                 }
             }
             rule.clusters +=
-                settled.values().filter(|c| c.len() > 1 && c.iter().any(|on| on.rules.contains(&r))).count() as u64;
+                by_cluster.values().filter(|c| c.len() > 1 && c.iter().any(|on| on.rules.contains(&r))).count() as u64;
         }
     }
     counts.rules = by_rule;

@@ -45,7 +45,7 @@ pub(in super::super) fn fields<'a>(
     if text.bytes().fold(false, |bad, b| bad | (b < 0x20) | (b == b'\\')) {
         return None;
     }
-    let mut rest = Rest { text, at: 0 };
+    let mut rest = Remainder { text, at: 0 };
     rest.expect(b'{')?;
     if rest.peek()? == b'}' {
         rest.at += 1;
@@ -85,12 +85,12 @@ impl<'a> Value<'a> {
 }
 
 /// The rest of a line.
-struct Rest<'a> {
+struct Remainder<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> Remainder<'a> {
     /// The next byte that is not white space (of JSON), not consumed.
     fn peek(&mut self) -> Option<u8> {
         loop {

@@ -5,7 +5,7 @@
 //! `_SUCCESS` ([`mark`]), which is written last and holds the stamps of its files; a folder without it
 //! is refused by [`ResultFolder`], and so is a file that was changed since. One process at a time
 //! changes a folder ([`lock`]). The files of a new result get their names when all of them are on the
-//! disk, between the removal of the old mark and the new one: until then an older result stays and can
+//! disk, between the removal of the old mark and the new one: until then an older result is kept and can
 //! be read. A run that is killed leaves temporary names, a lock file without a holder, and the older
 //! result or none.
 
@@ -60,7 +60,7 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Prepares the folder, parents included, and locks it. A complete earlier result stays until the new
+    /// Prepares the folder, parents included, and locks it. A complete earlier result is kept until the new
     /// one replaces it. Only files named in [`FILES`], [`SUCCESS`], [`WORK`] and their temporary names are
     /// ever removed; those named in [`KEPT`] stay.
     ///
@@ -117,7 +117,7 @@ impl OutputDir {
         let (path, made) = (self.path().to_owned(), self.made);
         drop(self);
         if made {
-            // Any file in it stays, and the folder with it.
+            // Any file in it is kept, and the folder with it.
             let _ = fs::remove_dir(path);
         }
     }
@@ -136,7 +136,7 @@ impl OutputDir {
     }
 
     /// Gives the files their names, in place of an earlier result, and no mark: for results that are
-    /// whole but not to be trusted. Resumable work stays.
+    /// whole but not to be trusted. Resumable work is kept.
     ///
     /// # Errors
     /// [`IoError::Write`].
@@ -188,7 +188,7 @@ impl Amendment {
 
     /// Writes a file of the result, in place of an older one. Where the folder is marked, the mark is
     /// removed before the file has its name, and a new one that names the file is written after: a crash in
-    /// between leaves no mark. An empty mark, or none, stays so.
+    /// between leaves no mark. An empty mark, or none, is kept so.
     ///
     /// # Errors
     /// [`IoError::Write`].
@@ -220,7 +220,7 @@ impl Amendment {
 /// Marks a locked folder as a complete result with these files.
 ///
 /// # Errors
-/// [`IoError::Write`]; an older mark then stays.
+/// [`IoError::Write`]; an older mark then is kept.
 pub fn mark_complete(lock: &FolderLock, mark: &Mark) -> Result<(), IoError> {
     let file = mark_file(lock.folder(), mark)?;
     lock.check()?;
@@ -266,11 +266,11 @@ fn clear(path: &Path, existing: Existing) -> Result<(), IoError> {
     if marked && existing == Existing::Resume && !has_work {
         return Err(IoError::Complete { path: path.to_owned() });
     }
-    let stays = |name: &std::ffi::OsString| {
+    let is_kept = |name: &std::ffi::OsString| {
         let is_result = name.to_str().is_some_and(|name| name == SUCCESS || FILES.contains(&name) || is_page(name));
         marked && is_result || existing == Existing::Resume && name == WORK
     };
-    for name in entries.iter().filter(|name| !stays(name)) {
+    for name in entries.iter().filter(|name| !is_kept(name)) {
         remove(&path.join(name))?;
     }
     sync_folder(path).map_err(IoError::write(path))

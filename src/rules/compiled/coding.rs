@@ -173,7 +173,7 @@ impl CompiledSite {
         let acts = |at: usize| {
             let steps = template.programs[at].steps;
             template.changes(steps, key_values, state)
-                && self.stays_on_origins(part(&template.steps, steps), key_values)
+                && self.leads_to_own_origin(part(&template.steps, steps), key_values)
         };
         if fired != 0 && bits(programs).any(acts) {
             state.touched |= touch::SHAPE;

@@ -16,7 +16,7 @@ impl CompiledSite {
         if program.is_form() {
             return self.move_to(part(&self.template.fills, program.target), key_values, state);
         }
-        if program.moves && !self.stays_on_origins(part(&self.template.steps, program.steps), key_values) {
+        if program.moves && !self.leads_to_own_origin(part(&self.template.steps, program.steps), key_values) {
             return false;
         }
         let mut changed = false;
@@ -35,7 +35,7 @@ impl CompiledSite {
     }
 
     /// True where the steps keep scheme and host, or lead to an origin of the site.
-    pub(super) fn stays_on_origins(&self, steps: &[Step], key_values: &KeyValues) -> bool {
+    pub(super) fn leads_to_own_origin(&self, steps: &[Step], key_values: &KeyValues) -> bool {
         let before = [0, 1].map(|at| Some(key_values.value(&key_values.list[at])));
         let mut after = before;
         for step in steps {

@@ -71,7 +71,7 @@ pub(super) struct Reference<'r> {
 
 /// Which sites have an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claim {
+pub(super) enum Owner {
     /// One site.
     Site(u32),
     /// Several sites.
@@ -85,20 +85,20 @@ impl<'r> Reference<'r> {
         Reference { sites, interpreters: sites.iter().map(Interpreter::new).collect() }
     }
 
-    pub(super) fn claim(&self, origin: &str) -> Claim {
+    pub(super) fn owner(&self, origin: &str) -> Owner {
         let has = |site: &SiteRules| site.origins.iter().any(|of| of == origin);
         let sites: Vec<u32> = (0..).zip(self.sites).filter(|(_, site)| has(site)).map(|(index, _)| index).collect();
         match sites[..] {
-            [] => Claim::None,
-            [site] => Claim::Site(site),
-            _ => Claim::Sites,
+            [] => Owner::None,
+            [site] => Owner::Site(site),
+            _ => Owner::Sites,
         }
     }
 
     /// The site that extends to an origin that none has.
     pub(super) fn extended(&self, origin: &str) -> Option<u32> {
         let extends = |index: &u32| self.sites[*index as usize].extends_to(origin);
-        (0..self.sites.len() as u32).find(extends).filter(|_| self.claim(origin) == Claim::None)
+        (0..self.sites.len() as u32).find(extends).filter(|_| self.owner(origin) == Owner::None)
     }
 
     /// What the interpreter makes of a URL.
@@ -112,11 +112,11 @@ impl<'r> Reference<'r> {
                 let origin = normal.by_ref().origin();
                 let has = |site: &u32| self.sites[*site as usize].origins.iter().any(|of| of == origin);
                 let unseen = self.extended(origin);
-                outcome.site = match (input.site, self.claim(origin)) {
+                outcome.site = match (input.site, self.owner(origin)) {
                     (Some(site), _) => Some(site).filter(|site| has(site) || unseen == Some(*site)),
-                    (None, Claim::Site(site)) => Some(site),
-                    (None, Claim::Sites) => None,
-                    (None, Claim::None) => unseen,
+                    (None, Owner::Site(site)) => Some(site),
+                    (None, Owner::Sites) => None,
+                    (None, Owner::None) => unseen,
                 };
                 if let Some(site) = outcome.site {
                     let interpreter = &self.interpreters[site as usize];

@@ -6,7 +6,7 @@
 //! that a pair may count several times for a rule kind; also where an invariant refuses the result.
 
 use super::SiteRules;
-use super::compare::{Claim, Forms, Pair, Reference};
+use super::compare::{Forms, Owner, Pair, Reference};
 use super::rules::mirror_source;
 use super::settings::others;
 use crate::rules::explain::{Change, RuleOutcome, Step};
@@ -229,17 +229,17 @@ impl Counts {
         if pair.input.site.is_some() {
             return self.add("site: given");
         }
-        let claim = reference.claim(normal.by_ref().origin());
-        if claim == Claim::None && pair.outcome.site.is_some() {
+        let owner = reference.owner(normal.by_ref().origin());
+        if owner == Owner::None && pair.outcome.site.is_some() {
             self.add_if("extended: changed", pair.outcome.url != normal.as_bytes());
             self.add_if("extended: another rule would act", would_act(reference, pair, normal));
         }
-        self.add(match claim {
-            Claim::Site(_) => "site: by origin",
-            Claim::Sites => "site: none, origin of two sites",
-            Claim::None if pair.outcome.site.is_some() => "site: extended to the origin",
-            Claim::None if normal.by_ref().has_user() => "site: none, user information",
-            Claim::None => "site: none",
+        self.add(match owner {
+            Owner::Site(_) => "site: by origin",
+            Owner::Sites => "site: none, origin of two sites",
+            Owner::None if pair.outcome.site.is_some() => "site: extended to the origin",
+            Owner::None if normal.by_ref().has_user() => "site: none, user information",
+            Owner::None => "site: none",
         });
     }
 

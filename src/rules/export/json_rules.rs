@@ -178,7 +178,7 @@ fn json(value: &impl Serialize) -> String {
     out
 }
 
-/// Fate of a rule in the export.
+/// A rule as it is in the export.
 enum Form<'a> {
     Written(&'a Rule),
     /// It never acts, so that nothing depends on it.

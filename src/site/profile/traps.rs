@@ -170,7 +170,7 @@ fn mark_new(urls: &mut [Url<'_>]) {
     }
 }
 
-/// Gives each URL its family, depth by depth: a piece stays where enough URLs of the same beginning
+/// Gives each URL its family, depth by depth: a piece is kept where enough URLs of the same beginning
 /// have its shape.
 fn fold(urls: &mut [Url<'_>]) {
     let mut ends: Vec<usize> = Vec::with_capacity(urls.len());
@@ -201,9 +201,9 @@ fn fold(urls: &mut [Url<'_>]) {
         for (at, url) in urls.iter_mut().enumerate() {
             let Some([shape, general]) = piece(at, depth) else { continue };
             let count = |of: u64| counts.get(&of).map_or(0, |&count| count as usize);
-            let stays = count(node(url.family, shape)) >= MIN_URLS.max(count(url.family) / MAX_BRANCHES);
-            url.kept |= u32::from(stays) << depth;
-            url.family = mixed(url.family, if stays { shape } else { general }, 2);
+            let is_kept = count(node(url.family, shape)) >= MIN_URLS.max(count(url.family) / MAX_BRANCHES);
+            url.kept |= u32::from(is_kept) << depth;
+            url.family = mixed(url.family, if is_kept { shape } else { general }, 2);
         }
     }
 }
