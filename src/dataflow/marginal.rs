@@ -217,7 +217,7 @@ pub fn count<'a>(
     if parts.len() < 2 {
         return;
     }
-    // KeyValues of the rule on the URLs of a part; the smallest represents several, whatever the order of
+    // Cells of the rule on the URLs of a part; the smallest represents several, whatever the order of
     // firings.
     let acted = |part: &[Portion]| part.iter().map(|portion| cell(portion.firing).0).min();
     // No rule acted on part 0: the cell is that of the URLs that the rule brought to it.
