@@ -223,8 +223,8 @@ fn size(path: &Path) -> Result<(), Failed> {
                     gap
                 })
                 .collect();
-            gap_bytes += packed(&gaps);
-            tf_bytes += packed(&list.iter().map(|p| p.tf().saturating_sub(1)).collect::<Vec<u32>>());
+            gap_bytes += coded_bytes(&gaps);
+            tf_bytes += coded_bytes(&list.iter().map(|p| p.tf().saturating_sub(1)).collect::<Vec<u32>>());
             rest = more;
         }
     }
@@ -234,7 +234,7 @@ fn size(path: &Path) -> Result<(), Failed> {
 }
 
 /// Bytes of some numbers under the codec.
-fn packed(numbers: &[u32]) -> usize {
+fn coded_bytes(numbers: &[u32]) -> usize {
     let packer = BitPacker4x::new();
     let mut out = [0; 4 * BitPacker4x::BLOCK_LEN];
     let (blocks, rest) = numbers.as_chunks::<{ BitPacker4x::BLOCK_LEN }>();

@@ -107,7 +107,7 @@ fn told(part: &str, unit: &str, amount: f64, ours: f64, floor: f64, wanted: f64)
 /// Lines as Common Crawl writes them, in members of 3,000.
 fn cdxj(folder: &Path) {
     let (path, plain) = (folder.join("cdx-00000.gz"), folder.join("cdx-00000"));
-    let (mut packed, mut unpacked) =
+    let (mut compressed, mut lines_file) =
         (BufWriter::new(File::create(&path).expect("a file")), File::create(&plain).expect("a file"));
     for block in 0..100u64 {
         let mut lines = Vec::new();
@@ -122,10 +122,10 @@ fn cdxj(folder: &Path) {
         }
         let mut member = Encoder::new(Compression::Gzip, Vec::new()).expect("an encoder");
         member.write_all(&lines).expect("a vector takes everything");
-        packed.write_all(&member.finish().expect("a vector takes everything")).expect("room");
-        unpacked.write_all(&lines).expect("room");
+        compressed.write_all(&member.finish().expect("a vector takes everything")).expect("room");
+        lines_file.write_all(&lines).expect("room");
     }
-    packed.flush().expect("room");
+    compressed.flush().expect("room");
     let megabytes = inflate(&path) as f64 / 1e6;
     assert_eq!(read(&path), (300_000, 0));
     let floor = best(|| {

@@ -36,13 +36,13 @@ fn main() {
         let folder = tempfile::tempdir().expect("a folder for the rule file");
         let path = folder.path().join("rules.jsonl");
         write(&path, sites, templates);
-        let packed = folder.path().join("rules.compiled");
+        let compiled = folder.path().join("rules.compiled");
         let start = Instant::now();
-        OpenedRules::open(&path, true).and_then(|file| file.pack(&packed)).expect("compiled rules");
+        OpenedRules::open(&path, true).and_then(|file| file.write_compiled(&compiled)).expect("compiled rules");
         let took = start.elapsed().as_secs_f64();
         println!("{sites} sites x {RULES} rules, {templates} kinds of sites, compiled in {took:.2} s");
         // Each in a process of its own: what one leaves behind would be room for the other.
-        for path in [&path, &packed] {
+        for path in [&path, &compiled] {
             let own = std::env::current_exe().expect("this program");
             let given = [sites, templates].map(|n| n.to_string());
             let done = Command::new(own).arg(path).args(given).status().expect("this program runs");

@@ -140,8 +140,8 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
         None => String::new(),
         Some(_) => {
             let Task { policy, by_url, merge_tf, urls_by, keep_urls, .. } = &task;
-            let packed = Compression::of_name(&args.out);
-            let decides = format!("{policy:?} {by_url} {merge_tf} {urls_by:?} {keep_urls} {packed:?}");
+            let compression = Compression::of_name(&args.out);
+            let decides = format!("{policy:?} {by_url} {merge_tf} {urls_by:?} {keep_urls} {compression:?}");
             digest_of(&("compress-index", args.rules.digest()?, decides))
         }
     };
@@ -162,7 +162,7 @@ fn help(args: &CompressIndexArgs, task: &Task, mesh: &Arc<Mesh>) -> Result<(), F
     let rules = Arc::new(args.rules.open()?);
     let peer = |error| ClusterError::Mesh(error).into_failure();
     let docs = serde_json::from_slice(&mesh.broadcast(Vec::new()).map_err(peer)?)?;
-    // Blocks are packed at the worker that has them, so the output of the first process decides here too.
+    // Blocks are compressed at the worker that has them, so the output of the first process decides here too.
     let pack: Pack = {
         let compression = Compression::of_name(&args.out);
         Arc::new(move |block| Ok(pack(compression, block)?))

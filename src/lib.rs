@@ -50,7 +50,7 @@
 //! With `default-features = false` the crate is these and `model`: rules and their applier, the catalogue
 //! of platforms, learning of one site, evaluation. Everything else is behind the feature `program`, and
 //! so are `rules::export`, `rules::lines` and `rules::filter` (`scripts/light` checks it). Compiled rules as
-//! a file, `rules::packed`, are behind the feature `packed`, which `program` brings.
+//! a file, `rules::compiled_format`, are behind the feature `compiled-format`, which `program` brings.
 //!
 //! # Invariants
 //! Most are absences, which no one can see by reading code. `tests/it/house.rs` checks those marked

@@ -41,7 +41,7 @@ pub fn run(args: CompileArgs) -> Result<(), Failure> {
     let Some(file) = args.rules.opened()? else {
         return Err(Failure::usage("the rules are older than --max-age allows: nothing to compile"));
     };
-    let sites = file.pack(out)?;
+    let sites = file.write_compiled(out)?;
     let bytes = out.metadata().map_or(0, |found| found.len());
     say(format!("{sites} sites, {bytes} bytes: {}", out.display()));
     Ok(())

@@ -2,10 +2,10 @@
 
 use super::error::IoError;
 use super::output::{CheckedFile, ResultFolder};
+use crate::rules::compiled_format::CompiledFormatError;
 use crate::rules::file::RuleFileError;
 use crate::rules::filter::FilterError;
 use crate::rules::overrides::{Overrides, OverridesError};
-use crate::rules::packed::PackedError;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,11 +46,11 @@ pub enum OpenError {
     },
     /// Compiled rules are faulty or those of another version.
     #[error("{path}: {source}")]
-    Packed {
+    CompiledFormat {
         /// The file.
         path: PathBuf,
         /// Fault, and a way out.
-        source: PackedError,
+        source: CompiledFormatError,
     },
     /// Compiled rules where evidence and text of rules are needed.
     #[error(

@@ -225,15 +225,15 @@ mod tests {
     fn codings_are_undone() {
         let page = b"<p>page</p>".to_vec();
         let chunks = b"4;ext=1\r\n<p>p\r\n7\r\nage</p>\r\n0\r\n\r\n".to_vec();
-        let packed = gzip(&page);
-        let mut both = format!("{:x}\r\n", packed.len()).into_bytes();
-        both.extend([&packed[..], b"\r\n0\r\n\r\n"].concat());
+        let compressed = gzip(&page);
+        let mut both = format!("{:x}\r\n", compressed.len()).into_bytes();
+        both.extend([&compressed[..], b"\r\n0\r\n\r\n"].concat());
         let raw = zlib(&page)[2..].to_vec();
         let cases = [
             ("", page.clone()),
             ("Transfer-Encoding: chunked\r\n", chunks),
             ("Transfer-Encoding: chunked\r\n", page.clone()),
-            ("Content-Encoding: gzip\r\n", packed.clone()),
+            ("Content-Encoding: gzip\r\n", compressed.clone()),
             ("Content-Encoding: gzip\r\n", page.clone()),
             ("Content-Encoding: br\r\n", page.clone()),
             ("Content-Encoding: deflate\r\n", zlib(&page)),
@@ -245,7 +245,7 @@ mod tests {
             assert_eq!(body(fields, &raw), Some(page.clone()), "{fields}");
         }
         assert_eq!(body("Content-Encoding: br\r\n", b"\x0b\x05"), None);
-        assert_eq!(body("Content-Encoding: gzip\r\n", &packed[..packed.len() - 3]), None);
+        assert_eq!(body("Content-Encoding: gzip\r\n", &compressed[..compressed.len() - 3]), None);
         assert_eq!(body("Transfer-Encoding: chunked\r\n", b"4\r\nabcd\r\n9\r\nab"), None);
     }
 

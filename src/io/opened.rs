@@ -10,9 +10,9 @@ use std::thread::ScopedJoinHandle;
 use super::error::IoError;
 use super::found::{OpenError, found};
 use super::output::{CheckedFile, PendingFile};
+use crate::rules::compiled_format::{Block, Blocks, CompiledHeader, CompiledWriter, is_compiled};
 use crate::rules::file::{self, Header, RuleFileError};
 use crate::rules::overrides::Overrides;
-use crate::rules::packed::{Block, Blocks, PackedHeader, Packer, is_packed};
 use crate::rules::{Compiler, LoadedSite, Loader, RuleSet};
 
 /// Most threads that compile.
@@ -39,7 +39,7 @@ pub struct OpenedRules {
 enum Source {
     Lines(file::Sites<BufReader<CheckedFile>>),
     /// With the overrides at the time of compiling.
-    Packed(Blocks<BufReader<CheckedFile>>, Overrides),
+    Compiled(Blocks<BufReader<CheckedFile>>, Overrides),
 }
 
 impl OpenedRules {
@@ -52,12 +52,12 @@ impl OpenedRules {
         let (file, overrides) = found(path, allow_partial)?;
         let path = file.path().to_owned();
         let mut reader = BufReader::with_capacity(256 << 10, file);
-        if is_packed(reader.fill_buf().map_err(IoError::read(&path))?) {
+        if is_compiled(reader.fill_buf().map_err(IoError::read(&path))?) {
             return match Blocks::open(reader) {
-                Err(source) => Err(OpenError::Packed { path, source }),
-                Ok((PackedHeader { rules, overrides: packed }, blocks)) => {
-                    let overrides = overrides.unwrap_or_else(|| packed.clone());
-                    let (header, source) = (rules, Source::Packed(blocks, packed));
+                Err(source) => Err(OpenError::CompiledFormat { path, source }),
+                Ok((CompiledHeader { rules, overrides: written }, blocks)) => {
+                    let overrides = overrides.unwrap_or_else(|| written.clone());
+                    let (header, source) = (rules, Source::Compiled(blocks, written));
                     Ok(OpenedRules { header, overrides, no_provisional: false, path, source })
                 }
             };
@@ -74,13 +74,13 @@ impl OpenedRules {
 
     /// True for compiled rules.
     pub fn is_compiled(&self) -> bool {
-        matches!(self.source, Source::Packed(..))
+        matches!(self.source, Source::Compiled(..))
     }
 
     /// Reads the rules that are not disabled.
     ///
     /// # Errors
-    /// [`OpenError::File`] with the line and a way out; of compiled rules [`OpenError::Packed`], and
+    /// [`OpenError::File`] with the line and a way out; of compiled rules [`OpenError::CompiledFormat`], and
     /// [`OpenError::OtherOverrides`] where other rules are disabled now.
     pub fn compile(self) -> Result<RuleSet, OpenError> {
         let mut rules = Loader::default();
@@ -95,16 +95,16 @@ impl OpenedRules {
     ///
     /// # Errors
     /// Errors of [`compile`](Self::compile), and of the system.
-    pub fn pack(self, out: &Path) -> Result<u64, OpenError> {
-        let header = PackedHeader { rules: self.header.clone(), overrides: self.overrides.clone() };
-        let faulty = |source| OpenError::Packed { path: out.to_owned(), source };
-        let mut packer = Packer::new(&header, PendingFile::create(out)?).map_err(faulty)?;
+    pub fn write_compiled(self, out: &Path) -> Result<u64, OpenError> {
+        let header = CompiledHeader { rules: self.header.clone(), overrides: self.overrides.clone() };
+        let faulty = |source| OpenError::CompiledFormat { path: out.to_owned(), source };
+        let mut writer = CompiledWriter::new(&header, PendingFile::create(out)?).map_err(faulty)?;
         let mut sites = 0;
         self.sites(&mut |site| {
             sites += 1;
-            packer.push(&site).map_err(faulty)
+            writer.push(&site).map_err(faulty)
         })?;
-        packer.finish().map_err(faulty)?.commit()?;
+        writer.finish().map_err(faulty)?.commit()?;
         Ok(sites)
     }
 
@@ -117,7 +117,7 @@ impl OpenedRules {
                 from_lines(&mut sites, (&overrides, no_provisional), &path, threads, receive)?;
                 Ok(sites.input().get_mut().verify()?)
             }
-            Source::Packed(mut blocks, packed) if overrides == packed => {
+            Source::Compiled(mut blocks, written) if overrides == written => {
                 let compiled = path.clone();
                 from_blocks(&mut blocks, &path, threads, &mut |site| match no_provisional && site.has_provisional() {
                     true => Err(OpenError::CompiledProvisional { path: compiled.clone() }),
@@ -125,9 +125,9 @@ impl OpenedRules {
                 })?;
                 Ok(blocks.input().get_mut().verify()?)
             }
-            Source::Packed(_, packed) => Err(OpenError::OtherOverrides {
+            Source::Compiled(_, written) => Err(OpenError::OtherOverrides {
                 path,
-                disabled: packed.iter().count(),
+                disabled: written.iter().count(),
                 wanted: overrides.iter().count(),
             }),
         }
@@ -173,12 +173,12 @@ fn from_blocks(
     threads: usize,
     receive: &mut dyn FnMut(LoadedSite) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
-    let faulty = |source| OpenError::Packed { path: path.to_owned(), source };
+    let faulty = |source| OpenError::CompiledFormat { path: path.to_owned(), source };
     let (mut blocks, mut next) = (Vec::new(), Vec::new());
     input.next_blocks(PIECE, &mut blocks).map_err(faulty)?;
     while !blocks.is_empty() {
         let (done, read) = std::thread::scope(|scope| {
-            let work = |blocks: &'_ [Block]| blocks.iter().map(Block::unpack).collect::<Vec<_>>();
+            let work = |blocks: &'_ [Block]| blocks.iter().map(Block::sites).collect::<Vec<_>>();
             let share = blocks.len().div_ceil(threads);
             let workers: Vec<_> = blocks.chunks(share).map(|blocks| scope.spawn(move || work(blocks))).collect();
             let read = input.next_blocks(PIECE, &mut next);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::IoError;
 use super::output::{CheckedFile, ResultFolder, atomic_write};
+use crate::rules::compiled_format::is_compiled;
 use crate::rules::file::{self, Header};
 use crate::rules::filter::SeenFilter;
 use crate::rules::overrides::Overrides;
-use crate::rules::packed::is_packed;
 use crate::rules::{RuleSet, SharedRules, SiteRules};
 
 pub use super::found::{OVERRIDES_FILE, OpenError, RULES_FILE};
@@ -40,7 +40,7 @@ impl RuleFile {
         let (file, overrides) = found(path, allow_partial)?;
         let path = file.path().to_owned();
         let mut reader = BufReader::with_capacity(256 << 10, file);
-        if is_packed(reader.fill_buf().map_err(IoError::read(&path))?) {
+        if is_compiled(reader.fill_buf().map_err(IoError::read(&path))?) {
             return Err(OpenError::Compiled { path });
         }
         let (header, sites) = file::read(&mut reader).map_err(|source| OpenError::File { path, source })?;

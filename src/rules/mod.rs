@@ -11,6 +11,8 @@ pub mod batch;
 mod canonical;
 mod checksum;
 mod compiled;
+#[cfg(feature = "compiled-format")]
+pub mod compiled_format;
 pub mod diff;
 #[cfg(all(test, feature = "program"))]
 mod equality_tests;
@@ -30,8 +32,6 @@ mod names;
 mod origin_cache;
 pub mod origins;
 pub mod overrides;
-#[cfg(feature = "packed")]
-pub mod packed;
 mod params;
 pub mod platforms;
 mod provisional;

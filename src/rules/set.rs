@@ -72,7 +72,7 @@ pub struct Compiler {
 }
 
 /// A site compiled for a [`Loader`], on any thread; also a site of a compiled file
-/// ([`packed`](super::packed)).
+/// ([`compiled_format`](super::compiled_format)).
 #[derive(Debug)]
 pub struct LoadedSite {
     pub(super) names: Names,

@@ -28,14 +28,14 @@ pub const INDEX_STEMS: [&str; 4] = ["index", "default", "home", "main"];
 /// Extensions of directory indexes, in lower case; any case counts.
 pub const KNOWN_INDEX_EXTENSIONS: [&str; 13] =
     ["html", "htm", "php", "php3", "php4", "php5", "asp", "aspx", "jsp", "cgi", "cfm", "shtml", "phtml"];
-static EXTENSIONS: [u64; 42] = packed_all(KNOWN_EXTENSIONS);
-static INDEX_EXTENSIONS: [u64; 13] = packed_all(KNOWN_INDEX_EXTENSIONS);
+static EXTENSIONS: [u64; 42] = as_numbers(KNOWN_EXTENSIONS);
+static INDEX_EXTENSIONS: [u64; 13] = as_numbers(KNOWN_INDEX_EXTENSIONS);
 /// A head in front of a number is a word of at most this many bytes; longer ones must end in a
 /// separator.
 const MAX_WORD: usize = 21;
 
 /// Up to six bytes in one number, ASCII letters in lower case.
-const fn packed(word: &[u8]) -> u64 {
+const fn as_number(word: &[u8]) -> u64 {
     let (mut out, mut i) = (0, 0);
     while i < word.len() {
         out = out << 8 | word[i].to_ascii_lowercase() as u64;
@@ -44,10 +44,10 @@ const fn packed(word: &[u8]) -> u64 {
     out
 }
 
-const fn packed_all<const N: usize>(words: [&str; N]) -> [u64; N] {
+const fn as_numbers<const N: usize>(words: [&str; N]) -> [u64; N] {
     let (mut out, mut i) = ([0; N], 0);
     while i < N {
-        out[i] = packed(words[i].as_bytes());
+        out[i] = as_number(words[i].as_bytes());
         i += 1;
     }
     out
@@ -58,7 +58,7 @@ fn among(list: &[u64], word: &[u8]) -> bool {
     if word.len() > 6 || word.is_empty() {
         return false;
     }
-    let word = packed(word);
+    let word = as_number(word);
     list.iter().fold(false, |found, &e| found | (e == word))
 }
 

@@ -1,4 +1,4 @@
-//! Mutations of the fixtures of every format, as they are and packed: the invariants of the readers hold.
+//! Mutations of the fixtures of every format, as they are and compressed: the invariants of the readers hold.
 #[path = "../fuzz/invariants/shards.rs"]
 mod shards;
 
@@ -6,11 +6,11 @@ use undust::io::Format;
 use undust::io::compression::Compression::{self, Gzip, Plain, Zstd};
 
 use crate::formats_index::{CDX, CDXJ, COLUMNAR, LOG, ROWS, columnar};
-use crate::formats_support::{packed, page, prose, response, warc};
+use crate::formats_support::{compressed, page, prose, response, warc};
 use crate::fuzz_replay::{Random, mutate};
 use crate::jobs_mistakes::crawl_line;
 
-/// Mutates pieces that are packed one by one, before and after packing, and reads what comes of it.
+/// Mutates pieces that are compressed one by one, before and after packing, and reads what comes of it.
 fn replay(format: Format, pieces: &[Vec<u8>], compression: Compression) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fuzz");
@@ -23,7 +23,7 @@ fn replay(format: Format, pieces: &[Vec<u8>], compression: Compression) {
             let at = random.below(pieces.len());
             mutate(&mut pieces[at], &whole, &mut random);
         }
-        let mut file: Vec<u8> = pieces.iter().flat_map(|piece| packed(piece, compression)).collect();
+        let mut file: Vec<u8> = pieces.iter().flat_map(|piece| compressed(piece, compression)).collect();
         if round % 2 == 1 {
             let other = file.clone();
             mutate(&mut file, &other, &mut random);
@@ -67,7 +67,7 @@ fn mutated_archives() {
         page("http://example.org/a?b", &html),
         warc("revisit", "http://example.org/b", "WARC-Payload-Digest: sha1:AAAA\r\n", b""),
         response("http://example.org/c", "301 Moved", "Location: /a\r\nLink: </a>; rel=canonical\r\n", b""),
-        response("http://example.org/d", "200 OK", "Content-Encoding: gzip\r\n", &packed(html.as_bytes(), Gzip)),
+        response("http://example.org/d", "200 OK", "Content-Encoding: gzip\r\n", &compressed(html.as_bytes(), Gzip)),
         response(
             "http://example.org/e",
             "200 OK",

@@ -132,9 +132,9 @@ fn a_damaged_member_of_an_index_costs_itself() {
     };
     let blocks: Vec<String> = (0..10).map(|block| (0..50).map(|at| line(block * 50 + at)).collect()).collect();
     for (name, compression) in [("cdx-00000.gz", Gzip), ("cdx-00000.zst", Zstd)] {
-        let packed: Vec<Vec<u8>> = blocks.iter().map(|block| members(&[block], compression)).collect();
+        let compressed: Vec<Vec<u8>> = blocks.iter().map(|block| members(&[block], compression)).collect();
         for fault in ["flip", "cut", "rubbish"] {
-            let mut broken = packed.clone();
+            let mut broken = compressed.clone();
             let middle = broken[4].len() / 2;
             match fault {
                 "flip" => broken[4][middle..middle + 8].iter_mut().for_each(|byte| *byte ^= 0x5a),

@@ -8,7 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use undust::io::compression::Compression::{Gzip, Zstd};
 
-use crate::formats_support::{members, packed, page, prose, read, response, warc};
+use crate::formats_support::{compressed, members, page, prose, read, response, warc};
 use crate::jobs_run::{run, undust};
 
 /// A folder with these files.
@@ -253,9 +253,15 @@ fn a_gigabyte_in_a_megabyte_fills_neither_memory_nor_disk() {
     let good = page("http://example.org/good", &prose(1, 100));
     let line = b"org,example)/ 20260101000000 {\"url\": \"http://example.org/good\", \"status\": \"200\", \"digest\": \"A\"}\n";
     let folder = folder(&[
-        ("a.warc.zst", [bomb(head, 1024), packed(&good, Zstd)].concat()),
-        ("b.cdxj.zst", [packed(line, Zstd), bomb(b"", 1024), packed(b"\n", Zstd), packed(line, Zstd)].concat()),
-        ("c.cdxj.gz", [packed(line, Gzip), gzip_bomb(1024), packed(b"\n", Gzip), packed(line, Gzip)].concat()),
+        ("a.warc.zst", [bomb(head, 1024), compressed(&good, Zstd)].concat()),
+        (
+            "b.cdxj.zst",
+            [compressed(line, Zstd), bomb(b"", 1024), compressed(b"\n", Zstd), compressed(line, Zstd)].concat(),
+        ),
+        (
+            "c.cdxj.gz",
+            [compressed(line, Gzip), gzip_bomb(1024), compressed(b"\n", Gzip), compressed(line, Gzip)].concat(),
+        ),
     ]);
     let sizes: Vec<PathBuf> = ["a.warc.zst", "b.cdxj.zst", "c.cdxj.gz"].map(|name| folder.path().join(name)).into();
     assert!(sizes.iter().all(|path| std::fs::metadata(path).unwrap().len() < 2 << 20));

@@ -87,7 +87,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Read {
 }
 
 /// `bytes` as one gzip member or zstd frame.
-pub fn packed(bytes: &[u8], compression: Compression) -> Vec<u8> {
+pub fn compressed(bytes: &[u8], compression: Compression) -> Vec<u8> {
     let mut encoder = Encoder::new(compression, Vec::new()).unwrap();
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
@@ -95,7 +95,7 @@ pub fn packed(bytes: &[u8], compression: Compression) -> Vec<u8> {
 
 /// Pieces end to end, each a member of its own.
 pub fn members<B: AsRef<[u8]>>(pieces: &[B], compression: Compression) -> Vec<u8> {
-    pieces.iter().flat_map(|piece| packed(piece.as_ref(), compression)).collect()
+    pieces.iter().flat_map(|piece| compressed(piece.as_ref(), compression)).collect()
 }
 
 /// A record of an archive.

@@ -5,7 +5,7 @@ use undust::io::Reason;
 use undust::io::compression::Compression::{Gzip, Plain, Zstd};
 use undust::model::Kind;
 
-use crate::formats_support::{members, packed, page, prose, read, response, warc};
+use crate::formats_support::{compressed, members, page, prose, read, response, warc};
 
 fn html(topic: u64) -> String {
     format!("<title>Page {topic}</title><body><nav>menu</nav><p>{}</p></body>", prose(topic, 120))
@@ -42,8 +42,8 @@ fn kinds_of_records() {
     // A record of WARC 1.0, lines that end in LF alone.
     let old = b"WARC/1.0\nwarc-type: response\nwarc-target-uri: http://example.org/lf\ncontent-length: 51\n\nHTTP/1.0 200 OK\nContent-Type: text/html\n\n<p>One two\n\n\n\n";
     let plain = [records.concat(), old.to_vec()].concat();
-    let packed = [members(&records, Gzip), packed(old, Gzip)].concat();
-    for (name, bytes) in [("a.warc", plain.clone()), ("a.warc.gz", packed), ("part", plain)] {
+    let compressed = [members(&records, Gzip), compressed(old, Gzip)].concat();
+    for (name, bytes) in [("a.warc", plain.clone()), ("a.warc.gz", compressed), ("part", plain)] {
         let found = read(name, &bytes);
         assert!(found.rejects.is_empty(), "{name}: {:?}", found.rejects);
         let rows: Vec<_> = found.records.iter().map(|r| (r.url.as_str(), r.status, r.kind, r.text.is_some())).collect();
@@ -94,10 +94,10 @@ fn codings_lengths_and_heads_make_no_difference_to_the_text() {
         ("Content-Length: 999999999999999999999999\r\n".to_owned(), body.clone()),
         ("Transfer-Encoding: chunked\r\n".to_owned(), chunked(&body)),
         ("Transfer-Encoding: chunked\r\n".to_owned(), body.clone()),
-        ("Content-Encoding: gzip\r\n".to_owned(), packed(&body, Gzip)),
+        ("Content-Encoding: gzip\r\n".to_owned(), compressed(&body, Gzip)),
         ("Content-Encoding: gzip\r\nContent-Length: 1\r\n".to_owned(), body.clone()),
-        ("Content-Encoding: x-gzip\r\nTransfer-Encoding: chunked\r\n".to_owned(), chunked(&packed(&body, Gzip))),
-        ("Content-Encoding: zstd\r\n".to_owned(), packed(&body, Zstd)),
+        ("Content-Encoding: x-gzip\r\nTransfer-Encoding: chunked\r\n".to_owned(), chunked(&compressed(&body, Gzip))),
+        ("Content-Encoding: zstd\r\n".to_owned(), compressed(&body, Zstd)),
         (huge, body.clone()),
         (many, body.clone()),
     ];
@@ -197,7 +197,7 @@ fn a_broken_record_costs_itself() {
     let records: Vec<Vec<u8>> = (0..6).map(good).collect();
     for compression in [Gzip, Zstd] {
         let name = if compression == Gzip { "a.warc.gz" } else { "a.warc.zst" };
-        let mut pieces: Vec<Vec<u8>> = records.iter().map(|record| packed(record, compression)).collect();
+        let mut pieces: Vec<Vec<u8>> = records.iter().map(|record| compressed(record, compression)).collect();
         let middle = pieces[2].len() / 2;
         pieces[2].truncate(middle);
         let found = read(name, &pieces.concat());
@@ -239,8 +239,12 @@ fn bombs_and_depths_are_survived() {
     let url = |at: u64| format!("http://example.org/{at}");
     // 64 MiB of nothing: as a body under a coding, as a record of its own, as one more line of a head.
     let nothing = vec![b' '; 64 << 20];
-    let coded =
-        response(&url(1), "200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip\r\n", &packed(&nothing, Gzip));
+    let coded = response(
+        &url(1),
+        "200 OK",
+        "Content-Type: text/html\r\nContent-Encoding: gzip\r\n",
+        &compressed(&nothing, Gzip),
+    );
     let long = response(&url(2), "200 OK", "Content-Type: text/html\r\n", &nothing);
     let head = response(&url(3), "200 OK", &format!("X: {}\r\n", "x".repeat(2 << 20)), b"<p>a");
     let outer = [b"WARC/1.1\r\nX: ".as_slice(), &nothing, b"\r\n\r\n"].concat();

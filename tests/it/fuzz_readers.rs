@@ -2,22 +2,22 @@
 //! and in thousands of mutations.
 #[path = "../fuzz/invariants/catalogue.rs"]
 mod catalogue;
+#[path = "../fuzz/invariants/compiled_format.rs"]
+mod compiled_format;
 #[path = "../fuzz/invariants/hello.rs"]
 mod hello;
 #[path = "../fuzz/invariants/memory.rs"]
 mod memory;
 #[path = "../fuzz/invariants/overrides.rs"]
 mod overrides;
-#[path = "../fuzz/invariants/packed.rs"]
-mod packed;
 #[path = "../fuzz/invariants/predictions.rs"]
 mod predictions;
 #[path = "../fuzz/invariants/seen.rs"]
 mod seen;
 
 use crate::fuzz_replay::{Random, corpus, mutate};
+use undust::rules::compiled_format::CompiledHeader;
 use undust::rules::file;
-use undust::rules::packed::PackedHeader;
 
 /// Cuts of each file that are tried.
 const CUTS: usize = 60;
@@ -103,17 +103,18 @@ fn hello_corpus_and_its_mutations() {
 }
 
 #[test]
-fn packed_corpus_and_its_mutations() {
-    let mut files = corpus("packed");
-    let rules = |bytes: &[u8]| packed::check(bytes).map(|is| usize::from(is == packed::Is::Rules));
-    mixed("packed", 1_500, replay("packed", &files, 1_500, rules));
+fn compiled_format_corpus_and_its_mutations() {
+    let mut files = corpus("compiled_format");
+    let rules = |bytes: &[u8]| compiled_format::check(bytes).map(|is| usize::from(is == compiled_format::Is::Rules));
+    mixed("compiled_format", 1_500, replay("compiled_format", &files, 1_500, rules));
     // Compiled files of the layout of this version.
     files.retain_mut(|(_, bytes)| {
         let Ok((header, sites)) = file::read(&mut &bytes[..]) else { return false };
-        let header = PackedHeader { rules: header, overrides: undust::rules::Overrides::default() };
-        packed::packed(&header, &sites).map(|compiled| *bytes = compiled).is_ok()
+        let header = CompiledHeader { rules: header, overrides: undust::rules::Overrides::default() };
+        compiled_format::compiled(&header, &sites).map(|compiled| *bytes = compiled).is_ok()
     });
-    let compiled = |bytes: &[u8]| packed::check(bytes).map(|is| usize::from(is == packed::Is::Compiled));
-    let [whole, mutated] = replay("packed", &files, 1_500, compiled);
+    let compiled =
+        |bytes: &[u8]| compiled_format::check(bytes).map(|is| usize::from(is == compiled_format::Is::Compiled));
+    let [whole, mutated] = replay("compiled_format", &files, 1_500, compiled);
     assert!(whole == files.len() && mutated < 75, "{whole} files of {}, {mutated} mutations", files.len());
 }

@@ -1,6 +1,6 @@
 //! Mistakes that a reader of README.md is likely to make: how each ends, and what it prints.
 
-use crate::formats_support::{members, packed, warc};
+use crate::formats_support::{compressed, members, warc};
 use crate::jobs_run::{Folder, Ran, run, run_with, undust};
 use undust::io::compression::Compression::{Gzip, Plain};
 
@@ -72,7 +72,7 @@ fn a_wet_file_is_learned_from() {
         fails(&folder, &ran, &[name, "a WET file", "read the WARC file of the same name"]);
     }
     // The same for what comes before WARC, and for metadata.
-    folder.write("a.arc.gz", &packed(b"filedesc://a.arc 0.0.0.0 20260101000000 text/plain 9\n", Gzip));
+    folder.write("a.arc.gz", &compressed(b"filedesc://a.arc 0.0.0.0 20260101000000 text/plain 9\n", Gzip));
     let wat = warc("metadata", "http://a.example/", "Content-Type: application/json\r\n", b"{\"Container\":{}}");
     folder.write("wat.warc.gz", &members(&[&records[0], &wat], Gzip));
     for (name, what) in [("a.arc.gz", "warcio recompress"), ("wat.warc.gz", "a WAT file")] {
@@ -94,7 +94,7 @@ fn empty_files_are_learned_from() {
         assert!(!folder.path("records.jsonl").exists());
     }
     // Empty when decompressed.
-    folder.write("b.jsonl.gz", &packed(b"", Gzip));
+    folder.write("b.jsonl.gz", &compressed(b"", Gzip));
     let ran = job(&folder, &["learn", "b.jsonl.gz", "--out", "out"], b"");
     fails(&folder, &ran, &["the file is empty"]);
 }
@@ -244,7 +244,7 @@ fn urls_come_on_standard_input() {
 #[test]
 fn a_crawl_has_labels_and_no_two_urls_of_a_page() {
     let lines: String = (0..40).map(|at| format!("http://a.example/{at}\t{at}\n")).collect();
-    let folder = folder(&[("a.tsv", &packed(lines.as_bytes(), Plain))]);
+    let folder = folder(&[("a.tsv", &compressed(lines.as_bytes(), Plain))]);
     let mut command = undust(&["learn", "a.tsv", "--out", "out"]);
     command.current_dir(folder.path(""));
     ends(&run(command), 0, &["no rule: of 40 labelled URLs in 40 clusters each is alone in its cluster"]);

@@ -72,7 +72,7 @@ mod published_figures;
 mod published_learn;
 mod readme_examples;
 mod rule_file;
-mod rules_packed;
+mod rules_compiled;
 mod rules_shared;
 mod schemas;
 mod scripts;

@@ -194,8 +194,8 @@ impl<'scope> Remap<'scope> for Flow<'scope, Block> {
                 match done {
                     Ok(counts) => {
                         block.counts = counts;
-                        let packed = pack(&mut block.output);
-                        block.error = packed.err().map(|error| BlockError::Pack(error.to_string()));
+                        let compressed = pack(&mut block.output);
+                        block.error = compressed.err().map(|error| BlockError::Pack(error.to_string()));
                     }
                     Err(error) => block.error = Some(BlockError::List(error)),
                 }

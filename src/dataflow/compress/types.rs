@@ -72,7 +72,7 @@ pub trait Input: Send + Sync {
     fn lists(&self, records: bool) -> Result<Pull<ListBlock>, SourceError>;
 }
 
-/// Takes blocks of posting lists in order, packed.
+/// Takes blocks of posting lists in order, compressed.
 pub type Output = Box<dyn FnMut(&[u8]) -> Result<(), SourceError> + Send>;
 /// Compresses a block on its own, in place.
 pub type Pack = Arc<dyn Fn(&mut Vec<u8>) -> Result<(), SourceError> + Send + Sync>;

@@ -3,7 +3,7 @@
 //! Room is left for the header, the lists and records follow, and the header is written into its room
 //! after the counts. A gzip file has the header in a member of its own (stored, so that its size is
 //! known), a zstd file in a frame of its own (and the rest of the room in a skippable frame). The rest
-//! is packed in blocks of about 512 KiB, a member or frame each, which workers can compress side by
+//! is compressed in blocks of about 512 KiB, a member or frame each, which workers can compress side by
 //! side; RFC 1952 and RFC 8878 require readers to read them all.
 
 use super::error::IndexError;
@@ -91,13 +91,13 @@ impl CiffWriter {
         self.compression
     }
 
-    /// Writes a block that was packed ([`pack`]).
+    /// Writes a block that was compressed ([`pack`]).
     ///
     /// # Errors
     /// [`IndexError::Io`].
-    pub fn append(&mut self, packed: &[u8]) -> Result<(), IndexError> {
-        self.file.write_all(packed).map_err(IoError::write(&self.names.path))?;
-        self.unsent += packed.len() as u64;
+    pub fn append(&mut self, compressed: &[u8]) -> Result<(), IndexError> {
+        self.file.write_all(compressed).map_err(IoError::write(&self.names.path))?;
+        self.unsent += compressed.len() as u64;
         if self.unsent >= SYNC_EVERY && self.sending.as_ref().is_none_or(JoinHandle::is_finished) {
             self.sent()?;
             let file = self.file.try_clone().map_err(IoError::write(&self.names.path))?;
@@ -115,7 +115,7 @@ impl CiffWriter {
         Ok(done.map_err(IoError::write(&self.names.path))?)
     }
 
-    /// Writes messages, packed here when a block is full.
+    /// Writes messages, compressed here when a block is full.
     ///
     /// # Errors
     /// [`IndexError::Io`].

@@ -74,7 +74,7 @@ impl CompiledSite {
     }
 
     /// The site's own part.
-    #[cfg(feature = "packed")]
+    #[cfg(feature = "compiled-format")]
     pub fn own(&self) -> &Own {
         &self.own
     }

@@ -21,7 +21,7 @@ pub(super) fn read_again(sites: &[SiteRules]) -> [(&'static str, RuleSet); 3] {
 /// compiled file is written to `scratch`.
 pub(super) fn opened(path: &Path, scratch: &Path) -> [(&'static str, RuleSet); 3] {
     let compiled = scratch.join("rules.compiled");
-    OpenedRules::open(path, false).and_then(|file| file.pack(&compiled)).expect("rules that can be compiled");
+    OpenedRules::open(path, false).and_then(|file| file.write_compiled(&compiled)).expect("rules that can be compiled");
     [
         ("JSON lines, all of them", RuleFile::open(path, false).expect("a rule file").compile()),
         ("JSON lines", RuleSet::open(path).expect("a rule file")),

@@ -10,7 +10,7 @@ const LIMIT: usize = 4 << 10;
 /// What a reader of lines may hold beside the longest line, and for a line of at most 64 MiB that
 /// comes out of few compressed bytes.
 const FIXED: usize = 4 << 20;
-const UNPACKED: usize = 192 << 20;
+const COMPRESSED: usize = 192 << 20;
 /// Most predictions of a compressed file that are looked at.
 const MOST: usize = 10_000;
 
@@ -73,20 +73,20 @@ impl From<IoError> for End {
 
 /// Reads the file; nothing where its compression is damaged or not read, or it is UTF-16.
 fn read(path: &Path, data: &[u8]) -> Result<Option<(Vec<Line>, Rejects)>, String> {
-    let is_packed = [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"].iter().any(|magic| data.starts_with(magic));
-    let fixed = if is_packed { UNPACKED } else { FIXED };
+    let is_compressed = [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"].iter().any(|magic| data.starts_with(magic));
+    let fixed = if is_compressed { COMPRESSED } else { FIXED };
     let (mut lines, mut rejects) = (Vec::new(), Rejects::default());
     // What is kept here is a part of what is measured.
     let done = bounded(data.len(), fixed, 64, || {
         predictions::read(path, LIMIT, &mut rejects, |url, canonical, line| {
             lines.push((url.to_vec(), canonical.to_vec(), line));
-            if is_packed && lines.len() > MOST { Err(End::Enough) } else { Ok(()) }
+            if is_compressed && lines.len() > MOST { Err(End::Enough) } else { Ok(()) }
         })
     })?;
     match done {
         Ok(()) => Ok(Some((lines, rejects))),
         Err(End::Enough | End::Read(IoError::UnreadCompression { .. } | IoError::Utf16 { .. })) => Ok(None),
-        Err(End::Read(IoError::Corrupt { .. } | IoError::Read { .. })) if is_packed => Ok(None),
+        Err(End::Read(IoError::Corrupt { .. } | IoError::Read { .. })) if is_compressed => Ok(None),
         Err(End::Read(error)) => Err(format!("a file is read or its lines are rejected: {error}")),
     }
 }

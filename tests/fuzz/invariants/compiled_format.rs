@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::memory::bounded;
 use undust::model::{hash64, hash64_seeded};
-use undust::rules::packed::{Blocks, PackedError, PackedHeader, Packer, is_packed};
+use undust::rules::compiled_format::{Blocks, CompiledFormatError, CompiledHeader, CompiledWriter, is_compiled};
 use undust::rules::{Applied, Compiler, LoadedSite, Loader, Overrides, RuleSet, Scratch, SiteRules, Test, file};
 
 /// Bytes before a block.
@@ -29,7 +29,7 @@ pub enum Is {
 /// good; what opens is written and opens again as the same bytes. Any other bytes that are a rule
 /// file are compiled: these rules do what the file says, and one changed byte is known.
 pub fn check(bytes: &[u8]) -> Result<Is, String> {
-    if is_packed(bytes) {
+    if is_compiled(bytes) {
         let is = if opened(bytes)? { Is::Compiled } else { Is::Refused };
         opened(&with_checks(bytes))?;
         return Ok(is);
@@ -38,11 +38,11 @@ pub fn check(bytes: &[u8]) -> Result<Is, String> {
         return Err("without its first bytes no file opens".to_owned());
     }
     let Ok((header, sites)) = file::read(&mut &bytes[..]) else { return Ok(Is::Refused) };
-    let header = PackedHeader { rules: header, overrides: overrides(&sites) };
-    match packed(&header, &sites) {
+    let header = CompiledHeader { rules: header, overrides: overrides(&sites) };
+    match compiled(&header, &sites) {
         Ok(compiled) => compiled_as_written(&header, &compiled, sites).map(|()| Is::Rules),
         // Rules of the method that is there to be compared with are not compiled.
-        Err(PackedError::Published { site }) if sites.iter().any(|s| s.site == site && s.tokens.published) => {
+        Err(CompiledFormatError::Published { site }) if sites.iter().any(|s| s.site == site && s.tokens.published) => {
             Ok(Is::Refused)
         }
         Err(error) => Err(format!("a rule file that is read is compiled: {error}")),
@@ -50,7 +50,7 @@ pub fn check(bytes: &[u8]) -> Result<Is, String> {
 }
 
 /// Opens a file, in pieces of several sizes.
-fn unpacked(bytes: &[u8], piece: usize) -> Result<(PackedHeader, Vec<LoadedSite>), PackedError> {
+fn read_back(bytes: &[u8], piece: usize) -> Result<(CompiledHeader, Vec<LoadedSite>), CompiledFormatError> {
     let (header, mut input) = Blocks::open(bytes)?;
     let (mut blocks, mut all) = (Vec::new(), Vec::new());
     loop {
@@ -59,7 +59,7 @@ fn unpacked(bytes: &[u8], piece: usize) -> Result<(PackedHeader, Vec<LoadedSite>
             return Ok((header, all));
         }
         for block in &blocks {
-            all.append(&mut block.unpack()?);
+            all.append(&mut block.sites()?);
         }
     }
 }
@@ -71,19 +71,19 @@ fn set(sites: Vec<LoadedSite>) -> RuleSet {
 }
 
 /// Compiled rules of these sites.
-pub fn packed(header: &PackedHeader, sites: &[SiteRules]) -> Result<Vec<u8>, PackedError> {
-    let (mut packer, mut compiler) = (Packer::new(header, Vec::new())?, Compiler::default());
+pub fn compiled(header: &CompiledHeader, sites: &[SiteRules]) -> Result<Vec<u8>, CompiledFormatError> {
+    let (mut writer, mut compiler) = (CompiledWriter::new(header, Vec::new())?, Compiler::default());
     for site in sites {
-        packer.push(&LoadedSite::new(site.clone(), &mut compiler))?;
+        writer.push(&LoadedSite::new(site.clone(), &mut compiler))?;
     }
-    packer.finish()
+    writer.finish()
 }
 
 /// Compiled rules of sites that are compiled.
-fn again(header: &PackedHeader, sites: &[LoadedSite]) -> Result<Vec<u8>, String> {
-    let written = Packer::new(header, Vec::new()).and_then(|mut packer| {
-        sites.iter().try_for_each(|site| packer.push(site))?;
-        packer.finish()
+fn again(header: &CompiledHeader, sites: &[LoadedSite]) -> Result<Vec<u8>, String> {
+    let written = CompiledWriter::new(header, Vec::new()).and_then(|mut writer| {
+        sites.iter().try_for_each(|site| writer.push(site))?;
+        writer.finish()
     });
     written.map_err(|error| format!("opened, but not written: {error}"))
 }
@@ -91,7 +91,7 @@ fn again(header: &PackedHeader, sites: &[LoadedSite]) -> Result<Vec<u8>, String>
 /// Whether the bytes open. Memory: what serde takes in advance for lists of a length that is made
 /// up, a mebibyte a list, and the rules.
 fn opened(bytes: &[u8]) -> Result<bool, String> {
-    let (header, sites) = match bounded(bytes.len(), 8 << 20, 64, || unpacked(bytes, 1))? {
+    let (header, sites) = match bounded(bytes.len(), 8 << 20, 64, || read_back(bytes, 1))? {
         Ok(opened) => opened,
         Err(error) => {
             let told = error.to_string();
@@ -102,7 +102,7 @@ fn opened(bytes: &[u8]) -> Result<bool, String> {
     };
     let written = again(&header, &sites)?;
     drop(set(sites));
-    let (same, sites) = unpacked(&written, 1 << 20).map_err(|error| format!("written, but not opened: {error}"))?;
+    let (same, sites) = read_back(&written, 1 << 20).map_err(|error| format!("written, but not opened: {error}"))?;
     if same != header || again(&header, &sites)? != written {
         return Err("what opens is written again".to_owned());
     }
@@ -139,8 +139,8 @@ fn overrides(sites: &[SiteRules]) -> Overrides {
 }
 
 /// Compiled rules do what the rules do, and are not taken for those with a byte changed.
-fn compiled_as_written(header: &PackedHeader, compiled: &[u8], sites: Vec<SiteRules>) -> Result<(), String> {
-    let (same, loaded) = unpacked(compiled, 1).map_err(|error| format!("written, but not opened: {error}"))?;
+fn compiled_as_written(header: &CompiledHeader, compiled: &[u8], sites: Vec<SiteRules>) -> Result<(), String> {
+    let (same, loaded) = read_back(compiled, 1).map_err(|error| format!("written, but not opened: {error}"))?;
     if same != *header || again(header, &loaded)? != compiled {
         return Err("what is compiled opens as it was".to_owned());
     }
@@ -162,7 +162,7 @@ fn compiled_as_written(header: &PackedHeader, compiled: &[u8], sites: Vec<SiteRu
     let place = hash64(compiled) as usize;
     let at = place % changed.len();
     changed[at] ^= 1 << (place / changed.len() % 8);
-    match unpacked(&changed, 1 << 20) {
+    match read_back(&changed, 1 << 20) {
         // Capitals for the digits of the check are the same check.
         Ok((same, loaded))
             if !changed[at].is_ascii_uppercase() || same != *header || again(header, &loaded)? != compiled =>

@@ -4,25 +4,25 @@ use crate::apply_invariants::{site, url};
 use crate::jobs_run::{Folder, run, sites, undust, urls};
 use proptest::prelude::*;
 use undust::model::hash64;
+use undust::rules::compiled_format::{Blocks, CompiledFormatError, CompiledHeader, CompiledWriter, LAYOUT};
 use undust::rules::file::{self, Header, InputCounts};
-use undust::rules::packed::{Blocks, LAYOUT, PackedError, PackedHeader, Packer};
 use undust::rules::*;
 
 const FIXTURE: &str = include_str!("fixtures/rules-1.0.jsonl");
 
-fn packed(sites: &[SiteRules]) -> Vec<u8> {
+fn compiled(sites: &[SiteRules]) -> Vec<u8> {
     let rules = Header::new(Params::default(), InputCounts::default());
-    let header = PackedHeader { rules, overrides: Overrides::default() };
-    let mut packer = Packer::new(&header, Vec::new()).expect("memory");
+    let header = CompiledHeader { rules, overrides: Overrides::default() };
+    let mut writer = CompiledWriter::new(&header, Vec::new()).expect("memory");
     let mut compiler = Compiler::default();
     for site in sites {
-        packer.push(&LoadedSite::new(site.clone(), &mut compiler)).expect("memory");
+        writer.push(&LoadedSite::new(site.clone(), &mut compiler)).expect("memory");
     }
-    packer.finish().expect("memory")
+    writer.finish().expect("memory")
 }
 
 /// All sites of compiled rules, with room for so many bytes at a time.
-fn unpacked(bytes: &[u8], piece: usize) -> Result<Vec<LoadedSite>, PackedError> {
+fn opened(bytes: &[u8], piece: usize) -> Result<Vec<LoadedSite>, CompiledFormatError> {
     let (_, mut input) = Blocks::open(bytes)?;
     let (mut blocks, mut all) = (Vec::new(), Vec::new());
     loop {
@@ -31,7 +31,7 @@ fn unpacked(bytes: &[u8], piece: usize) -> Result<Vec<LoadedSite>, PackedError> 
             return Ok(all);
         }
         for block in &blocks {
-            all.extend(block.unpack()?);
+            all.extend(block.sites()?);
         }
     }
 }
@@ -66,8 +66,8 @@ proptest! {
 
     #[test]
     fn compiled_rules_do_what_the_rules_do(site in site(), urls in prop::collection::vec(url(), 1..12)) {
-        let bytes = packed(std::slice::from_ref(&site));
-        let (rules, read) = (RuleSet::new(vec![site]), set(unpacked(&bytes, 1).unwrap()));
+        let bytes = compiled(std::slice::from_ref(&site));
+        let (rules, read) = (RuleSet::new(vec![site]), set(opened(&bytes, 1).unwrap()));
         let [mut one, mut other] = [Scratch::default(), Scratch::default()];
         for url in urls {
             let (a, b) = (rules.apply(url.as_bytes(), None, &mut one), read.apply(url.as_bytes(), None, &mut other));
@@ -83,21 +83,21 @@ proptest! {
 proptest! {
     #[test]
     fn any_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), keep in 0usize..3) {
-        let whole = packed(&many(2));
+        let whole = compiled(&many(2));
         let line = memchr::memchr(b'\n', &whole).expect("a line") + 1;
         // Alone, behind the first line, and behind the first block.
         let start = [0, line, whole.len() - 16][keep];
-        prop_assert!(unpacked(&[&whole[..start], &bytes].concat(), 64).is_err());
+        prop_assert!(opened(&[&whole[..start], &bytes].concat(), 64).is_err());
     }
 }
 
 #[test]
 fn sites_of_many_blocks_come_back_in_their_order() {
     for count in [0, 1, 255, 256, 257, 1_000] {
-        let bytes = packed(&many(count));
-        assert_eq!(bytes, packed(&many(count)), "the same rules are the same bytes");
+        let bytes = compiled(&many(count));
+        assert_eq!(bytes, compiled(&many(count)), "the same rules are the same bytes");
         for piece in [1, 1 << 20] {
-            let sites = unpacked(&bytes, piece).expect("what was written");
+            let sites = opened(&bytes, piece).expect("what was written");
             assert!(sites.iter().map(LoadedSite::name).eq(many(count).iter().map(|site| site.site.as_str())));
             let rules = set(sites);
             if count > 0 {
@@ -113,7 +113,7 @@ fn sites_of_many_blocks_come_back_in_their_order() {
 
 #[test]
 fn a_changed_byte_is_known() {
-    let mut bytes = packed(&many(300));
+    let mut bytes = compiled(&many(300));
     let header = Blocks::open(bytes.as_slice()).expect("as it was").0;
     let step = bytes.len() / 4_000 + 1;
     let first_line = memchr::memchr(b'\n', &bytes).expect("a line") + 40;
@@ -123,41 +123,41 @@ fn a_changed_byte_is_known() {
         // Capitals for the digits of the check are the same check.
         let same = bytes[at].is_ascii_uppercase()
             && Blocks::open(bytes.as_slice()).is_ok_and(|read| at < first_line && read.0 == header);
-        assert!(same || unpacked(&bytes, 1 << 20).is_err(), "byte {at} of {}", bytes.len());
+        assert!(same || opened(&bytes, 1 << 20).is_err(), "byte {at} of {}", bytes.len());
         bytes[at] ^= bit;
     }
-    assert_eq!(unpacked(&bytes, 1 << 20).expect("as it was").len(), 300);
+    assert_eq!(opened(&bytes, 1 << 20).expect("as it was").len(), 300);
 }
 
 #[test]
 fn a_missing_end_and_bytes_behind_it_are_known() {
-    let bytes = packed(&many(600));
+    let bytes = compiled(&many(600));
     let step = bytes.len() / 1_000 + 1;
     for at in (0..bytes.len()).step_by(step).chain(bytes.len() - 20..bytes.len()) {
-        assert!(unpacked(&bytes[..at], 1 << 20).is_err(), "cut at {at} of {}", bytes.len());
+        assert!(opened(&bytes[..at], 1 << 20).is_err(), "cut at {at} of {}", bytes.len());
     }
-    assert!(unpacked(&[&bytes[..], &b"\0"[..]].concat(), 1 << 20).is_err());
+    assert!(opened(&[&bytes[..], &b"\0"[..]].concat(), 1 << 20).is_err());
     // A block left out, and two in the wrong order.
     let start = memchr::memchr(b'\n', &bytes).expect("a line") + 1;
     let length = |at: usize| 16 + u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let second = start + length(start);
     let third = second + length(second);
     let (line, one, two, rest) = (&bytes[..start], &bytes[start..second], &bytes[second..third], &bytes[third..]);
-    assert!(unpacked(&[line, one, two, rest].concat(), 1).is_ok());
+    assert!(opened(&[line, one, two, rest].concat(), 1).is_ok());
     for wrong in [[line, two, rest, b""], [line, one, rest, b""], [line, two, one, rest]] {
-        assert!(matches!(unpacked(&wrong.concat(), 1), Err(PackedError::Damaged { .. })));
+        assert!(matches!(opened(&wrong.concat(), 1), Err(CompiledFormatError::Damaged { .. })));
     }
 }
 
 #[test]
 fn another_layout_is_refused_with_a_way_out() {
-    let bytes = packed(&many(1));
+    let bytes = compiled(&many(1));
     let text = String::from_utf8_lossy(&bytes[..memchr::memchr(b'\n', &bytes).unwrap()]).into_owned();
     // As another version would write it: without its check it would be damage.
     let text = text.replace(&format!("\"compiled\":{{\"major\":{}", LAYOUT.major), "\"compiled\":{\"major\":77");
     let body = &text[..text.rfind(",\"check\"").unwrap()];
     let text = format!("{body},\"check\":\"{:016x}\"}}\nanything", hash64(body.as_bytes()));
-    let error = unpacked(text.as_bytes(), 1).expect_err("another layout").to_string();
+    let error = opened(text.as_bytes(), 1).expect_err("another layout").to_string();
     assert!(error.contains("layout 77.") && error.contains("undust rules compile"), "{error}");
 }
 
@@ -166,7 +166,7 @@ fn another_layout_is_refused_with_a_way_out() {
 #[test]
 fn the_layout_changes_only_with_its_number() {
     let (_, sites) = file::read(&mut FIXTURE.as_bytes()).expect("the fixture");
-    let bytes = packed(&sites.into_iter().filter(|site| !site.tokens.published).collect::<Vec<_>>());
+    let bytes = compiled(&sites.into_iter().filter(|site| !site.tokens.published).collect::<Vec<_>>());
     let body = &bytes[memchr::memchr(b'\n', &bytes).expect("a line") + 1..];
     assert_eq!((LAYOUT.major, LAYOUT.minor, hash64(body)), (2, 6, 2_399_980_843_816_580_925));
 }

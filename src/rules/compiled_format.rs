@@ -37,7 +37,7 @@ const MARK: &[u8] = b"{\"compiled\":";
 
 /// Error of writing or reading compiled rules.
 #[derive(Debug)]
-pub enum PackedError {
+pub enum CompiledFormatError {
     /// The reader failed.
     Read(io::Error),
     /// The writer failed; its output is no compiled rule file.
@@ -73,31 +73,31 @@ pub enum PackedError {
     },
 }
 
-impl fmt::Display for PackedError {
+impl fmt::Display for CompiledFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PackedError::Read(source) => write!(f, "cannot read the compiled rules: {source}"),
-            PackedError::Write(source) => write!(f, "cannot write the compiled rules: {source}"),
-            PackedError::Header { why } => write!(
+            CompiledFormatError::Read(source) => write!(f, "cannot read the compiled rules: {source}"),
+            CompiledFormatError::Write(source) => write!(f, "cannot write the compiled rules: {source}"),
+            CompiledFormatError::Header { why } => write!(
                 f,
                 "line 1: not the first line of compiled rules ({why}); compile them again with `undust rules compile`"
             ),
-            PackedError::Overrides(why) => {
+            CompiledFormatError::Overrides(why) => {
                 write!(f, "line 1: {why}; compile the rules again with `undust rules compile`")
             }
-            PackedError::Layout { found, writer } => write!(
+            CompiledFormatError::Layout { found, writer } => write!(
                 f,
                 "compiled by undust {writer} (layout {}.{}); this program reads layout {}.{}: compile the rules again \
                  with its `undust rules compile`",
                 found.major, found.minor, LAYOUT.major, LAYOUT.minor
             ),
-            PackedError::Damaged { block } => {
+            CompiledFormatError::Damaged { block } => {
                 write!(f, "block {block}: not what was written; copy the file again, or compile the rules again")
             }
-            PackedError::Truncated { block } => {
+            CompiledFormatError::Truncated { block } => {
                 write!(f, "block {block}: the file ends in it; copy the file again, or compile the rules again")
             }
-            PackedError::Published { site } => write!(
+            CompiledFormatError::Published { site } => write!(
                 f,
                 "site {site:?}: learned with --method published, which is there to be compared with, and is not \
                  compiled; apply its rules.jsonl"
@@ -106,11 +106,11 @@ impl fmt::Display for PackedError {
     }
 }
 
-impl Error for PackedError {}
+impl Error for CompiledFormatError {}
 
 /// First line of a compiled file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PackedHeader {
+pub struct CompiledHeader {
     /// Header of the rule file.
     pub rules: Header,
     /// Overrides that were applied.
@@ -135,13 +135,13 @@ struct Stamp {
 }
 
 /// True where a file starts as compiled rules do.
-pub fn is_packed(start: &[u8]) -> bool {
+pub fn is_compiled(start: &[u8]) -> bool {
     start.starts_with(MARK)
 }
 
 /// Writes compiled rules, site by site in their order. Memory: one block.
 #[derive(Debug)]
-pub struct Packer<W> {
+pub struct CompiledWriter<W> {
     out: W,
     /// The block: its templates, their numbers, its sites.
     templates: Vec<u8>,
@@ -151,12 +151,12 @@ pub struct Packer<W> {
     number: u64,
 }
 
-impl<W: Write> Packer<W> {
+impl<W: Write> CompiledWriter<W> {
     /// Writes the first line.
     ///
     /// # Errors
-    /// [`PackedError::Write`].
-    pub fn new(header: &PackedHeader, mut out: W) -> Result<Packer<W>, PackedError> {
+    /// [`CompiledFormatError::Write`].
+    pub fn new(header: &CompiledHeader, mut out: W) -> Result<CompiledWriter<W>, CompiledFormatError> {
         let line = Line {
             compiled: LAYOUT,
             program: "undust".to_owned(),
@@ -167,19 +167,19 @@ impl<W: Write> Packer<W> {
         let mut text = serde_json::to_vec(&line).expect("writing strings and numbers into memory cannot fail");
         checksum::close(&mut text, false);
         text.push(b'\n');
-        out.write_all(&text).map_err(PackedError::Write)?;
+        out.write_all(&text).map_err(CompiledFormatError::Write)?;
         let (templates, sites) = (Vec::new(), Vec::new());
-        Ok(Packer { out, templates, numbers: HashMap::default(), sites, held: 0, number: 1 })
+        Ok(CompiledWriter { out, templates, numbers: HashMap::default(), sites, held: 0, number: 1 })
     }
 
     /// Writes a site.
     ///
     /// # Errors
-    /// [`PackedError::Write`], [`PackedError::Published`]. The output must then not be used.
-    pub fn push(&mut self, site: &LoadedSite) -> Result<(), PackedError> {
+    /// [`CompiledFormatError::Write`], [`CompiledFormatError::Published`]. The output must then not be used.
+    pub fn push(&mut self, site: &LoadedSite) -> Result<(), CompiledFormatError> {
         let LoadedSite { names, origins, program, unseen } = site;
         let Compiled::Undust(compiled) = program else {
-            return Err(PackedError::Published { site: site.name().to_owned() });
+            return Err(CompiledFormatError::Published { site: site.name().to_owned() });
         };
         let number = self.number(compiled.template());
         let unseen = unseen.as_ref().map(|program| (self.number(program.template()), program.own()));
@@ -201,8 +201,8 @@ impl<W: Write> Packer<W> {
     /// Writes the end and returns the writer.
     ///
     /// # Errors
-    /// [`PackedError::Write`].
-    pub fn finish(mut self) -> Result<W, PackedError> {
+    /// [`CompiledFormatError::Write`].
+    pub fn finish(mut self) -> Result<W, CompiledFormatError> {
         if self.held > 0 {
             self.close()?;
         }
@@ -210,8 +210,8 @@ impl<W: Write> Packer<W> {
         Ok(self.out)
     }
 
-    fn close(&mut self) -> Result<(), PackedError> {
-        let too_long = || PackedError::Write(io::Error::other("256 sites of more than 4 GiB"));
+    fn close(&mut self) -> Result<(), CompiledFormatError> {
+        let too_long = || CompiledFormatError::Write(io::Error::other("256 sites of more than 4 GiB"));
         let mut block = Vec::new();
         extend(&mut block, &(self.numbers.len() as u32));
         block.append(&mut self.templates);
@@ -223,7 +223,7 @@ impl<W: Write> Packer<W> {
         head[..4].copy_from_slice(&length.to_le_bytes());
         head[4..8].copy_from_slice(&self.held.to_le_bytes());
         head[8..].copy_from_slice(&check.to_le_bytes());
-        self.out.write_all(&head).and_then(|()| self.out.write_all(&block)).map_err(PackedError::Write)?;
+        self.out.write_all(&head).and_then(|()| self.out.write_all(&block)).map_err(CompiledFormatError::Write)?;
         (self.held, self.number) = (0, self.number + 1);
         Ok(())
     }
@@ -261,9 +261,9 @@ impl Block {
     /// The sites of the block, in their order.
     ///
     /// # Errors
-    /// [`PackedError::Damaged`].
-    pub fn unpack(&self) -> Result<Vec<LoadedSite>, PackedError> {
-        let damaged = || PackedError::Damaged { block: self.number };
+    /// [`CompiledFormatError::Damaged`].
+    pub fn sites(&self) -> Result<Vec<LoadedSite>, CompiledFormatError> {
+        let damaged = || CompiledFormatError::Damaged { block: self.number };
         if check(&self.bytes, self.number, self.sites) != self.check {
             return Err(damaged());
         }
@@ -275,7 +275,7 @@ impl Block {
         }
         let mut sites = Vec::with_capacity(self.sites.min(SITES) as usize);
         for _ in 0..self.sites {
-            let (names, origins, number, own, unseen): PackedSite = next(&mut rest).ok_or_else(damaged)?;
+            let (names, origins, number, own, unseen): CompiledSiteParts = next(&mut rest).ok_or_else(damaged)?;
             let program = |(number, own)| {
                 let template = shared.get(number as usize).ok_or_else(damaged)?;
                 Ok(CompiledSite::new(Arc::clone(template), own))
@@ -290,7 +290,7 @@ impl Block {
 
 /// Names, origins, number of the template and the site's own part; the latter two also of the program
 /// for unseen hosts.
-type PackedSite = (Names, Vec<String>, u32, Own, Option<(u32, Own)>);
+type CompiledSiteParts = (Names, Vec<String>, u32, Own, Option<(u32, Own)>);
 
 /// Compiled rules being read, block by block.
 #[derive(Debug)]
@@ -304,11 +304,11 @@ impl<R: BufRead> Blocks<R> {
     /// Reads the first line.
     ///
     /// # Errors
-    /// [`PackedError`] with a way out.
-    pub fn open(mut input: R) -> Result<(PackedHeader, Blocks<R>), PackedError> {
+    /// [`CompiledFormatError`] with a way out.
+    pub fn open(mut input: R) -> Result<(CompiledHeader, Blocks<R>), CompiledFormatError> {
         let mut text = Vec::new();
-        (&mut input).take(MAX_LINE).read_until(b'\n', &mut text).map_err(PackedError::Read)?;
-        let wrong = |why: &str| PackedError::Header { why: why.to_owned() };
+        (&mut input).take(MAX_LINE).read_until(b'\n', &mut text).map_err(CompiledFormatError::Read)?;
+        let wrong = |why: &str| CompiledFormatError::Header { why: why.to_owned() };
         if text.pop() != Some(b'\n') {
             return Err(wrong("it does not end"));
         }
@@ -318,11 +318,11 @@ impl<R: BufRead> Blocks<R> {
         let faulty = |error: serde_json::Error| wrong(&error.to_string());
         let stamp: Stamp = serde_json::from_slice(&text).map_err(faulty)?;
         if stamp.compiled != LAYOUT {
-            return Err(PackedError::Layout { found: stamp.compiled, writer: stamp.version });
+            return Err(CompiledFormatError::Layout { found: stamp.compiled, writer: stamp.version });
         }
         let line: Line = serde_json::from_slice(&text).map_err(faulty)?;
-        let overrides = Overrides::parse(&line.overrides).map_err(PackedError::Overrides)?;
-        Ok((PackedHeader { rules: line.rules, overrides }, Blocks { input, number: 1, ended: false }))
+        let overrides = Overrides::parse(&line.overrides).map_err(CompiledFormatError::Overrides)?;
+        Ok((CompiledHeader { rules: line.rules, overrides }, Blocks { input, number: 1, ended: false }))
     }
 
     /// The reader of the blocks.
@@ -331,12 +331,12 @@ impl<R: BufRead> Blocks<R> {
     }
 
     /// Reads the next blocks, about `bytes` of them; none after the last one. Checks only that they are
-    /// complete: [`Block::unpack`] checks their contents.
+    /// complete: [`Block::sites`] checks their contents.
     ///
     /// # Errors
-    /// [`PackedError::Read`], [`PackedError::Truncated`], and [`PackedError::Damaged`] for bytes behind the
-    /// end.
-    pub fn next_blocks(&mut self, bytes: usize, blocks: &mut Vec<Block>) -> Result<(), PackedError> {
+    /// [`CompiledFormatError::Read`], [`CompiledFormatError::Truncated`], and [`CompiledFormatError::Damaged`]
+    /// for bytes behind the end.
+    pub fn next_blocks(&mut self, bytes: usize, blocks: &mut Vec<Block>) -> Result<(), CompiledFormatError> {
         blocks.clear();
         let mut read = 0;
         while read < bytes && !self.ended {
@@ -348,15 +348,15 @@ impl<R: BufRead> Blocks<R> {
             let mut block = Vec::with_capacity((length as usize).min(1 << 20));
             (&mut self.input).take(u64::from(length)).read_to_end(&mut block).map_err(|error| self.short(error))?;
             if block.len() < length as usize {
-                return Err(PackedError::Truncated { block: self.number });
+                return Err(CompiledFormatError::Truncated { block: self.number });
             }
             read += HEAD + block.len();
             let check = u64::from(word(8)) | u64::from(word(12)) << 32;
             blocks.push(Block { bytes: block, number: self.number, sites, check });
             if sites == 0 {
                 self.ended = true;
-                if !self.input.fill_buf().map_err(PackedError::Read)?.is_empty() {
-                    return Err(PackedError::Damaged { block: self.number + 1 });
+                if !self.input.fill_buf().map_err(CompiledFormatError::Read)?.is_empty() {
+                    return Err(CompiledFormatError::Damaged { block: self.number + 1 });
                 }
             }
             self.number += 1;
@@ -364,10 +364,10 @@ impl<R: BufRead> Blocks<R> {
         Ok(())
     }
 
-    fn short(&self, error: io::Error) -> PackedError {
+    fn short(&self, error: io::Error) -> CompiledFormatError {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => PackedError::Truncated { block: self.number },
-            _ => PackedError::Read(error),
+            io::ErrorKind::UnexpectedEof => CompiledFormatError::Truncated { block: self.number },
+            _ => CompiledFormatError::Read(error),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Fuzzes the reader of compiled rules: whatever the bytes, the invariants hold.
 #![no_main]
 
-#[path = "../invariants/packed.rs"]
+#[path = "../invariants/compiled_format.rs"]
 mod invariants;
 #[path = "../invariants/memory.rs"]
 mod memory;
