@@ -99,9 +99,9 @@ fn folder(path: &Path, options: &Options) -> Result<Vec<PathBuf>, IoError> {
         let entry = entry.map_err(IoError::read(path))?;
         let file = entry.path();
         // Hidden files and marks such as `_SUCCESS` are no data, as everywhere around Hadoop.
-        let aside = matches!(entry.file_name().as_encoded_bytes(), [b'.' | b'_', ..]);
+        let is_hidden = matches!(entry.file_name().as_encoded_bytes(), [b'.' | b'_', ..]);
         // `Path::metadata` follows links; a broken link is reported, not skipped.
-        if aside || file.metadata().map_err(IoError::read(&file))?.is_dir() {
+        if is_hidden || file.metadata().map_err(IoError::read(&file))?.is_dir() {
             continue;
         }
         if options.format.is_some() || Format::of_name(&file).is_some() || is_shard(&file)? {
@@ -133,10 +133,10 @@ fn matches(pattern: &str, options: &Options) -> Result<Vec<PathBuf>, IoError> {
     let mut files = Vec::new();
     for path in glob::glob_with(pattern, rules).map_err(bad)? {
         let path = path.map_err(|error| IoError::read(error.path().to_owned())(error.into()))?;
-        let aside = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"_"));
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"_"));
         if path.is_dir() {
             files.extend(folder(&path, options)?);
-        } else if !aside {
+        } else if !is_hidden {
             files.push(path);
         }
     }

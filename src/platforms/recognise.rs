@@ -201,7 +201,7 @@ impl Url<'_> {
 #[derive(Debug, Default)]
 struct Hits {
     urls: u64,
-    marks: u64,
+    distinctive: u64,
     against: u64,
     scopes: BTreeSet<u32>,
 }
@@ -236,7 +236,7 @@ pub fn recognise<'u>(
             match scope.role {
                 Role::Against => of.against += 1,
                 role => {
-                    of.marks += u64::from(role == Role::Mark);
+                    of.distinctive += u64::from(role == Role::Mark);
                     of.urls += u64::from(counted.insert((scope.program, directory)));
                     of.scopes.insert(number);
                 }
@@ -245,16 +245,16 @@ pub fn recognise<'u>(
     }
     let mut out = Vec::new();
     for ((program, directory), hosts) in hits {
-        let (id, has_marks) = &signatures.programs[program as usize];
+        let (id, has_distinctive) = &signatures.programs[program as usize];
         let within =
             |host: &str| seen.iter().filter(|(of, path)| *of == host && path.starts_with(directory)).count() as u64;
         let show = |(host, of): &(&&str, &Hits)| of.urls * 1000 >= u64::from(params.share_permille) * within(host);
         let hosts: BTreeMap<&str, &Hits> = hosts.iter().filter(show).map(|(host, of)| (*host, of)).collect();
         let sum = |count: &dyn Fn(&Hits) -> u64| hosts.values().map(|of| count(of)).sum::<u64>();
-        let (urls, marks, against) = (sum(&|of| of.urls), sum(&|of| of.marks), sum(&|of| of.against));
+        let (urls, distinctive, against) = (sum(&|of| of.urls), sum(&|of| of.distinctive), sum(&|of| of.against));
         let scopes: BTreeSet<u32> = hosts.values().flat_map(|of| of.scopes.iter().copied()).collect();
         let enough = urls >= u64::from(params.urls) && scopes.len() >= MIN_SCOPES;
-        if !enough || *has_marks && marks == 0 || against > marks {
+        if !enough || *has_distinctive && distinctive == 0 || against > distinctive {
             continue;
         }
         let all: BTreeSet<&str> =

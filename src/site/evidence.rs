@@ -54,7 +54,7 @@ impl Bound {
     }
 
     /// The bound of predictions of value ranges.
-    pub fn span(of: &Thresholds) -> Bound {
+    pub fn value_range(of: &Thresholds) -> Bound {
         Bound::of(of, [of.span_permille, of.span_half_z, of.span_raw_permille])
     }
 

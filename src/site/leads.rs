@@ -41,7 +41,7 @@ impl Leads {
                 }
             }
         }
-        let bound = Bound::span(thresholds);
+        let bound = Bound::value_range(thresholds);
         trials.retain(|_, trials| trials.holds(bound).is_some());
         Leads(leads.into_iter().filter(|lead| trials.contains_key(&lead.0)).map(|lead| lead.1).collect())
     }

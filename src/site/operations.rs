@@ -194,8 +194,8 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thres
     let value = representative(columns, key, present.iter().copied(), near);
     if name.is(Fixed::EXTENSION) {
         // Directories have no extension, and are no evidence about files.
-        let marks = [Fixed::TRAILING_SLASH, Fixed::INDEX].map(|mark| columns.fixed(mark));
-        let is_file = |row: u32| marks.iter().flatten().all(|&mark| columns.code(mark, row) == 0);
+        let of_directories = [Fixed::TRAILING_SLASH, Fixed::INDEX].map(|key| columns.fixed(key));
+        let is_file = |row: u32| of_directories.iter().flatten().all(|&key| columns.code(key, row) == 0);
         let bare: Vec<u32> = rows.iter().copied().filter(|&r| columns.code(key, r) == 0 && is_file(r)).collect();
         let live = bare.iter().filter(|&&r| !columns.redirects || columns.fetchable[r as usize]).count();
         let named = total - counts[0];

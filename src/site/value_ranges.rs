@@ -86,7 +86,7 @@ fn is_fifth(group: u64) -> bool {
 }
 
 fn believe(groups: &[&[Point]], thresholds: &Thresholds) -> Option<Belief> {
-    let (bound, most) = (Bound::span(thresholds), thresholds.span_max_trials);
+    let (bound, most) = (Bound::value_range(thresholds), thresholds.span_max_trials);
     let mut belief = Belief { values: None, absent: false, between: None, below: 0, evidence: (0, 0, 0) };
     let counted: Vec<Census> = groups.iter().map(|group| Census::new(group)).collect();
     for least in LEAST_VALUES {
@@ -235,7 +235,7 @@ type Trial = (u64, bool, bool, u64, Option<u32>);
 
 /// The largest distance up to which predictions hold.
 fn proven_distance(mut trials: Vec<Trial>, thresholds: &Thresholds) -> u64 {
-    let bound = Bound::span(thresholds);
+    let bound = Bound::value_range(thresholds);
     trials.sort_unstable();
     let mut sides = [Trials::default(), Trials::default()];
     let mut best = 0;

@@ -12,11 +12,11 @@ fn equal(word: u64, pattern: u64) -> u64 {
     !(((x & !HIGH) + !HIGH) | x) & HIGH
 }
 
-/// Calls `hit` with the place of each byte of `bytes` that is one of `marks`, in order. Zero is no
-/// mark.
+/// Calls `hit` with the place of each byte of `bytes` that is one of `wanted`, in order. Zero is none of
+/// them.
 #[inline]
-pub(super) fn each<const N: usize>(bytes: &[u8], marks: [u8; N], mut hit: impl FnMut(usize, u8)) {
-    let patterns = marks.map(|mark| LOW * u64::from(mark));
+pub(super) fn each<const N: usize>(bytes: &[u8], wanted: [u8; N], mut hit: impl FnMut(usize, u8)) {
+    let patterns = wanted.map(|byte| LOW * u64::from(byte));
     let mut look = |at: usize, word: u64| {
         let mut found = patterns.iter().fold(0, |found, &pattern| found | equal(word, pattern));
         while found != 0 {

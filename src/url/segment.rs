@@ -183,9 +183,9 @@ pub fn delimited_groups(segment: &[u8], delimiters: u8) -> Groups {
     }
     // One of them replaces those that do not split.
     let one = DELIMITERS[delimiters.trailing_zeros() as usize % DELIMITERS.len()];
-    let marks = std::array::from_fn(|bit| if delimiters >> bit & 1 == 1 { DELIMITERS[bit] } else { one });
+    let wanted = std::array::from_fn(|bit| if delimiters >> bit & 1 == 1 { DELIMITERS[bit] } else { one });
     let (mut group, mut rest) = (0, 0);
-    scan::each::<{ DELIMITERS.len() }>(&segment[..segment.len() - 1], marks, |place, _| {
+    scan::each::<{ DELIMITERS.len() }>(&segment[..segment.len() - 1], wanted, |place, _| {
         group = rest;
         rest = place + 1;
     });

@@ -20,7 +20,7 @@ use undust::rules::compiled_format::CompiledHeader;
 use undust::rules::file;
 
 /// Cuts of each file that are tried.
-const CUTS: usize = 60;
+const LENGTHS: usize = 60;
 
 /// Checks the files whole, cut and mutated; gives how many of the whole ones and of the mutations
 /// are good, by the count of the invariant.
@@ -32,7 +32,7 @@ fn replay(
 ) -> [usize; 2] {
     let (mut random, mut good) = (Random(0x9e37_79b9_7f4a_7c15), [0; 2]);
     for (name, bytes) in files {
-        for end in (0..bytes.len()).step_by(1 + bytes.len() / CUTS) {
+        for end in (0..bytes.len()).step_by(1 + bytes.len() / LENGTHS) {
             check(&bytes[..end]).unwrap_or_else(|broken| panic!("{name} to byte {end}: {broken}"));
         }
         let count = check(bytes).unwrap_or_else(|broken| panic!("{name}: {broken}"));

@@ -352,7 +352,7 @@ fn without_evidence<S: serde::Serializer>(rules: &[Rule], out: S) -> Result<S::O
 impl<'s> Generic<'s> {
     /// The rules of a site without its hosts, and the hosts.
     pub(super) fn of(site: &'s SiteRules) -> (Generic<'s>, Vec<String>) {
-        let (mut hosts, mut marks): (Vec<String>, Vec<String>) = Default::default();
+        let (mut hosts, mut placeholders): (Vec<String>, Vec<String>) = Default::default();
         let mut numbers: HashMap<String, usize, FixedState> = HashMap::default();
         let generic = |rule: &Rule| {
             let (scope, operations, closed) = (rule.scope.clone(), rule.operations.clone(), rule.closed);
@@ -363,11 +363,11 @@ impl<'s> Generic<'s> {
                         // No URL holds a NUL.
                         let mark =
                             if is_plain(&Key::Fixed(Fixed::HOST), value, Tokenizer::default()) { '+' } else { '-' };
-                        marks.push(format!("\0{mark}{}", hosts.len()));
+                        placeholders.push(format!("\0{mark}{}", hosts.len()));
                         hosts.push(value.clone());
                         hosts.len() - 1
                     });
-                    value.clone_from(&marks[number]);
+                    value.clone_from(&placeholders[number]);
                 }
             });
             rule
@@ -380,7 +380,7 @@ impl<'s> Generic<'s> {
             sections: &site.tokens.sections,
             local: site.local.iter().map(|local| local.key.as_str()).collect(),
             rules,
-            hosts: marks,
+            hosts: placeholders,
         };
         (generic, hosts)
     }

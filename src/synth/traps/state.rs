@@ -42,14 +42,14 @@ impl PageType for Login {
         false
     }
     fn write(&self, page: Page, url: &mut Parts, _coin: &mut Rng) {
-        let (block, board) = (page.entity / (BOARDS + 1), page.entity % (BOARDS + 1));
+        let (block, forum) = (page.entity / (BOARDS + 1), page.entity % (BOARDS + 1));
         let n = page.form / 3 + 1;
-        match (board, page.form % 3) {
+        match (forum, page.form % 3) {
             (0, 0) => url.seg("my").seg("settings").pair_n("id", n),
             (0, 1) => url.seg("my").seg("inbox").seg(words::word(n)).add_n(n),
             (0, _) => url.seg("my").seg("reply").pair_n("to", n),
             (_, from) => {
-                url.seg(self.word).seg("show").pair_n("id", block * BOARDS + board);
+                url.seg(self.word).seg("show").pair_n("id", block * BOARDS + forum);
                 if from > 0 { url.pair("ref", REFS[from as usize - 1]) } else { url }
             }
         };
@@ -58,8 +58,8 @@ impl PageType for Login {
         match url.path()[..] {
             ["my", "settings" | "reply"] | ["my", "inbox", _] => Some(0),
             [first, "show"] if first == self.word && url.only(&["id", "ref"]) => {
-                let board = url.num("id")?.checked_sub(1)?;
-                Some(board / BOARDS * (BOARDS + 1) + board % BOARDS + 1)
+                let forum = url.num("id")?.checked_sub(1)?;
+                Some(forum / BOARDS * (BOARDS + 1) + forum % BOARDS + 1)
             }
             _ => None,
         }
