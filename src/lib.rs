@@ -76,6 +76,7 @@
 //! - No record is fatal: a bad one is counted and sampled. No failure of the run is a panic: it is a
 //!   typed error with the facts and a way out.
 //! - ★ No file over 500 lines without a reason, no `todo!`, no ignored test.
+//! - ★ No private word in an identifier where the field has a term (`tests/it/house/vocabulary.rs`).
 //! - ★ No reference to a document outside the repository, no doc comment that begins with "The same", no
 //!   comment line over 120 characters.
 

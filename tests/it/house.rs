@@ -3,13 +3,14 @@
 //!
 //! Names file and line of each breach. The reading of the source is in `house/source.rs`; what it finds
 //! is shown at the end on snippets that break each rule. Pages and links of the
-//! documentation are checked in `house/docs.rs`.
+//! documentation are checked in `house/docs.rs`, the words of identifiers in `house/vocabulary.rs`.
 
 mod applier;
 mod circles;
 mod docs;
 mod language;
 mod source;
+mod vocabulary;
 
 use source::{Named, named, tokens, without_tests};
 use std::collections::BTreeSet;
