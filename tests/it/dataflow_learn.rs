@@ -7,7 +7,7 @@ use undust::dataflow::sample::SampleParams;
 use undust::dataflow::{Batches, Journal, Learned, Plan, Source, SourceError, run_on};
 use undust::model::SiteBy;
 use undust::runtime::progress::Progress;
-use undust::site::{self, Training};
+use undust::site::{self, Method, Params, Training};
 use undust::url::site::site_of;
 use undust::url::syntax;
 
@@ -45,22 +45,27 @@ impl Journal for Kept {
 
 #[test]
 fn every_site_is_learned_as_by_the_sequential_learner() {
-    let records = crawl(5, 300);
-    let (kept, sites) = (Arc::new(Kept::default()), by_site(&records));
-    let source = Arc::new(Memory { records: Arc::new(records.clone()), batch: 100 });
-    let got = run_on(&plan(3, LARGE), source, Arc::new(Progress::default()), None, Some(kept.clone()), None);
-    let got = got.expect("the run succeeds");
-    let kept = kept.0.lock().expect("no panic");
-    assert_eq!((got.sites.len(), kept.len()), (sites.len(), sites.len()));
-    for (site, (name, records)) in got.sites.iter().zip(&sites) {
-        let rows = records.iter().map(|(url, r)| (&url[..], r.cluster.as_deref().map(str::as_bytes), r.elsewhere));
-        let training = Training::new(name, rows);
-        let (trained, conflicts) = (training.len() as u64, training.conflicts);
-        let want = site::learn(training, &plan(1, LARGE).params);
-        assert_eq!(kept[name].rules, want.rules, "{name}");
-        assert_eq!(site.learned.counts, want.counts, "{name}");
-        assert_eq!(site.learned.trained, trained, "{name}");
-        assert_eq!(site.learned.conflicts, conflicts, "{name}");
+    let (records, how) = (crawl(5, 300), plan(3, LARGE));
+    let sites = by_site(&records);
+    for method in [Method::Undust, Method::PublishedGraph, Method::PublishedNaive] {
+        let how = Plan { params: Params { method, ..how.params.clone() }, ..how.clone() };
+        let kept = Arc::new(Kept::default());
+        let source = Arc::new(Memory { records: Arc::new(records.clone()), batch: 100 });
+        let got = run_on(&how, source, Arc::new(Progress::default()), None, Some(kept.clone()), None);
+        let got = got.expect("the run succeeds");
+        let kept = kept.0.lock().expect("no panic");
+        assert_eq!((got.sites.len(), kept.len()), (sites.len(), sites.len()));
+        for (site, (name, records)) in got.sites.iter().zip(&sites) {
+            let rows = records.iter().map(|(url, r)| (&url[..], r.cluster.as_deref().map(str::as_bytes), r.elsewhere));
+            let training = Training::new(name, rows);
+            let (trained, conflicts) = (training.len() as u64, training.conflicts);
+            let want = site::learn(training, &how.params);
+            assert_eq!(kept[name].rules, want.rules, "{name}");
+            assert_eq!(site.learned.counts, want.counts, "{name}");
+            assert_eq!(site.learned.trained, trained, "{name}");
+            assert_eq!(site.learned.conflicts, conflicts, "{name}");
+            assert_eq!(site.learned.profile.tree_nodes > 0, method == Method::Undust, "{name}");
+        }
     }
 }
 
