@@ -134,7 +134,7 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
     let cluster = args.cluster.read().map_err(ClusterError::into_failure)?;
     let several = cluster.as_ref().map(|_| &args.cluster);
     let progress = args.watched.begin_on(several, "compress-index", None).map_err(Failure::usage)?;
-    progress.stage("compressing");
+    progress.stage(undust::model::Stage::Compressing);
     let task = task(&args, cluster.as_ref());
     let digest = match cluster {
         None => String::new(),

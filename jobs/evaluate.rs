@@ -87,7 +87,7 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     let mut tally = Tally::default();
     let mut records = 0;
     progress.sites(rules.len());
-    progress.stage("evaluating");
+    progress.stage(undust::model::Stage::Evaluating);
     let mut pace = Pace::new("evaluate", "records", args.reading.quiet, progress.clone());
     for shard in &shards {
         if args.one_site {

@@ -114,9 +114,9 @@ impl Counters {
     /// Counters of a report, with the present memory of the process.
     pub fn of(report: &Report) -> Counters {
         let Report { now, records_per_second, bytes_per_second } = *report;
-        let Snapshot { stage, records, bytes, rejects, sites } = now;
+        let Snapshot { phase, records, bytes, rejects, sites } = now;
         Counters {
-            stage,
+            stage: phase.text(),
             records,
             bytes,
             rejects,

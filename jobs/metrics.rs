@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use undust::model::Stage;
 use undust::runtime::memory::{Resident, resident};
-use undust::runtime::progress::{Progress, STAGES, Snapshot};
+use undust::runtime::progress::{Progress, Snapshot};
 use undust::runtime::ticker::Ticker;
 use undust::temporary::TemporaryFile;
 
@@ -172,7 +173,8 @@ fn text(
         "Sites learned so far; of jobs that take rules, sites of the rules.",
         &one(now.sites as f64),
     );
-    let stages = STAGES.map(|stage| (format!(",stage=\"{stage}\""), f64::from(u8::from(stage == now.stage))));
+    let is_now = |phase: Stage| f64::from(u8::from(phase == now.phase));
+    let stages: Vec<_> = Stage::phases().map(|phase| (format!(",stage=\"{}\"", phase.text()), is_now(phase))).collect();
     metric("stage", "gauge", "1 for the stage that the run is in, 0 for the others.", &stages);
     if let Some(Resident { now, peak }) = memory {
         metric("memory_resident_bytes", "gauge", "Resident memory of the process.", &one(now as f64));

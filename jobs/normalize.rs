@@ -114,7 +114,7 @@ pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     let rules = args.rules.open()?;
     let mut counts = LineCounts::default();
     progress.sites(rules.len());
-    progress.stage("applying");
+    progress.stage(undust::model::Stage::Applying);
     let mut pace = Pace::new("normalize", "lines", args.quiet, progress.clone());
     let workers = args.workers.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
     canonicalize(&rules, &args, inputs, workers.get(), &mut |block| {

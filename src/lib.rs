@@ -8,8 +8,9 @@
 //! # Map
 //! In reading order. Each line uses only lines above it, except where it says so.
 //!
-//! - `model`: ids and small types that all share; records in columns; hashes that never change; text
-//!   for people without what could drive a terminal (`shown`).
+//! - `model`: ids and small types that all share; records in columns; hashes that never change; the stages of
+//!   a run and their counts, in one list (`stage`); text for people without what could drive a terminal
+//!   (`shown`).
 //! - `temporary`: files and folders that are removed when the run ends, by a signal too.
 //! - `content`: what a page says: main text, fingerprint, title, declared canonical URL; near
 //!   fingerprints.

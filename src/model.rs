@@ -8,8 +8,10 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64, xxh3_64_with_seed, xxh3_128};
 
 mod facts;
 pub mod shown;
+mod stage;
 
 pub use facts::{Facts, Fingerprint, Kind};
+pub use stage::{Count, Description, Stage};
 
 /// One crawl record, borrowed from the batch that holds it. All byte strings are valid UTF-8 (readers
 /// reject others).

@@ -64,7 +64,7 @@ pub fn plan(args: &CompareArgs) -> Result<Plan, Failure> {
             catalogue,
             hosts,
             published: published(&args.published),
-            without: args.without.clone().into(),
+            without: args.without.iter().copied().collect(),
             sizes: args.sizes,
             outside: BTreeMap::new(),
             server: None,

@@ -48,7 +48,7 @@ pub fn method(text: &str) -> Result<Name, String> {
 
 /// The stage of undust of a name.
 pub fn stage(text: &str) -> Result<Stage, String> {
-    Stage::parse(text).ok_or_else(|| format!("no such stage; there are {}", stages()))
+    Stage::optional().find(|stage| stage.text() == text).ok_or_else(|| format!("no such stage; there are {}", stages()))
 }
 
 /// Help text of `--without`.
@@ -56,9 +56,9 @@ pub fn without_help() -> String {
     format!("Stages of undust that are left out, by comma, to measure what they are for: {}", stages())
 }
 
-/// Names of all stages.
+/// Names of all stages that can be left out.
 fn stages() -> String {
-    Stage::ALL.map(Stage::text).join(", ")
+    Stage::optional().map(Stage::text).collect::<Vec<_>>().join(", ")
 }
 
 /// The row of the catalogue of a name.

@@ -30,7 +30,7 @@ pub fn report(mut text: Page, learned: &Learned, summary: &Summary, out: &Path) 
             more if more > SHOWN_RULES => drop(writeln!(text, "    and {} rules more", more - SHOWN_RULES)),
             _ => {}
         }
-        if let Some(count) = site.learned.counts.get(undust::site::MOVES) {
+        if let Some(count) = site.learned.counts.get(&undust::model::Count::MoveTooManyUrls) {
             let _ = writeln!(
                 text,
                 "    new rules not taken: {count} (they move canonical URLs of --previous: see moved_percent)"

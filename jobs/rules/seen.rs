@@ -49,7 +49,7 @@ pub fn run(args: SeenArgs) -> Result<(), Failure> {
     let rules = args.rules.open()?;
     let shards = shards::find(&args.inputs, &shards::Options::default())?;
     progress.sites(rules.len());
-    progress.stage("reading");
+    progress.stage(undust::model::Stage::Reading);
     let mut pace = Pace::new("rules seen", "records", args.reading.quiet, progress.clone());
     let mut hashes = Vec::new();
     let (mut records, mut labelled, mut rejects) = (0, 0, Rejects::default());

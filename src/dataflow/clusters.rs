@@ -131,7 +131,7 @@ impl Clustering {
     /// Runs one worker's part; returns when all are through. False at all workers alike when something
     /// failed.
     pub(super) fn work(&self, worker: &mut Worker, alarm: &Alarm) -> bool {
-        self.shared.progress.stage("clustering");
+        self.shared.progress.stage(crate::model::Stage::Clustering);
         let end: Handle<Epoch> = Handle::new();
         worker.dataflow_named("clusters", |scope| build(scope, self, &end));
         alarm.work_while(worker, || !end.done());

@@ -98,7 +98,7 @@ impl<'scope> GroupBySite<'scope> for Flow<'scope, (u64, Rows)> {
                 }
                 if let Some(whole) = grouper.take() {
                     choice.decide();
-                    shared.progress.stage("learning");
+                    shared.progress.stage(crate::model::Stage::Learning);
                     match whole.finish() {
                         Ok(found) => own_queue = Some(shared.stealable.publish(found)),
                         Err(error) => shared.fail(error),

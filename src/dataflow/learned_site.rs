@@ -2,6 +2,7 @@
 
 use super::sample::BudgetBounds;
 use super::source::SourceError;
+use crate::model::Count;
 use crate::rules::types::SiteRules;
 use crate::site::held_out::Counts;
 use crate::site::profile::Profile;
@@ -15,8 +16,8 @@ pub struct LearnedSite {
     /// empty fields, which a format without field names cannot.
     #[serde(with = "as_json")]
     pub rules: SiteRules,
-    /// Figures of the learning itself, by name.
-    pub counts: BTreeMap<String, u64>,
+    /// Counts of the stages of learning.
+    pub counts: BTreeMap<Count, u64>,
     /// Bounds of the sample, where the budget did not suffice for all candidates.
     pub bounds: Option<BudgetBounds>,
     /// Distinct URLs that trained.

@@ -231,7 +231,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                 if failed.is_ok() && frontiers[0].is_empty() {
                     stage = match std::mem::replace(&mut stage, Stage::Over) {
                         Stage::Taking(sorter, firings) => {
-                            shared.progress.stage("weighing");
+                            shared.progress.stage(crate::model::Stage::Weighing);
                             match sorter.finish() {
                                 Ok(sorted) => Stage::Giving(Box::new((sorted, Tally::new(sites, firings)))),
                                 Err(error) => {

@@ -110,7 +110,7 @@ fn work(
     barrier: &LeaderBarrier<ProofState>,
 ) -> u64 {
     let leads = worker.index().is_multiple_of(plan.workers);
-    shared.progress.stage("reading");
+    shared.progress.stage(crate::model::Stage::Reading);
     let learning = match given {
         Some(_) => Learning::default(),
         None => {
@@ -140,7 +140,7 @@ fn work(
         if closed {
             break;
         }
-        shared.progress.stage("proving");
+        shared.progress.stage(crate::model::Stage::Proving);
         let end: Handle<Epoch> = Handle::new();
         let part = match (table.is_replay, std::mem::take(&mut replay)) {
             (true, replay) => replay.open().map(|part| Box::new(part) as Box<dyn Batches>).map_err(SourceError::from),

@@ -10,6 +10,7 @@ use super::learned_site::LearnedSite;
 use super::sample::BudgetBounds;
 use super::types::{Flow, Plan};
 use super::walk::HasGraph;
+use crate::model::Stage;
 use crate::site::{self, Covered, Outcome, Prepared, Selected, Tokenized, Training, WithTree, energy::Graph};
 use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::Operator;
@@ -36,17 +37,17 @@ impl HasGraph for Site<Prepared> {
     }
 }
 
-/// An operator of this name that runs `stage` on each site, where the site is.
+/// The operator of a stage, with its name: runs `work` on each site, where the site is.
 fn operator<'scope, A: 'static, B: 'static>(
     sites: Flow<'scope, A>,
-    name: &str,
-    mut stage: impl FnMut(A) -> B + 'static,
+    stage: Stage,
+    mut work: impl FnMut(A) -> B + 'static,
 ) -> Flow<'scope, B> {
-    sites.unary(Pipeline, name, move |_, _| {
+    sites.unary(Pipeline, &format!("{stage:?}"), move |_, _| {
         move |input, output| {
             input.for_each_stamp(|time, batches| {
                 let sites = batches.flat_map(|batch| batch.drain(..));
-                output.session(&time).give_iterator(sites.map(&mut stage));
+                output.session(&time).give_iterator(sites.map(&mut work));
             });
         }
     })
@@ -60,7 +61,7 @@ pub(super) trait CrossFit<'scope> {
 
 impl<'scope> CrossFit<'scope> for Flow<'scope, (Training, Option<BudgetBounds>)> {
     fn cross_fit(self, choice: Choosing) -> Sites<'scope, Training> {
-        operator(self, "CrossFit", move |(state, bounds)| {
+        operator(self, Stage::CrossFit, move |(state, bounds)| {
             let (trained, conflicts, held_out) = (state.len() as u64, state.conflicts, choice.cross_fit(&state));
             Box::new(Site {
                 state,
@@ -80,7 +81,7 @@ pub(super) trait Tokenize<'scope> {
 impl<'scope> Tokenize<'scope> for Sites<'scope, Training> {
     fn tokenize(self, plan: &Plan) -> Sites<'scope, Tokenized> {
         let (params, previous) = (plan.params.clone(), plan.previous.clone());
-        operator(self, "Tokenize", move |mut site| {
+        operator(self, Stage::Tokenize, move |mut site| {
             site.state.hints.previous = previous.get(&site.state.site).cloned();
             site.next(|training| site::tokenize(training, &params))
         })
@@ -95,7 +96,7 @@ pub(super) trait Cover<'scope> {
 
 impl<'scope> Cover<'scope> for Sites<'scope, Tokenized> {
     fn cover(self) -> Sites<'scope, Covered> {
-        operator(self, "Cover", |site| site.next(Tokenized::cover))
+        operator(self, Stage::Cover, |site| site.next(Tokenized::cover))
     }
 }
 
@@ -107,7 +108,7 @@ pub(super) trait GrowTree<'scope> {
 
 impl<'scope> GrowTree<'scope> for Sites<'scope, Covered> {
     fn grow_tree(self) -> Sites<'scope, WithTree> {
-        operator(self, "GrowTree", |site| site.next(Covered::grow_tree))
+        operator(self, Stage::GrowTree, |site| site.next(Covered::grow_tree))
     }
 }
 
@@ -119,7 +120,7 @@ pub(super) trait FindCandidates<'scope> {
 
 impl<'scope> FindCandidates<'scope> for Sites<'scope, WithTree> {
     fn find_candidates(self) -> Sites<'scope, Prepared> {
-        operator(self, "FindCandidates", |site| site.next(WithTree::find_candidates))
+        operator(self, Stage::FindCandidates, |site| site.next(WithTree::find_candidates))
     }
 }
 
@@ -131,7 +132,7 @@ pub(super) trait Profile<'scope> {
 
 impl<'scope> Profile<'scope> for Sites<'scope, Prepared> {
     fn profile(self) -> Sites<'scope, Prepared> {
-        operator(self, "Profile", |mut site| {
+        operator(self, Stage::Profile, |mut site| {
             site.learned.profile = site.state.profile();
             site
         })
@@ -146,7 +147,7 @@ pub(super) trait SelectRules<'scope> {
 
 impl<'scope> SelectRules<'scope> for Flow<'scope, (Box<Site<Prepared>>, Vec<u128>)> {
     fn select_rules(self) -> Sites<'scope, Selected> {
-        operator(self, "SelectRules", |(site, energy)| site.next(|prepared| prepared.select_rules(&energy)))
+        operator(self, Stage::SelectRules, |(site, energy)| site.next(|prepared| prepared.select_rules(&energy)))
     }
 }
 
@@ -158,7 +159,7 @@ pub(super) trait RefineRules<'scope> {
 
 impl<'scope> RefineRules<'scope> for Sites<'scope, Selected> {
     fn refine_rules(self) -> Flow<'scope, LearnedSite> {
-        operator(self, "RefineRules", |site| {
+        operator(self, Stage::RefineRules, |site| {
             let Site { state, learned } = *site;
             let Outcome { rules, counts } = state.refine_rules();
             LearnedSite { rules, counts, ..learned }

@@ -8,7 +8,7 @@ use super::proven::{Learned, Narrowed, ProvenSite, Withdrawn};
 use super::sample::SampleParams;
 use super::types::Plan;
 use super::verdict::Reason;
-use crate::model::SiteBy;
+use crate::model::{Count, SiteBy};
 use crate::rules::explain::pattern_text;
 use crate::rules::platforms::Recognised;
 use crate::rules::types::SiteRules;
@@ -297,20 +297,21 @@ impl Summary {
         counts.for_each(|counts| all.get_or_insert_default().add(counts));
         total.held_out = held_out(all.as_ref());
         let mut stages: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, count) in learned.sites.iter().flat_map(|site| &site.learned.counts) {
-            *stages.entry(format!("learn: {name}")).or_default() += count;
+        for (of, count) in learned.sites.iter().flat_map(|site| &site.learned.counts) {
+            *stages.entry(of.in_summary()).or_default() += count;
         }
         let conflicts = learned.sites.iter().map(|site| site.learned.conflicts).sum();
-        stages.extend([
-            ("read: records".to_owned(), total.records),
-            ("read: sites".to_owned(), sites.len() as u64),
-            ("sample: URLs".to_owned(), total.trained),
-            ("sample: URLs with several labels".to_owned(), conflicts),
-            ("proof: passes".to_owned(), learned.proof_passes),
-            ("proof: rules withdrawn".to_owned(), total.withdrawn),
-            ("proof: rules narrowed".to_owned(), total.narrowed),
-            ("proof: sites fallen back".to_owned(), total.fell_back),
-        ]);
+        let whole = [
+            (Count::Records, total.records),
+            (Count::Sites, sites.len() as u64),
+            (Count::SampledUrls, total.trained),
+            (Count::Conflicts, conflicts),
+            (Count::Passes, learned.proof_passes),
+            (Count::Withdrawn, total.withdrawn),
+            (Count::Narrowed, total.narrowed),
+            (Count::FellBack, total.fell_back),
+        ];
+        stages.extend(whole.map(|(of, count)| (of.in_summary(), count)));
         Summary {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),

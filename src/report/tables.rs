@@ -64,10 +64,10 @@ pub(super) fn with_spread(mean: Mean, seeds: usize) -> String {
 
 /// Stages of undust that were left out, as a sentence.
 pub fn without(comparison: &Comparison) -> String {
-    let stages: Vec<Stage> = comparison.without.into();
-    match stages.is_empty() {
+    let names: Vec<&str> = comparison.without.stages().map(Stage::text).collect();
+    match names.is_empty() {
         true => String::new(),
-        false => format!(" undust without: {}.", stages.iter().map(|s| s.text()).collect::<Vec<_>>().join(", ")),
+        false => format!(" undust without: {}.", names.join(", ")),
     }
 }
 

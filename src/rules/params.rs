@@ -1,8 +1,8 @@
 //! Learning parameters, as the rule file carries them.
 
 use super::platforms::Platforms;
-use super::stages::Without;
 use super::thresholds::{Threshold, Thresholds, parse};
+use super::without::Without;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -166,8 +166,8 @@ pub enum Method {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stages::Stage;
     use super::*;
+    use crate::model::Stage;
 
     #[test]
     fn parameters_that_a_file_does_not_name_have_their_defaults() {

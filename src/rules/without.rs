@@ -1,120 +1,14 @@
-//! Stages of the undust method that can be left out, to measure their worth (docs/method.md).
+//! Sets of stages that are left out, to measure their worth (docs/method.md).
 
+use crate::model::Stage;
 use serde::{Deserialize, Serialize};
-
-/// A stage of the method, with the module of `site` that holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Cuts at delimiters, chosen by hold-out (`tokens`): without it segments and queries are cut as every
-    /// site's.
-    Tokens,
-    /// String functions of values (`operations`).
-    Functions,
-    /// Lines of the catalogue of recognised programs (`lines`).
-    Platforms,
-    /// Ignores of several keys together (`joint`).
-    Joint,
-    /// Operations under a condition (`conditions`).
-    Conditions,
-    /// Paths of which the front alone names the page (`prefixes`).
-    Prefixes,
-    /// Classes of values (`classes`).
-    Classes,
-    /// Defaults that are written out together (`defaults`).
-    Defaults,
-    /// Rows of constant pages that need less evidence (`sinks`).
-    Soft404s,
-    /// Tolerance of the label noise that a site shows (`noise`).
-    Noise,
-    /// Rules between forms (`forms`, `select`).
-    Forms,
-    /// Forms of their own for the values of a key that show the pages of another form (`parts`).
-    Parts,
-    /// The energy walk (`energy`): without it destinations come by fewest unmapped keys and largest volume.
-    EnergyWalk,
-    /// Mirrored directories (`mirrors`).
-    Mirrors,
-    /// Of those, scripts that can be left out and parameters that hold the rest of a path.
-    Fronts,
-    /// More evidence where the sample is small (`small_samples`).
-    SmallSamples,
-    /// Scopes that are right by chance (`chance`).
-    Chance,
-    /// Exceptions of rules, page by page (`lookups`).
-    Exceptions,
-    /// Look-ups of single URLs (`lookups`).
-    LookUps,
-    /// Value ranges of one key on one page (`spans`).
-    ValueRanges,
-    /// The proof over all records (`dataflow::verdict`). Only a comparison can leave it out.
-    Proof,
-}
-
-impl Stage {
-    /// All stages, about in the order of learning: noise is measured in the first pass of the covering loop, and
-    /// constant pages and small samples count in several of its levels.
-    pub const ALL: [Stage; 21] = [
-        Stage::Tokens,
-        Stage::Functions,
-        Stage::Platforms,
-        Stage::Joint,
-        Stage::Conditions,
-        Stage::Prefixes,
-        Stage::Classes,
-        Stage::Defaults,
-        Stage::Soft404s,
-        Stage::Noise,
-        Stage::Forms,
-        Stage::Parts,
-        Stage::EnergyWalk,
-        Stage::Mirrors,
-        Stage::Fronts,
-        Stage::SmallSamples,
-        Stage::Chance,
-        Stage::Exceptions,
-        Stage::LookUps,
-        Stage::ValueRanges,
-        Stage::Proof,
-    ];
-
-    /// Name on the command line and in the rule file.
-    pub fn text(self) -> &'static str {
-        match self {
-            Stage::Tokens => "tokens",
-            Stage::Functions => "functions",
-            Stage::Platforms => "platforms",
-            Stage::Joint => "joint",
-            Stage::Conditions => "conditions",
-            Stage::Prefixes => "prefixes",
-            Stage::Classes => "classes",
-            Stage::Defaults => "defaults",
-            Stage::Soft404s => "sinks",
-            Stage::Noise => "noise",
-            Stage::Forms => "forms",
-            Stage::Parts => "parts",
-            Stage::EnergyWalk => "energy-walk",
-            Stage::Mirrors => "mirrors",
-            Stage::Fronts => "fronts",
-            Stage::SmallSamples => "small-samples",
-            Stage::Chance => "chance",
-            Stage::Exceptions => "exceptions",
-            Stage::LookUps => "look-ups",
-            Stage::ValueRanges => "spans",
-            Stage::Proof => "proof",
-        }
-    }
-
-    /// The inverse of [`text`](Self::text).
-    pub fn parse(text: &str) -> Option<Stage> {
-        Stage::ALL.into_iter().find(|stage| stage.text() == text)
-    }
-}
 
 /// The stages that are left out; none by default. In a file a list of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<Stage>", into = "Vec<Stage>")]
-pub struct Without(u32);
+#[serde(try_from = "Vec<String>", into = "Vec<&'static str>")]
+pub struct Without(u64);
+
+const _: () = assert!(Stage::ALL.len() <= u64::BITS as usize, "a bit for each stage");
 
 impl Without {
     /// True where no stage is left out.
@@ -124,25 +18,40 @@ impl Without {
 
     /// True where `stage` is left out.
     pub fn has(self, stage: Stage) -> bool {
-        self.0 & 1 << stage as u16 != 0
+        self.0 & 1 << stage as u32 != 0
     }
 
-    /// This set and `stage`.
+    /// This set and `stage`, one that can be left out.
     #[must_use]
     pub fn and(self, stage: Stage) -> Without {
-        Without(self.0 | 1 << stage as u16)
+        debug_assert!(stage.description().without.is_some(), "{stage:?} cannot be left out");
+        Without(self.0 | 1 << stage as u32)
+    }
+
+    /// Its stages, in order.
+    pub fn stages(self) -> impl Iterator<Item = Stage> {
+        Stage::optional().filter(move |&stage| self.has(stage))
     }
 }
 
-impl From<Vec<Stage>> for Without {
-    fn from(stages: Vec<Stage>) -> Without {
+impl FromIterator<Stage> for Without {
+    fn from_iter<I: IntoIterator<Item = Stage>>(stages: I) -> Without {
         stages.into_iter().fold(Without::default(), Without::and)
     }
 }
 
-impl From<Without> for Vec<Stage> {
-    fn from(without: Without) -> Vec<Stage> {
-        Stage::ALL.into_iter().filter(|&stage| without.has(stage)).collect()
+impl TryFrom<Vec<String>> for Without {
+    type Error = String;
+
+    fn try_from(names: Vec<String>) -> Result<Without, String> {
+        let stage = |name: &String| Stage::optional().find(|stage| stage.text() == name);
+        names.iter().map(|name| stage(name).ok_or_else(|| format!("no stage {name:?} can be left out"))).collect()
+    }
+}
+
+impl From<Without> for Vec<&'static str> {
+    fn from(without: Without) -> Vec<&'static str> {
+        without.stages().map(Stage::text).collect()
     }
 }
 
@@ -152,13 +61,24 @@ mod tests {
 
     #[test]
     fn names_are_those_of_files_and_sets_know_their_members() {
-        for stage in Stage::ALL {
-            assert_eq!(Stage::parse(stage.text()), Some(stage));
+        assert_eq!(Stage::optional().count(), 21);
+        for stage in Stage::optional() {
             let set = Without::default().and(stage);
-            assert_eq!(serde_json::to_string(&set).unwrap(), format!("[\"{}\"]", stage.text()));
-            assert_eq!(serde_json::from_str::<Without>(&format!("[\"{}\"]", stage.text())).unwrap(), set);
-            assert_eq!(Stage::ALL.iter().filter(|&&other| set.has(other)).count(), 1);
+            let text = format!("[\"{}\"]", stage.text());
+            assert_eq!(serde_json::to_string(&set).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Without>(&text).unwrap(), set);
+            assert_eq!(set.stages().collect::<Vec<_>>(), [stage]);
         }
-        assert!(serde_json::from_str::<Without>("[\"nothing\"]").is_err() && Without::default().is_nothing());
+        let all: Without = Stage::optional().collect();
+        assert_eq!(serde_json::to_string(&all).unwrap(), OF_ALL);
+        for text in ["[\"nothing\"]", "[\"reading\"]", "[\"cover\"]"] {
+            assert!(serde_json::from_str::<Without>(text).is_err(), "{text}");
+        }
+        assert!(Without::default().is_nothing());
     }
+
+    /// Names and order are those of files of earlier releases.
+    const OF_ALL: &str = "[\"tokens\",\"functions\",\"platforms\",\"joint\",\"conditions\",\"prefixes\",\"classes\",\
+        \"defaults\",\"sinks\",\"noise\",\"forms\",\"parts\",\"energy-walk\",\"mirrors\",\"fronts\",\
+        \"small-samples\",\"chance\",\"exceptions\",\"look-ups\",\"spans\",\"proof\"]";
 }

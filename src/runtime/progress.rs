@@ -1,6 +1,7 @@
 //! Progress of a run: counters that all workers add to, and a thread that reports them, as a bar on a
 //! terminal, else as a report every ten seconds.
 use super::ticker::Ticker;
+use crate::model::Stage;
 use crate::model::shown::visible;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt;
@@ -9,12 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Names of all stages that a run may be in, in no order of time.
-pub const STAGES: [&str; 9] =
-    [STARTING, "clustering", "reading", "learning", "proving", "weighing", "applying", "evaluating", "compressing"];
-/// The stage before the first.
-const STARTING: &str = "starting";
-
 /// Work done so far; counted by all workers.
 #[derive(Debug)]
 pub struct Progress {
@@ -22,21 +17,21 @@ pub struct Progress {
     bytes: AtomicU64,
     rejects: AtomicU64,
     sites: AtomicU64,
-    stage: Mutex<&'static str>,
+    phase: Mutex<Stage>,
 }
 
 impl Default for Progress {
     fn default() -> Progress {
         let zero = || AtomicU64::new(0);
-        Progress { records: zero(), bytes: zero(), rejects: zero(), sites: zero(), stage: Mutex::new(STARTING) }
+        Progress { records: zero(), bytes: zero(), rejects: zero(), sites: zero(), phase: Mutex::new(Stage::Starting) }
     }
 }
 
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Stage that the run is in, one of [`STAGES`].
-    pub stage: &'static str,
+    /// Phase that the run is in.
+    pub phase: Stage,
     /// Records read, over all passes.
     pub records: u64,
     /// Bytes of their strings.
@@ -64,17 +59,16 @@ impl Progress {
         self.sites.fetch_add(sites as u64, Ordering::Relaxed);
     }
 
-    /// Names the stage the run is in, one of [`STAGES`].
-    pub fn stage(&self, name: &'static str) {
-        debug_assert!(STAGES.contains(&name), "{name} is not in STAGES");
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = name;
+    /// Sets the phase that the run is in: that of `stage`.
+    pub fn stage(&self, stage: Stage) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = stage.phase();
     }
 
     /// The counters now.
     pub fn snapshot(&self) -> Snapshot {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Snapshot {
-            stage: *self.stage.lock().unwrap_or_else(PoisonError::into_inner),
+            phase: *self.phase.lock().unwrap_or_else(PoisonError::into_inner),
             records: count(&self.records),
             bytes: count(&self.bytes),
             rejects: count(&self.rejects),
@@ -108,9 +102,10 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { now: Snapshot { stage, records, .. }, records_per_second, bytes_per_second } = self;
+        let Report { now: Snapshot { phase, records, .. }, records_per_second, bytes_per_second } = self;
+        let phase = phase.text();
         let megabytes = bytes_per_second / 1e6;
-        write!(f, "{stage}: {records} records, {records_per_second:.0} records/s, {megabytes:.1} MB/s")
+        write!(f, "{phase}: {records} records, {records_per_second:.0} records/s, {megabytes:.1} MB/s")
     }
 }
 
@@ -178,13 +173,14 @@ mod tests {
     fn a_report_tells_what_was_counted_and_how_fast() {
         let progress = Progress::default();
         let before = progress.snapshot();
-        assert_eq!((before.stage, before.records), ("starting", 0));
-        progress.stage("reading");
+        assert_eq!((before.phase, before.records), (Stage::Starting, 0));
+        // Sampling is a part of reading.
+        progress.stage(Stage::Sample);
         progress.add(30, 5_000_000);
         progress.reject(2);
         progress.sites(3);
         let report = Report::since(before, progress.snapshot(), 2.0);
-        let now = Snapshot { stage: "reading", records: 30, bytes: 5_000_000, rejects: 2, sites: 3 };
+        let now = Snapshot { phase: Stage::Reading, records: 30, bytes: 5_000_000, rejects: 2, sites: 3 };
         assert_eq!(report, Report { now, records_per_second: 15.0, bytes_per_second: 2.5e6 });
         assert_eq!(report.to_string(), "reading: 30 records, 15 records/s, 2.5 MB/s");
     }

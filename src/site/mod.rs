@@ -63,7 +63,8 @@ mod trials;
 mod undust;
 mod value_ranges;
 
-pub use crate::rules::{Method, Params, Stage, Thresholds, Without};
-pub use outcome::{MOVES, Outcome};
+pub use crate::model::{Count, Stage};
+pub use crate::rules::{Method, Params, Thresholds, Without};
+pub use outcome::Outcome;
 pub use stages::{Covered, Prepared, Selected, Tokenized, WithTree, learn, prepare, tokenize};
 pub use training::Training;

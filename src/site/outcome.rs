@@ -1,5 +1,6 @@
 //! What learning one site results in.
 
+use crate::model::Count;
 use crate::rules::types::SiteRules;
 use std::collections::BTreeMap;
 
@@ -8,9 +9,6 @@ use std::collections::BTreeMap;
 pub struct Outcome {
     /// The rules that hold.
     pub rules: SiteRules,
-    /// Figures of the learning itself (stage, count), for the summary.
-    pub counts: BTreeMap<String, u64>,
+    /// Counts of the stages, for the summary.
+    pub counts: BTreeMap<Count, u64>,
 }
-
-/// Stage under which rules are counted that were not taken for the canonical URLs of an earlier result.
-pub const MOVES: &str = "rules that move too many URLs";

@@ -2,15 +2,16 @@
 
 use super::columns::Columns;
 use super::covering::Covering;
-use super::outcome::{MOVES, Outcome};
+use super::outcome::Outcome;
 use super::reduced::Identity;
 use super::training::Training;
 use super::{
     chance, emit, energy, extend, forms, fronts, lines, lookups, mirrors, moves, profile, reduced, select,
     small_operations, small_samples, tree,
 };
+use crate::model::{Count, Stage};
 use crate::rules::types::SiteRules;
-use crate::rules::{Params, Stage, Tokens};
+use crate::rules::{Params, Tokens};
 use std::collections::BTreeMap;
 
 /// A site whose URLs are columns, a key each.
@@ -30,7 +31,7 @@ pub struct Covered {
     /// Frequency of each key before the loop of the covering.
     frequencies: Vec<profile::keys::Frequency>,
     rules: SiteRules,
-    counts: BTreeMap<String, u64>,
+    counts: BTreeMap<Count, u64>,
     params: Params,
 }
 
@@ -59,13 +60,13 @@ impl Tokenized {
     pub fn cover(self) -> Covered {
         let Tokenized { training, columns, platforms, params } = self;
         let mut counts = BTreeMap::new();
-        counts.insert("urls".to_owned(), columns.len() as u64);
+        counts.insert(Count::Urls, columns.len() as u64);
         let mut covering = Covering::new(columns, &params.thresholds);
         covering.without = params.without;
         let frequencies = profile::keys::frequencies(&covering);
         (covering.lines, covering.provisional) = (platforms.placed, platforms.provisional);
         covering.run();
-        counts.insert("evidence tables".to_owned(), covering.tests);
+        counts.insert(Count::EvidenceTables, covering.tests);
         let mut rules = SiteRules {
             site: training.site.clone(),
             origins: training.origins.iter().cloned().collect(),
@@ -77,7 +78,7 @@ impl Tokenized {
         };
         lines::without_copies(&mut rules.rules);
         if !rules.platforms.is_empty() {
-            counts.insert("lines of platforms".to_owned(), covering.adopted_lines);
+            counts.insert(Count::LinesOfPlatforms, covering.adopted_lines);
         }
         Covered { training, covering, frequencies, rules, counts, params }
     }
@@ -87,7 +88,7 @@ impl Covered {
     /// Grows the pattern tree over the rows that are left.
     pub fn grow_tree(mut self) -> WithTree {
         let tree = forms::tree(&self.covering);
-        self.counts.insert("tree nodes".to_owned(), tree.nodes.len() as u64);
+        self.counts.insert(Count::TreeNodes, tree.nodes.len() as u64);
         WithTree { covered: self, tree }
     }
 }
@@ -106,9 +107,9 @@ impl WithTree {
             forms.candidates.clear();
         }
         counts.extend([
-            ("forms".to_owned(), forms.list.len() as u64),
-            ("pairs of forms".to_owned(), forms.pairs),
-            ("candidates".to_owned(), forms.candidates.len() as u64),
+            (Count::FormsFound, forms.list.len() as u64),
+            (Count::PairsOfForms, forms.pairs),
+            (Count::Candidates, forms.candidates.len() as u64),
         ]);
         (forms.graph(), Candidates { of: self, forms })
     }
@@ -134,7 +135,7 @@ impl Candidates {
         let even = vec![1; if params.without.has(Stage::EnergyWalk) { energy.len() } else { 0 }];
         let moves = select::select(&mut forms, columns, if even.is_empty() { energy } else { &even });
         rules.rules.extend(moves.iter().map(|m| select::rule(&forms, columns, &tree, &training, m)));
-        counts.insert("moves".to_owned(), moves.len() as u64);
+        counts.insert(Count::Moves, moves.len() as u64);
         set_ids(&mut rules);
         Selected { training, covering, rules, counts, params }
     }
@@ -146,7 +147,7 @@ pub struct Selected {
     training: Training,
     covering: Covering,
     rules: SiteRules,
-    counts: BTreeMap<String, u64>,
+    counts: BTreeMap<Count, u64>,
     params: Params,
 }
 
@@ -160,7 +161,7 @@ impl Selected {
         self.memorize(found);
         let Selected { training, mut rules, mut counts, params, .. } = self;
         if params.extend_to_domain {
-            counts.insert("extended rules".to_owned(), extend::extend(&mut rules, &training, &params.thresholds));
+            counts.insert(Count::ExtendedRules, extend::extend(&mut rules, &training, &params.thresholds));
         }
         Outcome { rules, counts }
     }
@@ -182,7 +183,7 @@ impl Selected {
         if without.has(Stage::Mirrors) {
             mirrors.clear();
         }
-        self.counts.insert("mirrors".to_owned(), mirrors.len() as u64);
+        self.counts.insert(Count::MirrorRules, mirrors.len() as u64);
         if mirrors.is_empty() {
             return found;
         }
@@ -199,7 +200,7 @@ impl Selected {
         if covering.is_small && !without.has(Stage::SmallSamples) {
             let withdrawn = small_samples::withdraw(rules, training, covering);
             if withdrawn > 0 {
-                counts.insert("rules with too little to show".to_owned(), withdrawn);
+                counts.insert(Count::TooLittleToShow, withdrawn);
                 found = reduced::identities(rules, training);
             }
         }
@@ -207,13 +208,13 @@ impl Selected {
             let changed = chance::withdraw(rules, training, covering);
             if changed > 0 {
                 set_ids(rules);
-                counts.insert("rules that chance explains".to_owned(), changed);
+                counts.insert(Count::ExplainedByChance, changed);
                 found = reduced::identities(rules, training);
             }
         }
         let withdrawn = moves::withdraw(rules, training, thresholds);
         if withdrawn > 0 {
-            counts.insert(MOVES.to_owned(), withdrawn);
+            counts.insert(Count::MoveTooManyUrls, withdrawn);
             found = reduced::identities(rules, training);
         }
         found
@@ -238,7 +239,7 @@ impl Selected {
         if without.has(Stage::ValueRanges) {
             rules.local.clear();
         }
-        counts.extend([("exceptions".to_owned(), exceptions), ("look-ups".to_owned(), aliases)]);
+        counts.extend([(Count::ExceptionPages, exceptions), (Count::Aliases, aliases)]);
     }
 }
 

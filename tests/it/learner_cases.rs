@@ -31,7 +31,7 @@ fn check(case: &Case) -> (Vec<String>, String) {
                 (found != *to).then(|| format!("{url} becomes {found}, not {to}"))
             }
             Expected::Count(name, count) => {
-                let found = outcome.counts.get(name);
+                let found = outcome.counts.get(name.as_str());
                 (found != Some(count)).then(|| format!("{name} is {found:?}, not {count}"))
             }
             Expected::Merged(percent) => {

@@ -16,7 +16,7 @@ use crate::dataflow::learned_site::LearnedSite;
 use crate::dataflow::proven::ProvenSite;
 use crate::dataflow::sample::SampleParams;
 use crate::model::Record;
-use crate::site::{Params, Stage, Without};
+use crate::site::{Count, Params, Stage, Without};
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,12 @@ struct Candidate {
 
 impl Learned for Candidate {
     fn figures(&self) -> Figures {
-        let count = |name: &str| self.learned.counts.get(name).copied().unwrap_or(0);
-        Figures { raw: count("evidence tables") + count("candidates"), nodes: count("tree nodes"), height: 0 }
+        let count = |of: Count| self.learned.counts.get(&of).copied().unwrap_or(0);
+        Figures {
+            raw: count(Count::EvidenceTables) + count(Count::Candidates),
+            nodes: count(Count::TreeNodes),
+            height: 0,
+        }
     }
 
     fn select(&self, fpr_max: f64) -> Selected {

@@ -24,7 +24,7 @@ mod switches;
 pub mod tree;
 
 use super::energy::{self, Graph};
-use super::{Method, Outcome, Params, Training};
+use super::{Count, Method, Outcome, Params, Training};
 use candidates::{Candidates, Maker};
 use keys::Columns;
 pub use switches::{Fpr, Overlap, Salient, Sigma, Switches};
@@ -126,14 +126,14 @@ pub fn finish(state: State, energy: &[u128]) -> Outcome {
     let deployed = select::direct(&next, &mut maker, switches, state.fpr_max);
     let rules = emit::rules(&state.site, columns, patterns, &deployed, &mut maker, switches);
     let counts = [
-        ("published-rows", columns.len() as u64),
-        ("published-left-out", columns.left_out),
-        ("published-nodes", patterns.tree.nodes.len() as u64),
-        ("published-candidates", candidates.raw),
-        ("published-qualified", candidates.rules.len() as u64),
-        ("published-deployed", deployed.len() as u64),
+        (Count::PublishedRows, columns.len() as u64),
+        (Count::PublishedLeftOut, columns.left_out),
+        (Count::PublishedNodes, patterns.tree.nodes.len() as u64),
+        (Count::PublishedCandidates, candidates.raw),
+        (Count::PublishedQualified, candidates.rules.len() as u64),
+        (Count::PublishedDeployed, deployed.len() as u64),
     ];
-    Outcome { rules, counts: counts.map(|(name, n)| (name.to_owned(), n)).into() }
+    Outcome { rules, counts: counts.into() }
 }
 
 /// Runs both halves with the walk between them: the oracle of the dataflow.

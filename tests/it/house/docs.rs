@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use undust::model::{Description, Stage};
 
 /// Lines of a document outside fenced code blocks.
 fn prose(text: &str) -> Vec<&str> {
@@ -204,48 +205,62 @@ fn broken_links_and_missing_pages_are_found() {
 
 #[test]
 fn every_stage_is_in_the_lists_of_stages() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("a file");
-    let (page, script) = (read("docs/architecture.md"), read("scripts/parts/ablations.py"));
-    for stage in undust::rules::Stage::ALL.map(undust::rules::Stage::text) {
-        assert!(page.contains(&format!("\n- `{stage}` (`")), "docs/architecture.md has no stage {stage}");
-        assert!(script.contains(&format!("'{stage}'")), "scripts/parts/ablations.py has no stage {stage}");
-    }
+    let (page, script) = (super::read("docs/operations.md"), super::read("scripts/parts/ablations.py"));
+    let phases: Vec<String> = Stage::phases().map(|phase| format!("`{}`", phase.text())).collect();
+    let (last, others) = phases.split_last().expect("phases");
+    let said = format!("Stages are {} and {last}.", others.join(", "));
+    assert!(page.replace('\n', " ").contains(&said), "docs/operations.md does not say: {said}");
+    let optional: Vec<String> = Stage::optional().map(|stage| format!("'{}'", stage.text())).collect();
+    let listed = format!("STAGES = ({})\n", optional.join(", "));
+    assert!(script.contains(&listed), "scripts/parts/ablations.py does not have: {listed}");
 }
 
-/// Lines around the generated table of docs/method.md.
-const MARKS: [&str; 2] = ["<!-- thresholds: generated -->", "<!-- end of thresholds -->"];
-
-/// The table of the parameters that are set by name, from the code.
-fn thresholds() -> String {
-    let mut out = "| name | default | allowed | what it decides |\n|---|---|---|---|\n".to_owned();
-    for of in undust::rules::Params::default().table() {
-        let (name, default, [least, most]) = (of.name, of.default, of.range);
-        let reason = of.reason.replace('|', "\\|");
-        out += &format!("| `{name}` | {default} | {least} to {most} | {reason} |\n");
-    }
-    out
-}
-
-/// Set, the test writes the table instead of comparing it.
+/// Set, the tests write generated tables instead of comparing them.
 const WRITE: &str = "UNDUST_WRITE_DOCS";
 
-#[test]
-fn the_table_of_thresholds_is_that_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/method.md");
-    let text = super::read("docs/method.md");
-    let (before, rest) = text.split_once(MARKS[0]).expect("the first mark");
-    let (table, after) = rest.split_once(MARKS[1]).expect("the second mark");
-    let want = format!("\n{}", thresholds());
+/// Compares, or writes, the table of a page between its marks: the lines `<!-- NAME: generated -->` and
+/// `<!-- end of NAME -->`. `source` and `test` are where the table comes from and what writes it.
+fn generated(page: &str, name: &str, want: &str, source: &str, test: &str) {
+    let text = super::read(page);
+    let [first, last] = [format!("<!-- {name}: generated -->"), format!("<!-- end of {name} -->")];
+    let (before, rest) = text.split_once(&first).expect("the first mark");
+    let (table, after) = rest.split_once(&last).expect("the second mark");
+    let want = format!("\n{want}");
     if std::env::var_os(WRITE).is_some() {
-        let [first, last] = MARKS;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         std::fs::write(path, format!("{before}{first}{want}{last}{after}")).expect("a writable page");
         return;
     }
     let differ = table.lines().zip(want.lines()).find(|(found, wanted)| found != wanted);
     assert!(
         table == want,
-        "the table in docs/method.md is not that of src/rules/thresholds (first difference: {differ:?}): \
-         {WRITE}=1 cargo test --test it -- the_table_of_thresholds writes it"
+        "the table in {page} is not that of {source} (first difference: {differ:?}): \
+         {WRITE}=1 cargo test --test it -- {test} writes it"
     );
+}
+
+#[test]
+fn the_table_of_thresholds_is_that_of_the_code() {
+    let mut table = "| name | default | allowed | what it decides |\n|---|---|---|---|\n".to_owned();
+    for of in undust::rules::Params::default().table() {
+        let (name, default, [least, most]) = (of.name, of.default, of.range);
+        let reason = of.reason.replace('|', "\\|");
+        table += &format!("| `{name}` | {default} | {least} to {most} | {reason} |\n");
+    }
+    generated("docs/method.md", "thresholds", &table, "src/rules/thresholds", "the_table_of_thresholds");
+}
+
+#[test]
+fn the_table_of_stages_is_that_of_the_code() {
+    let mut table =
+        "| stage | part of | file | what it is | without it | counts |\n|---|---|---|---|---|---|\n".to_owned();
+    for stage in Stage::ALL {
+        let Description { text, about, file, part_of, without, counts } = stage.description();
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(file).is_file(), "{text}: no file {file}");
+        let part_of = part_of.map(|whole| format!("`{}`", whole.text())).unwrap_or_default();
+        let counts: Vec<String> = counts.iter().map(|count| format!("`{}`", count.in_summary())).collect();
+        let (without, counts) = (without.unwrap_or_default(), counts.join(", "));
+        table += &format!("| `{text}` | {part_of} | `{file}` | {about} | {without} | {counts} |\n");
+    }
+    generated("docs/architecture.md", "stages", &table, "src/model/stage.rs", "the_table_of_stages");
 }
