@@ -29,9 +29,9 @@ impl Lane {
     pub(super) fn normalize(&mut self, url: &[u8], rules: &RuleSet, origins: &mut OriginCache) {
         let hit = origins.find(url, rules.number);
         self.clear(hit);
-        let Buffers { key_values, length, out, .. } = &mut self.buffers;
-        let normalized = url::normalize_behind(hit.map(|hit| hit.origin), url, &mut key_values.text, &mut self.split);
-        *length = key_values.text.len();
+        let Buffers { kv, length, out, .. } = &mut self.buffers;
+        let normalized = url::normalize_behind(hit.map(|hit| hit.origin), url, &mut kv.text, &mut self.split);
+        *length = kv.text.len();
         if normalized.is_err() {
             self.invalid = true;
             url.clone_into(out);
@@ -42,7 +42,7 @@ impl Lane {
     pub(super) fn load(&mut self, url: NormalRef<'_>, rules: &RuleSet, origins: &OriginCache) {
         self.clear(origins.find(url.as_bytes(), rules.number));
         self.split = *url.split();
-        url.as_bytes().clone_into(&mut self.buffers.key_values.text);
+        url.as_bytes().clone_into(&mut self.buffers.kv.text);
         self.buffers.length = url.as_bytes().len();
     }
 
@@ -67,7 +67,7 @@ impl Lane {
             Some(hit) => hit.program,
             None => {
                 let program = rules.program(self.origin());
-                origins.insert(url, &self.buffers.key_values.text, &self.split, rules.number, program);
+                origins.insert(url, &self.buffers.kv.text, &self.split, rules.number, program);
                 program
             }
         };
@@ -99,8 +99,8 @@ impl Lane {
         match self.program.map(|program| rules.compiled(program)) {
             _ if self.invalid => {}
             Some(Compiled::Published(site)) => {
-                let Buffers { key_values, fired, out, .. } = &mut self.buffers;
-                fired.extend(site.canonicalize(&key_values.text, out));
+                let Buffers { kv, fired, out, .. } = &mut self.buffers;
+                fired.extend(site.canonicalize(&kv.text, out));
             }
             site => {
                 if let Some(Compiled::Undust(site)) = site {
@@ -114,10 +114,10 @@ impl Lane {
     /// Removes a fragment that is no key of the site.
     #[inline(always)]
     fn leave_out_fragment(&mut self, site: &CompiledSite) {
-        let Buffers { key_values, length, .. } = &mut self.buffers;
-        if site.leaves_out_fragment(&self.split, &key_values.text) {
-            self.split.leave_out_fragment(&mut key_values.text);
-            *length = key_values.text.len();
+        let Buffers { kv, length, .. } = &mut self.buffers;
+        if site.leaves_out_fragment(&self.split, &kv.text) {
+            self.split.leave_out_fragment(&mut kv.text);
+            *length = kv.text.len();
         }
     }
 
@@ -145,7 +145,7 @@ impl Lane {
 
     /// Scheme and authority of the normal form.
     fn origin(&self) -> &[u8] {
-        &self.buffers.key_values.text[..self.split.path.0 as usize]
+        &self.buffers.kv.text[..self.split.path.0 as usize]
     }
 
     /// The site of the undust method whose rules act, where it has any.

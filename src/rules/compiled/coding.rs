@@ -45,26 +45,26 @@ impl CompiledSite {
     pub(super) fn code(
         &self,
         split: &Split,
-        key_values: &mut KeyValues,
+        kv: &mut KeyValues,
         state: &mut State,
         inline: bool,
         origin: KeptOrigin<'_>,
     ) -> [u64; 2] {
         let template = &*self.template;
-        key_values.tokenize(split, template.tokenizer);
+        kv.tokenize(split, template.tokenizer);
         state.clear(usize::from(template.slots));
         state.holds = split.letters | ANY;
-        let section = template.section(&key_values.text[split.path.0 as usize..split.path.1 as usize]);
+        let section = template.section(&kv.text[split.path.0 as usize..split.path.1 as usize]);
         let allowed = section.map_or(u64::MAX, |state| template.allowed(state.row));
         let programs = if inline { template.origin & allowed } else { 0 };
         let made;
         let known: &CodedOrigin = match origin {
             Some(Some(known)) if known.programs == programs => {
-                resume(known, key_values, state);
+                resume(known, kv, state);
                 known
             }
             origin => {
-                made = self.code_origin(key_values, state, programs);
+                made = self.code_origin(kv, state, programs);
                 let kept = origin.filter(|_| made.lengths != [0, 0] || made.fired == 0);
                 kept.map_or(&made, |place| place.insert(made))
             }
@@ -87,27 +87,26 @@ impl CompiledSite {
             coding.put(template.fixed_slot(Fixed::SECTION.0), section);
         }
         let (mut unnamed, mut fell, mut last) = (false, false, (0, (0, 0)));
-        for (key_value, at) in key_values.list[2..].iter().zip(2u16..) {
-            let key = match key_value.key {
+        for (found, at) in kv.list[2..].iter().zip(2u16..) {
+            let key = match found.key {
                 KeyRef::Fixed(fixed) => coding.fixed(fixed),
-                KeyRef::Param(start, end) => coding.named(hash_in(&key_values.text, start, end, PARAM_SEED)),
+                KeyRef::Param(start, end) => coding.named(hash_in(&kv.text, start, end, PARAM_SEED)),
                 KeyRef::Query(start, end) => {
-                    let key = coding.named(hash_in(&key_values.text, start, end, QUERY_SEED));
+                    let key = coding.named(hash_in(&kv.text, start, end, QUERY_SEED));
                     unnamed |= start == end;
                     // Ranks count from 1 here: nothing precedes the first parameter.
                     let rank = u32::from(key.rank) + 1;
                     let (before, (from, to)) = last;
-                    fell |=
-                        before > rank || before == rank && key_values.bytes(from, to) >= key_values.bytes(start, end);
+                    fell |= before > rank || before == rank && kv.bytes(from, to) >= kv.bytes(start, end);
                     last = (rank, (start, end));
                     key
                 }
             };
-            pairs.push(coding.pair(key, at, key_value, &key_values.text));
+            pairs.push(coding.pair(key, at, found, &kv.text));
         }
-        let repeats = key_values.list.len() - key_values.query_from != key_values.names.len();
+        let repeats = kv.list.len() - kv.query_from != kv.names.len();
         let unusual = match repeats {
-            true => !url::is_usual_order(key_values, |_, at| u32::from(pairs[at].rank)),
+            true => !url::is_usual_order(kv, |_, at| u32::from(pairs[at].rank)),
             false => fell && template.ordered,
         };
         let order = template.columns.get(usize::from(template.fixed_slot(Fixed::ORDER.0)));
@@ -116,16 +115,16 @@ impl CompiledSite {
         if disordered {
             coding.fired |= 1 << order;
         } else if unusual {
-            url::write_order(key_values);
+            url::write_order(kv);
             // The new pair precedes those of the query.
-            let at = key_values.query_from - 1;
+            let at = kv.query_from - 1;
             if at < usize::from(MOST_REMOVED) {
                 coding.removed += coding.removed >> at << at;
             }
             for pair in pairs[at..].iter().filter(|pair| pair.slot != NO_SLOT) {
                 coding.slots[usize::from(pair.slot)].pair += 1;
             }
-            let pair = coding.pair(coding.fixed(Fixed::ORDER), at as u16, &key_values.list[at], &key_values.text);
+            let pair = coding.pair(coding.fixed(Fixed::ORDER), at as u16, &kv.list[at], &kv.text);
             pairs.insert(at, pair);
         }
         let Coding { present, identity, rows: [pass, act], empty, removed, fired, .. } = coding;
@@ -135,7 +134,7 @@ impl CompiledSite {
         state.removed = removed.count_ones() as usize;
         state.holds |= if empty { EMPTY } else { 0 } | if repeats { REPEATED } else { 0 };
         for at in bits(removed) {
-            state.touched |= touch::removed(std::mem::replace(&mut key_values.list[at].key, REMOVED).kind());
+            state.touched |= touch::removed(std::mem::replace(&mut kv.list[at].key, REMOVED).kind());
         }
         let asleep = |&(needs, programs): &(u8, u64)| if needs & state.holds == 0 { programs } else { 0 };
         let asleep = template.sleepers.iter().map(asleep).fold(0, |all, programs| all | programs);
@@ -146,11 +145,11 @@ impl CompiledSite {
 
     /// Codes scheme and host. Not inlined: most URLs have the origin of the URL before.
     #[inline(never)]
-    fn code_origin(&self, key_values: &mut KeyValues, state: &mut State, programs: u64) -> CodedOrigin {
+    fn code_origin(&self, kv: &mut KeyValues, state: &mut State, programs: u64) -> CodedOrigin {
         let template = &*self.template;
         (state.present, state.identity, state.removed, state.touched) = (EVER, 0, 0, 0);
         for (at, fixed) in [(0, Fixed::SCHEME), (1, Fixed::HOST)] {
-            let (slot, value) = (template.fixed_slot(fixed.0), key_values.value(&key_values.list[at]));
+            let (slot, value) = (template.fixed_slot(fixed.0), kv.value(&kv.list[at]));
             let (code, hash) = match slot {
                 NO_SLOT => (OTHER, hash(value, fixed_seed(fixed.0))),
                 slot => self.code_of(slot, value),
@@ -165,15 +164,14 @@ impl CompiledSite {
         }
         let mut fired = 0;
         for at in bits(programs) {
-            if self.run(&template.programs[at], key_values, state) {
+            if self.run(&template.programs[at], kv, state) {
                 fired |= 1 << at;
             }
         }
         // Several programs may set the origin: where one of them would act again, the URL is tokenized again.
         let acts = |at: usize| {
             let steps = template.programs[at].steps;
-            template.changes(steps, key_values, state)
-                && self.leads_to_own_origin(part(&template.steps, steps), key_values)
+            template.changes(steps, kv, state) && self.leads_to_own_origin(part(&template.steps, steps), kv)
         };
         if fired != 0 && bits(programs).any(acts) {
             state.touched |= touch::SHAPE;
@@ -182,7 +180,7 @@ impl CompiledSite {
         let slot = |pair: PairState| state.slots.get(usize::from(pair.slot)).copied().unwrap_or(SlotState::default());
         let slots = pairs.map(slot);
         let (mut text, mut lengths) = ([0; ORIGIN], [0, 0]);
-        let [scheme, host] = [0, 1].map(|at| key_values.value(&key_values.list[at]));
+        let [scheme, host] = [0, 1].map(|at| kv.value(&kv.list[at]));
         let length = scheme.len() + 3 + host.len();
         if fired != 0 && length <= ORIGIN {
             let parts = scheme.iter().chain(b"://").chain(host);
@@ -231,7 +229,7 @@ impl Template {
 
 /// Continues behind scheme and host.
 #[inline(always)]
-fn resume(known: &CodedOrigin, key_values: &mut KeyValues, state: &mut State) {
+fn resume(known: &CodedOrigin, kv: &mut KeyValues, state: &mut State) {
     state.pairs.extend_from_slice(&known.pairs);
     for (pair, slot) in known.pairs.iter().zip(known.slots) {
         if let Some(state) = state.slots.get_mut(usize::from(pair.slot)) {
@@ -239,10 +237,10 @@ fn resume(known: &CodedOrigin, key_values: &mut KeyValues, state: &mut State) {
         }
     }
     if known.lengths != [0, 0] {
-        let (start, [scheme, end]) = (key_values.text.len() as u32, known.lengths.map(u32::from));
-        key_values.text.extend_from_slice(&known.text);
-        (key_values.list[0].start, key_values.list[0].end) = (start, start + scheme);
-        (key_values.list[1].start, key_values.list[1].end) = (start + scheme + 3, start + end);
+        let (start, [scheme, end]) = (kv.text.len() as u32, known.lengths.map(u32::from));
+        kv.text.extend_from_slice(&known.text);
+        (kv.list[0].start, kv.list[0].end) = (start, start + scheme);
+        (kv.list[1].start, kv.list[1].end) = (start + scheme + 3, start + end);
     }
 }
 
@@ -310,13 +308,7 @@ impl Coding<'_> {
 
     /// The pair at `at`, with this key.
     #[inline(always)]
-    fn pair(
-        &mut self,
-        CodedKey { slot, rank, seed }: CodedKey,
-        at: u16,
-        key_value: &KeyValue,
-        text: &[u8],
-    ) -> PairState {
+    fn pair(&mut self, CodedKey { slot, rank, seed }: CodedKey, at: u16, found: &KeyValue, text: &[u8]) -> PairState {
         let template = self.template;
         let column = template.columns[..self.slots.len()].get(usize::from(slot));
         if let Some(column) = column
@@ -327,9 +319,9 @@ impl Coding<'_> {
             self.fired |= 1 << column.inlined;
             return PairState { hash: 0, rank, slot: NO_SLOT };
         }
-        self.empty |= key_value.start == key_value.end;
+        self.empty |= found.start == found.end;
         let coded = column.is_some_and(|column| column.coded);
-        let hash = if coded | template.identified { hash_in(text, key_value.start, key_value.end, seed) } else { 0 };
+        let hash = if coded | template.identified { hash_in(text, found.start, found.end, seed) } else { 0 };
         self.identity = self.identity.wrapping_add(hash);
         if let Some(column) = column {
             let values = &*template.values;

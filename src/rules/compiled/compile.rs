@@ -169,7 +169,7 @@ impl Builder {
         if rule.closed {
             let fills = rule.operations.iter().map(|(key, operation)| self.fill(key, operation));
             let mut fills: Vec<(Slot, Fill)> = fills.collect::<Option<_>>()?;
-            // Columns stand in the order of their keys.
+            // Columns are in the order of their keys.
             fills.sort_by_key(|fill| fill.0);
             // A rule file made by hand: one key with two values.
             if fills.windows(2).any(|two| two[0].0 == two[1].0) {
@@ -361,9 +361,8 @@ impl<'s> Generic<'s> {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {
                         // No URL holds a NUL.
-                        let mark =
-                            if is_plain(&Key::Fixed(Fixed::HOST), value, Tokenizer::default()) { '+' } else { '-' };
-                        placeholders.push(format!("\0{mark}{}", hosts.len()));
+                        let plain = is_plain(&Key::Fixed(Fixed::HOST), value, Tokenizer::default());
+                        placeholders.push(format!("\0{}{}", if plain { '+' } else { '-' }, hosts.len()));
                         hosts.push(value.clone());
                         hosts.len() - 1
                     });

@@ -13,7 +13,7 @@ impl Template {
     /// The pairs that rules kept are tokenized differently only where a removed delimiter decided the
     /// tokenization of the pairs beside it. These places are checked one by one.
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
-        let Buffers { key_values, state, out, .. } = &*buffers;
+        let Buffers { kv, state, out, .. } = &*buffers;
         let touched = state.touched;
         if touched & touch::SHAPE != 0 || !self.tokenizer.is_usual() {
             return false;
@@ -23,16 +23,16 @@ impl Template {
             return false;
         }
         // A port may be the default port of another scheme.
-        if touched & touch::SCHEME != 0 && memchr::memchr(b':', key_values.value(&key_values.list[1])).is_some() {
+        if touched & touch::SCHEME != 0 && memchr::memchr(b':', kv.value(&kv.list[1])).is_some() {
             return false;
         }
-        if touched & touch::SLASH != 0 && !is_bare_path(key_values) {
+        if touched & touch::SLASH != 0 && !is_bare_path(kv) {
             return false;
         }
         // Other programs may act in the section of the result, where the path is another.
         let (section, mut ran) = (self.fixed_slot(Fixed::SECTION.0), state.ran);
         if section != NO_SLOT && touched & (touch::PATH | touch::SLASH) != 0 {
-            let path = key_values.value(&key_values.list[0]).len() + 3 + key_values.value(&key_values.list[1]).len();
+            let path = kv.value(&kv.list[0]).len() + 3 + kv.value(&kv.list[1]).len();
             let path = &out[path..];
             let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
             let Some(found) = self.section(path) else { return false };
@@ -45,27 +45,25 @@ impl Template {
     }
 
     /// True where no program acts on the pairs of `buffers`, which are composed to `buffers.out`.
-    pub(super) fn is_idle(&self, Buffers { key_values, state, out, .. }: &mut Buffers) -> bool {
+    pub(super) fn is_idle(&self, Buffers { kv, state, out, .. }: &mut Buffers) -> bool {
         // Properties that functions may find in the URL now: a value with capitals may have been removed.
         let holds = letters(out) | state.holds & !LETTERS;
         (0..self.words()).all(|word| {
             bits(self.candidates(word, state)).map(|at| &self.programs[word * 64 + at]).all(|program| {
                 program.needs & holds == 0
                     || !self.passes(program, state)
-                    || !program.is_form() && !self.changes(program.steps, key_values, state)
+                    || !program.is_form() && !self.changes(program.steps, kv, state)
             })
         })
     }
 
     /// True where one of these steps would change the URL.
-    pub(super) fn changes(&self, steps: (u32, u32), key_values: &KeyValues, state: &mut State) -> bool {
+    pub(super) fn changes(&self, steps: (u32, u32), kv: &KeyValues, state: &mut State) -> bool {
         part(&self.steps, steps).iter().any(|step| match *step {
             // Slots have lost their pairs, pairs have their slots.
             Step::Apply(slot, function) => {
                 let at = state.pairs.iter().position(|pair| pair.slot == slot);
-                at.is_some_and(|at| {
-                    functions::apply(function, key_values.value(&key_values.list[at]), &mut state.value)
-                })
+                at.is_some_and(|at| functions::apply(function, kv.value(&kv.list[at]), &mut state.value))
             }
             _ => self.may_change(step, state.slot(step.slot()).code),
         })
@@ -74,9 +72,9 @@ impl Template {
 
 /// True where the path, without its trailing slash, index or doubled slashes, is tokenized into the same
 /// parts.
-fn is_bare_path(key_values: &KeyValues) -> bool {
-    let (depth, mut needs_slash, mut slash, mut extension) = (depth(key_values), false, false, false);
-    for key_value in &key_values.list {
+fn is_bare_path(kv: &KeyValues) -> bool {
+    let (depth, mut needs_slash, mut slash, mut extension) = (depth(kv), false, false, false);
+    for key_value in &kv.list {
         match key_value.key {
             KeyRef::Fixed(Fixed::INDEX | Fixed::DOUBLE_SLASH) => needs_slash = true,
             KeyRef::Fixed(Fixed::TRAILING_SLASH) => slash = true,
@@ -97,18 +95,17 @@ fn is_bare_path(key_values: &KeyValues) -> bool {
     // The last segment ends the path now: its extension, or a parameter in it, would get other keys. An
     // index needs its slash, and doubled slashes behind the segment are gone with it.
     !needs_slash
-        && key_values.list.iter().all(|key_value| match key_value.key {
+        && kv.list.iter().all(|key_value| match key_value.key {
             KeyRef::Fixed(fixed) => fixed.as_path().is_none_or(|(segment, part)| {
-                segment + 1 != depth
-                    || part != Part::Extension && memchr::memchr(b';', key_values.value(key_value)).is_none()
+                segment + 1 != depth || part != Part::Extension && memchr::memchr(b';', kv.value(key_value)).is_none()
             }),
             _ => true,
         })
 }
 
 /// Number of path segments. No rule changed it: that would change the shape.
-fn depth(key_values: &KeyValues) -> usize {
-    let key_value = key_values.list.iter().find(|key_value| key_value.key == KeyRef::Fixed(Fixed::DEPTH));
-    let digits = key_value.map_or(&b""[..], |key_value| key_values.value(key_value));
+fn depth(kv: &KeyValues) -> usize {
+    let key_value = kv.list.iter().find(|key_value| key_value.key == KeyRef::Fixed(Fixed::DEPTH));
+    let digits = key_value.map_or(&b""[..], |key_value| kv.value(key_value));
     digits.iter().fold(0, |depth, digit| depth * 10 + usize::from(digit - b'0'))
 }

@@ -41,15 +41,13 @@ impl CompiledSite {
             let seed = self.template.columns[usize::from(slot)].seed;
             let of = (slot, seed, local.absent && key.optional() && !local.inner, local.inner);
             ranges.keys.push(of);
-            for value_range in &local.pages {
-                let Ok(split) = url::normalize(value_range.like.as_bytes(), &mut buffers.key_values.text) else {
-                    continue;
-                };
+            for range in &local.pages {
+                let Ok(split) = url::normalize(range.like.as_bytes(), &mut buffers.kv.text) else { continue };
                 self.reduce(&split, buffers, None);
                 let Some((group, _)) = group(buffers, of).filter(|_| pair(buffers, slot).is_some()) else { continue };
                 // The largest number represents any value.
-                let [low, high] = value_range.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
-                ranges.groups.entry(group).or_default().push((low, high, number(&value_range.page)));
+                let [low, high] = range.range.map_or([0, u64::MAX], |[low, high]| [low, high.min(u64::MAX - 1)]);
+                ranges.groups.entry(group).or_default().push((low, high, number(&range.page)));
             }
         }
         // Each group is sorted for itself: their order does not matter.
@@ -71,26 +69,21 @@ impl CompiledSite {
         self.own.pages.get_or_insert_default();
         for [url, rule] in &site.exceptions {
             let rule = if rule == "*" { Some(ALL) } else { index.get(rule.as_str()).copied() };
-            let split = url::normalize(url.as_bytes(), &mut buffers.key_values.text);
+            let split = url::normalize(url.as_bytes(), &mut buffers.kv.text);
             if let (Some(rule), Ok(split)) = (rule, split) {
                 self.run_without(NO_RULE, &split, buffers, None);
                 self.own.pages.get_or_insert_default().exceptions.insert(buffers.state.identity, rule);
             }
         }
-        let value_ranges = || site.local.iter().flat_map(|local| &local.pages);
-        let mut targets: Vec<&str> = site
-            .aliases
-            .iter()
-            .map(|[_, to]| to.as_str())
-            .chain(value_ranges().map(|value_range| value_range.page.as_str()))
-            .collect();
+        let listed = site.local.iter().flat_map(|local| &local.pages).map(|range| range.page.as_str());
+        let mut targets: Vec<&str> = site.aliases.iter().map(|[_, to]| to.as_str()).chain(listed).collect();
         targets.sort_unstable();
         targets.dedup();
         let number = |page: &str| targets.partition_point(|target| *target < page) as u32;
         let mut lookups = Table::default();
         for [from, to] in &site.aliases {
-            let Ok(split) = url::normalize(from.as_bytes(), &mut buffers.key_values.text) else { continue };
-            if buffers.key_values.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes()) {
+            let Ok(split) = url::normalize(from.as_bytes(), &mut buffers.kv.text) else { continue };
+            if buffers.kv.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes()) {
                 self.reduce(&split, buffers, None);
                 lookups.entry(buffers.state.identity).or_insert(number(to));
             }
@@ -102,7 +95,7 @@ impl CompiledSite {
         let own: Vec<bool> = targets
             .iter()
             .map(|page| {
-                buffers.key_values.text.clear();
+                buffers.kv.text.clear();
                 page.as_bytes().clone_into(&mut buffers.out);
                 self.is_fixed_point(buffers, None, None)
             })

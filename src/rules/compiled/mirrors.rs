@@ -34,7 +34,7 @@ impl CompiledSite {
     pub(super) fn move_to_twin(&self, from: &Split, buffers: &mut Buffers) {
         let url = if buffers.fired.is_empty() {
             // Nothing was changed: the pairs compose the URL.
-            &buffers.key_values.text[..from.fragment.or(from.query).unwrap_or(from.path).1 as usize]
+            &buffers.kv.text[..from.fragment.or(from.query).unwrap_or(from.path).1 as usize]
         } else {
             compose(buffers);
             &buffers.out
@@ -45,13 +45,13 @@ impl CompiledSite {
         below.write(target, &mut moved);
         let split = url::normalize(&moved, &mut twin).ok();
         if let Some(split) = split.filter(|split| self.has_origin(&twin[..split.path.0 as usize])) {
-            let (start, _) = append(&mut buffers.key_values.text, &twin);
+            let (start, _) = append(&mut buffers.kv.text, &twin);
             let before = std::mem::take(&mut buffers.fired);
             self.run_with_exceptions(&split.moved(start), buffers, None);
             compose(buffers);
             if is_parameter(source) && buffers.out != twin {
                 // Rules for paths were not shown on values: the URL stays.
-                buffers.key_values.text.truncate(start as usize);
+                buffers.kv.text.truncate(start as usize);
                 self.run_with_exceptions(from, buffers, None);
                 compose(buffers);
             } else {

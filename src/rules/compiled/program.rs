@@ -99,7 +99,7 @@ pub(super) struct Program {
     pub(super) needs: u8,
     /// A later program has a check or a step on a key that it changes.
     pub(super) watched: bool,
-    /// It may change scheme or host.
+    /// True for a program that may change scheme or host.
     pub(super) moves: bool,
 }
 
@@ -136,7 +136,7 @@ pub(super) struct Column {
     pub(super) rank: u16,
     /// Row of the values that no rule names.
     pub(super) row: u32,
-    /// It has values that rules name.
+    /// True for a key with values that rules name.
     pub(super) coded: bool,
     /// Program that removes the key while it is coded, [`NO_PROGRAM`] without one.
     pub(super) inlined: u8,

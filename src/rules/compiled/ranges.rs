@@ -57,10 +57,7 @@ impl Ranges {
 
 /// Hash and value of a slot. Slots may have lost their pairs; pairs keep their slots.
 pub(super) fn pair(buffers: &Buffers, slot: Slot) -> Option<(u64, &[u8])> {
-    let (key_values, pairs) = (&buffers.key_values, &buffers.state.pairs);
-    let at = pairs
-        .iter()
-        .zip(&key_values.list)
-        .position(|(pair, key_value)| pair.slot == slot && key_value.key != REMOVED)?;
-    Some((pairs[at].hash, key_values.value(&key_values.list[at])))
+    let (kv, pairs) = (&buffers.kv, &buffers.state.pairs);
+    let at = pairs.iter().zip(&kv.list).position(|(pair, key_value)| pair.slot == slot && key_value.key != REMOVED)?;
+    Some((pairs[at].hash, kv.value(&kv.list[at])))
 }

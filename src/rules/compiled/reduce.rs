@@ -22,12 +22,12 @@ impl CompiledSite {
 
     /// Runs the rules; again without the excepted rule where the result is the page of an exception.
     pub(super) fn run_with_exceptions(&self, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
-        let length = buffers.key_values.text.len();
+        let length = buffers.kv.text.len();
         self.run_without(NO_RULE, split, buffers, origin);
         if !buffers.fired.is_empty()
             && let Some(rule) = self.exception(buffers.state.identity)
         {
-            buffers.key_values.text.truncate(length);
+            buffers.kv.text.truncate(length);
             self.run_without(rule, split, buffers, None);
             buffers.state.touched |= touch::SHAPE;
         }
@@ -35,9 +35,9 @@ impl CompiledSite {
 
     /// One pass of the rules but for one. Removed pairs remain in the list until [`tidy`](Self::tidy).
     pub(super) fn run_without(&self, without: u16, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
-        let (Buffers { key_values, state, fired, .. }, template) = (buffers, &*self.template);
+        let (Buffers { kv, state, fired, .. }, template) = (buffers, &*self.template);
         fired.clear();
-        let [mut done, first] = self.code(split, key_values, state, without == NO_RULE, origin);
+        let [mut done, first] = self.code(split, kv, state, without == NO_RULE, origin);
         if without == ALL {
             return;
         }
@@ -51,7 +51,7 @@ impl CompiledSite {
                 if program.needs & state.holds != 0
                     && template.passes(program, state)
                     && rule != without
-                    && self.run(program, key_values, state)
+                    && self.run(program, kv, state)
                 {
                     done |= 1 << at;
                     state.ran = true;
@@ -102,7 +102,7 @@ impl CompiledSite {
             if self.mirrors().is_empty() {
                 compose(buffers);
             }
-            if self.template.is_fixed_point(buffers) || buffers.out == buffers.key_values.text[..buffers.length] {
+            if self.template.is_fixed_point(buffers) || buffers.out == buffers.kv.text[..buffers.length] {
                 return None;
             }
             let hit = origins.find(&buffers.out, rules).filter(|hit| hit.program == program);
@@ -130,10 +130,10 @@ impl CompiledSite {
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers, origin: Option<Origin>, coded: KeptOrigin<'_>) -> bool {
         let (mut again, mut split) = (buffers.again.take().unwrap_or_default(), Split::default());
         again.out.clear();
-        let is_normal = url::normalize_behind(origin, &buffers.out, &mut again.key_values.text, &mut split).is_ok()
-            && again.key_values.text == buffers.out
+        let is_normal = url::normalize_behind(origin, &buffers.out, &mut again.kv.text, &mut split).is_ok()
+            && again.kv.text == buffers.out
             && !self.leaves_out_fragment(&split, &buffers.out)
-            && (buffers.key_values.text.starts_with(&buffers.out[..=split.path.0 as usize])
+            && (buffers.kv.text.starts_with(&buffers.out[..=split.path.0 as usize])
                 || self.has_origin(&buffers.out[..split.path.0 as usize]));
         if is_normal {
             self.reduce(&split, &mut again, coded);
@@ -163,31 +163,31 @@ impl Template {
 
 /// Writes the URL of the pairs to `buffers.out`.
 pub(super) fn compose(buffers: &mut Buffers) {
-    tidy(&mut buffers.key_values, &mut buffers.state);
-    url::compose(&buffers.key_values, &mut buffers.out);
+    tidy(&mut buffers.kv, &mut buffers.state);
+    url::compose(&buffers.kv, &mut buffers.out);
 }
 
 /// Takes out the pairs that rules removed, and sorts the others where their order was disturbed. Slots
 /// lose their pairs.
-fn tidy(key_values: &mut KeyValues, state: &mut State) {
+fn tidy(kv: &mut KeyValues, state: &mut State) {
     if state.removed > 0 {
         let mut kept = 0;
-        for at in 0..key_values.list.len() {
-            if key_values.list[at].key != REMOVED {
-                (key_values.list[kept], state.pairs[kept]) = (key_values.list[at], state.pairs[at]);
+        for at in 0..kv.list.len() {
+            if kv.list[at].key != REMOVED {
+                (kv.list[kept], state.pairs[kept]) = (kv.list[at], state.pairs[at]);
                 kept += 1;
             }
         }
-        key_values.list.truncate(kept);
+        kv.list.truncate(kept);
         state.pairs.truncate(kept);
         state.removed = 0;
     }
     if std::mem::take(&mut state.disordered) {
         // Few pairs: an insertion sort in place.
-        for end in 1..key_values.list.len() {
+        for end in 1..kv.list.len() {
             let mut at = end;
-            while at > 0 && precedes(key_values, state, at) {
-                key_values.list.swap(at, at - 1);
+            while at > 0 && precedes(kv, state, at) {
+                kv.list.swap(at, at - 1);
                 state.pairs.swap(at, at - 1);
                 at -= 1;
             }
@@ -196,11 +196,10 @@ fn tidy(key_values: &mut KeyValues, state: &mut State) {
 }
 
 /// True where the pair at `at` belongs before the one before it. Path parameters keep their order.
-fn precedes(key_values: &KeyValues, state: &State, at: usize) -> bool {
-    match (key_values.list[at].key, key_values.list[at - 1].key) {
+fn precedes(kv: &KeyValues, state: &State, at: usize) -> bool {
+    match (kv.list[at].key, kv.list[at - 1].key) {
         (KeyRef::Query(start, end), KeyRef::Query(from, to)) => {
-            (state.pairs[at].rank, key_values.bytes(start, end))
-                < (state.pairs[at - 1].rank, key_values.bytes(from, to))
+            (state.pairs[at].rank, kv.bytes(start, end)) < (state.pairs[at - 1].rank, kv.bytes(from, to))
         }
         (key, before) => key.kind() < before.kind(),
     }

@@ -12,22 +12,22 @@ use crate::url::{Fixed, KeyKind, KeyRef, KeyValue, KeyValues, Part, segment};
 impl CompiledSite {
     /// Runs a program; true when it changed something. Not inlined: most URLs run none.
     #[inline(never)]
-    pub(super) fn run(&self, program: &Program, key_values: &mut KeyValues, state: &mut State) -> bool {
+    pub(super) fn run(&self, program: &Program, kv: &mut KeyValues, state: &mut State) -> bool {
         if program.is_form() {
-            return self.move_to(part(&self.template.fills, program.target), key_values, state);
+            return self.move_to(part(&self.template.fills, program.target), kv, state);
         }
-        if program.moves && !self.leads_to_own_origin(part(&self.template.steps, program.steps), key_values) {
+        if program.moves && !self.leads_to_own_origin(part(&self.template.steps, program.steps), kv) {
             return false;
         }
         let mut changed = false;
         for step in part(&self.template.steps, program.steps) {
             let code = state.slot(step.slot()).code;
             changed |= match *step {
-                Step::Apply(slot, function) => code != ABSENT && self.function(slot, function, key_values, state),
+                Step::Apply(slot, function) => code != ABSENT && self.function(slot, function, kv, state),
                 _ => match self.template.after(step, code) {
                     same if same == code => false,
-                    ABSENT => drop(step.slot(), key_values, state),
-                    to => self.set(step.slot(), to, key_values, state),
+                    ABSENT => drop(step.slot(), kv, state),
+                    to => self.set(step.slot(), to, kv, state),
                 },
             };
         }
@@ -35,8 +35,8 @@ impl CompiledSite {
     }
 
     /// True where the steps keep scheme and host, or lead to an origin of the site.
-    pub(super) fn leads_to_own_origin(&self, steps: &[Step], key_values: &KeyValues) -> bool {
-        let before = [0, 1].map(|at| Some(key_values.value(&key_values.list[at])));
+    pub(super) fn leads_to_own_origin(&self, steps: &[Step], kv: &KeyValues) -> bool {
+        let before = [0, 1].map(|at| Some(kv.value(&kv.list[at])));
         let mut after = before;
         for step in steps {
             let at = match self.template.columns[usize::from(step.slot())].kind {
@@ -59,49 +59,49 @@ impl CompiledSite {
     }
 
     /// Gives a key a constant.
-    fn set(&self, slot: Slot, code: u32, key_values: &mut KeyValues, state: &mut State) -> bool {
+    fn set(&self, slot: Slot, code: u32, kv: &mut KeyValues, state: &mut State) -> bool {
         let Constant { hash, plain, holds, .. } = self.template.values[code as usize];
         let SlotState { code: now, pair, .. } = state.slot(slot);
         state.holds |= holds;
         if now == ABSENT {
             let column = &self.template.columns[usize::from(slot)];
-            let key = self.key_ref(column, key_values);
-            state.slots[usize::from(slot)].pair = key_values.list.len() as u16;
+            let key = self.key_ref(column, kv);
+            state.slots[usize::from(slot)].pair = kv.list.len() as u16;
             state.pairs.push(PairState { hash: 0, rank: column.rank, slot });
             state.present |= bit(slot);
             // Only parts of the path and parameters are composed in the order of the list.
             state.disordered |= !matches!(key, KeyRef::Fixed(fixed) if fixed.as_path().is_none());
             let is_slash = plain && key == KeyRef::Fixed(Fixed::TRAILING_SLASH);
             state.touched |= if is_slash { touch::SLASH } else { touch::SHAPE };
-            key_values.list.push(KeyValue { key, start: 0, end: 0 });
+            kv.list.push(KeyValue { key, start: 0, end: 0 });
         } else {
             let at = usize::from(pair);
-            state.touched |= match key_values.list[at].key {
+            state.touched |= match kv.list[at].key {
                 KeyRef::Fixed(Fixed::SCHEME) if plain => touch::SCHEME,
                 KeyRef::Fixed(Fixed::HOST) if plain => 0,
                 KeyRef::Query(..) if plain => touch::QUERY,
-                KeyRef::Fixed(_) if plain && is_tokenized_alike(&key_values.list, at, self.text(code)) => touch::PATH,
+                KeyRef::Fixed(_) if plain && is_split_alike(&kv.list, at, self.text(code)) => touch::PATH,
                 _ => touch::SHAPE,
             };
         }
-        let value = append(&mut key_values.text, self.text(code));
-        self.put(slot, (code, hash), value, key_values, state);
+        let value = append(&mut kv.text, self.text(code));
+        self.put(slot, (code, hash), value, kv, state);
         true
     }
 
-    fn function(&self, slot: Slot, function: Function, key_values: &mut KeyValues, state: &mut State) -> bool {
+    fn function(&self, slot: Slot, function: Function, kv: &mut KeyValues, state: &mut State) -> bool {
         let pair = state.slot(slot).pair;
-        let key_value = key_values.list[usize::from(pair)];
-        if !functions::apply(function, key_values.value(&key_value), &mut state.value) {
+        let found = kv.list[usize::from(pair)];
+        if !functions::apply(function, kv.value(&found), &mut state.value) {
             return false;
         }
         state.holds |= functions::brings(function);
         if function == Function::DropEmpty {
-            return drop(slot, key_values, state);
+            return drop(slot, kv, state);
         }
-        let value = append(&mut key_values.text, &state.value);
+        let value = append(&mut kv.text, &state.value);
         let coded = self.code_of(slot, &state.value);
-        state.touched |= match (function, key_value.key) {
+        state.touched |= match (function, found.key) {
             // Cuts do not depend on the case of letters, and what a function writes is no delimiter.
             (Function::LowerCase, KeyRef::Fixed(of)) if of == Fixed::EXTENSION || of.as_path().is_some() => touch::PATH,
             (Function::DropWww, KeyRef::Fixed(Fixed::HOST)) if state.value[0].is_ascii_alphanumeric() => 0,
@@ -109,24 +109,17 @@ impl CompiledSite {
             (_, KeyRef::Query(..)) if memchr::memchr(b'&', &state.value).is_none() => touch::QUERY,
             _ => touch::SHAPE,
         };
-        self.put(slot, coded, value, key_values, state);
+        self.put(slot, coded, value, kv, state);
         true
     }
 
     /// Records the new value of the pair of a slot, a range of the text, with its code and its hash.
-    fn put(
-        &self,
-        slot: Slot,
-        (code, hash): (u32, u64),
-        value: (u32, u32),
-        key_values: &mut KeyValues,
-        state: &mut State,
-    ) {
+    fn put(&self, slot: Slot, (code, hash): (u32, u64), value: (u32, u32), kv: &mut KeyValues, state: &mut State) {
         let pair = state.slots[usize::from(slot)].pair;
         let at = usize::from(pair);
-        (key_values.list[at].start, key_values.list[at].end) = value;
+        (kv.list[at].start, kv.list[at].end) = value;
         // Parameters that a new order does not name follow in the usual one.
-        state.disordered |= key_values.list[at].key == KeyRef::Fixed(Fixed::ORDER);
+        state.disordered |= kv.list[at].key == KeyRef::Fixed(Fixed::ORDER);
         let old = std::mem::replace(&mut state.pairs[at].hash, hash);
         state.identity = state.identity.wrapping_sub(old).wrapping_add(hash);
         state.slots[usize::from(slot)] = SlotState { code, row: self.template.row(slot, code), pair };
@@ -134,28 +127,25 @@ impl CompiledSite {
 
     /// Rewrites the pairs to those of the target form; false, and nothing changed, where a value cannot
     /// stand in its new place or the site does not have the origin.
-    fn move_to(&self, target: &[(Slot, Fill)], key_values: &mut KeyValues, state: &mut State) -> bool {
+    fn move_to(&self, target: &[(Slot, Fill)], kv: &mut KeyValues, state: &mut State) -> bool {
         let mut filled = std::mem::take(&mut state.target);
         filled.clear();
-        filled.extend(target.iter().map_while(|&(to, fill)| self.fill(to, fill, key_values, state)));
+        filled.extend(target.iter().map_while(|&(to, fill)| self.fill(to, fill, kv, state)));
         let value = |of: Fixed| {
-            filled
-                .iter()
-                .find(|(key_value, ..)| key_value.key == KeyRef::Fixed(of))
-                .map(|(key_value, ..)| key_values.value(key_value))
+            filled.iter().find(|(found, ..)| found.key == KeyRef::Fixed(of)).map(|(found, ..)| kv.value(found))
         };
         let [scheme, host] = [Fixed::SCHEME, Fixed::HOST].map(|of| value(of).unwrap_or_default());
-        let same = |at: usize, value: &[u8]| key_values.value(&key_values.list[at]) == value;
+        let same = |at: usize, value: &[u8]| kv.value(&kv.list[at]) == value;
         let moves = filled.len() == target.len()
             && (same(0, scheme) && same(1, host) || self.own.hosts.has_origin(scheme, host));
         if moves {
             let section = state.present & bit(self.template.fixed_slot(Fixed::SECTION.0));
             state.clear(state.slots.len());
-            key_values.list.clear();
+            kv.list.clear();
             (state.removed, state.identity, state.present) = (0, 0, EVER | section);
-            for (&(slot, _), &(key_value, (code, hash))) in target.iter().zip(&filled) {
-                let (column, pair) = (&self.template.columns[usize::from(slot)], key_values.list.len() as u16);
-                key_values.list.push(key_value);
+            for (&(slot, _), &(found, (code, hash))) in target.iter().zip(&filled) {
+                let (column, pair) = (&self.template.columns[usize::from(slot)], kv.list.len() as u16);
+                kv.list.push(found);
                 state.pairs.push(PairState { hash, rank: column.rank, slot });
                 state.slots[usize::from(slot)] = SlotState { code, row: self.template.row(slot, code), pair };
                 state.present |= bit(slot);
@@ -170,58 +160,58 @@ impl CompiledSite {
 
     /// The pair that a rule between forms gives to a key, with code and hash of the value. `None` where the
     /// value cannot stand there.
-    fn fill(&self, to: Slot, fill: Fill, key_values: &mut KeyValues, state: &mut State) -> Option<Filled> {
+    fn fill(&self, to: Slot, fill: Fill, kv: &mut KeyValues, state: &mut State) -> Option<Filled> {
         let column = &self.template.columns[usize::from(to)];
         // A key that the scope does not name is absent: a rule file made by hand.
-        let of = |slot: Slot, key_values: &KeyValues| {
+        let of = |slot: Slot, kv: &KeyValues| {
             let SlotState { code, pair, .. } = state.slot(slot);
-            (code != ABSENT).then(|| key_values.list[usize::from(pair)])
+            (code != ABSENT).then(|| kv.list[usize::from(pair)])
         };
         let (start, end) = match fill {
             Fill::Constant(code) => {
                 let Constant { hash, holds, .. } = self.template.values[code as usize];
-                let key = self.key_ref(column, key_values);
-                let (start, end) = append(&mut key_values.text, self.text(code));
+                let key = self.key_ref(column, kv);
+                let (start, end) = append(&mut kv.text, self.text(code));
                 state.holds |= holds;
                 return Some((KeyValue { key, start, end }, (code, hash)));
             }
             Fill::From(slot) => {
-                let key_value = of(slot, key_values)?;
+                let found = of(slot, kv)?;
                 if slot == to {
-                    // It keeps its name, which may stand in the URL, and its code.
+                    // It keeps its name, which may be a range of the URL, and its code.
                     let SlotState { code, pair, .. } = state.slot(slot);
                     let hash = state.pairs[usize::from(pair)].hash;
-                    return Some((key_value, (code, hash)));
+                    return Some((found, (code, hash)));
                 }
-                fits(key_values.value(&key_value), column.kind).then_some((key_value.start, key_value.end))?
+                fits(kv.value(&found), column.kind).then_some((found.start, found.end))?
             }
             Fill::FromSub(slot) => {
-                let key_value = of(slot, key_values)?;
-                let labels = host_sub(key_values.value(&key_value));
-                let fits = labels > 0 && fits(&key_values.value(&key_value)[..labels], column.kind);
-                fits.then_some((key_value.start, key_value.start + labels as u32))?
+                let found = of(slot, kv)?;
+                let labels = host_sub(kv.value(&found));
+                let fits = labels > 0 && fits(&kv.value(&found)[..labels], column.kind);
+                fits.then_some((found.start, found.start + labels as u32))?
             }
             Fill::ToSub { value, host } => {
-                let (value, host) = (of(value, key_values)?, of(host, key_values)?);
-                if !fits(key_values.value(&value), column.kind) || key_values.value(&host).contains(&b'@') {
+                let (value, host) = (of(value, kv)?, of(host, kv)?);
+                if !fits(kv.value(&value), column.kind) || kv.value(&host).contains(&b'@') {
                     return None;
                 }
-                let labels = host_sub(key_values.value(&host));
+                let labels = host_sub(kv.value(&host));
                 let domain = host.start as usize + labels + usize::from(labels > 0);
-                let start = key_values.text.len() as u32;
-                key_values.text.extend_from_within(value.start as usize..value.end as usize);
-                key_values.text.push(b'.');
-                key_values.text.extend_from_within(domain..host.end as usize);
-                (start, key_values.text.len() as u32)
+                let start = kv.text.len() as u32;
+                kv.text.extend_from_within(value.start as usize..value.end as usize);
+                kv.text.push(b'.');
+                kv.text.extend_from_within(domain..host.end as usize);
+                (start, kv.text.len() as u32)
             }
         };
-        let coded = self.code_of(to, key_values.bytes(start, end));
-        Some((KeyValue { key: self.key_ref(column, key_values), start, end }, coded))
+        let coded = self.code_of(to, kv.bytes(start, end));
+        Some((KeyValue { key: self.key_ref(column, kv), start, end }, coded))
     }
 
     /// The key of a column; the name of one that has one is appended to the text.
-    fn key_ref(&self, column: &Column, key_values: &mut KeyValues) -> KeyRef {
-        let (start, end) = append(&mut key_values.text, part(&self.template.pool, column.name));
+    fn key_ref(&self, column: &Column, kv: &mut KeyValues) -> KeyRef {
+        let (start, end) = append(&mut kv.text, part(&self.template.pool, column.name));
         match column.kind {
             KeyKind::Fixed(fixed) => KeyRef::Fixed(fixed),
             KeyKind::Param => KeyRef::Param(start, end),
@@ -231,9 +221,9 @@ impl CompiledSite {
 }
 
 /// Removes a key that is present.
-fn drop(slot: Slot, key_values: &mut KeyValues, state: &mut State) -> bool {
+fn drop(slot: Slot, kv: &mut KeyValues, state: &mut State) -> bool {
     let at = usize::from(state.slot(slot).pair);
-    let key = std::mem::replace(&mut key_values.list[at].key, REMOVED);
+    let key = std::mem::replace(&mut kv.list[at].key, REMOVED);
     if key == KeyRef::Fixed(Fixed::ORDER) {
         (state.disordered, state.ordered) = (true, false);
     }
@@ -249,16 +239,15 @@ fn drop(slot: Slot, key_values: &mut KeyValues, state: &mut State) -> bool {
 /// rest of the segment as the one before was. A group ends in its delimiter, whatever follows. A head
 /// may have groups before it, and after it nothing, or a number that is cut off whatever its digits
 /// are.
-fn is_tokenized_alike(list: &[KeyValue], at: usize, value: &[u8]) -> bool {
+fn is_split_alike(list: &[KeyValue], at: usize, value: &[u8]) -> bool {
     let place = |at: usize| match list.get(at)?.key {
         KeyRef::Fixed(fixed) => fixed.as_path(),
         _ => None,
     };
     let Some((own, part)) = place(at) else { return false };
     let part_at = |at: usize| place(at).filter(|(segment, _)| *segment == own).map(|(_, part)| part);
-    // The known extension of the last segment is a key of its own and stands behind it.
-    let is_extension =
-        |at: usize| list.get(at).is_some_and(|key_value| key_value.key == KeyRef::Fixed(Fixed::EXTENSION));
+    // The known extension of the last segment is a key of its own behind it.
+    let is_extension = |at: usize| list.get(at).is_some_and(|found| found.key == KeyRef::Fixed(Fixed::EXTENSION));
     let is_end = |at: usize| !is_extension(at) && part_at(at).is_none();
     if part == Part::Group {
         return part_at(at + 1).is_some();
@@ -294,7 +283,7 @@ mod tests {
     fn is_tokenized_again(site: &SiteRules, url: &str) -> bool {
         let compiled = TemplateCache::default().compile(site);
         let (normal, mut buffers) = (NormalUrl::new(url.as_bytes()).expect("a URL"), Buffers::default());
-        buffers.key_values.text.extend_from_slice(normal.as_bytes());
+        buffers.kv.text.extend_from_slice(normal.as_bytes());
         buffers.length = normal.as_bytes().len();
         compiled.reduce(normal.by_ref().split(), &mut buffers, None);
         let again = buffers.state.touched & touch::SHAPE != 0;

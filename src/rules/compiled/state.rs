@@ -9,7 +9,7 @@ use crate::url::{KeyValue, KeyValues};
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     /// The normal form, then values from rules; and the pairs.
-    pub key_values: KeyValues,
+    pub kv: KeyValues,
     /// State of the pairs.
     pub state: State,
     /// Rules that fired, ascending.
@@ -26,8 +26,8 @@ impl Buffers {
     /// Makes the normal form the canonical URL.
     pub fn keep_normal(&mut self) {
         self.fired.clear();
-        self.key_values.text.truncate(self.length);
-        std::mem::swap(&mut self.key_values.text, &mut self.out);
+        self.kv.text.truncate(self.length);
+        std::mem::swap(&mut self.kv.text, &mut self.out);
     }
 }
 
@@ -49,7 +49,7 @@ pub struct State {
     pub(super) removed: usize,
     /// A program fired that was not inlined: earlier programs have not read its output.
     pub(super) ran: bool,
-    /// What the rules changed: bits of [`touch`](super::touch).
+    /// Changes that the rules made, as bits of [`touch`](super::touch).
     pub(super) touched: u8,
     /// The URL has the key that holds an unusual order of its parameters.
     pub(super) ordered: bool,
