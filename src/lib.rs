@@ -46,7 +46,7 @@
 //!
 //! Start with `rules` (what comes out), then `site` (how one site is learned, in plain code: it is the
 //! oracle of the dataflow), then `dataflow` (how many sites are). `model <- url <- rules <- platforms
-//! <- site <- evaluate` is the direction of dependency; these know nothing of the rest.
+//! <- site <- evaluate` is the direction of dependency; these import nothing of the rest.
 //!
 //! With `default-features = false` the crate is these and `model`: rules and their applier, the catalogue
 //! of platforms, learning of one site, evaluation. Everything else is behind the feature `program`, and

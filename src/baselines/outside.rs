@@ -1,7 +1,7 @@
 //! Canonical URLs that another program predicted, as a method of a comparison.
 //!
 //! A URL without a prediction keeps itself as canonical URL and is counted. URLs are compared as found,
-//! byte for byte. Predictions know no `fpr_max`: they are the same at each.
+//! byte for byte. Predictions have no `fpr_max`: they are the same at each.
 //!
 //! Memory: 32 bytes and one bit a line, and the canonical URL with one byte more where it differs from
 //! the URL; while they are read, up to twice that. URLs are held as 128-bit hashes.

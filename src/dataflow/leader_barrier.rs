@@ -26,7 +26,7 @@ impl<T> LeaderBarrier<T> {
         self.change(|known| *known = Some(value));
     }
 
-    /// Changes what is published, if anything is.
+    /// Changes the published value, if there is one.
     pub fn update(&self, change: impl FnOnce(&mut T)) {
         self.change(|known| known.as_mut().map_or((), change));
     }
@@ -37,7 +37,7 @@ impl<T> LeaderBarrier<T> {
         state.1.drain(..).for_each(|waiting| waiting.unpark());
     }
 
-    /// What `read` finds in the value, as soon as it finds something; until then `worker` works.
+    /// Result of `read` on the value, as soon as it is some; until then `worker` steps its dataflows.
     pub fn wait<R>(&self, worker: &mut Worker, alarm: &Alarm, read: impl Fn(&T) -> Option<R>) -> R {
         let mut found = None;
         alarm.work_while(worker, || {

@@ -77,7 +77,7 @@ impl Against {
 
     /// True where a rule may leave out the sections against it: in a rule of the whole site the others must
     /// outvote them, as where it is learned (`site::section_set`). Else those that are left are the few that
-    /// are right by chance, and the rule would act in directories that nobody met.
+    /// are right by chance, and the rule would act in directories without records.
     pub fn is_outvoted(&self, rule: &Rule, marginal: &Marginal, bound: Bound, thresholds: &Thresholds) -> bool {
         let lists = |of: &Constraint| of.key == SECTION && matches!(of.test, Test::OneOf(_) | Test::Equals(_));
         if self.sections.is_empty() || rule.scope.iter().any(lists) {

@@ -42,9 +42,9 @@ pub enum Reason {
     Parts,
     /// One test on one key holds its wrong merges and became a condition.
     Test,
-    /// It does what a withdrawn rule does, and took part in no other merge.
+    /// The rule does what a withdrawn rule does, and took part in no other merge.
     Twin,
-    /// It was provisional, and records contradict it.
+    /// The rule was provisional, and records contradict it.
     Contradicted,
 }
 
@@ -67,9 +67,9 @@ impl Reason {
 /// Change of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// It is withdrawn.
+    /// The rule is withdrawn.
     Withdraw(Reason),
-    /// It is replaced by this rule.
+    /// The rule is replaced by this one.
     Narrow(Reason, Box<Rule>),
 }
 

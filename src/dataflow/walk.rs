@@ -194,7 +194,7 @@ fn end<'scope, S: 'static>(
 }
 
 impl Start {
-    /// What the vertex sends along its edges when it has this energy after so many rounds.
+    /// Energy that the vertex sends along its edges when it has this energy after so many rounds.
     fn sends(&self, energy: u128, over: u32) -> impl Iterator<Item = Energy> {
         let part = move |&(vertex, share): &(_, Share)| Energy { vertex, energy: share.of(energy), round: over + 1 };
         self.edges.iter().map(part)

@@ -55,7 +55,7 @@ pub enum Fault {
     /// A length beyond 2^31 - 1, the most that protobuf allows.
     #[error("a {part} of {length} bytes, more than protobuf allows (2147483647)")]
     TooLong {
-        /// What.
+        /// The part of the index.
         part: Part,
         /// The length it claims.
         length: u64,

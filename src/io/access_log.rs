@@ -27,7 +27,7 @@ impl Base {
 
     /// Adds the record of one line to `batch`. Requests that fetch no page (`POST`, `OPTIONS *`, a
     /// connection without a request) are good lines without a record. Escapes of the log (`\"`, `\x41`) are
-    /// undone, as `%41` where the byte may not stand in a URL.
+    /// undone, as `%41` where the byte is not allowed in a URL.
     ///
     /// # Errors
     /// The reason why the line is no line of a log; `batch` is then as it was.

@@ -12,7 +12,7 @@ pub enum IoError {
     /// An input that does not exist.
     #[error("{path}: no such file or folder; check the name, or quote it if it is a glob")]
     NotFound {
-        /// As the user gave it.
+        /// The name as the user wrote it.
         path: PathBuf,
     },
     /// A folder in which no file is a shard.

@@ -67,7 +67,7 @@ pub enum JournalError {
         /// Error of the system.
         source: io::Error,
     },
-    /// It belongs to another run.
+    /// The journal belongs to another run.
     #[error("{}: this is the work of {what}; run without --resume into an empty folder, or with --overwrite", path.display())]
     Stale {
         /// The file.

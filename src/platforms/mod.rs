@@ -3,7 +3,7 @@
 //!
 //! Most sites are small, and many run the same few programs. A line of the catalogue is a rule that the
 //! vendor documents: phpBB 2 makes the same page of `viewtopic.php?t=7` with any `sid`. It needs fewer
-//! records of a site than a rule that nobody has heard of, and with `learn --platforms provisional`
+//! records of a site than an unknown rule, and with `learn --platforms provisional`
 //! none ([`Platforms`](crate::rules::platforms::Platforms)).
 //!
 //! - [`read`]: catalogue files, and the checks that each line passes.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Draws the bar of a node that holds `part` of `all`; it stands before the text of the node.
+/// Draws the bar of a node that holds `part` of `all`; for use before the text of the node.
 pub(super) fn bar(out: &mut String, part: u64, all: u64) {
     let share = (part as f64 / all.max(1) as f64).min(1.0) * 100.0;
     let _ = write!(out, "<span class=bar style=\"background-size:max(1px,{share:.0}%)\"></span>");

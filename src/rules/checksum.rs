@@ -19,7 +19,7 @@ pub(super) enum Checksum {
     Absent,
     /// The checksum matches.
     Right {
-        /// It is the last line of its file.
+        /// True for the last line of a file.
         last: bool,
     },
     /// The checksum does not match.

@@ -442,7 +442,7 @@ fn target_key(key: &str) -> Option<Key> {
     if key == HOST_SUB { Some(Key::Fixed(Fixed::HOST)) } else { Key::parse(key) }
 }
 
-/// The value that a closed rule gives to a key; `None` where it cannot stand there.
+/// The value that a closed rule gives to a key; `None` where it would not be valid there.
 fn moved(key: &str, operation: &Operation, source: &Pairs<'_>) -> Option<Vec<u8>> {
     let from = match operation {
         Operation::Keep(value) => return Some(value.clone().into_bytes()),

@@ -208,7 +208,7 @@ fn holds(test: &Test, value: Option<&[u8]>) -> bool {
     }
 }
 
-/// True where a value may stand under another key without changing the shape of the URL.
+/// True where a value may be written under another key without changing the shape of the URL.
 fn fits(value: &[u8], from: &Key, to: &Key) -> bool {
     let free_of = |forbidden: &[u8]| !value.iter().any(|b| forbidden.contains(b));
     match (from.place, to.place) {

@@ -88,7 +88,7 @@ pub enum Step<'r> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum RuleOutcome {
-    /// It fired.
+    /// The rule fired.
     Fired {
         /// The keys whose value changed, in the order of the operations.
         changes: Vec<Change>,
@@ -107,7 +107,7 @@ pub enum RuleOutcome {
     },
     /// The constraints hold and the operations change nothing.
     NoChange,
-    /// A value cannot stand where the rule would put it.
+    /// A value would not be valid where the rule writes it.
     Unfit {
         /// Reason.
         reason: String,

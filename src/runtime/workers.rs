@@ -21,7 +21,7 @@ use timely::worker::Worker;
 /// Why the workers did not all come to an end.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersError {
-    /// They could not be started.
+    /// The worker threads could not be started.
     #[error("cannot start {workers} workers: {reason}")]
     Start {
         /// Requested threads.
@@ -150,7 +150,7 @@ pub fn run_on<T: Send + 'static>(
         })
     })
     .map_err(failed)?;
-    // Joining never ends when the run is lost, so it is done aside.
+    // Joining never ends when the run is lost, so a separate thread does it.
     let answer = Arc::new(Mutex::new(None));
     let (kept, bell) = (answer.clone(), shutdown.clone());
     let joiner = std::thread::Builder::new().name("mesh:join".to_owned()).spawn(move || {

@@ -53,7 +53,7 @@ pub fn is_carried(columns: &Columns, groups: &Groups, key: usize, least: usize, 
     carriers.len() >= least && bound.allows(good, bad, prior)
 }
 
-/// Calls `shown` with each cluster and value of a key that stands beside another value in one group.
+/// Calls `shown` with each cluster and value of a key that shares a group with another value.
 fn for_each_shown(columns: &Columns, groups: &Groups, key: usize, mut shown: impl FnMut(u32, u32)) {
     let mut members: Vec<(u32, u32)> = Vec::new();
     for group in 0..groups.len() {

@@ -16,7 +16,7 @@ use crate::platforms::Placed;
 pub struct Covering {
     /// The rows; those not in `alive` have been joined to others.
     pub columns: Columns,
-    /// Rows that stand for themselves, rising.
+    /// Rows that no rule has merged into another one, rising.
     pub alive: Vec<u32>,
     /// Rules in the order of their adoption.
     pub rules: Vec<Adopted>,

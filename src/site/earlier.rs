@@ -5,7 +5,7 @@
 //! URL although nothing was learned about it. So the rules of an earlier result are proposed before all
 //! others, in their order. Each must pass, on the records of this run, the tests that any proposal of
 //! its kind must pass; sections and values are those of this run, and so is what they become, but for the
-//! value that stands for all others of an ignored key: it is that of the earlier result where this run does
+//! value that represents all others of an ignored key: it is that of the earlier result where this run does
 //! not show that it is another page. Rules between forms and mirrors are found later, where the earlier result
 //! decides their direction ([`hints`](super::hints)).
 
@@ -47,7 +47,7 @@ impl Covering {
         self.rules.len() > before
     }
 
-    /// What a rule that ignores keys makes of them. That the value may stand for all others is what this run
+    /// Values that a rule which ignores keys writes. That the value may represent all others is what this run
     /// tests. Hosts and schemes are those of this run, and so are the names of sections: a rule holds in those
     /// where it was shown.
     fn again(&mut self, rule: &Rule, scope: &Scope) -> Vec<Again> {

@@ -147,7 +147,7 @@ pub fn written_out(
     (!are_alike(changed.map(|code| [seen[code], values.agree[code]]), slack)).then(|| Map::Table(table()))
 }
 
-/// The value that stands for those of a set.
+/// The value that represents those of a set.
 fn represent(columns: &Columns, key: usize, rows: &[u32], set: &[u32], thresholds: &Thresholds) -> u32 {
     let present = set.iter().copied().filter(|&value| value != 0).collect();
     let present = operations::of_origins(columns, key, present);

@@ -64,7 +64,7 @@ pub fn sets(columns: &Columns, varying: &[usize], clusters: &Clusters, threshold
 
 /// Replaces representatives that were chosen key by key where no row of `rows` has them together: of
 /// `/article/5`, `/blog/5.html` and `/news/5.html` the best directory and the best extension make `/news/5`,
-/// which nobody has met. The values of one row take their place: of a row with as many of the representatives
+/// which no record has. The values of one row take their place: of a row with as many of the representatives
 /// as any has, met as often as the others or up to `times` less often, the plainest. Rows that cannot be
 /// fetched do not count. A value that redirects, declarations or an earlier result decide
 /// ([`operations::chosen`]) is kept. Parameters have no part: they are left out, or their values say nothing

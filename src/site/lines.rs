@@ -236,7 +236,7 @@ impl Covering {
         maps
     }
 
-    /// Groups of all rows, those of each change with new values. No row and key stands in two changes.
+    /// Groups of all rows, those of each change with new values. No row and key is in two changes.
     fn line_groups(&mut self, changes: &[Change]) -> Groups {
         if changes.iter().all(|(rows, _)| rows.is_empty()) {
             return Groups::default();

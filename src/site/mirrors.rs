@@ -50,7 +50,7 @@ struct Pair {
     examples: Vec<[String; 2]>,
 }
 
-/// What decides about the mirror rules of a site beside its URLs.
+/// Settings and earlier rules that decide about mirror rules, beside the URLs of the site.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'s> {
     /// Label noise of the site in thousandths.
@@ -390,7 +390,7 @@ mod tests {
         };
         assert_eq!(learned(["a.e.edu/shop", "a.e.edu/~bob"]), 0);
         assert_eq!(learned(["a.e.edu/users/ann", "a.e.edu/users/bob"]), 0);
-        // One tenant's pages on two hosts are the front of nobody else's.
+        // One tenant's pages on two hosts are the front of no other tenant.
         assert_eq!(learned(["a.e.edu/~bob", "b.e.edu/~bob"]), 0);
         assert_eq!(learned(["a.e.edu/~bob/old", "a.e.edu/~bob/new"]), 1);
         assert_eq!(learned(["a.e.edu/shop", "b.e.edu/shop"]), 1);

@@ -217,7 +217,7 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thres
 }
 
 /// True where a part of the path names the page: nearly every page shows one value of it, and hardly
-/// any the representative (`names_pages`). Replacing it would make nearly all URLs ones that nobody has met
+/// any the representative (`names_pages`). Replacing it would make nearly all URLs ones that no record has
 /// (crawl-forum: `/topic/on-invite-692/`, of 531 titles 517 are written in one way). `groups` are the
 /// groups that the maps make of `rows`.
 ///

@@ -1,4 +1,4 @@
-//! What learning one site results in.
+//! Result of learning one site.
 
 use crate::model::Count;
 use crate::rules::types::SiteRules;

@@ -1,4 +1,4 @@
-//! Pages and their variants: what tells a list from the same list sorted.
+//! Pages and their variants: how a list is told from the same list in another order.
 //!
 //! One page gives many URLs: a list in four orders and three lengths, each a cluster of its own where order
 //! and length matter. Evidence that counts them one by one takes one page for many. Parameters of few

@@ -43,7 +43,7 @@ pub fn are_of_any_value(columns: &Columns, groups: &Groups, kept: u8, thresholds
     first.is_some_and(|key| generalization::is_of_any_value(columns, groups, key, thresholds))
 }
 
-/// True where the short form was met; otherwise the canonical URLs would be ones that nobody has met.
+/// True where the short form was met; otherwise the canonical URLs would be ones that no record has.
 /// At least `least` groups with some good must hold a URL that ends at the cut, or as many as there are
 /// supporting clusters where these are fewer.
 pub fn are_seen(columns: &Columns, groups: &Groups, kept: u8, least: usize) -> bool {

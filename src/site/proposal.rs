@@ -97,7 +97,7 @@ impl Table {
 pub struct Line {
     /// The line.
     pub placed: Placed,
-    /// It was adopted without evidence.
+    /// True for an operation that was adopted without evidence.
     pub provisional: bool,
 }
 
@@ -130,7 +130,7 @@ pub struct Adopted {
     pub line: Option<Line>,
 }
 
-/// True for classes of a parameter: their prior stands for what such parameters do elsewhere, and for no
+/// True for classes of a parameter: their prior is what such parameters do elsewhere, and for no
 /// documentation.
 pub(super) fn is_substitution(columns: &Columns, action: Action, maps: &[(usize, Map)]) -> bool {
     action == Action::Classes && maps.iter().all(|map| columns.keys[map.0].optional())

@@ -1,4 +1,4 @@
-//! Canonical URLs that stand outside the scope of a rule by one constraint.
+//! Canonical URLs that only one constraint keeps out of the scope of a rule.
 //!
 //! Applying a rule without each of its constraints to all URLs costs more than all learning before it. The
 //! values of the keys that scopes name are read once, as columns of codes, and a constraint is a table of

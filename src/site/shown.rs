@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub type Held = Vec<(usize, Vec<u32>)>;
 
 /// The keys of the form `from` that a move with this mapping to the form `to` is held to. `groups` are those of
-/// its test. What other forms show that moved there before is no evidence: their rows may stand for URLs that
+/// its test. What other forms show that moved there before is no evidence: their rows may represent URLs that
 /// a rule wrote. O(rows x lost keys x log rows).
 pub fn held(
     columns: &Columns,

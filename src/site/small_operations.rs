@@ -8,7 +8,7 @@ use super::{Stage, Thresholds, Without};
 use crate::url::{Key, Part};
 
 /// True where most values of a key, at least `small_min_numbers`, are numbers, and most are met in one cluster
-/// alone. What follows a number inside a segment is one, too, where digits stand in it that are none of a random
+/// alone. What follows a number inside a segment is one, too, where it holds digits that are none of a random
 /// token (`-post-46-a-title`). O(rows x log).
 pub(super) fn names_clusters(columns: &Columns, key: usize, rows: &[u32], thresholds: &Thresholds) -> bool {
     let of = |&row: &u32| (columns.code(key, row), columns.label[row as usize]);

@@ -21,7 +21,7 @@ pub const NONE: u32 = u32::MAX;
 /// Code of the absent key.
 const ABSENT: u32 = 0;
 
-/// What a tree is grown over.
+/// Rows and codes that a tree is grown over.
 #[derive(Clone, Debug)]
 pub struct Table<'c> {
     /// Code of each row, a column a key; 0 where the key is absent.

@@ -8,7 +8,7 @@
 //! the URLs seen, so it is proven on URLs not seen: each value is hidden in turn and predicted from the
 //! others of its group (leave one out), and a key is believed only where that goes right. Parameters
 //! (how many values make a group, how far a number reaches) are chosen on four fifths of the groups and
-//! must hold on the other fifth, too. A number may stand at the end of a value, behind text:
+//! must hold on the other fifth, too. A number may end a value, behind text:
 //! `10.msg17`.
 //!
 //! The page of a range is one of its own URLs, or the page that represents their cluster. Where that

@@ -1,4 +1,4 @@
-//! What a page type is: a space of pages, the URLs each page has, and the way back from a URL to its
+//! Page types: a space of pages, the URLs each page has, and the way back from a URL to its
 //! page.
 
 use super::parts::Parts;

@@ -43,7 +43,7 @@ struct Run {
     kind: u32,
 }
 
-/// What is true of one page type of a site.
+/// True facts of one page type of a site.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct TypeFacts {
     /// Name on the command line.
@@ -230,7 +230,7 @@ impl SitePlan {
         self.runs.iter().zip(ends).map(|(run, end)| (run.size, end - run.cluster))
     }
 
-    /// What is true of each page type.
+    /// True facts of each page type.
     pub fn facts(&self) -> Vec<TypeFacts> {
         let facts =
             |k: &Kind| TypeFacts { name: k.make.name(), urls: k.urls, clusters: k.clusters, rules: k.make.rules() };

@@ -5,7 +5,7 @@ use super::plan::{Row, SitePlan};
 use super::words;
 use std::ops::Range;
 
-/// What a line holds.
+/// Contents of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// JSON lines (`url`, `cluster`, then `site` and `truth`) instead of TSV in the same order.
@@ -16,7 +16,7 @@ pub struct Layout {
     pub truth: bool,
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Records written.
@@ -40,7 +40,7 @@ impl Counts {
 #[derive(Debug, Default)]
 pub struct Writer {
     scratch: Parts,
-    /// What was written so far.
+    /// Counts of what was written so far.
     pub counts: Counts,
 }
 

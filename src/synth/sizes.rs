@@ -1,7 +1,7 @@
 //! The distribution of cluster sizes: how many clusters of which size each page type has, so that singletons,
 //! mean and tail come out as asked, without a table of clusters.
 
-/// What one page type takes part with.
+/// Weight of one page type among the clusters.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     /// Its weight among the clusters.

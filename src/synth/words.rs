@@ -3,7 +3,7 @@
 
 use super::rng::mix;
 
-/// Common words, all lower-case ASCII letters and no two alike, so that a word tells its index.
+/// Common words, all lower-case ASCII letters and no two alike, so that a word determines its index.
 pub const WORDS: [&str; 64] = [
     "amber", "anchor", "apple", "autumn", "badger", "basket", "beacon", "birch", "bridge", "canal", "candle", "cedar",
     "cherry", "clover", "cobalt", "copper", "coral", "cotton", "crane", "dawn", "eagle", "ember", "falcon", "fern",

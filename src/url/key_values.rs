@@ -35,13 +35,13 @@ pub(crate) type Range = (u32, u32);
 pub struct Tokenizer {
     /// `:`, `,`, `=`, `!` that split segments, as bits 0 to 3.
     pub delimiters: u8,
-    /// `;` separates query parameters, too; which stands where is the key [`Fixed::SEPARATOR`].
+    /// `;` separates query parameters, too; their positions are the key [`Fixed::SEPARATOR`].
     pub semicolons: bool,
     /// The usual separator is `;`, not `&`.
     pub joined_by_semicolons: bool,
     /// Fragments are keys; else only routes ([`is_route`](super::is_route)) are.
     pub fragments: bool,
-    /// What fragments are was learned: they are left out even where the site has no rules.
+    /// True where the role of fragments was learned: they are left out even where the site has no rules.
     pub learned: bool,
     /// A path in a query is tokenized as the path is: see [`KeyValues::path_of`].
     pub query_path: bool,
@@ -63,7 +63,7 @@ impl Tokenizer {
 /// The key-value pairs of one URL.
 #[derive(Clone, Debug, Default)]
 pub struct KeyValues {
-    /// The normal URL, then values that do not stand in it in one piece.
+    /// The normal URL, then values that are no single range of it.
     pub text: Vec<u8>,
     /// The pairs: fixed keys first, then parameters, then query keys in the order found, each key once.
     pub list: Vec<KeyValue>,
@@ -108,7 +108,7 @@ impl KeyValues {
         }
     }
 
-    /// Tokenizes the normal URL that already stands in [`text`](Self::text).
+    /// Tokenizes the normal URL that is already in [`text`](Self::text).
     pub fn tokenize(&mut self, split: &Split, tokenizer: Tokenizer) {
         self.list.clear();
         self.names.clear();
@@ -173,7 +173,7 @@ impl KeyValues {
         self.list.push(KeyValue { key: KeyRef::Fixed(key), start, end });
     }
 
-    /// Appends a value that does not stand in the URL and adds its pair.
+    /// Appends a value that is not a range of the URL and adds its pair.
     pub fn fixed_text(&mut self, key: Fixed, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.text.len() as u32;
         write(&mut self.text);
@@ -310,7 +310,7 @@ impl KeyValues {
         }
     }
 
-    /// `groups` as [`segment::delimited_groups`] or [`segment::inner_number`] tells.
+    /// `groups` as [`segment::delimited_groups`] or [`segment::inner_number`] returns.
     #[inline(always)]
     fn tokenize_segment(&mut self, i: usize, (a, b, dot): (u32, u32, u32), last: bool, groups: Groups) {
         let bytes = &self.text[a as usize..b as usize];
@@ -344,7 +344,7 @@ impl KeyValues {
             let stop = memchr::memchr(b';', rest).map_or(end, |i| at + i as u32);
             let name = memchr::memchr(b'=', self.bytes(at, stop)).map_or(stop, |i| at + i as u32 + 1);
             let same = |c: &KeyValue| matches!(c.key, KeyRef::Param(a, b) if self.bytes(a, b) == self.bytes(at, name));
-            // A value for all repeats would lose where they stand, so that composing gave another URL.
+            // A value for all repeats would lose their positions, so that composing gave another URL.
             if self.list.len() - from == MAX_PARAMETERS || self.list[from..].iter().any(same) {
                 self.list.truncate(from);
                 let first = semicolon + 1;
@@ -360,7 +360,7 @@ impl KeyValues {
     }
 }
 
-/// Boundaries of a path where extra slashes stand, one number a slash.
+/// Boundaries of a path with extra slashes, one number a slash.
 #[derive(Default)]
 struct Doubled {
     count: usize,

@@ -16,7 +16,7 @@ pub(super) struct Positions {
     pub(super) dots: u64,
     pub(super) ands: u64,
     pub(super) equals: u64,
-    /// `slashes` and `dots` are known, and no slash stands behind another.
+    /// `slashes` and `dots` are known, and no slash follows another.
     pub(super) path: bool,
     /// `ands` and `equals` are known, or there is no query.
     pub(super) query: bool,

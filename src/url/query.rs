@@ -42,7 +42,7 @@ impl KeyValues {
         }
     }
 
-    /// True where a query key stands twice in the list.
+    /// True where a query key is in the list twice.
     fn repeats(&self, from: usize) -> bool {
         let name = |pair: &KeyValue| match pair.key {
             KeyRef::Query(a, b) => self.bytes(a, b),

@@ -81,7 +81,7 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
 }
 
 trait Gathered<'scope> {
-    /// Gathers each site at its owner; when all is there, tells what it holds.
+    /// Gathers each site at its owner, and emits it when all of it is there.
     fn gathered(self, job: &Job, held: BySite) -> Flow<'scope, Held>;
 }
 

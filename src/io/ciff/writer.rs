@@ -151,7 +151,7 @@ impl CiffWriter {
         Ok(FinishedFile { names: self.names })
     }
 
-    /// The header as it stands in the file.
+    /// Bytes of the header in the file.
     fn head(&self, header: &Header) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         header.encode(&self.room, &mut bytes);

@@ -1,4 +1,4 @@
-//! What the interpreter and the applier make of the same URLs.
+//! Comparison of the interpreter with the applier on the same URLs.
 
 use super::forms;
 use super::{RuleSet, SiteRules};
@@ -101,7 +101,7 @@ impl<'r> Reference<'r> {
         (0..self.sites.len() as u32).find(extends).filter(|_| self.owner(origin) == Owner::None)
     }
 
-    /// What the interpreter makes of a URL.
+    /// Result of the interpreter for a URL.
     pub(super) fn pair(&self, input: &Input) -> Pair<'r> {
         let mut outcome = AppliedUrl { url: input.url.clone(), ..AppliedUrl::default() };
         let mut pair = Pair { input: input.clone(), normal: None, outcome: AppliedUrl::default(), steps: Vec::new() };
@@ -145,7 +145,7 @@ pub(super) struct Difference {
     pub(super) how: String,
     pub(super) input: Input,
     pub(super) expected: AppliedUrl,
-    /// What the applier gave, or the text of its panic.
+    /// Result of the applier, or the text of its panic.
     pub(super) given: String,
 }
 

@@ -30,7 +30,7 @@ fn records(path: &Path) -> RecordBatch {
     batch
 }
 
-/// What was compared of one corpus.
+/// Counts of what was compared in one corpus.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compared {
     urls: u64,

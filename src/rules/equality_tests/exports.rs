@@ -1,7 +1,7 @@
 //! Compares what exports do to URLs with the reference interpreter, one random rule at a time.
 //!
 //! An exported rule does what the interpreter does, or leaves the URL as it is. The patterns of Nutch,
-//! StormCrawler and Heritrix stand for all targets: `exports_read` shows that each file says what
+//! StormCrawler and Heritrix represent all targets: `exports_read` shows that each file says what
 //! was meant, `scripts/accept exports` runs the systems themselves.
 
 use super::{Random, generate, number};
@@ -15,12 +15,12 @@ use fancy_regex::Regex;
 /// Random sites of the default run.
 const SITES: u64 = 2_000;
 
-/// What an exported rule made of URLs.
+/// Counts of the results of an exported rule.
 #[derive(Debug, Default)]
 struct Found {
-    /// As the interpreter, changed.
+    /// URLs changed as the interpreter changes them.
     changed: u64,
-    /// As the interpreter, unchanged.
+    /// URLs left unchanged, as the interpreter leaves them.
     kept: u64,
     /// The interpreter changes the URL, the export does not.
     narrower: u64,
@@ -103,7 +103,7 @@ fn an_exported_rule_is_the_rule_or_nothing() {
     assert!(found.changed > 1_400 && found.narrower < 2 * found.changed, "too little was compared: {found:?}");
 }
 
-/// What all exported rules of a site made of URLs.
+/// Counts of the results of all exported rules of a site.
 #[derive(Debug, Default)]
 struct Merged {
     /// Changed, and one with the result by the rules of the site.

@@ -116,7 +116,7 @@ fn site(value: &Value) -> SiteRules {
     }
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Found {
     changed: u64,

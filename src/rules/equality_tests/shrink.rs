@@ -36,7 +36,7 @@ fn places(value: &Value, here: &Place, all: &mut Vec<Place>) {
     }
 }
 
-/// Takes out what stands at a place; false where there is nothing.
+/// Removes the element at a place; false where there is none.
 fn remove(value: &mut Value, place: &[usize]) -> bool {
     let (at, below) = (place[0], &place[1..]);
     match value {

@@ -10,7 +10,7 @@ use crate::rules::types::{Constraint, Operation, Rule, Test};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Key, Part, segment};
 
-/// What a pattern matches of one key, and how it is read back.
+/// Part of a pattern that matches one key, and how the value is read back.
 struct Source<'a> {
     constraint: &'a Constraint,
     key: Key,
@@ -199,7 +199,7 @@ fn parts(
         (None, None) => String::new(),
         _ => return Err("two extensions".to_owned()),
     };
-    // The body is all that stands before the extension; without one, nothing known may stand at its end.
+    // The body is everything before the extension; without one, it ends in no known extension.
     let no_extension = if behind.is_empty() { format!("(?!{SEG}+{}{SEG_END})", *EXTENSION) } else { String::new() };
     let mut group = |sources: &mut [Source<'_>], at: usize, pattern: String| match copied(&sources[at].key) {
         true => {
@@ -284,7 +284,7 @@ fn check(head: &str, behind: &str, constraint: &Constraint) -> Result<(), String
     if plain && split == head.len() { Ok(()) } else { Err(no_constraint(constraint)) }
 }
 
-/// What the URL becomes.
+/// The URL that the rule writes.
 fn target(rule: &Rule, sources: &[Source<'_>], ranks: &dyn Fn(&str) -> (usize, String)) -> Result<Vec<Piece>, String> {
     let mut keys: Vec<(Key, Piece)> = Vec::new();
     for (to, operation) in &rule.operations {

@@ -165,7 +165,7 @@ pub fn export(sites: &[SiteRules], selection: Selection<'_>) -> Export {
     Export { text, rules, left_out, kept }
 }
 
-/// Compact JSON. Hidden characters, which stand in strings alone, are written as escapes.
+/// Compact JSON. Hidden characters, which occur in strings alone, are written as escapes.
 fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("writing strings into memory cannot fail");
     let mut out = String::with_capacity(text.len());
@@ -181,7 +181,7 @@ fn json(value: &impl Serialize) -> String {
 /// A rule as it is in the export.
 enum Form<'a> {
     Written(&'a Rule),
-    /// It never acts, so that nothing depends on it.
+    /// The rule never acts, so that nothing depends on it.
     Idle,
     Out(&'static str),
 }

@@ -20,7 +20,7 @@ pub const NEVER_ACTS: &str = "it never acts";
 /// Most reasons that the head of a file names.
 const REASONS: usize = 8;
 
-/// What an export keeps.
+/// Counts of what an export keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Kept {

@@ -1,4 +1,4 @@
-//! What is exported, and what comes of it.
+//! Selection of the rules that are exported, and the result of an export.
 
 use super::kept::Kept;
 use super::left_out::LeftOut;

@@ -1,8 +1,8 @@
-//! Constraints: what a rule asks of the values of keys.
+//! Constraints: tests of a rule on the values of keys.
 
 use serde::{Deserialize, Serialize};
 
-/// What a constraint asks of the value of one key.
+/// Test of a constraint on the value of one key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
@@ -24,7 +24,7 @@ pub enum Test {
 pub struct Constraint {
     /// Key in the notation of [`crate::url::keys`], for example `query sid=`.
     pub key: String,
-    /// What is asked of its value.
+    /// Test on its value.
     pub test: Test,
 }
 

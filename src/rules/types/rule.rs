@@ -49,7 +49,7 @@ pub struct Evidence {
 pub struct Rule {
     /// 16 hex digits, a hash of site, scope and operations: the same rule has the same id in every run.
     pub id: String,
-    /// What made it.
+    /// The kind of evidence that made the rule.
     pub kind: Kind,
     /// The source pattern; all constraints must hold.
     pub scope: Vec<Constraint>,
@@ -59,17 +59,17 @@ pub struct Rule {
     /// has exactly the keys that the scope names. False: keys without an operation are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
-    /// It also acts on hosts of the site's registrable domain that no record has: see
+    /// True for a rule that also acts on hosts of the site's registrable domain that no record has: see
     /// [`SiteRules::extends_to`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extended: bool,
-    /// It acts before any evidence, by the word of the catalogue of platforms alone.
+    /// True for a rule that acts before any evidence, by the word of the catalogue of platforms alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provisional: bool,
     /// Name of the line of that catalogue which it is an instance of, for example `phpbb-2/topic-session`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// What it was proven with.
+    /// Evidence of the proof.
     pub evidence: Evidence,
     /// Departures from WWW10 that made it, by name (for `compare`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

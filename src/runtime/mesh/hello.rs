@@ -193,7 +193,7 @@ pub fn noise(secret: &Secret, initiates: bool) -> Result<HandshakeState, snow::E
 pub enum BadOffer {
     /// That of its hello.
     Hello(BadHello),
-    /// It announces more than [`MAX_MESSAGE`] bytes.
+    /// The frame announces more than [`MAX_MESSAGE`] bytes.
     Overlong,
     /// No handshake can be made on this machine.
     Unanswerable,

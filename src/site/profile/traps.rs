@@ -6,7 +6,7 @@
 //!
 //! A URL is new if it is the first of its cluster: records that redirect or declare another URL
 //! come last, then the shorter path and query comes first, ties by bytes. Each cluster is so
-//! counted in one family. This order stands for that of a crawl, which the records do not say.
+//! counted in one family. This order replaces that of a crawl, which the records do not have.
 //!
 //! What makes a family a trap is that a change of one thing alone (the depth, the date, the number)
 //! leaves the page as it is. Copies of pages under a second form of URL are none: all their pages

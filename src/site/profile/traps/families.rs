@@ -15,7 +15,7 @@ pub(super) struct Found {
     pub kind: TrapKind,
     pub pieces: Vec<(Part, String)>,
     pub varies: String,
-    /// What varies is a pair of the query.
+    /// A pair of the query varies.
     is_key: bool,
     pub example: u32,
     pub urls: u64,
