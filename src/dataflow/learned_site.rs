@@ -19,6 +19,7 @@ pub struct LearnedSite {
     /// Counts of the stages of learning.
     pub counts: BTreeMap<Count, u64>,
     /// Bounds of the sample, where the budget did not suffice for all candidates.
+    #[serde(rename = "cut")]
     pub bounds: Option<BudgetBounds>,
     /// Distinct URLs that trained.
     pub trained: u64,

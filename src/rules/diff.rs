@@ -26,6 +26,7 @@ pub struct SiteDiff {
     /// The rules common to both fire in another order.
     pub reordered: bool,
     /// URLs are tokenized into other keys.
+    #[serde(rename = "cut")]
     pub retokenized: bool,
     /// Hosts and data of single pages, by name: how many were gained and lost; only names with a
     /// difference.

@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(read(r#"{"method":"published-naive"}"#), want);
         let less = Params { without: Without::default().and(Stage::ValueRanges), ..Params::default() };
         let text = serde_json::to_string(&less).unwrap();
-        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"without":["value_ranges"]}"#);
+        assert_eq!(text, r#"{"method":"undust","fpr_max_ppm":10000,"fragment_clusters":3,"without":["spans"]}"#);
         assert_eq!(read(&text), less);
         assert!(!serde_json::to_string(&Params::default()).unwrap().contains("without"));
         let wider = Params { extend_to_domain: true, ..Params::default() };
