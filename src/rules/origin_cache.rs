@@ -130,7 +130,7 @@ mod tests {
             ignore("host", becomes(host)),
             ignore("query sid=", Representative::LeftOut),
         ];
-        let origins = of_hosts(["site.example", "www.site.example"]);
+        let origins = of_hosts(["site.example", "www.site.example", host]);
         RuleSet::new(vec![SiteRules { site: "site.example".into(), origins, rules, ..Default::default() }])
     }
 
@@ -153,6 +153,8 @@ mod tests {
             "http://a-host-with-a-name-that-is-too-long.site.example",
             "mailto:site.example",
         ];
+        let moved = sets[2].canonicalize("http://www.site.example/a").url.into_owned();
+        assert_eq!(moved, format!("http://{long}/a"));
         let mut scratch = Scratch::default();
         // An origin is cached when it repeats under the same rules, and coded the time after.
         for (round, rules) in (0..3).flat_map(|round| sets.iter().map(move |set| (round, set))) {

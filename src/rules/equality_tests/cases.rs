@@ -4,7 +4,7 @@ use super::SiteRules;
 use super::compare::{Applier, Forms, Input, check};
 use crate::rules::types::SECTION;
 use crate::rules::value_ranges::{RangedKey, ValueRange};
-use crate::rules::{Constraint, Function, Operation, Representative, Rule, Test};
+use crate::rules::{Constraint, Function, Kind, Operation, Representative, Rule, Test};
 
 fn left_out(key: &str) -> (String, Operation) {
     (key.to_owned(), Operation::Ignore(Representative::LeftOut))
@@ -25,6 +25,22 @@ fn site(operations: Vec<(String, Operation)>) -> SiteRules {
     let origins = crate::rules::origins::of_hosts(["a.example", "m.a.example", "www.a.example"]);
     let rules = (0..).zip(operations).map(rule).collect();
     SiteRules { site: "a.example".to_owned(), origins, rules, ..SiteRules::default() }
+}
+
+/// A rule from the form of paths of one segment and these other keys to itself: the segment becomes another
+/// one.
+fn form(from: &str, to: &str, others: &[&str]) -> Rule {
+    let keys = ["scheme", "host", "depth", "path0"].into_iter().chain(others.iter().copied());
+    let rule = keys.map(|key| {
+        let (test, operation) = match key {
+            "path0" => (Test::Equals(from.to_owned()), Operation::Keep(to.to_owned())),
+            "depth" => (Test::Present, Operation::Keep("1".to_owned())),
+            _ => (Test::Present, Operation::Replace(key.to_owned())),
+        };
+        (Constraint { key: key.to_owned(), test }, (key.to_owned(), operation))
+    });
+    let (scope, operations) = rule.unzip();
+    Rule { closed: true, kind: Kind::Form, ..Rule::of(&format!("{from:0>16}"), scope, operations) }
 }
 
 /// Compares URLs, and what becomes of them with what is expected.
@@ -78,6 +94,33 @@ fn functions_act_on_a_host_that_a_rule_wrote() {
 }
 
 #[test]
+fn functions_act_on_values_that_rules_wrote() {
+    // The first of the values is empty, and no value of the URL is.
+    let rules = vec![function("query a=", Function::FirstRepeat), function("query a=", Function::DropEmpty)];
+    let cases =
+        [("http://a.example/?a=&a=1", "http://a.example/"), ("http://a.example/?a=1&a=", "http://a.example/?a=1")];
+    equal(site(rules), &cases);
+    // No value of the URL has a capital, that of the rule between forms has. The first rule acts in the
+    // second turn, in which the last one finds nothing to do.
+    let mut site = site(vec![classes("path0", &[("x", "q")]), function("path0", Function::LowerCase)]);
+    site.rules.insert(1, form("a", "X", &[]));
+    equal(site, &[("http://a.example/a", "http://a.example/q"), ("http://a.example/x", "http://a.example/q")]);
+}
+
+#[test]
+fn a_rule_between_forms_counts_the_keys_of_its_own_form() {
+    let mut site = site(vec![left_out("query sid=")]);
+    // The form that the first one leads to has one key more than the second one names.
+    site.rules.extend([form("a", "c", &["query b="]), form("c", "d", &[])]);
+    let cases = [
+        ("http://a.example/a?b=1&sid=2", "http://a.example/c?b=1"),
+        ("http://a.example/a?b=1", "http://a.example/c?b=1"),
+        ("http://a.example/c?sid=2", "http://a.example/d"),
+    ];
+    equal(site, &cases);
+}
+
+#[test]
 fn rules_stay_on_origins_of_the_site() {
     let scheme = || ("scheme".to_owned(), Operation::Ignore(Representative::WherePresent("https".to_owned())));
     let host = || ("host".to_owned(), Operation::Ignore(Representative::WherePresent("a.example".to_owned())));
@@ -100,6 +143,18 @@ fn rules_stay_on_origins_of_the_site() {
     let cases =
         [("http://www.a.example/x?s=1", "https://a.example/x"), ("http://a.example:8080/", "https://a.example/")];
     equal(of(vec![host(), scheme(), left_out("query s=")]), &cases);
+}
+
+#[test]
+fn a_port_that_becomes_the_default_port_is_no_normal_form() {
+    let https = Operation::Ignore(Representative::WherePresent("https".to_owned()));
+    // The second is in no normal form either: a rule file made by hand.
+    let origins = ["http://a.example:443", "https://a.example:443", "http://a.example:81", "https://a.example:81"];
+    let origins = origins.map(str::to_owned).to_vec();
+    let site = SiteRules { origins, ..site(vec![("scheme".to_owned(), https)]) };
+    let cases =
+        [("http://a.example:443/x", "http://a.example:443/x"), ("http://a.example:81/x", "https://a.example:81/x")];
+    equal(site, &cases);
 }
 
 #[test]
@@ -273,6 +328,25 @@ fn rules_behind_the_first_64_remove_keys_and_move_hosts() {
     let host = ("host".to_owned(), Operation::Ignore(Representative::WherePresent("a.example".to_owned())));
     let rules = [keys(64), vec![host]].concat();
     equal(site(rules), &[("http://www.a.example/?b=2&k0=1&k63=1", "http://a.example/?b=2")]);
+}
+
+#[test]
+fn parameters_around_the_64th_pair_are_removed_whatever_their_order() {
+    // Look-ups make their order count; of more than 64 parameters none is a pair.
+    let look_up = ["http://a.example/alias", "http://a.example/page"].map(str::to_owned);
+    let keys = (60..74).map(|n| left_out(&format!("query k{n}="))).collect();
+    let site = SiteRules { aliases: vec![look_up], ..site(keys) };
+    let url = |numbers: Vec<usize>| {
+        let parameters: Vec<String> = numbers.into_iter().map(|n| format!("k{n}={n}")).collect();
+        format!("http://a.example/?{}", parameters.join("&"))
+    };
+    let usual: Vec<usize> = (10..74).collect();
+    let unusual: Vec<usize> = [11, 10].into_iter().chain(12..74).collect();
+    let cases = [usual, unusual].map(|numbers| {
+        let kept = numbers.iter().copied().filter(|n| !(60..74).contains(n)).collect();
+        (url(numbers), url(kept))
+    });
+    equal(site, &cases.each_ref().map(|(url, expected)| (url.as_str(), expected.as_str())));
 }
 
 #[test]
