@@ -21,10 +21,11 @@ use super::read::{Pool, read};
 use super::rows::Rows;
 use super::sample::Sampler;
 use super::source::Source;
-use super::stages::{Cover, CrossFit, FindCandidates, GrowTree, Profile, RefineRules, SelectRules, Tokenize};
+use super::stages::{CrossFit, Profile, RefineRules, SelectRules, Stages, Tokenize};
 use super::types::{Epoch, Flow, Plan, Shared};
 use super::walk::EnergyWalk;
-use crate::model::RecordBatch;
+use crate::model::{RecordBatch, Stage};
+use crate::site::{Covered, Tokenized, WithTree};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,9 +65,9 @@ pub fn learn<'scope>(
         .take_up(shared);
     open.cross_fit(choice)
         .tokenize(plan)
-        .cover()
-        .grow_tree()
-        .find_candidates()
+        .stage(Stage::Cover, Tokenized::cover)
+        .stage(Stage::GrowTree, Covered::grow_tree)
+        .stage(Stage::FindCandidates, WithTree::find_candidates)
         .profile()
         .energy_walk()
         .select_rules()

@@ -11,7 +11,7 @@ use super::sample::BudgetBounds;
 use super::types::{Flow, Plan};
 use super::walk::HasGraph;
 use crate::model::Stage;
-use crate::site::{self, Covered, Outcome, Prepared, Selected, Tokenized, Training, WithTree, energy::Graph};
+use crate::site::{self, Outcome, Prepared, Selected, Tokenized, Training, energy::Graph};
 use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::Operator;
 
@@ -88,39 +88,15 @@ impl<'scope> Tokenize<'scope> for Sites<'scope, Training> {
     }
 }
 
-/// [`Tokenized::cover`] as an operator.
-pub(super) trait Cover<'scope> {
-    /// Rules on keys by sequential covering, and the rows that they leave.
-    fn cover(self) -> Sites<'scope, Covered>;
+/// Stages that are a function of the state of a site and of nothing else.
+pub(super) trait Stages<'scope, S> {
+    /// `work` as the operator of `stage`.
+    fn stage<T: 'static>(self, stage: Stage, work: fn(S) -> T) -> Sites<'scope, T>;
 }
 
-impl<'scope> Cover<'scope> for Sites<'scope, Tokenized> {
-    fn cover(self) -> Sites<'scope, Covered> {
-        operator(self, Stage::Cover, |site| site.next(Tokenized::cover))
-    }
-}
-
-/// [`Covered::grow_tree`] as an operator.
-pub(super) trait GrowTree<'scope> {
-    /// The pattern tree over the rows that are left.
-    fn grow_tree(self) -> Sites<'scope, WithTree>;
-}
-
-impl<'scope> GrowTree<'scope> for Sites<'scope, Covered> {
-    fn grow_tree(self) -> Sites<'scope, WithTree> {
-        operator(self, Stage::GrowTree, |site| site.next(Covered::grow_tree))
-    }
-}
-
-/// [`WithTree::find_candidates`] as an operator.
-pub(super) trait FindCandidates<'scope> {
-    /// Candidate rules between forms, by the inverted index of clusters, and their graph.
-    fn find_candidates(self) -> Sites<'scope, Prepared>;
-}
-
-impl<'scope> FindCandidates<'scope> for Sites<'scope, WithTree> {
-    fn find_candidates(self) -> Sites<'scope, Prepared> {
-        operator(self, Stage::FindCandidates, |site| site.next(WithTree::find_candidates))
+impl<'scope, S: 'static> Stages<'scope, S> for Sites<'scope, S> {
+    fn stage<T: 'static>(self, stage: Stage, work: fn(S) -> T) -> Sites<'scope, T> {
+        operator(self, stage, move |site| site.next(work))
     }
 }
 
