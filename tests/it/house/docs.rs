@@ -1,6 +1,6 @@
 //! The documentation: every page is in the summary of the site once, every relative link leads to a
-//! file and, where it has a fragment, to a heading of it, and pages of the site link to pages of the
-//! site alone.
+//! file and, where it has a fragment, to a heading of it, pages of the site link to pages of the site
+//! alone, and source files that are named exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -173,6 +173,35 @@ fn links_of_the_documentation_lead_somewhere() {
     }
     assert!(seen > 40, "the check sees the links: {seen}");
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Source files that a document names by their path from the root, `NAME` and lists in braces left aside, of which
+/// `exists` knows nothing.
+fn gone(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let is_source = |name: &&str| {
+        ["src/", "jobs/", "tests/", "scripts/parts/"].iter().any(|folder| name.starts_with(folder))
+            && [".rs", ".py", ".jsonl", ".toml"].iter().any(|end| name.ends_with(end))
+            && !name.contains("NAME")
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+    };
+    text.split('`').filter(is_source).filter(|name| !exists(name)).map(str::to_owned).collect()
+}
+
+#[test]
+fn source_files_that_documents_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = pages().into_iter().map(|page| format!("docs/{page}"));
+    let all = docs.chain(["README.md", "CONTRIBUTING.md"].map(str::to_owned));
+    let found: Vec<String> = all
+        .flat_map(|path| {
+            gone(&super::read(&path), |name| root.join(name).is_file())
+                .into_iter()
+                .map(move |of| format!("{path}: {of}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let text = "`src/a.rs` (`src/b.rs`, `c.rs`), `src/NAME.rs`, `src/{a,c}.rs`, `jobs/d.rs`";
+    assert_eq!(gone(text, |name| name == "src/a.rs"), ["src/b.rs", "jobs/d.rs"]);
 }
 
 #[test]
