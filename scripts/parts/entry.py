@@ -23,6 +23,8 @@ class Part(typing.NamedTuple):
     packages: tuple = ()
     # Runs where no part is named.
     default: bool = False
+    # Runs undust, which is built where --binary names none.
+    runs: bool = True
 
 
 def corpora(args):
@@ -158,7 +160,7 @@ class Entry:
                     os.execv(python, [str(python), sys.argv[0], *words])
         os.chdir(common.ROOT)
         binary = found[0][2].binary
-        if not binary and len(skipped) < len(found):
+        if not binary and any(part.runs and part.name not in skipped for part, _, _ in found):
             try:
                 binary = str(common.built(found[0][2].profile))
             except common.Broken as error:
