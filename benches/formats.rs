@@ -29,7 +29,7 @@ use undust::io::compression::{Compression, Encoder};
 use undust::io::reader::LINE_LIMIT;
 use undust::io::shards::{Options, find};
 use undust::io::{Rejects, ShardReader};
-use undust::model::{Facts, Fingerprint, Kind, Record, RecordBatch, SiteBy, hash64};
+use undust::model::{DocumentKind, Facts, Fingerprint, Record, RecordBatch, SiteBy, hash64};
 use undust::runtime::progress::Progress;
 
 const PARTS: [&str; 4] = ["cdxj", "parquet", "warc", "fingerprints"];
@@ -304,8 +304,13 @@ impl Batches for Part {
             url.clear();
             write!(url, "http://www.example.com/{at}").expect("a vector takes everything");
             let text = Fingerprint { simhash, text: flips, tokens: 500, edits: false };
-            let facts =
-                Facts { status: 200, kind: Kind::Html, title: Some(b"Title"), text: Some(text), ..Facts::default() };
+            let facts = Facts {
+                status: 200,
+                kind: DocumentKind::Html,
+                title: Some(b"Title"),
+                text: Some(text),
+                ..Facts::default()
+            };
             batch.push_with(Record { url: &url, cluster: None, site: None, elsewhere: false }, facts);
         }
         Ok(!batch.is_empty())

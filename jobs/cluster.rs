@@ -13,7 +13,7 @@ use undust::io::{IoError, Rejects, Shard, fingerprint};
 use undust::model::hash128;
 use undust::runtime::hosts::{Cluster, HostsError};
 use undust::runtime::mesh::hello::Terms;
-use undust::runtime::mesh::{Mesh, MeshError, Place};
+use undust::runtime::mesh::{Mesh, MeshError, ThisProcess};
 use undust::runtime::secret::{Secret, SecretError};
 use undust::runtime::workers::WorkersError;
 
@@ -209,7 +209,7 @@ impl ClusterArgs {
             parameters: parameters.to_owned(),
             shards: shards.to_owned(),
         };
-        let place = Place { process: self.process(), secret, terms };
+        let place = ThisProcess { process: self.process(), secret, terms };
         Ok(Some(Arc::new(Mesh::join(cluster, place, Arc::new(|line: &str| say(line)))?)))
     }
 }

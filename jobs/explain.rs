@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use undust::model::shown::Page;
 use undust::rules::Overrides;
-use undust::rules::explain::{Step, Trace};
+use undust::rules::explain::{Trace, TraceStep};
 
 use crate::failure::Failure;
 use crate::messages::{json_lines, show};
@@ -93,7 +93,7 @@ fn text(line: &[u8]) -> String {
 /// Adds the overrides of the rules of the site.
 fn disabled(text: &mut Page, trace: &Trace, overrides: &Overrides) {
     let site = trace.steps.iter().find_map(|step| match step {
-        Step::Site { site, .. } => site.as_deref(),
+        TraceStep::Site { site, .. } => site.as_deref(),
         _ => None,
     });
     let of_site = overrides.iter().filter(|entry| Some(entry.site.as_str()) == site);

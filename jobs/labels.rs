@@ -75,7 +75,7 @@ impl<'a> Means<'a> {
 }
 
 /// The shards of a job, with their spool file.
-pub struct Found {
+pub struct FoundShards {
     pub shards: Vec<Shard>,
     /// Spool file of standard input, kept until it is dropped.
     _spooled: Option<TemporaryFile>,
@@ -106,7 +106,7 @@ impl RecordArgs {
     ///
     /// # Errors
     /// Errors of [`shards::find`].
-    pub fn find(&self, inputs: &[PathBuf], scratch: &Path) -> Result<Found, IoError> {
+    pub fn find(&self, inputs: &[PathBuf], scratch: &Path) -> Result<FoundShards, IoError> {
         let spooled = match inputs.iter().any(|input| input.as_os_str() == "-") {
             true => Some(shards::spool_stdin(scratch)?),
             false => None,
@@ -117,7 +117,7 @@ impl RecordArgs {
             stdin: spooled.as_ref().map(|file| file.path().to_owned()),
             ..Options::default()
         };
-        Ok(Found { shards: shards::find(inputs, &options)?, _spooled: spooled })
+        Ok(FoundShards { shards: shards::find(inputs, &options)?, _spooled: spooled })
     }
 
     /// The evidence by which these records are clustered, and the survey if that decided. All processes of

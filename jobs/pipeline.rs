@@ -41,7 +41,7 @@ pub fn in_order<B: Default + Send, S, E: Send>(
         }
         return Ok(());
     }
-    let line = Line {
+    let line = Pipeline {
         source: Mutex::new(Source { fill: source, next: 0, ended: false, error: None }),
         done: Mutex::new(Done {
             receive: Some(receive),
@@ -65,7 +65,7 @@ pub fn in_order<B: Default + Send, S, E: Send>(
 }
 
 /// State shared by the workers.
-struct Line<B, E, F, K> {
+struct Pipeline<B, E, F, K> {
     source: Mutex<Source<E, F>>,
     done: Mutex<Done<B, E, K>>,
     /// A block became free, or the run stopped.
@@ -92,7 +92,7 @@ struct Done<B, E, K> {
     error: Option<E>,
 }
 
-impl<B, E, F, K> Line<B, E, F, K>
+impl<B, E, F, K> Pipeline<B, E, F, K>
 where
     F: FnMut(&mut B) -> Result<bool, E>,
     K: FnMut(&mut B) -> Result<(), E>,
@@ -174,7 +174,7 @@ where
 }
 
 /// Stops the run where a worker panics.
-struct Ends<'l, B, E, F, K>(&'l Line<B, E, F, K>);
+struct Ends<'l, B, E, F, K>(&'l Pipeline<B, E, F, K>);
 
 impl<B, E, F, K> Drop for Ends<'_, B, E, F, K> {
     fn drop(&mut self) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use undust::io::{IoError, Rejects, Shard, ShardReader};
-use undust::model::{Facts, Kind, RecordBatch};
+use undust::model::{DocumentKind, Facts, RecordBatch};
 
 /// Shards that are read.
 const SURVEYED: usize = 8;
@@ -56,7 +56,7 @@ impl Survey {
         self.records += 1;
         self.labels += u64::from(label);
         self.redirects += u64::from(facts.redirect.is_some());
-        if facts.kind != Kind::Other && matches!(facts.status, 0 | 200..=299) {
+        if facts.kind != DocumentKind::Other && matches!(facts.status, 0 | 200..=299) {
             self.pages += 1;
             self.texts += u64::from(facts.text.is_some());
             self.digests += u64::from(facts.digest.is_some());

@@ -10,7 +10,7 @@ mod facts;
 pub mod shown;
 mod stage;
 
-pub use facts::{Facts, Fingerprint, Kind};
+pub use facts::{DocumentKind, Facts, Fingerprint};
 pub use stage::{Count, Description, Stage};
 
 /// One crawl record, borrowed from the batch that holds it. All byte strings are valid UTF-8 (readers
@@ -45,7 +45,7 @@ pub struct RecordBatch {
     targets: Vec<(u32, u32, u32)>,
     target_bytes: Vec<u8>,
     /// Facts of the rows, up to the last row with any.
-    facts: facts::Columns,
+    facts: facts::FactColumns,
 }
 
 impl RecordBatch {

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use undust::baselines::Name;
-use undust::baselines::catalogue::Row;
+use undust::baselines::catalogue::CatalogueRow;
 use undust::site::Stage;
 
 /// The protocol.
@@ -38,7 +38,7 @@ pub enum Departure {
 
 /// A row of the catalogue as an argument.
 #[derive(Clone, Copy, Debug)]
-pub struct NamedRow(pub Row);
+pub struct NamedRow(pub CatalogueRow);
 
 /// The method of a name.
 pub fn method(text: &str) -> Result<Name, String> {
@@ -63,6 +63,6 @@ fn stages() -> String {
 
 /// The row of the catalogue of a name.
 pub fn row(text: &str) -> Result<NamedRow, String> {
-    let known = || Row::ALL.map(|(_, name)| name).join(", ");
-    Row::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
+    let known = || CatalogueRow::ALL.map(|(_, name)| name).join(", ");
+    CatalogueRow::parse(text).map(NamedRow).ok_or_else(|| format!("no such row; there are {}", known()))
 }

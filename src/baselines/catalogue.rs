@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// A row of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Row {
+pub enum CatalogueRow {
     /// Scheme and host to lower case.
     LowerCase,
     /// Escapes in capital letters.
@@ -56,31 +56,31 @@ pub enum Row {
     StandardEncoding,
 }
 
-impl Row {
+impl CatalogueRow {
     /// All rows, in the order of the catalogue, which is not that in which they are applied.
-    pub const ALL: [(Row, &str); 17] = [
-        (Row::LowerCase, "lower-case"),
-        (Row::CapitalEscapes, "capital-escapes"),
-        (Row::DecodeUnreserved, "decode-unreserved"),
-        (Row::AddSlash, "add-slash"),
-        (Row::DefaultPort, "default-port"),
-        (Row::DotSegments, "dot-segments"),
-        (Row::DirectoryIndex, "directory-index"),
-        (Row::Fragment, "fragment"),
-        (Row::Ip, "ip"),
-        (Row::LimitProtocols, "limit-protocols"),
-        (Row::DuplicateSlashes, "duplicate-slashes"),
-        (Row::Www, "www"),
-        (Row::SortVariables, "sort-variables"),
-        (Row::ArbitraryVariables, "arbitrary-variables"),
-        (Row::DefaultVariables, "default-variables"),
-        (Row::EmptyQuery, "empty-query"),
-        (Row::StandardEncoding, "standard-encoding"),
+    pub const ALL: [(CatalogueRow, &str); 17] = [
+        (CatalogueRow::LowerCase, "lower-case"),
+        (CatalogueRow::CapitalEscapes, "capital-escapes"),
+        (CatalogueRow::DecodeUnreserved, "decode-unreserved"),
+        (CatalogueRow::AddSlash, "add-slash"),
+        (CatalogueRow::DefaultPort, "default-port"),
+        (CatalogueRow::DotSegments, "dot-segments"),
+        (CatalogueRow::DirectoryIndex, "directory-index"),
+        (CatalogueRow::Fragment, "fragment"),
+        (CatalogueRow::Ip, "ip"),
+        (CatalogueRow::LimitProtocols, "limit-protocols"),
+        (CatalogueRow::DuplicateSlashes, "duplicate-slashes"),
+        (CatalogueRow::Www, "www"),
+        (CatalogueRow::SortVariables, "sort-variables"),
+        (CatalogueRow::ArbitraryVariables, "arbitrary-variables"),
+        (CatalogueRow::DefaultVariables, "default-variables"),
+        (CatalogueRow::EmptyQuery, "empty-query"),
+        (CatalogueRow::StandardEncoding, "standard-encoding"),
     ];
 
     /// The row of a name.
-    pub fn parse(name: &str) -> Option<Row> {
-        Row::ALL.iter().find(|(_, known)| *known == name).map(|(row, _)| *row)
+    pub fn parse(name: &str) -> Option<CatalogueRow> {
+        CatalogueRow::ALL.iter().find(|(_, known)| *known == name).map(|(row, _)| *row)
     }
 }
 
@@ -90,7 +90,7 @@ pub struct Switches(u32);
 
 impl Default for Switches {
     fn default() -> Switches {
-        Switches((1 << Row::ALL.len()) - 1)
+        Switches((1 << CatalogueRow::ALL.len()) - 1)
     }
 }
 
@@ -100,18 +100,18 @@ impl Switches {
 
     /// With one row more.
     #[must_use]
-    pub fn with(self, row: Row) -> Switches {
+    pub fn with(self, row: CatalogueRow) -> Switches {
         Switches(self.0 | 1 << row as u8)
     }
 
     /// With one row less.
     #[must_use]
-    pub fn without(self, row: Row) -> Switches {
+    pub fn without(self, row: CatalogueRow) -> Switches {
         Switches(self.0 & !(1 << row as u8))
     }
 
     /// Whether a row is on.
-    pub fn has(self, row: Row) -> bool {
+    pub fn has(self, row: CatalogueRow) -> bool {
         self.0 >> row as u8 & 1 == 1
     }
 }
@@ -127,7 +127,8 @@ pub struct Catalogue {
 
 impl Method for Catalogue {
     fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
-        let rules = Row::ALL.iter().filter(|(row, _)| self.switches.has(*row)).map(|(_, name)| (*name).to_owned());
+        let rules =
+            CatalogueRow::ALL.iter().filter(|(row, _)| self.switches.has(*row)).map(|(_, name)| (*name).to_owned());
         let (rules, this) = (rules.collect(), self.clone());
         Box::new(Constant { function: move |url: &[u8], out: &mut Vec<u8>| this.normalize(url, out), rules })
     }
@@ -193,44 +194,44 @@ impl Catalogue {
     fn normalize(&self, url: &[u8], out: &mut Vec<u8>) {
         let Some(mut parts) = Parts::of(url) else { return out.extend_from_slice(url) };
         let on = |row| self.switches.has(row);
-        if on(Row::LowerCase) {
+        if on(CatalogueRow::LowerCase) {
             parts.scheme.make_ascii_lowercase();
             parts.host.make_ascii_lowercase();
         }
         for text in [Some(&mut parts.path), parts.query.as_mut(), parts.fragment.as_mut()].into_iter().flatten() {
-            escapes(text, on(Row::CapitalEscapes), on(Row::DecodeUnreserved));
+            escapes(text, on(CatalogueRow::CapitalEscapes), on(CatalogueRow::DecodeUnreserved));
         }
-        if on(Row::AddSlash) && parts.path.is_empty() {
+        if on(CatalogueRow::AddSlash) && parts.path.is_empty() {
             parts.path.push(b'/');
         }
-        if on(Row::DefaultPort) {
+        if on(CatalogueRow::DefaultPort) {
             let default: &[u8] = if parts.scheme.eq_ignore_ascii_case(b"https") { b"443" } else { b"80" };
             parts.port = parts.port.filter(|port| !port.is_empty() && port != default);
         }
-        if on(Row::DotSegments) {
+        if on(CatalogueRow::DotSegments) {
             parts.path = without_dots(&parts.path);
         }
-        if on(Row::DuplicateSlashes) {
+        if on(CatalogueRow::DuplicateSlashes) {
             parts.path.dedup_by(|a, b| *a == b'/' && *b == b'/');
         }
-        if on(Row::DirectoryIndex) {
+        if on(CatalogueRow::DirectoryIndex) {
             let last = memchr::memrchr(b'/', &parts.path).map_or(0, |i| i + 1);
             if is_index(&parts.path[last..]) {
                 parts.path.truncate(last);
             }
         }
-        if on(Row::Fragment) {
+        if on(CatalogueRow::Fragment) {
             parts.fragment = None;
         }
-        if on(Row::Ip)
+        if on(CatalogueRow::Ip)
             && let Some(host) = std::str::from_utf8(&parts.host).ok().and_then(|host| self.hosts.get(host))
         {
             parts.host = host.clone().into_bytes();
         }
-        if on(Row::LimitProtocols) && parts.scheme.eq_ignore_ascii_case(b"https") {
+        if on(CatalogueRow::LimitProtocols) && parts.scheme.eq_ignore_ascii_case(b"https") {
             parts.scheme.truncate(4);
         }
-        if on(Row::Www) && parts.host.len() > 4 && parts.host[..4].eq_ignore_ascii_case(b"www.") {
+        if on(CatalogueRow::Www) && parts.host.len() > 4 && parts.host[..4].eq_ignore_ascii_case(b"www.") {
             parts.host.drain(..4);
         }
         if let Some(query) = parts.query.take() {
@@ -245,23 +246,23 @@ impl Catalogue {
         let default = |name: &[u8], value: &[u8]| value.is_empty() || (name == b"sort" && value == b"ascending");
         let drop = |name: &[u8], value: &[u8]| {
             !name.is_empty()
-                && (on(Row::ArbitraryVariables) && is_superfluous(name)
-                    || on(Row::DefaultVariables) && default(name, value))
+                && (on(CatalogueRow::ArbitraryVariables) && is_superfluous(name)
+                    || on(CatalogueRow::DefaultVariables) && default(name, value))
         };
         let any = without(&query, drop, &mut kept);
         if !any && !query.is_empty() {
             return None;
         }
         let mut items: Vec<Vec<u8>> = kept.split(|&b| b == b'&').map(<[u8]>::to_vec).collect();
-        if on(Row::SortVariables) {
+        if on(CatalogueRow::SortVariables) {
             // By name; variables of one name keep their order.
             items.sort_by(|a, b| name(a).cmp(name(b)));
         }
-        if on(Row::StandardEncoding) {
+        if on(CatalogueRow::StandardEncoding) {
             items.iter_mut().for_each(standard_encoding);
         }
         let query = items.join(&b"&"[..]);
-        (!query.is_empty() || !on(Row::EmptyQuery)).then_some(query)
+        (!query.is_empty() || !on(CatalogueRow::EmptyQuery)).then_some(query)
     }
 }
 
@@ -346,9 +347,9 @@ mod tests {
         };
         assert_eq!(run(Switches::NONE), url);
         assert_eq!(run(Switches::default()), "http://example.com/?a=1");
-        assert_eq!(run(Switches::default().without(Row::Www)), "http://www.example.com/?a=1");
-        for (row, name) in Row::ALL {
-            assert_eq!(Row::parse(name), Some(row));
+        assert_eq!(run(Switches::default().without(CatalogueRow::Www)), "http://www.example.com/?a=1");
+        for (row, name) in CatalogueRow::ALL {
+            assert_eq!(CatalogueRow::parse(name), Some(row));
             assert!(!Switches::default().without(row).has(row) && Switches::NONE.with(row).has(row));
         }
     }

@@ -17,7 +17,7 @@ use super::{Canonicalizer, Method, Name, RuleReport, Sample, Setup};
 use crate::evaluate::{Counts, Pages};
 use crate::model::{hash64_seeded, hash128};
 use crate::site::Training;
-use crate::site::published::keys::Columns;
+use crate::site::published::keys::PublishedColumns;
 use crate::site::published::tree::{Patterns, Slot};
 use crate::site::tree::Branch;
 use serde::{Deserialize, Serialize};
@@ -340,7 +340,7 @@ fn keep<T>(list: &mut Vec<T>, weight: impl Fn(&T) -> u64) {
 
 /// The pattern tree, its largest nodes, and how many it has.
 fn tree(training: &Training) -> (Vec<TreeNode>, u64) {
-    let columns = Columns::new(training);
+    let columns = PublishedColumns::new(training);
     if columns.is_empty() {
         return (Vec::new(), 0);
     }

@@ -9,7 +9,7 @@ use super::rule_set::SiteRuleSet;
 use super::{Figures, Learned, Method, Sample, Selected};
 use crate::site::energy;
 use crate::site::published::candidates::{self, Candidates, Maker};
-use crate::site::published::keys::Columns;
+use crate::site::published::keys::PublishedColumns;
 use crate::site::published::tree::Patterns;
 use crate::site::published::{Switches, emit, select};
 
@@ -25,22 +25,22 @@ pub struct Published {
 impl Method for Published {
     fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
         let training = &sample.training;
-        let columns = Columns::new(training);
+        let columns = PublishedColumns::new(training);
         let patterns = Patterns::build(&columns, &self.switches);
         let candidates = candidates::generate(&columns, &patterns, &self.switches, f64::INFINITY);
-        Box::new(Candidate { site: training.site.clone(), method: *self, columns, patterns, candidates })
+        Box::new(PublishedTraining { site: training.site.clone(), method: *self, columns, patterns, candidates })
     }
 }
 
-struct Candidate {
+struct PublishedTraining {
     site: String,
     method: Published,
-    columns: Columns,
+    columns: PublishedColumns,
     patterns: Patterns,
     candidates: Candidates,
 }
 
-impl Learned for Candidate {
+impl Learned for PublishedTraining {
     fn figures(&self) -> Figures {
         let height = self.patterns.tree.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
         Figures { raw: self.candidates.raw, nodes: self.patterns.tree.nodes.len() as u64, height: height.into() }

@@ -7,7 +7,7 @@
 //! | [`simhash`] | tokens -> 64-bit fingerprint; distance |
 //! | [`near`] | fingerprints -> pairs within a distance, through block permutations |
 //! | [`charset`] | bytes -> UTF-8, by mark, declaration or guess |
-//! | [`reference`] | a URL reference and its base -> an absolute URL |
+//! | [`mod@reference`] | a URL reference and its base -> an absolute URL |
 //!
 //! HTML is cut into tokens by html5gum, which follows the standard, passes its tests and keeps no tree:
 //! nesting costs no stack and no memory. What is boilerplate is told from the tags alone, in one pass.

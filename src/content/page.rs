@@ -29,7 +29,7 @@ pub struct Page<'a> {
 /// Reads pages, in reused buffers. Memory: about the size of the page's text, eight bytes a word.
 #[derive(Debug, Default)]
 pub struct Reader {
-    state: State,
+    state: TagState,
     kept: Vec<u64>,
     shingles: Vec<u64>,
 }
@@ -141,7 +141,7 @@ enum Attribute {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TagState {
     main: Tokens,
     /// Text of the element that is left out.
     spare: Tokens,
@@ -158,7 +158,7 @@ struct State {
     tag: Tag,
 }
 
-impl State {
+impl TagState {
     fn clear(&mut self) {
         self.main.clear();
         self.spare.clear();

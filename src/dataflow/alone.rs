@@ -10,7 +10,7 @@ use super::pages::{Firing, Page, PageMaker, Pages};
 use super::proof_state::ProofState;
 use super::proven::ProvenSite;
 use super::sample::{BudgetBounds, HashBounds, SampleKey, SampleParams, select};
-use super::table::Table;
+use super::table::SiteTable;
 use super::tally::Tally;
 use crate::model::{Record, SiteBy};
 use crate::rules::types::SiteRules;
@@ -117,7 +117,7 @@ pub fn prove(learned: LearnedSite, records: &[Record<'_>], sample: &SampleParams
 }
 
 /// Counts of one pass.
-fn count(site: &str, table: &Arc<Table>, records: &[Record<'_>], sample: &SampleParams) -> SiteCounts {
+fn count(site: &str, table: &Arc<SiteTable>, records: &[Record<'_>], sample: &SampleParams) -> SiteCounts {
     let mut maker = PageMaker::new(table.clone(), Locator::new(SiteBy::Domain), HashBounds::new(sample), 1);
     let (mut rows, mut firings): (Vec<Page>, Vec<(u64, Firing)>) = (Vec::new(), Vec::new());
     let mut take = |mut pages: Pages| {

@@ -34,8 +34,8 @@ use crate::runtime::progress::Progress;
 use crate::runtime::workers::Alarm;
 use crate::spill::Scratch;
 use mark::{
-    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, Marker, NUMBER_BITS, OTHER, PAGE, READ, Row,
-    SIMHASH, TEXT, URL,
+    AGREE, ANSWERED, FAILED, FLAGS, FORM, ID, ITSELF, LABEL, LONG, MOVED, MarkRow, Marker, NUMBER_BITS, OTHER, PAGE,
+    READ, SIMHASH, TEXT, URL,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -198,11 +198,11 @@ fn build<'scope>(scope: Scope<'scope, Epoch>, run: &Clustering, end: &Handle<Epo
 
 /// Records to rows.
 trait Mark<'scope> {
-    fn mark(self, plan: &ClusterPlan, pool: Pool, counters: &Arc<Counters>) -> Flow<'scope, Row>;
+    fn mark(self, plan: &ClusterPlan, pool: Pool, counters: &Arc<Counters>) -> Flow<'scope, MarkRow>;
 }
 
 impl<'scope> Mark<'scope> for Flow<'scope, RecordBatch> {
-    fn mark(self, plan: &ClusterPlan, pool: Pool, counters: &Arc<Counters>) -> Flow<'scope, Row> {
+    fn mark(self, plan: &ClusterPlan, pool: Pool, counters: &Arc<Counters>) -> Flow<'scope, MarkRow> {
         let mut marker = Marker::new(plan.by, plan.site_by, self.scope().index());
         let counters = counters.clone();
         self.unary(Pipeline, "Mark", move |_, _| {
@@ -234,7 +234,7 @@ trait Rows<'scope> {
         budget: usize,
         shared: &Arc<Shared>,
         counters: &Arc<Counters>,
-    ) -> Flow<'scope, Row>;
+    ) -> Flow<'scope, MarkRow>;
 
     /// Fingerprints of the texts that are long enough.
     fn prints(self) -> Flow<'scope, super::near::Print>;
@@ -249,16 +249,16 @@ trait Rows<'scope> {
     ) -> Flow<'scope, [u64; 3]>;
 }
 
-impl<'scope> Rows<'scope> for Flow<'scope, Row> {
+impl<'scope> Rows<'scope> for Flow<'scope, MarkRow> {
     fn one_text_a_digest(
         self,
         by: By,
         budget: usize,
         shared: &Arc<Shared>,
         counters: &Arc<Counters>,
-    ) -> Flow<'scope, Row> {
+    ) -> Flow<'scope, MarkRow> {
         let counters = counters.clone();
-        self.grouped("OneTextADigest", budget, shared, move |group: &[Row], out| {
+        self.grouped("OneTextADigest", budget, shared, move |group: &[MarkRow], out| {
             // Two texts under one digest are one page cut in two ways: the least represents both.
             let text = group
                 .iter()
@@ -293,7 +293,7 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
     }
 
     fn prints(self) -> Flow<'scope, super::near::Print> {
-        self.flat_map(|row: Row| {
+        self.flat_map(|row: MarkRow| {
             let trains = row[FLAGS] & (ANSWERED | OTHER | LONG) == ANSWERED | LONG && row[TEXT] != 0;
             trains.then_some([row[AGREE], row[SIMHASH], row[TEXT]])
         })
@@ -306,7 +306,7 @@ impl<'scope> Rows<'scope> for Flow<'scope, Row> {
         budget: usize,
         shared: &Arc<Shared>,
     ) -> Flow<'scope, [u64; 3]> {
-        let asked = self.flat_map(move |row: Row| {
+        let asked = self.flat_map(move |row: MarkRow| {
             let flags = row[FLAGS];
             let content = matches!(by, By::Digest | By::Simhash);
             // A page without content that was read, and a redirect, have the label of the record that they are

@@ -10,11 +10,11 @@
 //!
 //! The output is the same with and without spilling: [`Training::new`] orders the rows of a site.
 
-use super::rows::{Names, Place, Rows};
+use super::rows::{Names, Rows, RowsCursor};
 use super::sample::{BudgetBounds, SampleKey, SampleParams, select};
 use crate::site::Training;
 use crate::site::hints::Targets;
-use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
+use crate::spill::{Run, RunReader, Scratch, SpillColumns, SpillError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl Grouper {
             for run in self.runs {
                 let mut reader = run.reader(BLOCK_BYTES)?;
                 reader.advance()?;
-                cursors.push((reader, Place::default()));
+                cursors.push((reader, RowsCursor::default()));
             }
             Held::Runs { cursors, _scratch: self.scratch }
         };
@@ -125,7 +125,7 @@ impl Grouper {
 
     fn spill(&mut self) -> Result<(), SpillError> {
         let mut run = self.scratch.run()?;
-        let (mut block, mut columns) = (Rows::default(), Columns::default());
+        let (mut block, mut columns) = (Rows::default(), SpillColumns::default());
         for (b, row) in self.order() {
             let rows = &self.batches[b as usize];
             block.push_from(rows, row as usize, rows.site[row as usize]);
@@ -151,7 +151,7 @@ impl Grouper {
 #[derive(Debug)]
 enum Held {
     Memory { order: Vec<(u32, u32)>, batches: Arc<Vec<Rows>>, counts: Vec<u32>, taken: usize },
-    Runs { cursors: Vec<(RunReader, Place)>, _scratch: Arc<Scratch> },
+    Runs { cursors: Vec<(RunReader, RowsCursor)>, _scratch: Arc<Scratch> },
 }
 
 /// The sites of a worker, one by one, in order of first sight.
@@ -208,7 +208,7 @@ impl Sites {
                             Some(site) if site == id => place.copy(view, &mut rows),
                             Some(_) => break,
                             None => {
-                                *place = Place::default();
+                                *place = RowsCursor::default();
                                 if !reader.advance()? {
                                     break;
                                 }

@@ -25,7 +25,7 @@ pub(super) trait Grouped<'scope, const W: usize> {
 }
 
 /// State of the operator.
-enum Stage<const W: usize> {
+enum SorterPhase<const W: usize> {
     Taking(Sorter<W>),
     Giving(Sorted<W>),
     Over,
@@ -44,7 +44,7 @@ where
     ) -> Flow<'scope, D> {
         let scope = self.scope();
         let shared = shared.clone();
-        let mut stage = Stage::Taking(Sorter::new(budget, shared.scratch.clone()));
+        let mut stage = SorterPhase::Taking(Sorter::new(budget, shared.scratch.clone()));
         let (mut group, mut out): (Vec<[u64; W]>, Vec<D>) = (Vec::new(), Vec::new());
         self.exchange(|row: &[u64; W]| row[0]).unary_frontier(Pipeline, name, move |capability, info| {
             let activator = scope.activator_for(info.address);
@@ -53,7 +53,7 @@ where
                 let mut failed = None;
                 input.for_each_stamp(|_, batches| {
                     for row in batches.flat_map(|batch: &mut Vec<[u64; W]>| batch.drain(..)) {
-                        if let Stage::Taking(sorter) = &mut stage {
+                        if let SorterPhase::Taking(sorter) = &mut stage {
                             sorter.push(row);
                             if sorter.is_full() && failed.is_none() {
                                 failed = sorter.spill().err();
@@ -62,18 +62,18 @@ where
                     }
                 });
                 if failed.is_none() && frontier.is_empty() {
-                    stage = match std::mem::replace(&mut stage, Stage::Over) {
-                        Stage::Taking(sorter) => match sorter.finish() {
-                            Ok(sorted) => Stage::Giving(sorted),
+                    stage = match std::mem::replace(&mut stage, SorterPhase::Over) {
+                        SorterPhase::Taking(sorter) => match sorter.finish() {
+                            Ok(sorted) => SorterPhase::Giving(sorted),
                             Err(error) => {
                                 failed = Some(error);
-                                Stage::Over
+                                SorterPhase::Over
                             }
                         },
                         going_on => going_on,
                     };
                 }
-                if let (Stage::Giving(sorted), Some(cap)) = (&mut stage, capability.as_ref()) {
+                if let (SorterPhase::Giving(sorted), Some(cap)) = (&mut stage, capability.as_ref()) {
                     // A bucket is made by the first byte of the first word: no group is in two buckets.
                     let more = sorted.bucket(|row| {
                         if group.first().is_some_and(|first| first[0] != row[0]) {
@@ -89,15 +89,15 @@ where
                     output.session(cap).give_iterator(out.drain(..));
                     match more {
                         Ok(true) => activator.activate(),
-                        Ok(false) => stage = Stage::Over,
+                        Ok(false) => stage = SorterPhase::Over,
                         Err(error) => failed = Some(error),
                     }
                 }
                 if let Some(error) = failed {
                     shared.fail(error);
-                    stage = Stage::Over;
+                    stage = SorterPhase::Over;
                 }
-                if matches!(stage, Stage::Over) {
+                if matches!(stage, SorterPhase::Over) {
                     capability = None;
                 }
             }

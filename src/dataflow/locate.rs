@@ -1,6 +1,6 @@
 //! Safe syntax and site of a record: the first step of both dataflows.
 
-use super::table::Table;
+use super::table::SiteTable;
 use crate::model::{Record, SiteBy, hash64};
 use crate::url::site::site_of;
 use crate::url::syntax;
@@ -47,9 +47,9 @@ impl Locator {
     }
 }
 
-/// A site of a [`Table`], or the reason why there is none.
+/// A site of a [`SiteTable`], or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundSite {
     /// Index of the site.
     Site(u32),
     /// A site that is not in the table.
@@ -77,26 +77,26 @@ impl Finder {
     }
 
     /// The site of a record. An invalid URL may get a site where its host has been met before.
-    pub fn find(&mut self, record: Record<'_>, table: &Table) -> Found {
+    pub fn find(&mut self, record: Record<'_>, table: &SiteTable) -> FoundSite {
         if let Some(label) = record.site.filter(|label| !label.is_empty()) {
-            return table.site(label).map_or(Found::Unknown, Found::Site);
+            return table.site(label).map_or(FoundSite::Unknown, FoundSite::Site);
         }
         let head = hash64(before_path(record.url));
         if self.last.0 == head && self.last.1 != u32::MAX {
-            return Found::Site(self.last.1);
+            return FoundSite::Site(self.last.1);
         }
         if let Some(&site) = self.sites.get(&head) {
             self.last = (head, site);
-            return Found::Site(site);
+            return FoundSite::Site(site);
         }
-        let Some((name, _)) = self.locator.locate(record) else { return Found::Invalid };
-        let Some(site) = table.site(name) else { return Found::Unknown };
+        let Some((name, _)) = self.locator.locate(record) else { return FoundSite::Invalid };
+        let Some(site) = table.site(name) else { return FoundSite::Unknown };
         if self.sites.len() == REMEMBERED {
             self.sites.clear();
         }
         self.sites.insert(head, site);
         self.last = (head, site);
-        Found::Site(site)
+        FoundSite::Site(site)
     }
 
     /// The name of a site that [`find`](Self::find) did not find.
@@ -124,7 +124,7 @@ mod tests {
     fn a_finder_finds_what_a_locator_finds() {
         let rules = |site: &str| SiteRules { site: site.to_owned(), ..SiteRules::default() };
         let learned = |site| LearnedSite { rules: rules(site), ..LearnedSite::default() };
-        let (table, _) = Table::new(["a.org", "b.co.uk", "label"].map(learned).to_vec(), 2, 0);
+        let (table, _) = SiteTable::new(["a.org", "b.co.uk", "label"].map(learned).to_vec(), 2, 0);
         let mut finder = Finder::new(Locator::new(SiteBy::Domain));
         let mut locator = Locator::new(SiteBy::Domain);
         let urls = [
@@ -151,8 +151,8 @@ mod tests {
                 let record = Record { url: url.as_bytes(), cluster: None, site, elsewhere: false };
                 let label = site.filter(|label| !label.is_empty());
                 let want = match label.or_else(|| locator.locate(record).map(|(name, _)| name)) {
-                    None => Found::Invalid,
-                    Some(name) => table.site(name).map_or(Found::Unknown, Found::Site),
+                    None => FoundSite::Invalid,
+                    Some(name) => table.site(name).map_or(FoundSite::Unknown, FoundSite::Site),
                 };
                 assert_eq!(finder.find(record, &table), want, "{url} {site:?}");
             }

@@ -10,17 +10,17 @@
 //! ([`work_stealing`]), and the replay spill of small sites for a later pass of the proof ([`replay`]).
 //!
 //! The proof: [`pages`] makes rows of records, [`tally`] and [`marginal`] turn rows into [`counts`],
-//! [`verdict`] decides by them, [`narrow`] narrows a rule, [`run`] goes from pass to pass.
+//! [`verdict`] decides by them, [`narrow`] narrows a rule, [`mod@run`] goes from pass to pass.
 //!
 //! [`alone`] does both dataflows for one site in plain code: their oracle. [`clusters`] makes clusters
 //! of records without labels, before the others, through pairs of [`near`] fingerprints; it alone uses
-//! differential dataflow. [`compare`](mod@compare) distributes sites to all methods, [`undust`] among them,
+//! differential dataflow. [`compare`](mod@compare) distributes sites to all methods, `undust` among them,
 //! and [`compress`] merges the documents of an index: each is a dataflow of its own.
 //!
 //! All are started by `driver`; their sources keep a `pace`, the first worker of a process informs
 //! the others by a `leader_barrier`, and `failure` keeps what went wrong first.
 //!
-//! The module opens no files: records come from a [`types::Source`], results are values.
+//! The module opens no files: records come from a [`Source`], results are values.
 pub mod alone;
 pub mod clusters;
 pub mod compare;

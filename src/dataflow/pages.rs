@@ -11,11 +11,11 @@
 //! makes two rows more for each of them that fires on it: one for its URL under the other rules, one
 //! for the value that the rule removes.
 
-use super::locate::{Finder, Found, Locator};
+use super::locate::{Finder, FoundSite, Locator};
 use super::marginal::Cell;
 use super::replay::ReplayWriter;
 use super::sample::HashBounds;
-use super::table::Table;
+use super::table::SiteTable;
 use crate::model::{Record, hash64, hash128};
 use crate::rules::Tokens;
 use crate::rules::apply::Scratch;
@@ -105,7 +105,7 @@ impl Pages {
 
 /// A row before its firing is known by a hash.
 #[derive(Clone, Debug)]
-struct Row<'r> {
+struct PageRow<'r> {
     site: u32,
     trained: bool,
     /// Hash of its group.
@@ -122,7 +122,7 @@ const BATCH_ROWS: usize = 1 << 15;
 /// Canonicalizes records at one worker.
 #[derive(Debug)]
 pub struct PageMaker {
-    table: Arc<Table>,
+    table: Arc<SiteTable>,
     finder: Finder,
     hash_bounds: HashBounds,
     normal: NormalUrl,
@@ -150,7 +150,7 @@ pub struct PageMaker {
 
 impl PageMaker {
     /// Makes rows with the rules of `table`, among `peers` workers.
-    pub fn new(table: Arc<Table>, locator: Locator, hash_bounds: HashBounds, peers: usize) -> PageMaker {
+    pub fn new(table: Arc<SiteTable>, locator: Locator, hash_bounds: HashBounds, peers: usize) -> PageMaker {
         PageMaker {
             records: vec![0; table.len()],
             table,
@@ -175,9 +175,9 @@ impl PageMaker {
     /// Takes a record; shipments that it fills are [`ready`](Self::ready).
     pub fn offer(&mut self, record: Record<'_>) {
         let site = match self.finder.find(record, &self.table) {
-            Found::Site(site) => site,
-            Found::Invalid => return,
-            Found::Unknown => {
+            FoundSite::Site(site) => site,
+            FoundSite::Invalid => return,
+            FoundSite::Unknown => {
                 self.unlisted += 1;
                 if self.unknown.is_none() {
                     self.unknown = self.finder.name(record);
@@ -220,9 +220,9 @@ impl PageMaker {
             self.fired.extend(applied.fired.iter());
         }
         let fired = std::mem::take(&mut self.fired);
-        let mut row = Row { site, trained, url, cluster, group: canonical, rules: &fired, view: View::Both };
+        let mut row = PageRow { site, trained, url, cluster, group: canonical, rules: &fired, view: View::Both };
         if let Some((group, rules)) = remembered.filter(|(group, _)| *group != canonical) {
-            self.push(&Row { group, rules: &rules, view: View::Memory, ..row.clone() });
+            self.push(&PageRow { group, rules: &rules, view: View::Memory, ..row.clone() });
             self.keep_text(site, url, record.url);
             row.view = View::Rules;
         }
@@ -234,7 +234,7 @@ impl PageMaker {
     }
 
     /// The rows of a record for each suspected rule that fired on it.
-    fn push_without(&mut self, row: &Row<'_>) {
+    fn push_without(&mut self, row: &PageRow<'_>) {
         let table = self.table.clone();
         let suspects = table.without.of(row.site);
         let mut pairs = None;
@@ -257,10 +257,10 @@ impl PageMaker {
                 hash64(format!("{taken:?}").as_bytes())
             });
             let view = View::Without { rule: suspect.rule, cell };
-            self.push(&Row { url: part, view, rules: &[], ..row.clone() });
+            self.push(&PageRow { url: part, view, rules: &[], ..row.clone() });
             if !suspect.ignored.is_empty() {
                 let view = View::Value { rule: suspect.rule };
-                self.push(&Row { url: value, view, rules: &[], ..row.clone() });
+                self.push(&PageRow { url: value, view, rules: &[], ..row.clone() });
             }
             if is_part {
                 let url = self.normal.as_bytes().to_vec();
@@ -282,7 +282,7 @@ impl PageMaker {
     }
 
     /// Adds a row.
-    fn push(&mut self, row: &Row<'_>) {
+    fn push(&mut self, row: &PageRow<'_>) {
         self.key.clear();
         self.key.extend_from_slice(&row.site.to_le_bytes());
         self.key.push(u8::from(row.trained));
@@ -306,7 +306,7 @@ impl PageMaker {
         row.rules.iter().for_each(|rule| self.key.extend_from_slice(&rule.to_le_bytes()));
         let firing = hash64(&self.key);
         if self.known.insert(firing, ()).is_none() {
-            let Row { site, trained, rules, view, .. } = row.clone();
+            let PageRow { site, trained, rules, view, .. } = row.clone();
             self.firings.push((firing, Firing { site, trained, rules: rules.to_vec(), view }));
         }
         let site_hash = hash64(&row.site.to_le_bytes());

@@ -20,7 +20,7 @@ use super::replay::{Replay, ReplayWriter};
 use super::sample::HashBounds;
 use super::sorted::{Sorted, Sorter};
 use super::source::{Batches, SourceError};
-use super::table::Table;
+use super::table::SiteTable;
 use super::tally::Tally;
 use super::types::{Epoch, Flow, Plan, RunError, Shared};
 use crate::model::RecordBatch;
@@ -58,7 +58,7 @@ pub fn prove<'scope>(
     scope: Scope<'scope, Epoch>,
     plan: &Plan,
     part: Result<Box<dyn Batches>, SourceError>,
-    table: &Arc<Table>,
+    table: &Arc<SiteTable>,
     shared: &Arc<Shared>,
     end: &Handle<Epoch>,
 ) -> Evidence {
@@ -83,7 +83,7 @@ pub fn prove<'scope>(
 const LEAST_SHARE: usize = 8;
 
 /// Memory of a worker for counting: its share less that of the rules.
-fn share(plan: &Plan, table: &Table) -> usize {
+fn share(plan: &Plan, table: &SiteTable) -> usize {
     let whole = plan.memory / plan.workers;
     whole.saturating_sub(table.memory() / plan.workers).max(whole / LEAST_SHARE)
 }
@@ -95,7 +95,7 @@ trait Canonicalize<'scope> {
     fn canonicalize(
         self,
         plan: &Plan,
-        table: &Arc<Table>,
+        table: &Arc<SiteTable>,
         pool: Pool,
         replay: Rc<RefCell<Replay>>,
         shared: &Arc<Shared>,
@@ -106,7 +106,7 @@ impl<'scope> Canonicalize<'scope> for Flow<'scope, RecordBatch> {
     fn canonicalize(
         self,
         plan: &Plan,
-        table: &Arc<Table>,
+        table: &Arc<SiteTable>,
         pool: Pool,
         replay: Rc<RefCell<Replay>>,
         shared: &Arc<Shared>,
@@ -184,7 +184,7 @@ trait TallyPages<'scope> {
 }
 
 /// State of the group operator.
-enum Stage {
+enum TallyPhase {
     /// Rows come in.
     Taking(Sorter<5>, Vec<(u64, Firing)>),
     /// Rows go out in order.
@@ -210,7 +210,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
         let (clusters, cluster_stream) = builder.new_output();
         let mut counts = OutputBuilder::<_, CapacityContainerBuilder<Vec<Counts>>>::from(counts);
         let mut clusters = OutputBuilder::<_, CapacityContainerBuilder<Vec<(u64, Clusters)>>>::from(clusters);
-        let mut stage = Stage::Taking(Sorter::new(budget, shared.scratch.clone()), Vec::new());
+        let mut stage = TallyPhase::Taking(Sorter::new(budget, shared.scratch.clone()), Vec::new());
         builder.build(move |mut capabilities| {
             let mut cluster_cap = capabilities.pop();
             let mut count_cap = capabilities.pop();
@@ -219,7 +219,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                 let mut failed: Result<(), SpillError> = Ok(());
                 input.for_each_stamp(|_, batches| {
                     for (_, mut pages) in batches.flat_map(|b: &mut Vec<(u64, Pages)>| b.drain(..)) {
-                        if let Stage::Taking(sorter, firings) = &mut stage {
+                        if let TallyPhase::Taking(sorter, firings) = &mut stage {
                             firings.append(&mut pages.firings);
                             (0..pages.len()).for_each(|row| sorter.push(pages.get(row)));
                             if sorter.is_full() && failed.is_ok() {
@@ -229,21 +229,21 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                     }
                 });
                 if failed.is_ok() && frontiers[0].is_empty() {
-                    stage = match std::mem::replace(&mut stage, Stage::Over) {
-                        Stage::Taking(sorter, firings) => {
+                    stage = match std::mem::replace(&mut stage, TallyPhase::Over) {
+                        TallyPhase::Taking(sorter, firings) => {
                             shared.progress.stage(crate::model::Stage::Weighing);
                             match sorter.finish() {
-                                Ok(sorted) => Stage::Giving(Box::new((sorted, Tally::new(sites, firings)))),
+                                Ok(sorted) => TallyPhase::Giving(Box::new((sorted, Tally::new(sites, firings)))),
                                 Err(error) => {
                                     failed = Err(error);
-                                    Stage::Over
+                                    TallyPhase::Over
                                 }
                             }
                         }
                         going_on => going_on,
                     };
                 }
-                if let (Stage::Giving(giving), Some(cap), Some(last)) =
+                if let (TallyPhase::Giving(giving), Some(cap), Some(last)) =
                     (&mut stage, cluster_cap.as_ref(), count_cap.as_ref())
                 {
                     let (sorted, tally) = giving.as_mut();
@@ -270,16 +270,16 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                         let sites = std::mem::take(&mut tally.sites);
                         let sites = sites.into_iter().zip(0..).filter(|(site, _)| *site != SiteCounts::default());
                         counts.session(last).give(sites.map(|(counts, site)| (site, counts)).collect::<Counts>());
-                        stage = Stage::Over;
+                        stage = TallyPhase::Over;
                     } else {
                         activator.activate();
                     }
                 }
                 if let Err(error) = failed {
                     shared.fail(error);
-                    stage = Stage::Over;
+                    stage = TallyPhase::Over;
                 }
-                if matches!(stage, Stage::Over) {
+                if matches!(stage, TallyPhase::Over) {
                     (cluster_cap, count_cap) = (None, None);
                 }
             }

@@ -4,7 +4,7 @@ use super::counts::SiteCounts;
 use super::learned_site::LearnedSite;
 use super::proof::Counts;
 use super::proven::ProvenSite;
-use super::table::{PassRequest, Table};
+use super::table::{PassRequest, SiteTable};
 use super::verdict::{Change, Pending, Reason, Verdict, judge};
 use crate::rules::types::{Evidence, Rule, SECTION, SiteRules};
 use crate::site::evidence::Bound;
@@ -18,7 +18,7 @@ pub(super) struct ProofState {
     pub(super) passes: usize,
     /// Threads that compile rules.
     pub(super) threads: usize,
-    pub(super) table: Arc<Table>,
+    pub(super) table: Arc<SiteTable>,
     pub(super) sites: Vec<ProvenSite>,
     /// State of each site from pass to pass.
     pub(super) pending: Vec<Pending>,
@@ -29,7 +29,7 @@ pub(super) struct ProofState {
 impl ProofState {
     /// The state before the first pass.
     pub(super) fn open(learned: Vec<LearnedSite>, threads: usize, room: u64) -> ProofState {
-        let (table, learned) = Table::new(learned, threads, room);
+        let (table, learned) = SiteTable::new(learned, threads, room);
         let sites: Vec<ProvenSite> = learned
             .into_iter()
             .map(|mut learned| ProvenSite {

@@ -9,7 +9,7 @@
 
 use super::source::{Batches, SourceError};
 use crate::model::{Record, RecordBatch};
-use crate::spill::{Columns, Run, RunReader, RunWriter, Scratch, SpillError};
+use crate::spill::{Run, RunReader, RunWriter, Scratch, SpillColumns, SpillError};
 use std::sync::Arc;
 
 /// Bytes of strings a block holds at most (one record more).
@@ -33,7 +33,7 @@ pub fn room(memory: usize, share: f64) -> u64 {
 pub struct ReplayWriter {
     scratch: Arc<Scratch>,
     run: Option<RunWriter>,
-    block: Columns,
+    block: SpillColumns,
     /// Bytes that may still be written.
     left: usize,
     /// Records of each site.
@@ -43,7 +43,7 @@ pub struct ReplayWriter {
 impl ReplayWriter {
     /// A spill for the records of `sites` sites, of at most `bytes` bytes.
     pub fn new(sites: usize, bytes: usize, scratch: Arc<Scratch>) -> ReplayWriter {
-        ReplayWriter { scratch, run: None, block: Columns::default(), left: bytes, spilled: vec![0; sites] }
+        ReplayWriter { scratch, run: None, block: SpillColumns::default(), left: bytes, spilled: vec![0; sites] }
     }
 
     /// Spills a record of a site.

@@ -2,7 +2,7 @@
 
 use crate::rules::origins;
 use crate::site::hints::Votes;
-use crate::spill::{Columns, View};
+use crate::spill::{SpillColumns, View};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -160,7 +160,7 @@ impl Rows {
 
     /// Writes the rows (not the names) to a spill file: hashes, then sites and lengths, then flags and
     /// strings.
-    pub fn to_columns(&self, out: &mut Columns) {
+    pub fn to_columns(&self, out: &mut SpillColumns) {
         out.clear();
         out.wide.extend_from_slice(&self.url_hash);
         out.wide.extend_from_slice(&self.cluster_hash);
@@ -174,12 +174,12 @@ impl Rows {
 
 /// Rows as [`Rows::to_columns`] laid them out, read in place from front to back.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct RowsCursor {
     row: usize,
     start: usize,
 }
 
-impl Place {
+impl RowsCursor {
     /// Site of the current row; `None` past the end.
     pub fn site(&self, view: View<'_>) -> Option<u32> {
         let rows = view.mid.len() / 3;
@@ -195,7 +195,7 @@ impl Place {
         let strings = &view.bytes[n..];
         let (url, label) = (&strings[self.start..url_end], (label != ABSENT).then(|| &strings[url_end..end]));
         rows.push(0, view.wide[row], view.wide[n + row], url, label, view.bytes[row] != 0);
-        *self = Place { row: row + 1, start: end };
+        *self = RowsCursor { row: row + 1, start: end };
     }
 }
 

@@ -6,7 +6,7 @@
 //! merged from the runs. Memory: the budget, and while merging one block a run. Repeats of a row are
 //! kept.
 
-use crate::spill::{Columns, Run, RunReader, Scratch, SpillError};
+use crate::spill::{Run, RunReader, Scratch, SpillColumns, SpillError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl<const W: usize> Sorter<W> {
     /// [`SpillError`] when it cannot be written.
     pub fn spill(&mut self) -> Result<(), SpillError> {
         let mut run = self.scratch.run()?;
-        let (mut columns, mut rows) = (Columns::default(), Vec::new());
+        let (mut columns, mut rows) = (SpillColumns::default(), Vec::new());
         for bucket in &mut self.buckets {
             sort(bucket, &mut rows);
             for block in rows.chunks(BLOCK_ROWS) {

@@ -1,4 +1,4 @@
-//! The stages of learning one site as operators, each a function of [`site`](crate::site) on the state of each site.
+//! The stages of learning one site as operators, each a function of [`site`] on the state of each site.
 //!
 //! A site stays at the worker that took it, but for the vertices of a large graph on the energy walk. So stages are
 //! pipelines, and states move from one to the next in boxes. The sites of an epoch pass a stage one after the

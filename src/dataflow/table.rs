@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sites by index (sorted by name), their compiled rules, and the sites that this pass counts.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct SiteTable {
     /// Compiled rules without memory (exceptions, look-ups, value ranges); its sites are all sites, also
     /// those without rules.
     pub rules: RuleSet,
@@ -167,10 +167,10 @@ pub struct PassRequest {
     pub wanted: Vec<BTreeSet<u64>>,
 }
 
-impl Table {
+impl SiteTable {
     /// The table of the first pass: all sites, compiled on so many threads. `sites` may come in any order,
     /// each at most once. The smallest sites are spilled, up to `room` URLs that trained.
-    pub fn new(mut sites: Vec<LearnedSite>, threads: usize, room: u64) -> (Table, Vec<LearnedSite>) {
+    pub fn new(mut sites: Vec<LearnedSite>, threads: usize, room: u64) -> (SiteTable, Vec<LearnedSite>) {
         sites.sort_unstable_by(|a, b| a.rules.site.cmp(&b.rules.site));
         let index = sites.iter().zip(0..).map(|(site, i)| (site.rules.site.as_bytes().into(), i)).collect();
         let bounds = sites.iter().map(|site| site.bounds).collect();
@@ -181,7 +181,7 @@ impl Table {
         let counted = vec![true; sites.len()];
         let spills = smallest(&trained, &counted, room);
         let Sets { rules, memory, without } = compiled;
-        let table = Table {
+        let table = SiteTable {
             rules,
             memory,
             without,
@@ -207,7 +207,7 @@ impl Table {
         is_replay: bool,
         request: PassRequest,
         threads: usize,
-    ) -> Table {
+    ) -> SiteTable {
         // Sites that are not counted are not applied either.
         let applied = |(&site, &counted): (&&'s SiteRules, &bool)| match counted {
             true => Cow::Borrowed(site),
@@ -223,7 +223,7 @@ impl Table {
         let PassRequest { suspects, wanted } = request;
         let Sets { rules, memory, without } = Sets::new(&sites, &suspects, threads);
         let (room, passes_over) = (self.room, self.passes_over);
-        Table {
+        SiteTable {
             rules,
             memory,
             without,
@@ -298,7 +298,7 @@ fn smallest(trained: &[u64], counted: &[bool], mut room: u64) -> Vec<bool> {
     spills
 }
 
-/// Part of a site in [`Table::memory`].
+/// Part of a site in [`SiteTable::memory`].
 fn memory(site: &SiteRules) -> usize {
     /// Bytes of a look-up in a hash map that has just grown, and of a pair of strings.
     const LOOK_UP: usize = 34;

@@ -5,7 +5,7 @@ use crate::model::{hash64, hash128};
 
 /// One labelled URL.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct LabelledUrl {
     url: u128,
     canonical: u128,
     cluster: u64,
@@ -20,7 +20,7 @@ struct Row {
 /// [`append`](Self::append), in input order.
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
-    rows: Vec<Row>,
+    rows: Vec<LabelledUrl>,
 }
 
 impl Pages {
@@ -31,13 +31,13 @@ impl Pages {
         let url_hash = hash128(url);
         let canonical = if url == canonical { url_hash } else { hash128(canonical) };
         let place = (self.rows.len() as u64) << 1 | star;
-        self.rows.push(Row { url: url_hash, canonical, cluster: hash64(cluster), place });
+        self.rows.push(LabelledUrl { url: url_hash, canonical, cluster: hash64(cluster), place });
     }
 
     /// Adds the rows that come after these in the input.
     pub fn append(&mut self, later: &Pages) {
         let shift = (self.rows.len() as u64) << 1;
-        self.rows.extend(later.rows.iter().map(|&row| Row { place: row.place + shift, ..row }));
+        self.rows.extend(later.rows.iter().map(|&row| LabelledUrl { place: row.place + shift, ..row }));
     }
 
     /// Rows held, repeated URLs included.
@@ -72,7 +72,7 @@ fn pairs(n: usize) -> u64 {
 }
 
 /// Counts the canonical URLs of rewritten URLs; `rows` sorted by URL, each URL once.
-fn count_rewritten(rows: &[Row], counts: &mut Counts) {
+fn count_rewritten(rows: &[LabelledUrl], counts: &mut Counts) {
     for row in rows.iter().filter(|row| row.url != row.canonical) {
         counts.rewritten += 1;
         counts.star += row.place & 1;
@@ -86,7 +86,7 @@ fn count_rewritten(rows: &[Row], counts: &mut Counts) {
 }
 
 /// Clusters and the pairs inside them.
-fn count_clusters(rows: &[Row], counts: &mut Counts) {
+fn count_clusters(rows: &[LabelledUrl], counts: &mut Counts) {
     let mut clusters: Vec<u64> = rows.iter().map(|row| row.cluster).collect();
     clusters.sort_unstable();
     for cluster in clusters.chunk_by(|a, b| a == b) {
@@ -96,7 +96,7 @@ fn count_clusters(rows: &[Row], counts: &mut Counts) {
 }
 
 /// Counts the groups of one canonical URL; `rows` sorted by canonical URL, then cluster.
-fn count_groups(rows: &[Row], counts: &mut Counts) {
+fn count_groups(rows: &[LabelledUrl], counts: &mut Counts) {
     let mut fetched: Vec<u64> = Vec::new();
     for group in rows.chunk_by(|a, b| a.canonical == b.canonical) {
         let mut largest = 0;

@@ -20,7 +20,7 @@ pub const RANK: usize = 9;
 
 /// Properties of a document that may survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct DocumentProperties {
     /// Its own URL is the canonical one.
     pub canonical: bool,
     /// Length of its URL in bytes.
@@ -31,8 +31,8 @@ pub struct Candidate {
 
 impl Policy {
     /// The rank of a document; the least stays.
-    pub fn rank(self, candidate: Candidate) -> [u8; RANK] {
-        let Candidate { canonical, url_bytes, length } = candidate;
+    pub fn rank(self, candidate: DocumentProperties) -> [u8; RANK] {
+        let DocumentProperties { canonical, url_bytes, length } = candidate;
         let (other, url) = (u8::from(!canonical), url_bytes.to_be_bytes());
         let mut rank = [0; RANK];
         match self {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn each_policy_has_its_order() {
-        let document = |canonical, url_bytes, length| Candidate { canonical, url_bytes, length };
+        let document = |canonical, url_bytes, length| DocumentProperties { canonical, url_bytes, length };
         let (own, short, long) = (document(true, 40, 10), document(false, 20, 9), document(false, 300, 900));
         let best = |policy: Policy| [own, short, long].into_iter().min_by_key(|&d| policy.rank(d)).unwrap();
         assert_eq!(best(Policy::Canonical), own);

@@ -9,7 +9,7 @@
 //! visitor are not. No address leaves this module, not even in the sample of bad lines ([`shown`]).
 
 use super::reason::{Reason, check_url};
-use crate::model::{Facts, Kind, Record, RecordBatch};
+use crate::model::{DocumentKind, Facts, Record, RecordBatch};
 
 /// Base for the paths of a log: a scheme and host.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Base {
         if !line.is_ascii() && std::str::from_utf8(line).is_err() {
             return Err(Reason::InvalidUtf8);
         }
-        let line = Line::of(line).ok_or(Reason::NotALogLine)?;
+        let line = AccessLogLine::of(line).ok_or(Reason::NotALogLine)?;
         let mut words = line.request.split(|&b| b == b' ').filter(|word| !word.is_empty());
         let (Some(method), Some(_)) = (words.next(), words.next()) else { return Ok(()) };
         if !matches!(method, b"GET" | b"HEAD") {
@@ -65,7 +65,7 @@ impl Base {
         unescape(target, &mut self.url);
         check_url(&self.url)?;
         let redirects = matches!(line.status, 301 | 302 | 303 | 307 | 308);
-        let facts = Facts { status: line.status, size: line.size, kind: Kind::Unknown, ..Facts::default() };
+        let facts = Facts { status: line.status, size: line.size, kind: DocumentKind::Unknown, ..Facts::default() };
         batch.push_with(Record { url: &self.url, cluster: None, site: None, elsewhere: redirects }, facts);
         Ok(())
     }
@@ -73,12 +73,13 @@ impl Base {
 
 /// True for a line that names its host, or its target in full.
 pub(super) fn names_host(line: &[u8]) -> bool {
-    Line::of(line).is_some_and(|line| line.host.is_some() || memchr::memmem::find(line.request, b" http").is_some())
+    AccessLogLine::of(line)
+        .is_some_and(|line| line.host.is_some() || memchr::memmem::find(line.request, b" http").is_some())
 }
 
 /// True for text that looks like a line of a log.
 pub(super) fn is_line(line: &[u8]) -> bool {
-    Line::of(line).is_some()
+    AccessLogLine::of(line).is_some()
 }
 
 /// The request of a line, the only part that is kept of a bad one: addresses are before and, with
@@ -88,15 +89,15 @@ pub(super) fn shown(line: &[u8]) -> &[u8] {
     closing_quote(&line[start + 1..]).map_or(b"", |end| &line[start..start + end + 2])
 }
 
-struct Line<'a> {
+struct AccessLogLine<'a> {
     host: Option<(&'a [u8], Option<&'a [u8]>)>,
     request: &'a [u8],
     status: u16,
     size: u64,
 }
 
-impl<'a> Line<'a> {
-    fn of(line: &'a [u8]) -> Option<Line<'a>> {
+impl<'a> AccessLogLine<'a> {
+    fn of(line: &'a [u8]) -> Option<AccessLogLine<'a>> {
         // The user's name, before the time, may hold anything but a bracket in practice.
         let time = memchr::memmem::find(line, b" [")?;
         let head = &line[..time];
@@ -120,7 +121,7 @@ impl<'a> Line<'a> {
         if count < 3 {
             return None;
         }
-        Some(Line { host: if count > 3 { virtual_host(first) } else { None }, request, status, size })
+        Some(AccessLogLine { host: if count > 3 { virtual_host(first) } else { None }, request, status, size })
     }
 }
 

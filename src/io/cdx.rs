@@ -7,7 +7,7 @@
 
 use super::mime;
 use super::reason::{Reason, check_url};
-use crate::model::{Facts, Kind, Record, RecordBatch};
+use crate::model::{DocumentKind, Facts, Record, RecordBatch};
 
 /// Positions of the fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Legend {
         let moved = matches!(status, 301 | 302 | 303 | 307 | 308);
         let facts = Facts {
             status,
-            kind: known(self.mime).map_or(Kind::Unknown, |mime| mime::kind(mime, url)),
+            kind: known(self.mime).map_or(DocumentKind::Unknown, |mime| mime::kind(mime, url)),
             mime: known(self.mime).and_then(mime::named),
             digest: known(self.digest),
             redirect,
@@ -178,9 +178,9 @@ mod tests {
     use super::*;
 
     /// URL, status, digest, redirect and kind of a record.
-    type Row = (String, u16, Option<String>, Option<String>, Kind);
+    type CdxFacts = (String, u16, Option<String>, Option<String>, DocumentKind);
 
-    fn one(legend: &str, line: &str) -> Result<Option<Row>, Reason> {
+    fn one(legend: &str, line: &str) -> Result<Option<CdxFacts>, Reason> {
         let mut batch = RecordBatch::default();
         let mut fields = Legend::default();
         assert_eq!(fields.read(legend.as_bytes()), !legend.is_empty());
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn nine_ten_and_eleven_fields_with_and_without_a_legend() {
         let head = "org,example)/a 20260101000000 http://example.org/a text/html 200 DIGEST -";
-        let expected = ("http://example.org/a".to_owned(), 200, Some("DIGEST".to_owned()), None, Kind::Html);
+        let expected = ("http://example.org/a".to_owned(), 200, Some("DIGEST".to_owned()), None, DocumentKind::Html);
         for (legend, tail) in [(ELEVEN, "- 1 2 f"), (TEN, "- 2 f"), (NINE, "2 f")] {
             for legend in [legend, ""] {
                 assert_eq!(one(legend, &format!("{head} {tail}")), Ok(Some(expected.clone())), "{legend:?} {tail}");
@@ -215,7 +215,7 @@ mod tests {
             200,
             Some("D".to_owned()),
             Some("http://example.org/c".to_owned()),
-            Kind::Unknown,
+            DocumentKind::Unknown,
         );
         assert_eq!(one("\tCDX\tA\tb\ts\ta\tr\tk", line), Ok(Some(expected)));
         let old = one(" CDX A b a m s c", "k 1 http://a.example/ - 301 c").unwrap().unwrap();
@@ -227,11 +227,11 @@ mod tests {
         for legend in [ELEVEN, ""] {
             let url = |line: &str| one(legend, line).map(|row| row.map(|row| (row.0, row.1, row.4)));
             let spaced = "org,example)/ 2026 http://example.org/a b c text/html 200 D - - 1 2 f";
-            assert_eq!(url(spaced), Ok(Some(("http://example.org/a b c".to_owned(), 200, Kind::Html))));
+            assert_eq!(url(spaced), Ok(Some(("http://example.org/a b c".to_owned(), 200, DocumentKind::Html))));
             let revisit = ")(org,,/ 2026 http://example.org/ warc/revisit - D - - 1 2 f";
-            assert_eq!(url(revisit), Ok(Some(("http://example.org/".to_owned(), 0, Kind::Unknown))));
+            assert_eq!(url(revisit), Ok(Some(("http://example.org/".to_owned(), 0, DocumentKind::Unknown))));
             let dashes = "- - http://example.org/ - - - - - - - -";
-            assert_eq!(url(dashes), Ok(Some(("http://example.org/".to_owned(), 0, Kind::Unknown))));
+            assert_eq!(url(dashes), Ok(Some(("http://example.org/".to_owned(), 0, DocumentKind::Unknown))));
             assert_eq!(url("dns:example.org 2026 dns:example.org text/dns - D - - 1 2 f"), Ok(None));
             assert_eq!(url("org,example)/ 2026 http://example.org/ text/html"), Err(Reason::MissingField));
             assert_eq!(url("org,example)/ 2026 /relative text/html 200 D - - 1 2 f"), Err(Reason::NotHttp));

@@ -9,7 +9,7 @@ use super::cdx::{fetches_a_page, has_scheme, is_posted, status};
 use super::jsonl::scan;
 use super::mime;
 use super::reason::{Reason, check_url};
-use crate::model::{Facts, Kind, Record, RecordBatch};
+use crate::model::{DocumentKind, Facts, Record, RecordBatch};
 
 /// Adds the record of one line. Revisits are records, errors and documents that are no page are records
 /// without evidence; lines about other schemes, and those of answers to a request that fetches no page
@@ -29,9 +29,9 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
         None if line[0] == b'{' => text,
         None => return Err(Reason::MissingField),
     };
-    let mut row = Row::default();
+    let mut row = CdxjFields::default();
     if scan::fields(object, |name, value| row.take(name, value.label()?)).is_none() {
-        row = Row::default();
+        row = CdxjFields::default();
         row.take_any(object)?;
     }
     let url = row.url.as_deref().ok_or(Reason::MissingUrl)?.as_bytes();
@@ -49,7 +49,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     let redirect = row.redirect.as_deref().map(str::as_bytes).filter(|&to| to != url && check_url(to).is_ok());
     let facts = Facts {
         status,
-        kind: mime.map_or(Kind::Unknown, |mime| mime::kind(mime.as_bytes(), url)),
+        kind: mime.map_or(DocumentKind::Unknown, |mime| mime::kind(mime.as_bytes(), url)),
         mime: mime.and_then(|mime| mime::named(mime.as_bytes())),
         digest: row.digest.as_deref().map(str::as_bytes).filter(|_| known(&row.digest)),
         redirect,
@@ -74,7 +74,7 @@ pub(super) fn is_line(line: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct Row<'a> {
+struct CdxjFields<'a> {
     url: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
     mime: Option<Cow<'a, str>>,
@@ -84,7 +84,7 @@ struct Row<'a> {
     method: Option<Cow<'a, str>>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> CdxjFields<'a> {
     fn take(&mut self, name: &str, value: Option<Cow<'a, str>>) -> Option<()> {
         match name {
             "url" => self.url = value,
@@ -126,9 +126,9 @@ mod tests {
     use super::*;
 
     /// URL, status, digest, redirect and kind of a record.
-    type Row = (String, u16, Option<String>, Option<String>, Kind);
+    type CdxFacts = (String, u16, Option<String>, Option<String>, DocumentKind);
 
-    fn one(line: &str) -> Result<Option<Row>, Reason> {
+    fn one(line: &str) -> Result<Option<CdxFacts>, Reason> {
         let mut batch = RecordBatch::default();
         parse(line.as_bytes(), &mut batch)?;
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -141,17 +141,22 @@ mod tests {
     #[test]
     fn lines_of_three_writers() {
         let crawl = r#"org,example)/ 20260101000000 {"url": "http://example.org/", "mime": "text/plain", "mime-detected": "text/html", "status": "200", "digest": "D", "length": "1", "offset": "2", "filename": "f", "languages": "eng"}"#;
-        let expected = ("http://example.org/".to_owned(), 200, Some("D".to_owned()), None, Kind::Html);
+        let expected = ("http://example.org/".to_owned(), 200, Some("D".to_owned()), None, DocumentKind::Html);
         assert_eq!(one(crawl), Ok(Some(expected.clone())));
         let escaped = crawl.replace("\"D\"", "\"\\u0044\"");
         assert_eq!(one(&escaped), Ok(Some(expected)));
         let moved = r#"k 2026 {"url": "http://example.org/a", "status": "301", "redirect": "http://example.org/b", "digest": "-"}"#;
-        let expected =
-            ("http://example.org/a".to_owned(), 301, None, Some("http://example.org/b".to_owned()), Kind::Unknown);
+        let expected = (
+            "http://example.org/a".to_owned(),
+            301,
+            None,
+            Some("http://example.org/b".to_owned()),
+            DocumentKind::Unknown,
+        );
         assert_eq!(one(moved), Ok(Some(expected)));
         let revisit =
             r#"((broken key{ 2026 {"uri":"http://example.org/","mime":"warc/revisit","status":"-","digest":"D"}"#;
-        let expected = ("http://example.org/".to_owned(), 0, Some("D".to_owned()), None, Kind::Unknown);
+        let expected = ("http://example.org/".to_owned(), 0, Some("D".to_owned()), None, DocumentKind::Unknown);
         assert_eq!(one(revisit), Ok(Some(expected)));
     }
 

@@ -29,7 +29,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     if !line.is_ascii() && std::str::from_utf8(line).is_err() {
         return Err(Reason::InvalidUtf8);
     }
-    let line = Line::of(line).ok_or(Reason::NotALogLine)?;
+    let line = CrawlLogLine::of(line).ok_or(Reason::NotALogLine)?;
     match check_url(line.url) {
         Err(Reason::NotHttp) if has_scheme(line.url) => return Ok(()),
         other => other?,
@@ -57,10 +57,10 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
 
 /// True for text that looks like a line of a crawl log.
 pub(super) fn is_line(line: &[u8]) -> bool {
-    Line::of(line).is_some()
+    CrawlLogLine::of(line).is_some()
 }
 
-struct Line<'a> {
+struct CrawlLogLine<'a> {
     /// `None` without an answer.
     status: Option<u16>,
     size: u64,
@@ -71,8 +71,8 @@ struct Line<'a> {
     digest: &'a [u8],
 }
 
-impl<'a> Line<'a> {
-    fn of(line: &'a [u8]) -> Option<Line<'a>> {
+impl<'a> CrawlLogLine<'a> {
+    fn of(line: &'a [u8]) -> Option<CrawlLogLine<'a>> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let mut word = || words.next();
         if !is_time(word()?) {
@@ -86,7 +86,7 @@ impl<'a> Line<'a> {
         let (url, path, via, mime) = (word()?, word()?, word()?, word()?);
         let (_thread, _fetched, digest) = (word()?, word()?, word()?);
         let status = u16::try_from(status).ok().filter(|status| (100..=999).contains(status));
-        has_scheme(url).then_some(Line { status, size, url, path, via, mime, digest })
+        has_scheme(url).then_some(CrawlLogLine { status, size, url, path, via, mime, digest })
     }
 }
 
@@ -102,7 +102,7 @@ fn is_time(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
+    use crate::model::DocumentKind;
 
     const TIME: &str = "2026-11-20T19:21:08.123Z";
 
@@ -144,7 +144,7 @@ mod tests {
         let mut batch = RecordBatch::default();
         parse(line("200", "http://a.example/b", "L", "-").as_bytes(), &mut batch).unwrap();
         let facts = batch.facts(0);
-        assert_eq!((facts.kind, facts.mime, facts.size), (Kind::Html, Some(&b"text/html"[..]), 1299));
+        assert_eq!((facts.kind, facts.mime, facts.size), (DocumentKind::Html, Some(&b"text/html"[..]), 1299));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::path::Path;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 use super::error::IoError;
-use super::jsonl::{self, facts::Found};
+use super::jsonl::{self, facts::FactFields};
 use super::reason::Reason;
 use crate::model::RecordBatch;
 
@@ -101,7 +101,7 @@ impl Csv {
         if fields != self.header.len() {
             return Err(Reason::BrokenCsv);
         }
-        let (mut row, mut found, mut start) = (jsonl::Row::default(), Found::default(), 0);
+        let (mut row, mut found, mut start) = (jsonl::Row::default(), FactFields::default(), 0);
         for (name, &end) in self.header.iter().zip(&self.ends) {
             let text = std::str::from_utf8(&self.bytes[start..end]).map_err(|_| Reason::InvalidUtf8)?;
             start = end;

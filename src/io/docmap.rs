@@ -39,11 +39,11 @@ pub enum DocMapWriter<W: Write + Send> {
     /// Lines, after a head that names the columns.
     Lines(W, Vec<u8>),
     /// Parquet, zstd inside.
-    Table(Box<Table<W>>),
+    DocMapFile(Box<DocMapFile<W>>),
 }
 
 /// A Parquet file being written.
-pub struct Table<W: Write + Send> {
+pub struct DocMapFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     numbers: [Vec<i64>; 3],
     urls: Vec<ByteArray>,
@@ -63,7 +63,7 @@ impl<W: Write + Send> DocMapWriter<W> {
         }
         let writer = table::begin(SCHEMA, out)?;
         let (numbers, urls, levels) = Default::default();
-        Ok(Self::Table(Box::new(Table { writer, numbers, urls, levels, bytes: 0 })))
+        Ok(Self::DocMapFile(Box::new(DocMapFile { writer, numbers, urls, levels, bytes: 0 })))
     }
 
     /// Adds a document.
@@ -79,7 +79,7 @@ impl<W: Write + Send> DocMapWriter<W> {
                 line.push(b'\n');
                 out.write_all(line)
             }
-            Self::Table(table) => table.push(entry),
+            Self::DocMapFile(table) => table.push(entry),
         }
     }
 
@@ -90,7 +90,7 @@ impl<W: Write + Send> DocMapWriter<W> {
     pub fn finish(self) -> io::Result<W> {
         match self {
             Self::Lines(out, _) => Ok(out),
-            Self::Table(mut table) => {
+            Self::DocMapFile(mut table) => {
                 table.group()?;
                 table.writer.into_inner().map_err(io::Error::other)
             }
@@ -98,7 +98,7 @@ impl<W: Write + Send> DocMapWriter<W> {
     }
 }
 
-impl<W: Write + Send> Table<W> {
+impl<W: Write + Send> DocMapFile<W> {
     fn push(&mut self, entry: DocumentEntry<'_>) -> io::Result<()> {
         for (column, id) in self.numbers.iter_mut().zip([entry.old, entry.new, entry.survivor]) {
             column.push(i64::from(id));

@@ -106,8 +106,8 @@ pub(super) fn found(path: &Path, allow_partial: bool) -> Result<(CheckedFile, Op
     Ok((file, overrides))
 }
 
-/// Reads an overrides file as [`read_overrides`] does; `None` where there is no file. One that cannot
-/// be reached is an error: the rules that it disables must not act because of that.
+/// Reads an overrides file as [`read_overrides`](super::rules::read_overrides) does; `None` where there is no
+/// file. One that cannot be reached is an error: the rules that it disables must not act because of that.
 pub(super) fn overrides_at(path: &Path) -> Result<Option<Overrides>, OpenError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

@@ -17,7 +17,7 @@ use super::error::IoError;
 use super::limits::{BATCH_BYTES, BATCH_ROWS};
 use super::members::{Joined, Members};
 use super::reason::Reason;
-use super::rejects::{Place, Rejects};
+use super::rejects::{LineLocation, Rejects};
 use super::shard::{self, Shard};
 use super::{cdxj, crawl_log, jsonl, tsv};
 use crate::model::RecordBatch;
@@ -128,7 +128,7 @@ impl Source {
 }
 
 /// Result of the next step over the buffer.
-enum Step {
+enum Scanned {
     /// The line `buffer[start..end]`, without its end; it was consumed.
     Line { start: usize, end: usize, offset: u64, number: Option<u64> },
     /// The line at `from` is longer than the limit; the next steps skip it.
@@ -194,7 +194,7 @@ impl LineReader {
         let mut more = true;
         while batch.len() < BATCH_ROWS && self.offset < until {
             match self.step()? {
-                Step::Line { start, end, offset, number } => {
+                Scanned::Line { start, end, offset, number } => {
                     let mut line = &self.buffer[start..end];
                     if offset == 0 {
                         line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
@@ -203,28 +203,28 @@ impl LineReader {
                         continue;
                     }
                     lines += 1;
-                    let place = Place { file: &self.shard.name, offset, line: number };
+                    let place = LineLocation { file: &self.shard.name, offset, line: number };
                     if let Some(head) = line.get(..self.line_limit).filter(|head| head.len() < line.len()) {
                         rejects.add(Reason::OverLongLine, place, self.parser.shown(head));
                     } else if let Err(reason) = self.parser.parse(line, batch) {
                         rejects.add(reason, place, self.parser.shown(line));
                     }
                 }
-                Step::OverLong { offset, number } => {
+                Scanned::OverLong { offset, number } => {
                     lines += 1;
-                    let place = Place { file: &self.shard.name, offset, line: number };
+                    let place = LineLocation { file: &self.shard.name, offset, line: number };
                     let line = &self.buffer[self.from..self.to];
                     let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| offset == 0).unwrap_or(line);
                     // As much as is kept of a line that fits the buffer: the sample must not depend on the reads.
                     rejects.add(Reason::OverLongLine, place, self.parser.shown(&line[..self.line_limit]));
                 }
-                Step::Unclosed { offset, number } => {
+                Scanned::Unclosed { offset, number } => {
                     lines += 1;
-                    let place = Place { file: &self.shard.name, offset, line: number };
+                    let place = LineLocation { file: &self.shard.name, offset, line: number };
                     rejects.add(Reason::BrokenCsv, place, &self.buffer[self.from..self.to]);
                 }
-                Step::Skipped => {}
-                Step::End => {
+                Scanned::Skipped => {}
+                Scanned::End => {
                     more = false;
                     break;
                 }
@@ -233,16 +233,16 @@ impl LineReader {
         if let Source::Lenient(source) = &mut self.source {
             for offset in source.take_broken() {
                 lines += 1;
-                rejects.add(Reason::BrokenMember, Place { file: &self.shard.name, offset, line: None }, b"");
+                rejects.add(Reason::BrokenMember, LineLocation { file: &self.shard.name, offset, line: None }, b"");
             }
         }
         rejects.saw(lines);
         Ok(more || !batch.is_empty())
     }
 
-    fn step(&mut self) -> Result<Step, IoError> {
+    fn step(&mut self) -> Result<Scanned, IoError> {
         if self.offset >= self.stop {
-            return Ok(Step::End);
+            return Ok(Scanned::End);
         }
         // Bytes from `from` on that hold no line end.
         let mut searched = 0;
@@ -254,16 +254,16 @@ impl LineReader {
                         self.consume(at + 1);
                         self.skipping = false;
                         self.line = self.line.map(|line| line + 1);
-                        Ok(Step::Skipped)
+                        Ok(Scanned::Skipped)
                     }
                     None if pending > 0 => {
                         self.consume(pending);
-                        Ok(Step::Skipped)
+                        Ok(Scanned::Skipped)
                     }
-                    None if self.ended => Ok(Step::End),
+                    None if self.ended => Ok(Scanned::End),
                     None => {
                         self.fill()?;
-                        Ok(Step::Skipped)
+                        Ok(Scanned::Skipped)
                     }
                 };
             }
@@ -274,16 +274,16 @@ impl LineReader {
             // A carriage return before the line end would not count.
             if pending > self.line_limit + 1 && !self.may_be_marked() {
                 self.skipping = true;
-                return Ok(Step::OverLong { offset: self.offset, number: self.line });
+                return Ok(Scanned::OverLong { offset: self.offset, number: self.line });
             }
             if self.ended {
                 if let Parser::Csv(csv) = &mut self.parser
                     && csv.is_open(&self.buffer[self.from..self.to])
                 {
                     self.skipping = true;
-                    return Ok(Step::Unclosed { offset: self.offset, number: self.line });
+                    return Ok(Scanned::Unclosed { offset: self.offset, number: self.line });
                 }
-                return Ok(if pending > 0 { self.take(pending, 0) } else { Step::End });
+                return Ok(if pending > 0 { self.take(pending, 0) } else { Scanned::End });
             }
             self.fill()?;
         }
@@ -295,7 +295,7 @@ impl LineReader {
     }
 
     /// Consumes a line of `len` bytes and its line end of `end` bytes.
-    fn take(&mut self, len: usize, end: usize) -> Step {
+    fn take(&mut self, len: usize, end: usize) -> Scanned {
         let (start, offset, number) = (self.from, self.offset, self.line);
         self.consume(len + end);
         let line = &self.buffer[start..start + len];
@@ -305,7 +305,7 @@ impl LineReader {
         };
         self.line = number.map(|number| number + 1 + inside);
         let len = line.strip_suffix(b"\r").unwrap_or(line).len();
-        Step::Line { start, end: start + len, offset, number }
+        Scanned::Line { start, end: start + len, offset, number }
     }
 
     fn consume(&mut self, bytes: usize) {

@@ -1,22 +1,22 @@
 //! Media types of archived answers: pure.
 
-use crate::model::{Facts, Kind};
+use crate::model::{DocumentKind, Facts};
 
 /// Kind of an answer by media type and URL: `text/html; charset=x` and XHTML are pages, everything else
 /// is not; a robots file is none whatever its type. `-`, `unk` and an empty type are unknown.
-pub(super) fn kind(mime: &[u8], url: &[u8]) -> Kind {
+pub(super) fn kind(mime: &[u8], url: &[u8]) -> DocumentKind {
     if is_robots(url) {
-        return Kind::Other;
+        return DocumentKind::Other;
     }
     let end = memchr::memchr2(b';', b' ', mime).unwrap_or(mime.len());
     let bare = mime[..end].trim_ascii();
     let is = |name: &[u8]| bare.eq_ignore_ascii_case(name);
     if bare.is_empty() || is(b"-") || is(b"unk") || is(b"warc/revisit") {
-        Kind::Unknown
+        DocumentKind::Unknown
     } else if is(b"text/html") || is(b"application/xhtml+xml") {
-        Kind::Html
+        DocumentKind::Html
     } else {
-        Kind::Other
+        DocumentKind::Other
     }
 }
 
@@ -31,9 +31,9 @@ pub(super) fn named(mime: &[u8]) -> Option<&[u8]> {
 /// kind.
 pub(super) fn written(facts: Facts<'_>) -> Option<&[u8]> {
     facts.mime.or(match facts.kind {
-        Kind::Unknown => None,
-        Kind::Html => Some(b"text/html"),
-        Kind::Other => Some(b"application/octet-stream"),
+        DocumentKind::Unknown => None,
+        DocumentKind::Html => Some(b"text/html"),
+        DocumentKind::Other => Some(b"application/octet-stream"),
     })
 }
 
@@ -53,13 +53,13 @@ mod tests {
     #[test]
     fn types_and_robots_files_are_known() {
         let of = |mime: &str| kind(mime.as_bytes(), b"http://a/");
-        assert!(["text/html", "TEXT/HTML; charset=x", "application/xhtml+xml"].map(of) == [Kind::Html; 3]);
-        assert!(["", "-", "unk", "warc/revisit"].map(of) == [Kind::Unknown; 4]);
-        assert!(["image/png", "text/plain", "application/pdf"].map(of) == [Kind::Other; 3]);
-        assert_eq!(kind(b"text/html", b"http://a/robots.txt"), Kind::Other);
-        assert_eq!(kind(b"text/html", b"https://a:1/robots.txt?x"), Kind::Other);
-        assert_eq!(kind(b"text/html", b"http://a/b/robots.txt"), Kind::Html);
-        assert_eq!(kind(b"text/html", b"http://a/robots.txts"), Kind::Html);
-        assert_eq!(kind(b"text/html", b"http://a?/robots.txt"), Kind::Html);
+        assert!(["text/html", "TEXT/HTML; charset=x", "application/xhtml+xml"].map(of) == [DocumentKind::Html; 3]);
+        assert!(["", "-", "unk", "warc/revisit"].map(of) == [DocumentKind::Unknown; 4]);
+        assert!(["image/png", "text/plain", "application/pdf"].map(of) == [DocumentKind::Other; 3]);
+        assert_eq!(kind(b"text/html", b"http://a/robots.txt"), DocumentKind::Other);
+        assert_eq!(kind(b"text/html", b"https://a:1/robots.txt?x"), DocumentKind::Other);
+        assert_eq!(kind(b"text/html", b"http://a/b/robots.txt"), DocumentKind::Html);
+        assert_eq!(kind(b"text/html", b"http://a/robots.txts"), DocumentKind::Html);
+        assert_eq!(kind(b"text/html", b"http://a?/robots.txt"), DocumentKind::Html);
     }
 }

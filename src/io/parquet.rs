@@ -28,9 +28,9 @@ use super::error::IoError;
 use super::limits::{BATCH_BYTES, BATCH_ROWS};
 use super::mime;
 use super::reason::{Reason, check_url};
-use super::rejects::{Place, Rejects};
+use super::rejects::{LineLocation, Rejects};
 use super::shard::Shard;
-use crate::model::{Facts, Fingerprint, Kind, Record, RecordBatch};
+use crate::model::{DocumentKind, Facts, Fingerprint, Record, RecordBatch};
 
 /// Rows decoded at a time.
 const SLICE: usize = 8 << 10;
@@ -217,7 +217,7 @@ impl ParquetReader {
             let (number, place) = (group.number, &self.shard.name);
             // Rows are counted from 1 within the group, whose number is used as the offset.
             let mut reject = |reason, row, url: &[u8]| {
-                rejects.add(reason, Place { file: place, offset: number, line: Some(row) }, url);
+                rejects.add(reason, LineLocation { file: place, offset: number, line: Some(row) }, url);
             };
             match guarded(|| group.slice(batch, &mut reject)) {
                 Ok(rows) => rejects.saw(rows as u64),
@@ -232,7 +232,7 @@ impl ParquetReader {
 
     fn give_up(&self, number: u64, error: &ParquetError, rejects: &mut Rejects) {
         rejects.saw(1);
-        let place = Place { file: &self.shard.name, offset: number, line: Some(number + 1) };
+        let place = LineLocation { file: &self.shard.name, offset: number, line: Some(number + 1) };
         rejects.add(Reason::BrokenRowGroup, place, error.to_string().as_bytes());
     }
 
@@ -386,7 +386,7 @@ impl Group {
         // Values of optional columns lie closer than their rows.
         let mut next = [0; COLUMNS];
         for row in 0..rows {
-            let mut found = Row::default();
+            let mut found = RowText::default();
             for column in &dense {
                 found.take(column, row);
             }
@@ -407,7 +407,7 @@ impl Group {
 
 /// One row.
 #[derive(Default)]
-struct Row<'a> {
+struct RowText<'a> {
     url: &'a [u8],
     cluster: &'a [u8],
     site: &'a [u8],
@@ -419,7 +419,7 @@ struct Row<'a> {
     facts: Facts<'a>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> RowText<'a> {
     fn take(&mut self, column: &'a Values, at: usize) {
         let some = |text: &'a [u8]| (!text.is_empty() && text != b"-").then_some(text);
         match column.kind {
@@ -460,8 +460,8 @@ impl<'a> Row<'a> {
         let leads = |to: &&[u8]| *to != url && utf8(to) && check_url(to).is_ok();
         self.facts.redirect = self.facts.redirect.filter(leads);
         self.facts.canonical = self.facts.canonical.filter(|to| utf8(to) && check_url(to).is_ok());
-        self.facts.kind =
-            if self.mime.is_empty() && !mime::is_robots(url) { Kind::Unknown } else { mime::kind(self.mime, url) };
+        let is_known = !self.mime.is_empty() || mime::is_robots(url);
+        self.facts.kind = if is_known { mime::kind(self.mime, url) } else { DocumentKind::Unknown };
         self.facts.mime = mime::named(self.mime);
         self.facts.text = self.simhash.map(|simhash| Fingerprint {
             simhash,

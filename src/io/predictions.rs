@@ -5,7 +5,7 @@ use std::path::Path;
 use super::blocks::LineBlocks;
 use super::error::IoError;
 use super::reason::{Reason, check_url};
-use super::rejects::{Place, Rejects};
+use super::rejects::{LineLocation, Rejects};
 use super::tsv;
 
 /// URL and canonical URL of a line without its end; columns after the second are ignored. The canonical
@@ -50,7 +50,7 @@ pub fn read<E: From<IoError>>(
     let (mut block, mut number, mut offset) = (Vec::new(), 0, 0);
     while blocks.next_block(&mut block)? {
         for whole in block.split_inclusive(|&b| b == b'\n') {
-            let place = Place { file: &file, offset, line: Some(number + 1) };
+            let place = LineLocation { file: &file, offset, line: Some(number + 1) };
             number += 1;
             offset += whole.len() as u64;
             let line = whole.strip_suffix(b"\n").unwrap_or(whole);

@@ -23,10 +23,10 @@ use crate::model::RecordBatch;
 /// caller.
 pub struct ShardReader {
     shard: Shard,
-    kind: Kind,
+    kind: FormatReader,
 }
 
-enum Kind {
+enum FormatReader {
     Lines(Box<LineReader>),
     Warc(Box<WarcReader>),
     Parquet(Box<ParquetReader>),
@@ -54,11 +54,11 @@ impl ShardReader {
     fn open_as(shard: &Shard, line_limit: usize, facts: bool, read: Arc<AtomicU64>) -> Result<Self, IoError> {
         let parser = match shard.format {
             Format::Warc => {
-                let kind = Kind::Warc(Box::new(WarcReader::open(shard, line_limit, read)?));
+                let kind = FormatReader::Warc(Box::new(WarcReader::open(shard, line_limit, read)?));
                 return Ok(Self { shard: shard.clone(), kind });
             }
             Format::Parquet => {
-                let kind = Kind::Parquet(Box::new(ParquetReader::open(shard, read)?));
+                let kind = FormatReader::Parquet(Box::new(ParquetReader::open(shard, read)?));
                 return Ok(Self { shard: shard.clone(), kind });
             }
             Format::Tsv => Parser::Tsv,
@@ -70,7 +70,7 @@ impl ShardReader {
             Format::AccessLog => Parser::AccessLog(Base::new(shard.base.as_deref())),
             Format::CrawlLog => Parser::CrawlLog,
         };
-        let kind = Kind::Lines(Box::new(LineReader::open(shard, parser, line_limit, read)?));
+        let kind = FormatReader::Lines(Box::new(LineReader::open(shard, parser, line_limit, read)?));
         Ok(Self { shard: shard.clone(), kind })
     }
 
@@ -84,9 +84,9 @@ impl ShardReader {
     /// is in.
     pub fn next_batch(&mut self, batch: &mut RecordBatch, rejects: &mut Rejects) -> Result<bool, IoError> {
         match &mut self.kind {
-            Kind::Lines(reader) => reader.next_batch(batch, rejects),
-            Kind::Warc(reader) => reader.next_batch(batch, rejects),
-            Kind::Parquet(reader) => reader.next_batch(batch, rejects),
+            FormatReader::Lines(reader) => reader.next_batch(batch, rejects),
+            FormatReader::Warc(reader) => reader.next_batch(batch, rejects),
+            FormatReader::Parquet(reader) => reader.next_batch(batch, rejects),
         }
     }
 

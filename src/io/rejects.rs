@@ -41,7 +41,7 @@ pub struct Sampled {
 
 /// Location of a line.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct LineLocation<'a> {
     /// File: see [`Sampled::file`].
     pub file: &'a str,
     /// Offset: see [`Sampled::offset`].
@@ -57,7 +57,7 @@ impl Rejects {
     }
 
     /// Counts a rejected line and keeps its first bytes if it belongs to the sample.
-    pub fn add(&mut self, reason: Reason, place: Place<'_>, line: &[u8]) {
+    pub fn add(&mut self, reason: Reason, place: LineLocation<'_>, line: &[u8]) {
         self.counts[reason as usize] += 1;
         let sample = &mut self.samples[reason as usize];
         let key = (place.file, place.offset);
@@ -120,7 +120,7 @@ impl Rejects {
     /// Errors of the writer.
     pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
         #[derive(Serialize)]
-        struct Row<'a> {
+        struct RejectLine<'a> {
             reason: Reason,
             file: &'a str,
             offset: u64,
@@ -129,7 +129,7 @@ impl Rejects {
             excerpt: &'a str,
         }
         for (reason, s) in self.sample() {
-            let row = Row { reason, file: &s.file, offset: s.offset, line: s.line, excerpt: &s.excerpt };
+            let row = RejectLine { reason, file: &s.file, offset: s.offset, line: s.line, excerpt: &s.excerpt };
             serde_json::to_writer(&mut out, &row)?;
             out.write_all(b"\n")?;
         }
@@ -197,7 +197,7 @@ mod tests {
     fn rejects(rows: &[(u8, u8, u64)]) -> Rejects {
         let mut rejects = Rejects::default();
         for &(reason, file, offset) in rows {
-            let place = Place { file: &format!("f{file}"), offset, line: offset.checked_mul(2) };
+            let place = LineLocation { file: &format!("f{file}"), offset, line: offset.checked_mul(2) };
             rejects.add(Reason::ALL[reason as usize], place, offset.to_string().as_bytes());
         }
         rejects.saw(rows.len() as u64 * 2);
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn the_sample_is_written_as_json_lines() {
         let mut rejects = Rejects::default();
-        let place = |line| Place { file: "in/a.tsv", offset: 9, line };
+        let place = |line| LineLocation { file: "in/a.tsv", offset: 9, line };
         rejects.add(Reason::NotHttp, place(Some(2)), b"\"q\"");
         rejects.add(Reason::InvalidUtf8, place(None), &[0xff; 300]);
         let mut out = Vec::new();

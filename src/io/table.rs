@@ -33,7 +33,7 @@ pub fn line(record: Record<'_>, facts: Facts<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Adds a [`line`] with the label of the cluster that it is in, if any, to `out`.
+/// Adds a [`fn@line`] with the label of the cluster that it is in, if any, to `out`.
 pub fn labelled(line: &[u8], cluster: Option<&[u8]>, out: &mut Vec<u8>) {
     let start = out.len();
     text("cluster", cluster, out);

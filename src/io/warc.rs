@@ -21,14 +21,14 @@ use super::http::{self, BODY_LIMIT, HEAD_LIMIT};
 use super::limits::{BATCH_BYTES, BATCH_ROWS};
 use super::members::Members;
 use super::reason::Reason;
-use super::rejects::{Place, Rejects};
+use super::rejects::{LineLocation, Rejects};
 use super::shard::{self, Shard};
 use crate::model::RecordBatch;
 
 mod answer;
 mod exchange;
 
-use answer::{Answers, Kind};
+use answer::{Answers, WarcType};
 use exchange::{Held, LOOK_BACK, Names, fetches_no_page};
 
 /// Longest block that is held: a head and a body of the longest kind that is read.
@@ -65,7 +65,7 @@ impl WarcReader {
             let step = self.step(rejects).map_err(IoError::read(&self.shard.path))?;
             for offset in self.window.members.take_broken() {
                 records += 1;
-                rejects.add(Reason::BrokenMember, Place { file: &self.shard.name, offset, line: None }, b"");
+                rejects.add(Reason::BrokenMember, LineLocation { file: &self.shard.name, offset, line: None }, b"");
             }
             match step {
                 Some(passed) => {
@@ -88,7 +88,7 @@ impl WarcReader {
         }
         let (began, at) = (window.passed, window.place());
         let mut reject = |reason, text: &[u8]| {
-            rejects.add(reason, Place { file: &self.shard.name, offset: at, line: None }, text);
+            rejects.add(reason, LineLocation { file: &self.shard.name, offset: at, line: None }, text);
         };
         let Some(head) = window.head()? else {
             if !window.is_broken() {
@@ -112,9 +112,9 @@ impl WarcReader {
         let block = &block[..held];
         self.number += 1;
         match head.kind {
-            Kind::Other => {}
-            Kind::Request if fetches_no_page(block) => self.held.request(Names::of(fields, self.number)),
-            Kind::Request => {}
+            WarcType::Other => {}
+            WarcType::Request if fetches_no_page(block) => self.held.request(Names::of(fields, self.number)),
+            WarcType::Request => {}
             kind => {
                 let records = &mut self.held.new.records;
                 match self.answers.take(fields, kind, block, cut, self.line_limit, records) {
@@ -147,7 +147,7 @@ struct Window {
 
 /// The head of a record.
 struct Head {
-    kind: Kind,
+    kind: WarcType,
     /// Length of the head with its blank line.
     bytes: usize,
     /// Length of the block.
@@ -243,10 +243,10 @@ impl Window {
         }
         let Some(mut fields) = http::Fields::of(self.data()) else { return Ok(None) };
         let bytes = self.data().len() - fields.behind.len();
-        let (mut kind, mut length) = (Kind::Other, None);
+        let (mut kind, mut length) = (WarcType::Other, None);
         while let Some((name, value)) = fields.next_field() {
             if name.eq_ignore_ascii_case(b"warc-type") {
-                kind = Kind::of(value);
+                kind = WarcType::of(value);
             } else if name.eq_ignore_ascii_case(b"content-length") {
                 length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             }

@@ -6,7 +6,7 @@ pub struct Facts<'a> {
     /// HTTP status; 0 where it is not known.
     pub status: u16,
     /// Kind of document.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Media type, as the source writes it.
     pub mime: Option<&'a [u8]>,
     /// Bytes of the answer, as the source counts them; 0 where it is not known.
@@ -25,7 +25,7 @@ pub struct Facts<'a> {
 
 /// Kind of document of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum DocumentKind {
     /// Not said.
     #[default]
     Unknown,
@@ -53,23 +53,23 @@ const ABSENT: u32 = u32::MAX;
 
 /// Facts in columns: one buffer of strings, one fixed row a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Columns {
+pub(super) struct FactColumns {
     bytes: Vec<u8>,
-    rows: Vec<Row>,
+    rows: Vec<FactRow>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
+struct FactRow {
     start: u32,
     /// Digest, title, canonical, redirect, media type.
     lengths: [u32; 5],
     status: u16,
-    kind: Kind,
+    kind: DocumentKind,
     size: u64,
     text: Option<Fingerprint>,
 }
 
-impl Columns {
+impl FactColumns {
     /// Forgets the facts, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
@@ -79,7 +79,8 @@ impl Columns {
     /// Notes the facts of `row`, which is behind all rows noted before.
     pub(super) fn put(&mut self, row: usize, facts: Facts<'_>) {
         let start = self.bytes.len() as u32;
-        let nothing = Row { start, lengths: [ABSENT; 5], status: 0, kind: Kind::Unknown, size: 0, text: None };
+        let nothing =
+            FactRow { start, lengths: [ABSENT; 5], status: 0, kind: DocumentKind::Unknown, size: 0, text: None };
         self.rows.resize(row, nothing);
         let texts = [facts.digest, facts.title, facts.canonical, facts.redirect, facts.mime];
         let lengths = texts.map(|value| match value {
@@ -90,7 +91,7 @@ impl Columns {
             None => ABSENT,
         });
         let Facts { status, kind, size, text, .. } = facts;
-        self.rows.push(Row { start, lengths, status, kind, size, text });
+        self.rows.push(FactRow { start, lengths, status, kind, size, text });
     }
 
     /// The facts of `row`.
@@ -103,7 +104,7 @@ impl Columns {
                 &self.bytes[at - length as usize..at]
             })
         });
-        let Row { status, kind, size, text, .. } = *row;
+        let FactRow { status, kind, size, text, .. } = *row;
         Facts { status, kind, mime, size, digest, title, canonical, redirect, text }
     }
 }
@@ -118,7 +119,7 @@ mod tests {
         let record = Record { url: b"http://a/", cluster: None, site: None, elsewhere: false };
         let full = Facts {
             status: 200,
-            kind: Kind::Html,
+            kind: DocumentKind::Html,
             mime: Some(b"text/html"),
             size: 7,
             digest: Some(b"d"),

@@ -7,8 +7,8 @@
 //! none ([`Platforms`](crate::rules::platforms::Platforms)).
 //!
 //! - [`read`]: catalogue files, and the checks that each line passes.
-//! - [`recognise`]: which programs a site runs, from its URLs alone.
-//! - [`place`]: a line, moved into the directory of the program.
+//! - [`mod@recognise`]: which programs a site runs, from its URLs alone.
+//! - [`mod@place`]: a line, moved into the directory of the program.
 //!
 //! Every line names a script or another part of the path: `sid` of a forum is no word about `sid`
 //! elsewhere. Carrying rules from site to site without their scripts loses pages (recall .90 on 27

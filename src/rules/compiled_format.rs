@@ -118,7 +118,7 @@ pub struct CompiledHeader {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct HeadLine {
     compiled: Format,
     program: String,
     version: String,
@@ -157,7 +157,7 @@ impl<W: Write> CompiledWriter<W> {
     /// # Errors
     /// [`CompiledFormatError::Write`].
     pub fn new(header: &CompiledHeader, mut out: W) -> Result<CompiledWriter<W>, CompiledFormatError> {
-        let line = Line {
+        let line = HeadLine {
             compiled: LAYOUT,
             program: "undust".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -320,7 +320,7 @@ impl<R: BufRead> Blocks<R> {
         if stamp.compiled != LAYOUT {
             return Err(CompiledFormatError::Layout { found: stamp.compiled, writer: stamp.version });
         }
-        let line: Line = serde_json::from_slice(&text).map_err(faulty)?;
+        let line: HeadLine = serde_json::from_slice(&text).map_err(faulty)?;
         let overrides = Overrides::parse(&line.overrides).map_err(CompiledFormatError::Overrides)?;
         Ok((CompiledHeader { rules: line.rules, overrides }, Blocks { input, number: 1, ended: false }))
     }

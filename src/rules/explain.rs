@@ -7,7 +7,7 @@
 use super::interpreter::Interpreter;
 use super::platforms::Recognised;
 use super::stops::{bad_until_withdrawn, stops};
-pub use super::trace::{Change, RuleOutcome, Step};
+pub use super::trace::{Change, RuleOutcome, TraceStep};
 pub use super::wording::constraint_text;
 use super::wording::{SHOWN_VALUES, value_text};
 use super::{Evidence, Function, Kind, Operation, Representative, Rule, RuleSet, Scratch, SiteRules};
@@ -114,8 +114,8 @@ pub fn platform_text(Recognised { program, directory, hosts, met, urls }: &Recog
 pub struct Trace<'r> {
     /// The URL as given.
     pub url: String,
-    /// The steps, in order; the last is [`Step::Invalid`] or [`Step::Canonical`].
-    pub steps: Vec<Step<'r>>,
+    /// The steps, in order; the last is [`TraceStep::Invalid`] or [`TraceStep::Canonical`].
+    pub steps: Vec<TraceStep<'r>>,
 }
 
 /// Traces many URLs: an interpreter takes longer to make than to ask where a site has many look-ups.
@@ -149,24 +149,24 @@ impl<'r> Tracer<'r> {
         let normal = match NormalUrl::new(url.as_bytes()) {
             Ok(normal) => normal,
             Err(reason) => {
-                trace.steps.push(Step::Invalid { reason: reason.to_string() });
+                trace.steps.push(TraceStep::Invalid { reason: reason.to_string() });
                 return trace;
             }
         };
-        trace.steps.push(Step::Normal { url: normal.as_str().to_owned() });
+        trace.steps.push(TraceStep::Normal { url: normal.as_str().to_owned() });
         let set = self.rules;
         let applied = set.apply(url.as_bytes(), None, &mut self.scratch);
         let origin = normal.as_str()[..normal.split().path.0 as usize].to_owned();
         let rules = applied.site.and_then(|site| set.sites().get(site as usize));
         let unseen = rules.is_some_and(|site| site.extends_to(&origin));
         let (site, platforms) = (applied.site.map(|site| set.site_name(site).to_owned()), platforms_of(rules));
-        trace.steps.push(Step::Site { origin, site, unseen, platforms });
+        trace.steps.push(TraceStep::Site { origin, site, unseen, platforms });
         let mut canonical = applied.url.to_vec();
         if let (Some(index), Some(site)) = (applied.site, rules) {
             if site.tokens.published {
                 let rule = |index| (index, &site.rules[index], RuleOutcome::Fired { changes: Vec::new() });
                 let fired = applied.fired.iter().map(|index| rule(usize::from(index)));
-                trace.steps.extend(fired.map(|(index, rule, outcome)| Step::Rule { index, rule, outcome }));
+                trace.steps.extend(fired.map(|(index, rule, outcome)| TraceStep::Rule { index, rule, outcome }));
             } else {
                 if self.interpreters.len() >= MAX_INTERPRETERS && !self.interpreters.contains_key(&index) {
                     self.interpreters.clear();
@@ -177,7 +177,7 @@ impl<'r> Tracer<'r> {
                 canonical = made.url;
             }
         }
-        trace.steps.push(Step::Canonical { url: String::from_utf8_lossy(&canonical).into_owned() });
+        trace.steps.push(TraceStep::Canonical { url: String::from_utf8_lossy(&canonical).into_owned() });
         trace
     }
 }
@@ -189,7 +189,7 @@ impl Trace<'_> {
         let _ = writeln!(text, "{}", self.url);
         for step in &self.steps {
             if only_fired
-                && let Step::Rule { outcome, .. } = step
+                && let TraceStep::Rule { outcome, .. } = step
                 && !matches!(outcome, RuleOutcome::Fired { .. })
             {
                 continue;
@@ -208,27 +208,27 @@ fn put(text: &mut Page, label: &str, what: &str) {
     let _ = writeln!(text, "  {label:<width$}{what}", width = INDENT - 2);
 }
 
-fn render(step: &Step<'_>, text: &mut Page) {
+fn render(step: &TraceStep<'_>, text: &mut Page) {
     match step {
-        Step::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
-        Step::Normal { url } => put(text, "normal form", url),
-        Step::Site { origin, site: Some(site), unseen, platforms } => {
+        TraceStep::Invalid { reason } => put(text, "invalid", &format!("{reason}: comes out unchanged")),
+        TraceStep::Normal { url } => put(text, "normal form", url),
+        TraceStep::Site { origin, site: Some(site), unseen, platforms } => {
             put(text, "site", &format!("{site} (origin {origin})"));
             if *unseen {
                 put(text, "", "no record has the origin: only rules that extend to the domain act");
             }
             platforms.iter().for_each(|found| put(text, "", &platform_text(found)));
         }
-        Step::Site { origin, site: None, .. } => {
+        TraceStep::Site { origin, site: None, .. } => {
             put(text, "site", &format!("none, or more than one, has rules for {origin}: normal form only"));
         }
-        Step::Fragment { url } => put(text, "no fragment", url),
-        Step::Keys { keys } => {
+        TraceStep::Fragment { url } => put(text, "no fragment", url),
+        TraceStep::Keys { keys } => {
             for (place, (key, value)) in keys.iter().enumerate() {
                 put(text, if place == 0 { "keys" } else { "" }, &format!("{key} {value:?}"));
             }
         }
-        Step::Rule { index, rule, outcome } => {
+        TraceStep::Rule { index, rule, outcome } => {
             put(text, &format!("rule {}", index + 1), &format!("{} {}", rule.id, rule_text(rule)));
             outcome_lines(outcome).iter().for_each(|line| put(text, "", line));
             if matches!(outcome, RuleOutcome::Fired { .. }) {
@@ -253,19 +253,19 @@ fn render(step: &Step<'_>, text: &mut Page) {
                 }
             }
         }
-        Step::Exception { page, rule } => {
+        TraceStep::Exception { page, rule } => {
             let rule = if rule == "*" { "any rule" } else { rule };
             put(text, "exception", &format!("{rule} does not hold for {page}: passed over below"));
         }
-        Step::Alias { from, to } => {
+        TraceStep::Alias { from, to } => {
             put(text, "look-up", &format!("{from} is the same page as"));
             put(text, "", &format!("-> {to}"));
         }
-        Step::Again { url } => put(text, "again", &format!("{url} is not its own canonical URL: once more")),
-        Step::Refused { url, invariant } => {
+        TraceStep::Again { url } => put(text, "again", &format!("{url} is not its own canonical URL: once more")),
+        TraceStep::Refused { url, invariant } => {
             put(text, "refused", &format!("{url} breaks an invariant ({invariant}): normal form only"));
         }
-        Step::Canonical { url } => put(text, "canonical", url),
+        TraceStep::Canonical { url } => put(text, "canonical", url),
     }
 }
 

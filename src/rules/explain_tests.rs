@@ -108,28 +108,28 @@ fn a_trace_reads_from_top_to_bottom() {
     let trace = Trace {
         url: "HTTP://a.example/?sid=7".into(),
         steps: vec![
-            Step::Normal { url: "http://a.example/?sid=7".into() },
-            Step::Site {
+            TraceStep::Normal { url: "http://a.example/?sid=7".into() },
+            TraceStep::Site {
                 origin: "http://a.example".into(),
                 site: Some("a.example".into()),
                 unseen: false,
                 platforms: &[],
             },
-            Step::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
-            Step::Rule {
+            TraceStep::Keys { keys: vec![("scheme".into(), "http".into()), ("query sid=".into(), "7".into())] },
+            TraceStep::Rule {
                 index: 0,
                 outcome: RuleOutcome::Fired {
                     changes: vec![Change { key: "query sid=".into(), before: Some("7".into()), after: None }],
                 },
                 rule: &fired,
             },
-            Step::Rule {
+            TraceStep::Rule {
                 index: 1,
                 outcome: RuleOutcome::Stopped { constraint: stopped.scope[0].clone(), found: None },
                 rule: &stopped,
             },
-            Step::Alias { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },
-            Step::Canonical { url: "http://a.example/index.php".into() },
+            TraceStep::Alias { from: "http://a.example/".into(), to: "http://a.example/index.php".into() },
+            TraceStep::Canonical { url: "http://a.example/index.php".into() },
         ],
     };
     let expected = r#"HTTP://a.example/?sid=7

@@ -31,7 +31,7 @@
 mod tables;
 
 use super::functions::{apply, fits};
-use super::trace::{RuleOutcome, Step};
+use super::trace::{RuleOutcome, TraceStep};
 use super::twins::{below, is_parameter};
 use super::types::{Constraint, Function, Operation, PREFIX, Representative, Rule, SECTION, SiteRules, Test};
 use super::value_ranges::{ValueRange, inner_number, number};
@@ -80,7 +80,7 @@ pub struct Interpreted<'r> {
     /// A look-up or a value range decided.
     pub looked_up: bool,
     /// The steps, in order.
-    pub steps: Vec<Step<'r>>,
+    pub steps: Vec<TraceStep<'r>>,
 }
 
 /// The pairs of a URL after the rules, and the rules that fired.
@@ -142,7 +142,7 @@ impl<'r> Interpreter<'r> {
         }
         let normal = self.without_fragment(url.clone());
         if normal != *url {
-            steps.push(Step::Fragment { url: normal.as_str().to_owned() });
+            steps.push(TraceStep::Fragment { url: normal.as_str().to_owned() });
         }
         let made = self.steps(&normal, steps);
         if made.url == normal.as_bytes() || self.is_fixed_point(&made.url) {
@@ -150,14 +150,14 @@ impl<'r> Interpreter<'r> {
         }
         let on_site = |url: &NormalUrl| self.is_of_site(url);
         let again = std::str::from_utf8(&made.url).ok().and_then(|url| self.normal(url)).filter(on_site);
-        let twice = again.map(|again| self.steps(&again, vec![Step::Again { url: again.as_str().to_owned() }]));
+        let twice = again.map(|again| self.steps(&again, vec![TraceStep::Again { url: again.as_str().to_owned() }]));
         let mut steps = made.steps;
         if let Some(twice) = twice.filter(|twice| self.is_fixed_point(&twice.url)) {
             steps.extend(twice.steps);
             return Interpreted { fired: union(made.fired, twice.fired), steps, ..twice };
         }
         let invariant = "canonicalizing twice is canonicalizing once".to_owned();
-        steps.push(Step::Refused { url: text(&made.url), invariant });
+        steps.push(TraceStep::Refused { url: text(&made.url), invariant });
         Interpreted { url: normal.as_bytes().to_vec(), fired: Vec::new(), looked_up: false, steps }
     }
 
@@ -177,14 +177,14 @@ impl<'r> Interpreter<'r> {
     }
 
     /// Steps 2 to 4.
-    fn steps(&self, normal: &NormalUrl, mut steps: Vec<Step<'r>>) -> Interpreted<'r> {
+    fn steps(&self, normal: &NormalUrl, mut steps: Vec<TraceStep<'r>>) -> Interpreted<'r> {
         let keys = Pairs::tokenize(normal, self.tokenizer, &self.rules.tokens.query_order);
         let keys = keys.iter().map(|(key, value)| (key.to_string(), text(value))).collect();
-        steps.push(Step::Keys { keys });
+        steps.push(TraceStep::Keys { keys });
         let Reduced { pairs, fired } = self.reduce(normal, &mut steps);
         let (url, to) = (pairs.compose(), self.look_up(&pairs));
         if let Some(to) = to {
-            steps.push(Step::Alias { from: text(&url), to: to.to_owned() });
+            steps.push(TraceStep::Alias { from: text(&url), to: to.to_owned() });
         }
         let url = match to {
             Some(to) => to.into(),
@@ -195,7 +195,7 @@ impl<'r> Interpreter<'r> {
     }
 
     /// Steps 2 and 3.
-    fn reduce(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
+    fn reduce(&self, url: &NormalUrl, steps: &mut Vec<TraceStep<'r>>) -> Reduced<'r> {
         let here = self.run_with_exceptions(url, steps);
         let Some((index, twin)) = self.twin(&here.pairs.compose()) else { return here };
         let (rule, mut there) = (&self.rules.rules[index], Vec::new());
@@ -204,7 +204,11 @@ impl<'r> Interpreter<'r> {
         if is_parameter && pairs.compose() != twin.as_bytes() {
             return here;
         }
-        steps.push(Step::Rule { index, rule, outcome: RuleOutcome::moved(&here.pairs.compose(), twin.as_bytes()) });
+        steps.push(TraceStep::Rule {
+            index,
+            rule,
+            outcome: RuleOutcome::moved(&here.pairs.compose(), twin.as_bytes()),
+        });
         steps.append(&mut there);
         fired.push(index);
         Reduced { pairs, fired: union(fired, here.fired) }
@@ -228,7 +232,7 @@ impl<'r> Interpreter<'r> {
     }
 
     /// Step 2.
-    fn run_with_exceptions(&self, url: &NormalUrl, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
+    fn run_with_exceptions(&self, url: &NormalUrl, steps: &mut Vec<TraceStep<'r>>) -> Reduced<'r> {
         let mut tried = Vec::new();
         let reduced = self.run(url, None, &mut tried);
         let exception = self.exceptions.get(&reduced.pairs.identity()).filter(|_| !reduced.fired.is_empty());
@@ -236,12 +240,12 @@ impl<'r> Interpreter<'r> {
             steps.append(&mut tried);
             return reduced;
         };
-        steps.push(Step::Exception { page: text(&reduced.pairs.compose()), rule: rule.to_owned() });
+        steps.push(TraceStep::Exception { page: text(&reduced.pairs.compose()), rule: rule.to_owned() });
         self.run(url, Some(rule), steps)
     }
 
     /// The rules in their order but for one, or but for all (`*`).
-    fn run(&self, url: &NormalUrl, without: Option<&str>, steps: &mut Vec<Step<'r>>) -> Reduced<'r> {
+    fn run(&self, url: &NormalUrl, without: Option<&str>, steps: &mut Vec<TraceStep<'r>>) -> Reduced<'r> {
         let mut pairs = Pairs::tokenize(url, self.tokenizer, &self.rules.tokens.query_order);
         let section = self.rules.tokens.section(url.as_bytes());
         let mut fired = Vec::new();
@@ -255,7 +259,7 @@ impl<'r> Interpreter<'r> {
                 fired.push(index);
                 RuleOutcome::fired(rule, &before, &pairs)
             });
-            steps.push(Step::Rule { index, rule, outcome });
+            steps.push(TraceStep::Rule { index, rule, outcome });
         }
         Reduced { pairs, fired }
     }

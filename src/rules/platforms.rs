@@ -1,8 +1,8 @@
 //! Programs that serve web sites: their entries in the catalogue ([`crate::platforms`]), and the
 //! programs that a site runs.
 //!
-//! Keys of scopes are those of an installation at the root of a host; [`crate::platforms::place`] moves
-//! them into the directory in which the program was recognised.
+//! Keys of scopes are those of an installation at the root of a host;
+//! [`platforms::place`](mod@crate::platforms::place) moves them into the directory in which the program was recognised.
 
 use super::types::{Constraint, Operation};
 use serde::{Deserialize, Serialize};

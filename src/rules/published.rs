@@ -18,7 +18,7 @@
 pub mod keys;
 
 use super::types::{Operation, Representative, Rule, SiteRules, Test};
-use keys::{Key, KeyTable, Place, compose, parts};
+use keys::{KeyPosition, KeyTable, PublishedKey, compose, parts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most keys of a site: sets of keys are bits of a `u128`. Rules that need more never match; the
@@ -29,7 +29,7 @@ pub const MAX_KEYS: usize = 128;
 /// grown.
 #[derive(Clone, Debug, Default)]
 pub struct PublishedSite {
-    keys: Vec<Key>,
+    keys: Vec<PublishedKey>,
     table: KeyTable,
     rules: Vec<Compiled>,
     shapes: Vec<Shape>,
@@ -69,7 +69,7 @@ impl PublishedSite {
     /// Compiles the rules of a site. A rule that is not of this method's form (not closed, an unknown key,
     /// more than [`MAX_KEYS`] keys or 65,535 rules) never matches.
     pub fn new(site: &SiteRules) -> PublishedSite {
-        let mut keys: Vec<Key> = site.rules.iter().flat_map(named).filter_map(Key::parse).collect();
+        let mut keys: Vec<PublishedKey> = site.rules.iter().flat_map(named).filter_map(PublishedKey::parse).collect();
         keys.sort_unstable();
         keys.dedup();
         keys.truncate(MAX_KEYS);
@@ -139,7 +139,7 @@ impl Compiled {
             && self.tests.iter().all(|(key, test)| holds(test, values.of[*key]))
     }
 
-    fn write(&self, keys: &[Key], values: &Values<'_>, out: &mut Vec<u8>) -> bool {
+    fn write(&self, keys: &[PublishedKey], values: &Values<'_>, out: &mut Vec<u8>) -> bool {
         let mut target = [None; MAX_KEYS];
         for (key, write) in &self.writes {
             target[*key] = match write {
@@ -168,8 +168,8 @@ fn named(rule: &Rule) -> impl Iterator<Item = &str> {
     rule.scope.iter().map(|c| c.key.as_str()).chain(targets).chain(sources)
 }
 
-fn compile(rule: &Rule, keys: &[Key]) -> Option<Compiled> {
-    let find = |text: &str| keys.binary_search(&Key::parse(text)?).ok();
+fn compile(rule: &Rule, keys: &[PublishedKey]) -> Option<Compiled> {
+    let find = |text: &str| keys.binary_search(&PublishedKey::parse(text)?).ok();
     let mut out = Compiled::default();
     for key in named(rule) {
         out.named |= 1 << find(key)?;
@@ -209,19 +209,21 @@ fn holds(test: &Test, value: Option<&[u8]>) -> bool {
 }
 
 /// True where a value may be written under another key without changing the shape of the URL.
-fn fits(value: &[u8], from: &Key, to: &Key) -> bool {
+fn fits(value: &[u8], from: &PublishedKey, to: &PublishedKey) -> bool {
     let free_of = |forbidden: &[u8]| !value.iter().any(|b| forbidden.contains(b));
     match (from.place, to.place) {
-        (Place::Query, Place::Query) | (_, Place::Fragment) => true,
-        (Place::Auth(_), Place::Auth(_)) | (Place::Path(_), Place::Path(_)) | (Place::Scheme, Place::Scheme) => true,
-        (_, Place::Scheme) => value == b"http" || value == b"https",
-        (_, Place::EmptyQuery) => value.is_empty(),
-        (_, Place::Auth(_)) => {
+        (KeyPosition::Query, KeyPosition::Query) | (_, KeyPosition::Fragment) => true,
+        (KeyPosition::Auth(_), KeyPosition::Auth(_))
+        | (KeyPosition::Path(_), KeyPosition::Path(_))
+        | (KeyPosition::Scheme, KeyPosition::Scheme) => true,
+        (_, KeyPosition::Scheme) => value == b"http" || value == b"https",
+        (_, KeyPosition::EmptyQuery) => value.is_empty(),
+        (_, KeyPosition::Auth(_)) => {
             let label = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
             !value.is_empty() && value.iter().all(label)
         }
-        (_, Place::Path(_)) => free_of(b"/?#") && !matches!(value, b"." | b".."),
-        (_, Place::Query) => free_of(b"&#"),
+        (_, KeyPosition::Path(_)) => free_of(b"/?#") && !matches!(value, b"." | b".."),
+        (_, KeyPosition::Query) => free_of(b"&#"),
     }
 }
 

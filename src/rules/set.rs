@@ -1,6 +1,6 @@
 //! Rule sets: the compiled rules of many sites, and the index that finds the site of an origin.
 
-use super::compiled::{Buffers, CompiledSite, Table, TemplateCache, Templates};
+use super::compiled::{Buffers, ByHash, CompiledSite, TemplateCache, Templates};
 use super::names::Names;
 use super::origins::domain;
 use super::published::PublishedSite;
@@ -40,7 +40,7 @@ pub struct RuleSet {
     /// Sites with a program for unseen hosts, ascending.
     extended: Vec<u32>,
     /// Site of an origin by its [`hash64`]; `None` where two sites have it.
-    origins: Table<Option<u32>>,
+    origins: ByHash<Option<u32>>,
     /// Some rule is provisional.
     pub(super) provisional: bool,
     /// Number of templates.
@@ -196,12 +196,12 @@ impl RuleSet {
         &self.names[site as usize]
     }
 
-    /// Name of the site of this index ([`Applied::site`]).
+    /// Name of the site of this index ([`Applied::site`](super::Applied::site)).
     pub fn site_name(&self, site: u32) -> &str {
         self.names(site).site()
     }
 
-    /// Id of a rule of a site ([`Applied::fired`]).
+    /// Id of a rule of a site ([`Applied::fired`](super::Applied::fired)).
     pub fn rule_id(&self, site: u32, rule: u16) -> &str {
         self.names(site).id(rule)
     }

@@ -5,10 +5,10 @@ use super::{Constraint, Rule};
 use crate::url::{Key, Pairs};
 use serde::Serialize;
 
-/// One step of a [`Trace`].
+/// One step of a [`Trace`](super::explain::Trace).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
-pub enum Step<'r> {
+pub enum TraceStep<'r> {
     /// Not a URL undust works on: it is returned unchanged.
     Invalid {
         /// Reason.

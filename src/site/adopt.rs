@@ -6,7 +6,7 @@ use super::conditions;
 use super::covering::Covering;
 use super::evidence::Groups;
 use super::operations::{self, Map};
-use super::proposal::{self, Action, Adopted, Condition, Proposal, Scope, Table};
+use super::proposal::{self, Action, Adopted, Condition, EvidenceTable, Proposal, Scope};
 use super::{defaults, generalization, prefixes};
 use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
@@ -77,14 +77,14 @@ impl Covering {
             return;
         }
         let bad = groups.totals().1;
-        let table = Table::new(groups, action, keys, prior);
+        let table = EvidenceTable::new(groups, action, keys, prior);
         if bad >= self.thresholds.exclusion_min_bad
             && !defaults
             && !self.without.has(super::Stage::Conditions)
             && let Some(exclusion) = conditions::exclusion(self, &table, &rows)
         {
             // The rule holds, but not for these values: tested again without them.
-            let Table { action, keys, prior, .. } = table;
+            let EvidenceTable { action, keys, prior, .. } = table;
             let classes = match maps.into_iter().next() {
                 Some((_, Map::Table(table))) if action == Action::Classes => Some(vec![table]),
                 _ => None,
@@ -92,7 +92,7 @@ impl Covering {
             scope.push(exclusion);
             return self.adopt(Proposal { scope, action, keys, classes, prior, score: 0 });
         }
-        let Table { action, prior, mut groups, .. } = table;
+        let EvidenceTable { action, prior, mut groups, .. } = table;
         if action == Action::Ignore {
             for map in &mut maps {
                 if let Some(listed) = generalization::listed(&self.columns, &groups, map, &rows, &self.thresholds) {

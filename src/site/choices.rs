@@ -1,7 +1,7 @@
 //! Conditions on one key, and the evidence of an operation under each of them.
 
 use super::columns::Columns;
-use super::proposal::{Condition, Table};
+use super::proposal::{Condition, EvidenceTable};
 
 /// Most values of a key that are tried as conditions: a bound of work.
 pub(super) const VALUES: usize = 14;
@@ -22,7 +22,7 @@ pub struct Choices {
 pub(super) const SLOTS: usize = VALUES + 3;
 
 /// Good and bad of the groups of a table by the code of another key.
-pub fn by_value(columns: &Columns, table: &Table, key: usize) -> Vec<(u32, u32)> {
+pub fn by_value(columns: &Columns, table: &EvidenceTable, key: usize) -> Vec<(u32, u32)> {
     let mut sums = vec![(0, 0); columns.codes_len(key)];
     let codes = &columns.codes[key];
     for group in 0..table.groups.len() {
@@ -38,7 +38,7 @@ pub fn by_value(columns: &Columns, table: &Table, key: usize) -> Vec<(u32, u32)>
 /// Most groups of a table that fails have no good; they are read only where good is enough.
 pub fn totals<'a>(
     columns: &Columns,
-    table: &Table,
+    table: &EvidenceTable,
     choices: &'a Choices,
     enough: impl Fn(u64) -> bool,
 ) -> Vec<(&'a Condition, u64, u64)> {

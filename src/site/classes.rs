@@ -7,7 +7,7 @@ use super::conditions::{self};
 use super::covering::Covering;
 use super::evidence::Bound;
 use super::operations::{self};
-use super::proposal::{Action, Condition, Proposal, Scope, Table};
+use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ const TOP_CONDITIONS: usize = 8;
 const TOP: usize = 4;
 
 /// Classes of the key that `table` ignores, over all rows.
-pub fn everywhere(covering: &Covering, table: &Table) -> Option<Proposal> {
+pub fn everywhere(covering: &Covering, table: &EvidenceTable) -> Option<Proposal> {
     find(covering, &frequent(covering, table.keys[0]), table, |_| true, Vec::new(), 0)
 }
 
 /// Classes of the key that `table` ignores, under one condition each.
-pub fn conditional(covering: &Covering, table: &Table, conditions: &[Choices]) -> Vec<Proposal> {
+pub fn conditional(covering: &Covering, table: &EvidenceTable, conditions: &[Choices]) -> Vec<Proposal> {
     let (columns, least) = (&covering.columns, covering.thresholds.classes_min_near);
     let mut near: Vec<(u64, usize, Condition)> = Vec::new();
     for choices in conditions.iter().filter(|c| !table.keys.contains(&c.key)) {
@@ -88,7 +88,7 @@ fn frequent(covering: &Covering, key: usize) -> Vec<u32> {
 fn find(
     covering: &Covering,
     top: &[u32],
-    table: &Table,
+    table: &EvidenceTable,
     in_scope: impl Fn(u32) -> bool,
     scope: Scope,
     tried: usize,

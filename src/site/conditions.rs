@@ -12,7 +12,7 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::generalization::power;
 use super::operations::is_number;
-use super::proposal::{Action, Condition, Proposal, Scope, Table};
+use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
 use crate::url::Fixed;
 
 /// Patterns of one operation that are proposed in one pass, a bound of work: the next pass tests the
@@ -143,14 +143,14 @@ fn at_most(wrong: u64, all: u64, share: f64) -> f64 {
 }
 
 /// Number of conditions on other keys than those of a table.
-pub fn tried(conditions: &[Choices], table: &Table) -> usize {
+pub fn tried(conditions: &[Choices], table: &EvidenceTable) -> usize {
     conditions.iter().filter(|choices| !table.keys.contains(&choices.key)).map(|choices| choices.list.len()).sum()
 }
 
 /// Patterns of one constraint under which the operation of a table holds: the best few. A pattern needs
 /// less evidence where everything that it joins is one constant page that is a soft 404:
 /// see [`Soft404s`](super::soft_404::Soft404s). `noise` is the label noise that is tolerated, in thousandths.
-pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
+pub fn refine(covering: &Covering, table: &EvidenceTable, conditions: &[Choices], noise: u64) -> Vec<Proposal> {
     let Covering { columns, soft_404s, thresholds, .. } = covering;
     let bound = Bound::operation(thresholds).allowing(noise);
     let mut out = Vec::new();
@@ -216,7 +216,7 @@ pub fn refine(covering: &Covering, table: &Table, conditions: &[Choices], noise:
 /// altogether: `slideshow=3` shows what `slideshow=5` does, and the URL without the parameter is
 /// another page. Tried before [`classes`](super::classes) of values, which would join the frequent
 /// values and leave too little evidence for the others.
-pub fn where_present(covering: &Covering, table: &Table) -> Option<Proposal> {
+pub fn where_present(covering: &Covering, table: &EvidenceTable) -> Option<Proposal> {
     let Covering { columns, thresholds, .. } = covering;
     let &[key] = &table.keys[..] else { return None };
     if table.action != Action::Ignore || !columns.keys[key].optional() {
@@ -245,7 +245,7 @@ pub fn where_present(covering: &Covering, table: &Table) -> Option<Proposal> {
 /// Values of one other key under which most merges of an operation are wrong: the key that removes the
 /// most bad with the least good, with its values. Only keys that every row has can exclude (`None`
 /// requires presence).
-pub fn exclusion(covering: &Covering, table: &Table, rows: &[u32]) -> Option<(usize, Condition)> {
+pub fn exclusion(covering: &Covering, table: &EvidenceTable, rows: &[u32]) -> Option<(usize, Condition)> {
     let (columns, least) = (&covering.columns, covering.thresholds.exclusion_min_bad);
     let mut best: Option<(i64, usize, Vec<u32>)> = None;
     for (k, name) in columns.keys.iter().enumerate() {

@@ -9,7 +9,7 @@
 use super::columns::Columns;
 use super::covering::Covering;
 use super::evidence::Bound;
-use super::proposal::{Action, Condition, Proposal, Scope, Table};
+use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const TOP: usize = 2;
 /// empty where a key cannot be left out.
 ///
 /// O(members of groups x keys).
-pub fn find(covering: &Covering, table: &Table) -> Vec<Proposal> {
+pub fn find(covering: &Covering, table: &EvidenceTable) -> Vec<Proposal> {
     let (columns, keys) = (&covering.columns, &table.keys);
     if table.action != Action::Ignore || keys.len() < 2 || !keys.iter().all(|&k| columns.keys[k].optional()) {
         return Vec::new();

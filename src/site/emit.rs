@@ -4,7 +4,7 @@ use super::Training;
 use super::covering::Covering;
 use super::evidence::upper_bound_ppm;
 use super::operations::Map;
-use super::proposal::{Action, Adopted, Condition, Line};
+use super::proposal::{Action, Adopted, AdoptedLine, Condition};
 use super::section_set::SectionSet;
 use crate::platforms::read;
 use crate::rules::{Constraint, Evidence, Kind, Operation, Representative, Rule, SECTION, Test, functions};
@@ -71,7 +71,7 @@ fn host_under(operation: &Operation, host: &str) -> Option<String> {
 
 /// The rule of one adopted operation; its id is still empty.
 fn rule(covering: &Covering, training: &Training, adopted: &Adopted) -> Rule {
-    if let Some(Line { placed, provisional }) = &adopted.line {
+    if let Some(AdoptedLine { placed, provisional }) = &adopted.line {
         let counts = (adopted.good, adopted.bad, adopted.prior);
         let evidence = evidence(training, counts, adopted.pairs, adopted.clusters, &adopted.examples);
         return Rule { provisional: *provisional, evidence, ..read::rule(placed) };

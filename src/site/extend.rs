@@ -15,11 +15,11 @@ use crate::url::keys::HOST_SUB;
 use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-type Table<K, V> = HashMap<K, V, FixedState>;
+type FixedMap<K, V> = HashMap<K, V, FixedState>;
 
 /// A labelled URL on a default port of a host of the domain.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct DomainUrl {
     /// Row of the training set.
     row: usize,
     host: u32,
@@ -68,7 +68,7 @@ pub fn extend(rules: &mut SiteRules, training: &Training, thresholds: &Threshold
     }
 }
 
-fn rows(site: &str, training: &Training) -> Vec<Row> {
+fn rows(site: &str, training: &Training) -> Vec<DomainUrl> {
     let mut hosts: BTreeMap<&[u8], u32> = BTreeMap::new();
     let mut out = Vec::new();
     for (row, &label) in training.clusters.iter().enumerate().filter(|(_, label)| **label != u32::MAX) {
@@ -77,7 +77,7 @@ fn rows(site: &str, training: &Training) -> Vec<Row> {
         };
         let next = hosts.len() as u32;
         let host = *hosts.entry(url.host()).or_insert(next);
-        out.push(Row { row, host, label, page: 0 });
+        out.push(DomainUrl { row, host, label, page: 0 });
     }
     out
 }
@@ -104,9 +104,9 @@ fn on_seen_hosts(rules: &SiteRules) -> Option<RuleSet> {
 
 /// Applies the extended rules, and sorts the rows by their pages. Returns for each rule the rows of the
 /// training set on which it fires; `None` without extended rules.
-fn apply(rules: &SiteRules, training: &Training, rows: &mut [Row]) -> Option<Table<u16, Vec<usize>>> {
+fn apply(rules: &SiteRules, training: &Training, rows: &mut [DomainUrl]) -> Option<FixedMap<u16, Vec<usize>>> {
     let (set, mut scratch) = (on_seen_hosts(rules)?, Scratch::default());
-    let mut fired: Table<u16, Vec<usize>> = Table::default();
+    let mut fired: FixedMap<u16, Vec<usize>> = FixedMap::default();
     for row in &mut *rows {
         let applied = set.apply_normal(training.normal(row.row)?, Some(0), &mut scratch);
         row.page = hash64(applied.url);
@@ -122,7 +122,7 @@ fn holds(
     rules: &mut SiteRules,
     rule: usize,
     training: &Training,
-    (rows, fired): (&[Row], &[usize]),
+    (rows, fired): (&[DomainUrl], &[usize]),
     thresholds: &Thresholds,
 ) -> bool {
     let least = thresholds.extend_min_clusters;
@@ -130,7 +130,7 @@ fn holds(
     let (set, mut scratch) = (on_seen_hosts(rules), Scratch::default());
     rules.rules[rule].extended = true;
     // Hashes of the canonical URLs of these rows under the other rules.
-    let mut without: Table<usize, u64> = Table::default();
+    let mut without: FixedMap<usize, u64> = FixedMap::default();
     for &row in fired {
         let Some(url) = training.normal(row) else { continue };
         let page = match &set {
@@ -157,9 +157,9 @@ fn holds(
 
 /// Counts a group of rows that are one page, sorted by label; `without` is the page of a row without
 /// the rule.
-fn count(group: &[Row], without: impl Fn(&Row) -> u64, host: &mut Evidence) {
+fn count(group: &[DomainUrl], without: impl Fn(&DomainUrl) -> u64, host: &mut Evidence) {
     // The largest cluster, of several the one with the smallest label.
-    let mut largest: &[Row] = &[];
+    let mut largest: &[DomainUrl] = &[];
     for cluster in group.chunk_by(|a, b| a.label == b.label) {
         largest = if cluster.len() > largest.len() { cluster } else { largest };
     }

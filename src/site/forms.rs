@@ -8,7 +8,7 @@ use super::energy::Graph;
 use super::evidence::{Groups, Sorter};
 use super::operations::is_number;
 use super::proposal::{Condition, Scope};
-use super::tree::{Branch, Reading, Salient, Table, Tree};
+use super::tree::{Branch, Reading, Salient, Tree, TreeTable};
 use crate::url::Fixed;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ pub fn tree(covering: &Covering) -> Tree {
         let name = &columns.keys[*key];
         !(name.optional() || [Fixed::FRAGMENT, Fixed::ORDER, Fixed::SEPARATOR].iter().any(|&fixed| name.is(fixed)))
     };
-    let table = Table {
+    let table = TreeTable {
         columns: columns.codes.iter().map(Vec::as_slice).collect(),
         clusters: &columns.label,
         codes: (0..columns.keys.len()).map(|k| columns.codes_len(k)).max().unwrap_or(0),

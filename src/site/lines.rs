@@ -13,7 +13,7 @@ use super::Training;
 use super::covering::Covering;
 use super::evidence::{Bound, Groups};
 use super::operations::Map;
-use super::proposal::{Action, Adopted, Line};
+use super::proposal::{Action, Adopted, AdoptedLine};
 use super::section_set::SectionSet;
 use crate::platforms::{Catalogue, Placed, place, recognise};
 use crate::rules::platforms::{Platforms, Recognised};
@@ -172,7 +172,7 @@ impl Covering {
         let (examples, pairs) = (self.examples(shown), self.pairs(shown));
         self.rewrite(&rows, &maps);
         self.join(&groups);
-        let line = Line { placed: placed.clone(), provisional };
+        let line = AdoptedLine { placed: placed.clone(), provisional };
         self.rules.push(Adopted {
             listed: Vec::new(),
             scope: Vec::new(),

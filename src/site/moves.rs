@@ -35,22 +35,23 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
     for withdrawn in 0..MOST as u64 {
         let now = Canonical::new(rules, training);
         let places = now.places(&before);
-        let moved = places.iter().filter(|&&place| place == Place::Moved).count();
+        let moved = places.iter().filter(|&&place| place == CanonicalMove::Moved).count();
         if moved as u64 * 1_000 <= thresholds.moved_free_permille * training.len() as u64 {
             return withdrawn;
         }
-        let is_moved = |&row: &u32| places[row as usize] == Place::Moved;
+        let is_moved = |&row: &u32| places[row as usize] == CanonicalMove::Moved;
         let new = (0..rules.rules.len()).filter(|&at| may_go(&rules.rules[at]));
         let costs = new.filter(|&at| now.rows[at].iter().any(is_moved)).filter_map(|at| {
             let without = now.without(at, rules, training);
             let places_without = without.places(&before);
-            let count = |here: Place, there: Place| {
+            let count = |here: CanonicalMove, there: CanonicalMove| {
                 let is = |row: &&u32| places[**row as usize] == here && places_without[**row as usize] == there;
                 now.rows[at].iter().filter(is).count()
             };
             // Less the URLs that it keeps where they were.
-            let kept = count(Place::Same, Place::Moved) + count(Place::Same, Place::Regrouped);
-            let moves = count(Place::Moved, Place::Same).saturating_sub(kept);
+            let kept =
+                count(CanonicalMove::Same, CanonicalMove::Moved) + count(CanonicalMove::Same, CanonicalMove::Regrouped);
+            let moves = count(CanonicalMove::Moved, CanonicalMove::Same).saturating_sub(kept);
             let merges = without.distinct().saturating_sub(now.distinct());
             (moves as u64 * 100 > merges as u64 * thresholds.moved_percent)
                 .then_some((moves as i64 - merges as i64, at))
@@ -64,7 +65,7 @@ pub fn withdraw(rules: &mut SiteRules, training: &Training, thresholds: &Thresho
 
 /// Where the canonical URL of a row is, beside where it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum CanonicalMove {
     /// Its group is another set.
     Regrouped,
     /// Its group is the same set, and so is its canonical URL.
@@ -123,7 +124,7 @@ impl Canonical {
     }
 
     /// Where each row is, beside `before`.
-    fn places(&self, before: &Canonical) -> Vec<Place> {
+    fn places(&self, before: &Canonical) -> Vec<CanonicalMove> {
         let (sizes, sizes_before) = (self.sizes(), before.sizes());
         // The canonical URL of all rows of a group of before; `None` where they have several.
         let mut now: HashMap<u64, Option<u64>, FixedState> = HashMap::default();
@@ -131,9 +132,9 @@ impl Canonical {
             now.entry(*from).and_modify(|of| *of = of.filter(|&of| of == to)).or_insert(Some(to));
         }
         let place = |(&from, &to): (&u64, &u64)| match now[&from] == Some(to) && sizes[&to] == sizes_before[&from] {
-            false => Place::Regrouped,
-            true if from == to => Place::Same,
-            true => Place::Moved,
+            false => CanonicalMove::Regrouped,
+            true if from == to => CanonicalMove::Same,
+            true => CanonicalMove::Moved,
         };
         before.of.iter().zip(&self.of).map(place).collect()
     }

@@ -10,7 +10,7 @@
 use super::choices::Choices;
 use super::columns::Columns;
 use super::evidence::{Groups, upper_bound_ppm};
-use super::proposal::Table;
+use super::proposal::EvidenceTable;
 use super::{Thresholds, choices};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
@@ -127,7 +127,12 @@ fn shown(witnesses: &[Witness], silent: (u64, u64), thresholds: &Thresholds) -> 
 
 /// Good and bad of an operation where its bad is noise: outside the condition on another key that holds
 /// most of the bad, where there is one. The condition holds bad of at least `min_clusters` clusters.
-pub fn unlocated(columns: &Columns, table: &Table, conditions: &[Choices], thresholds: &Thresholds) -> (u64, u64) {
+pub fn unlocated(
+    columns: &Columns,
+    table: &EvidenceTable,
+    conditions: &[Choices],
+    thresholds: &Thresholds,
+) -> (u64, u64) {
     let (good, bad) = table.groups.totals();
     if bad < thresholds.min_clusters as u64 {
         return (good, bad);

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_PARTS: usize = 16;
 
 /// Values of a key of a form under which its rows show pages of another form.
-pub struct Found {
+pub struct PartValues {
     form: usize,
     key: usize,
     values: BTreeSet<u32>,
@@ -34,7 +34,7 @@ impl Forms {
         ends: [usize; 2],
         pairs: &[(usize, usize)],
         groups: &Groups,
-    ) -> Vec<Found> {
+    ) -> Vec<PartValues> {
         let [from, to] = ends.map(|form| &self.list[form]);
         let is_whole = |form: &Form, mapped: usize| form.slots.len() == mapped;
         let moves = is_whole(to, pairs.len());
@@ -54,17 +54,17 @@ impl Forms {
         let bound = Bound::form(&self.thresholds).allowing(self.noise);
         let permille = self.thresholds.condition_chance_permille;
         let found = values(columns, [from, to], &lost, groups, (bound, permille)).into_iter();
-        found.map(|(key, values)| Found { form: ends[0], key, values, moves }).collect()
+        found.map(|(key, values)| PartValues { form: ends[0], key, values, moves }).collect()
     }
 
     /// The parts to make: where a form may move as a whole without the key, no part that is only moved to.
-    pub(super) fn parts_to_make(&self, found: Vec<Found>) -> Parts {
+    pub(super) fn parts_to_make(&self, found: Vec<PartValues>) -> Parts {
         let loses = |form: usize, key: usize| {
             let mut of_form = self.candidates.iter().filter(|candidate| candidate.source == form);
             of_form.any(|candidate| candidate.mapping.iter().all(|pair| pair.1 != key))
         };
         let mut parts = Parts::new();
-        for Found { form, key, values, .. } in found.into_iter().filter(|of| of.moves || !loses(of.form, of.key)) {
+        for PartValues { form, key, values, .. } in found.into_iter().filter(|of| of.moves || !loses(of.form, of.key)) {
             parts.entry(form).or_default().entry(key).or_default().extend(values);
         }
         parts

@@ -17,7 +17,7 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::noise::{self, Witness};
 use super::operations::{self, FAMILIES, Map};
-use super::proposal::{Action, Proposal, Table};
+use super::proposal::{Action, EvidenceTable, Proposal};
 use super::{Stage, classes, defaults, joint, prefixes};
 use crate::rules::Function;
 use crate::url::Fixed;
@@ -75,19 +75,19 @@ impl Covering {
         if self.adopt_all(found) {
             return true;
         }
-        let refined = |_: &&Table| !self.without.has(Stage::Conditions);
+        let refined = |_: &&EvidenceTable| !self.without.has(Stage::Conditions);
         let present = |table| conditions::where_present(self, table);
         let found = tables.iter().filter(refined).filter_map(present).collect();
         if self.adopt_all(found) {
             return true;
         }
         let classes = !self.without.has(Stage::Classes);
-        let single = |t: &&Table| classes && t.action == Action::Ignore && t.keys.len() == 1;
+        let single = |t: &&EvidenceTable| classes && t.action == Action::Ignore && t.keys.len() == 1;
         let found: Vec<Proposal> = tables.iter().filter(single).filter_map(|t| classes::everywhere(self, t)).collect();
         if self.adopt_all(found) {
             return true;
         }
-        let defaults = |_: &&Table| !self.without.has(Stage::Defaults);
+        let defaults = |_: &&EvidenceTable| !self.without.has(Stage::Defaults);
         let found = tables.iter().filter(defaults).flat_map(|t| defaults::find(self, t)).collect();
         if self.adopt_all(found) {
             return true;
@@ -143,7 +143,7 @@ impl Covering {
         &mut self,
         operations: Vec<(Action, Vec<usize>, u64)>,
         clusters: &Clusters,
-        tables: &mut Vec<Table>,
+        tables: &mut Vec<EvidenceTable>,
     ) -> Vec<Proposal> {
         let (mut found, mut located) = (Vec::new(), None);
         let alive = std::mem::take(&mut self.alive);
@@ -165,7 +165,7 @@ impl Covering {
                 continue;
             }
             let keys: Vec<usize> = maps.iter().map(|m| m.0).collect();
-            let table = Table::new(groups, action, keys.clone(), prior);
+            let table = EvidenceTable::new(groups, action, keys.clone(), prior);
             let groups = &table.groups;
             if self.rules.is_empty()
                 && !noise::is_of_variants(groups, &self.columns.label, self.thresholds.noise_variants_rows)
@@ -225,7 +225,7 @@ impl Covering {
             }
             let groups = self.table(&alive, &maps);
             if groups.totals().0 >= self.thresholds.min_good {
-                let table = Table::new(groups, action, keys, 0);
+                let table = EvidenceTable::new(groups, action, keys, 0);
                 found.extend(conditions::refine(self, &table, conditions, 0));
             }
         }

@@ -69,7 +69,7 @@ pub struct Proposal {
 }
 
 /// An operation that did not pass everywhere, with its groups: conditions and classes are read from it.
-pub struct Table {
+pub struct EvidenceTable {
     /// The groups.
     pub groups: Groups,
     /// The operation.
@@ -84,17 +84,17 @@ pub struct Table {
     pub with_bad: Vec<u32>,
 }
 
-impl Table {
-    pub(super) fn new(groups: Groups, action: Action, keys: Vec<usize>, prior: u64) -> Table {
+impl EvidenceTable {
+    pub(super) fn new(groups: Groups, action: Action, keys: Vec<usize>, prior: u64) -> EvidenceTable {
         let some = |counts: &[u32]| (0..).zip(counts).filter(|(_, n)| **n > 0).map(|(group, _)| group).collect();
         let (with_good, with_bad) = (some(&groups.good), some(&groups.bad));
-        Table { groups, action, keys, prior, with_good, with_bad }
+        EvidenceTable { groups, action, keys, prior, with_good, with_bad }
     }
 }
 
 /// An adopted rule that is a line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct AdoptedLine {
     /// The line.
     pub placed: Placed,
     /// True for an operation that was adopted without evidence.
@@ -127,7 +127,7 @@ pub struct Adopted {
     /// Up to three pairs of training rows of one cluster that it joins.
     pub examples: Vec<[u32; 2]>,
     /// The adopted line of the catalogue of platforms; scope and operations are those of the line.
-    pub line: Option<Line>,
+    pub line: Option<AdoptedLine>,
 }
 
 /// True for classes of a parameter: their prior is what such parameters do elsewhere, and for no

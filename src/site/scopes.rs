@@ -19,12 +19,12 @@ pub struct CanonicalUrls<'f> {
     /// The URLs.
     found: &'f [Identity],
     by_hash: HashMap<u64, usize, FixedState>,
-    columns: BTreeMap<String, Column>,
+    columns: BTreeMap<String, KeyCodes>,
 }
 
 /// The values of one key.
 #[derive(Default)]
-struct Column {
+struct KeyCodes {
     /// Index of the value, a URL.
     codes: Vec<u32>,
     /// Distinct values; `None` is the absent key.
@@ -32,7 +32,7 @@ struct Column {
     index: HashMap<Option<Vec<u8>>, u32, FixedState>,
 }
 
-impl Column {
+impl KeyCodes {
     fn push(&mut self, value: Option<Vec<u8>>) {
         let code = self.code(value);
         self.codes.push(code);
@@ -54,8 +54,8 @@ impl<'f> CanonicalUrls<'f> {
         let by_hash = found.iter().enumerate().map(|(at, of)| (hash64(of.composed.as_bytes()), at)).collect();
         let mut urls = CanonicalUrls { found, by_hash, columns: BTreeMap::new() };
         let keys = rules.rules.iter().flat_map(|rule| &rule.scope).map(|constraint| constraint.key.clone());
-        urls.columns = keys.chain(others).map(|key| (key, Column::default())).collect();
-        let mut by_seed: HashMap<u64, (&mut Column, Option<Vec<u8>>), FixedState> = HashMap::default();
+        urls.columns = keys.chain(others).map(|key| (key, KeyCodes::default())).collect();
+        let mut by_seed: HashMap<u64, (&mut KeyCodes, Option<Vec<u8>>), FixedState> = HashMap::default();
         let mut sections = None;
         for (key, column) in &mut urls.columns {
             let unread = match Key::parse(key) {

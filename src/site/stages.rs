@@ -46,7 +46,7 @@ pub type Selected = ByMethod<undust::Selected, Outcome>;
 #[derive(Debug)]
 pub struct Prepared {
     graph: energy::Graph,
-    state: ByMethod<undust::Candidates, published::State>,
+    state: ByMethod<undust::Candidates, published::PublishedCandidates>,
 }
 
 /// Decides how the URLs of a site become pairs of keys and values, recognises its programs, and makes columns.

@@ -31,7 +31,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     let sample = |row: usize| training.clusters[row] != u32::MAX && hash(row).is_multiple_of(every);
     let candidates = candidates(training, sample, thresholds);
     let previous = training.hints.previous.as_deref().map(|rules| &rules.tokens).filter(|of| !of.published);
-    let is_kept = |candidate: &&Candidate| previous.is_some_and(|previous| candidate.is_in(previous));
+    let is_kept = |candidate: &&TokenChoice| previous.is_some_and(|previous| candidate.is_in(previous));
     candidates.iter().filter(is_kept).for_each(|candidate| candidate.turn(&mut tokens));
     if candidates.is_empty() {
         return tokens;
@@ -67,7 +67,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
 
 /// A way to cut the URLs of a site.
 #[derive(Clone, Copy, Debug)]
-enum Candidate {
+enum TokenChoice {
     /// [`Tokens::semicolons`].
     Semicolons,
     /// [`Tokens::query_path`].
@@ -82,34 +82,34 @@ enum Candidate {
     Delimiter(char),
 }
 
-impl Candidate {
+impl TokenChoice {
     fn is_in(self, tokens: &Tokens) -> bool {
         match self {
-            Candidate::Semicolons => tokens.semicolons,
-            Candidate::QueryPath => tokens.query_path,
-            Candidate::NumberedEnd => tokens.numbered_end,
-            Candidate::InnerNumbers => tokens.inner_numbers,
-            Candidate::NameFamilies => tokens.name_families,
-            Candidate::Delimiter(delimiter) => tokens.delimiters.contains(delimiter),
+            TokenChoice::Semicolons => tokens.semicolons,
+            TokenChoice::QueryPath => tokens.query_path,
+            TokenChoice::NumberedEnd => tokens.numbered_end,
+            TokenChoice::InnerNumbers => tokens.inner_numbers,
+            TokenChoice::NameFamilies => tokens.name_families,
+            TokenChoice::Delimiter(delimiter) => tokens.delimiters.contains(delimiter),
         }
     }
 
     /// Puts the cut on where it is off, and takes it off where it is on.
     fn turn(self, tokens: &mut Tokens) {
         match self {
-            Candidate::Semicolons => tokens.semicolons ^= true,
-            Candidate::QueryPath => tokens.query_path ^= true,
-            Candidate::NumberedEnd => tokens.numbered_end ^= true,
-            Candidate::InnerNumbers => tokens.inner_numbers ^= true,
-            Candidate::NameFamilies => tokens.name_families ^= true,
-            Candidate::Delimiter(delimiter) if self.is_in(tokens) => tokens.delimiters.retain(|of| of != delimiter),
-            Candidate::Delimiter(delimiter) => tokens.delimiters.push(delimiter),
+            TokenChoice::Semicolons => tokens.semicolons ^= true,
+            TokenChoice::QueryPath => tokens.query_path ^= true,
+            TokenChoice::NumberedEnd => tokens.numbered_end ^= true,
+            TokenChoice::InnerNumbers => tokens.inner_numbers ^= true,
+            TokenChoice::NameFamilies => tokens.name_families ^= true,
+            TokenChoice::Delimiter(delimiter) if self.is_in(tokens) => tokens.delimiters.retain(|of| of != delimiter),
+            TokenChoice::Delimiter(delimiter) => tokens.delimiters.push(delimiter),
         }
     }
 }
 
 /// The cuts that would change how enough URLs are cut.
-fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<Candidate> {
+fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<TokenChoice> {
     let (mut semicolons, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
     let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
@@ -136,14 +136,14 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &
     }
     let often = |count: usize| count >= thresholds.cut_min_urls.max(total * thresholds.cut_min_permille / 1000);
     let few = total * thresholds.cut_min_semicolons_permille / 1000;
-    let delimiter = |(&count, of): (&usize, u8)| (Candidate::Delimiter(char::from(of)), often(count));
+    let delimiter = |(&count, of): (&usize, u8)| (TokenChoice::Delimiter(char::from(of)), often(count));
     // A path in a query comes before its last segment.
     let others = [
-        (Candidate::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
-        (Candidate::QueryPath, often(query_paths)),
-        (Candidate::NumberedEnd, often(numbered)),
-        (Candidate::InnerNumbers, often(inner)),
-        (Candidate::NameFamilies, often(families.urls())),
+        (TokenChoice::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
+        (TokenChoice::QueryPath, often(query_paths)),
+        (TokenChoice::NumberedEnd, often(numbered)),
+        (TokenChoice::InnerNumbers, often(inner)),
+        (TokenChoice::NameFamilies, often(families.urls())),
     ];
     let all = others.into_iter().chain(seen.iter().zip(DELIMITERS).map(delimiter));
     all.filter(|(_, is_candidate)| *is_candidate).map(|(candidate, _)| candidate).collect()

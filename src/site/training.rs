@@ -36,9 +36,9 @@ impl Training {
     /// ties by label bytes (the smaller), and the conflict is counted.
     pub fn new<'a>(site: &str, records: impl IntoIterator<Item = (&'a [u8], Option<&'a [u8]>, bool)>) -> Training {
         // URL, label, id of the label, elsewhere.
-        type Row<'a> = (&'a [u8], Option<&'a [u8]>, u32, bool);
+        type TrainingRow<'a> = (&'a [u8], Option<&'a [u8]>, u32, bool);
         let mut ids: std::collections::HashMap<&[u8], u32, foldhash::fast::FixedState> = Default::default();
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<TrainingRow> = Vec::new();
         let mut order: Vec<(u64, u32)> = Vec::new();
         for (url, label, elsewhere) in records {
             let next = ids.len() as u32;
@@ -77,7 +77,7 @@ impl Training {
             let records = group.iter().map(|&at| &rows[at as usize]);
             let labelled = records.clone().filter(|r| r.1.is_some());
             out.conflicts += u64::from(labelled.clone().count() > 1);
-            let size = |r: &Row| sizes[r.2 as usize];
+            let size = |r: &TrainingRow| sizes[r.2 as usize];
             let label = labelled.max_by(|a, b| size(a).cmp(&size(b)).then_with(|| b.1.cmp(&a.1)));
             out.bytes.extend_from_slice(rows[group[0] as usize].0);
             out.normal.push(rows[group[0] as usize].0);

@@ -23,7 +23,7 @@ const ABSENT: u32 = 0;
 
 /// Rows and codes that a tree is grown over.
 #[derive(Clone, Debug)]
-pub struct Table<'c> {
+pub struct TreeTable<'c> {
     /// Code of each row, a column a key; 0 where the key is absent.
     pub columns: Vec<&'c [u32]>,
     /// Cluster of each row.
@@ -102,7 +102,7 @@ pub struct Tree {
 
 impl Tree {
     /// Grows the tree over `rows`; `keys` may split.
-    pub fn grow(table: &Table<'_>, mut rows: Vec<u32>, keys: Vec<usize>, reading: &Reading<'_>) -> Tree {
+    pub fn grow(table: &TreeTable<'_>, mut rows: Vec<u32>, keys: Vec<usize>, reading: &Reading<'_>) -> Tree {
         // By cluster, so that the clusters of a value are counted without a table.
         rows.sort_unstable_by_key(|&row| (table.clusters[row as usize], row));
         let end = rows.len() as u32;
@@ -231,7 +231,7 @@ pub fn decline(falling: &[u32]) -> usize {
 /// Counts values of the rows of a node in time linear in the rows: its tables are as long as the largest
 /// dictionary, and clean between calls.
 struct Counter<'t> {
-    table: &'t Table<'t>,
+    table: &'t TreeTable<'t>,
     reading: &'t Reading<'t>,
     /// Of each code: its count, or its place among the salient ones.
     dense: Vec<u32>,
@@ -242,7 +242,7 @@ struct Counter<'t> {
 }
 
 impl<'t> Counter<'t> {
-    fn new(table: &'t Table<'t>, reading: &'t Reading<'t>) -> Counter<'t> {
+    fn new(table: &'t TreeTable<'t>, reading: &'t Reading<'t>) -> Counter<'t> {
         let (dense, seen_in) = (vec![0; table.codes], vec![(0, 0); table.codes]);
         Counter { table, reading, dense, seen_in, counts: Vec::new(), moved: Vec::new() }
     }
@@ -388,7 +388,7 @@ mod tests {
         let half: Vec<u32> = (0..8).map(|row| 1 + row / 4).collect();
         let ids: Vec<u32> = (0..8).map(|row| if row % 4 == 3 { 3 + row } else { 1 }).collect();
         let clusters: Vec<u32> = (0..8).rev().collect();
-        let table = Table { columns: vec![&half, &ids, &half], clusters: &clusters, codes: 16 };
+        let table = TreeTable { columns: vec![&half, &ids, &half], clusters: &clusters, codes: 16 };
         Tree::grow(&table, (0..8).collect(), vec![0, 1, 2], reading)
     }
 
@@ -417,7 +417,7 @@ mod tests {
     fn absent_keys_are_values_only_with_presence() {
         let column: Vec<u32> = [0, 0, 0, 0, 1, 1, 2, 3].to_vec();
         let clusters: Vec<u32> = (0..8).collect();
-        let table = Table { columns: vec![&column], clusters: &clusters, codes: 4 };
+        let table = TreeTable { columns: vec![&column], clusters: &clusters, codes: 4 };
         let grow = |presence| {
             let is_trivial: &dyn Fn(usize, u32) -> bool = &|_, _| false;
             let salient = Salient::Decline;

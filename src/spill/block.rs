@@ -7,7 +7,7 @@
 //! that hostile bytes become arbitrary values). It is used here under conditions that take the ground
 //! from it:
 //!
-//! 1. The one encoded type is [`Columns`], three vectors of plain integers: every bit pattern of their
+//! 1. The one encoded type is [`SpillColumns`], three vectors of plain integers: every bit pattern of their
 //!    elements is a value, the struct has no padding, no reference, no drop glue of its own.
 //! 2. The bytes were written by [`encode`] of this very process in this run: the file is unnamed, in a
 //!    folder of mode 0700, and is read through the handle that wrote it ([`super::run`]). Nothing that
@@ -26,7 +26,7 @@ use std::io::{self, Write};
 /// A spill batch: one struct of columns ordered by falling alignment. What the columns mean is up to
 /// the writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Columns {
+pub struct SpillColumns {
     /// Hashes and other 64-bit columns, end to end.
     pub wide: Vec<u64>,
     /// Lengths, ids and other 32-bit columns, end to end.
@@ -35,7 +35,7 @@ pub struct Columns {
     pub bytes: Vec<u8>,
 }
 
-impl Columns {
+impl SpillColumns {
     /// Forgets the contents, keeps the memory.
     pub fn clear(&mut self) {
         self.wide.clear();
@@ -44,7 +44,7 @@ impl Columns {
     }
 }
 
-impl Abomonation for Columns {
+impl Abomonation for SpillColumns {
     unsafe fn entomb<W: Write>(&self, write: &mut W) -> io::Result<()> {
         // SAFETY: each call gets a vector of plain integers, in the order in which `exhume` takes them up
         // again.
@@ -70,7 +70,7 @@ impl Abomonation for Columns {
 }
 
 /// Appends the encoded batch to `out`, padded with zeros to a multiple of 8 bytes.
-pub(super) fn encode(columns: &Columns, out: &mut Vec<u8>) {
+pub(super) fn encode(columns: &SpillColumns, out: &mut Vec<u8>) {
     // SAFETY: `Columns` has no padding (three vectors of three words each), and its contents are plain
     // integers.
     unsafe { abomonation::encode(columns, out) }.expect("writing to a vector does not fail");
@@ -81,14 +81,14 @@ pub(super) fn encode(columns: &Columns, out: &mut Vec<u8>) {
 /// it claims to hold (which the checksum rules out).
 pub(super) fn decode(words: &mut [u64]) -> Option<(&[u64], &[u32], &[u8])> {
     let bytes = bytes_of(words);
-    assert!(bytes.as_ptr().cast::<Columns>().is_aligned(), "a Vec<u64> is aligned to 8 bytes");
-    let (head, rest) = bytes.split_at_mut_checked(size_of::<Columns>())?;
+    assert!(bytes.as_ptr().cast::<SpillColumns>().is_aligned(), "a Vec<u64> is aligned to 8 bytes");
+    let (head, rest) = bytes.split_at_mut_checked(size_of::<SpillColumns>())?;
     // Not `abomonation::decode`: it makes this reference out of one to a single byte, which may
     // not be used for the others (Miri refuses it).
     //
     // SAFETY: the module's argument, points 1 to 4; `head` is as long as the struct, and borrowed
     // as long as what is handed out.
-    let columns = unsafe { &mut *head.as_mut_ptr().cast::<Columns>() };
+    let columns = unsafe { &mut *head.as_mut_ptr().cast::<SpillColumns>() };
     // SAFETY: the bytes behind the struct are those that `entomb` wrote behind it.
     let rest = unsafe { columns.exhume(rest) }?;
     (rest.len() < 8).then_some((&columns.wide[..], &columns.mid[..], &columns.bytes[..]))
@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn what_is_encoded_comes_back_aligned() {
         for extra in 0..9 {
-            let columns = Columns { wide: vec![u64::MAX, 7], mid: vec![1; extra], bytes: vec![b'x'; extra * 3 + 1] };
+            let columns =
+                SpillColumns { wide: vec![u64::MAX, 7], mid: vec![1; extra], bytes: vec![b'x'; extra * 3 + 1] };
             let mut out = Vec::new();
             encode(&columns, &mut out);
             let mut words: Vec<u64> =
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn a_short_block_is_refused() {
         let mut out = Vec::new();
-        encode(&Columns { wide: vec![1, 2, 3], mid: vec![4], bytes: vec![5] }, &mut out);
+        encode(&SpillColumns { wide: vec![1, 2, 3], mid: vec![4], bytes: vec![5] }, &mut out);
         let words: Vec<u64> =
             out.chunks_exact(8).map(|w| u64::from_ne_bytes(w.try_into().expect("eight bytes"))).collect();
         for cut in 0..words.len() {

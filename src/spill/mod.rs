@@ -1,7 +1,7 @@
 //! Batches of columns on disk, for data beyond the memory budget.
 //!
 //! The only module that uses abomonation, and the only one with `unsafe` code ([`block`], with the
-//! safety argument). All rows are spilled in one concrete type, [`Columns`]: `u64`s, then `u32`s, then
+//! safety argument). All rows are spilled in one concrete type, [`SpillColumns`]: `u64`s, then `u32`s, then
 //! bytes, so that each column is aligned when the batch is read back in place from an 8-byte aligned
 //! buffer.
 //!
@@ -12,5 +12,5 @@
 mod block;
 mod run;
 
-pub use block::Columns;
+pub use block::SpillColumns;
 pub use run::{Run, RunReader, RunWriter, Scratch, SpillError, View};

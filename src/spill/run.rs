@@ -1,5 +1,5 @@
 //! Runs: batches in an unnamed file, each with its length and checksum.
-use super::block::{Columns, bytes_of, decode, encode};
+use super::block::{SpillColumns, bytes_of, decode, encode};
 use crate::model::hash64;
 use crate::temporary::TemporaryFolder;
 use std::fs::File;
@@ -89,7 +89,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`SpillError::Io`] when the file cannot take it.
-    pub fn write(&mut self, columns: &Columns) -> Result<(), SpillError> {
+    pub fn write(&mut self, columns: &SpillColumns) -> Result<(), SpillError> {
         self.buffer.clear();
         encode(columns, &mut self.buffer);
         let mut header = [0; HEADER];
@@ -146,11 +146,11 @@ impl Run {
 /// A batch in the buffer it was read into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
-    /// See [`Columns::wide`].
+    /// See [`SpillColumns::wide`].
     pub wide: &'a [u64],
-    /// See [`Columns::mid`].
+    /// See [`SpillColumns::mid`].
     pub mid: &'a [u32],
-    /// See [`Columns::bytes`].
+    /// See [`SpillColumns::bytes`].
     pub bytes: &'a [u8],
 }
 
@@ -225,8 +225,8 @@ impl RunReader {
 mod tests {
     use super::*;
 
-    fn batch(n: u64) -> Columns {
-        Columns {
+    fn batch(n: u64) -> SpillColumns {
+        SpillColumns {
             wide: (0..n * 3).collect(),
             mid: (0..n as u32).collect(),
             bytes: (0..n * 5 + 1).map(|b| b as u8).collect(),
@@ -243,12 +243,12 @@ mod tests {
         (scratch, run)
     }
 
-    fn read_all(run: Run) -> Result<Vec<Columns>, SpillError> {
+    fn read_all(run: Run) -> Result<Vec<SpillColumns>, SpillError> {
         let mut reader = run.reader(1 << 12)?;
         let mut out = Vec::new();
         while reader.advance()? {
             let view = reader.view();
-            out.push(Columns { wide: view.wide.to_vec(), mid: view.mid.to_vec(), bytes: view.bytes.to_vec() });
+            out.push(SpillColumns { wide: view.wide.to_vec(), mid: view.mid.to_vec(), bytes: view.bytes.to_vec() });
         }
         Ok(out)
     }

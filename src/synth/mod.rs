@@ -31,7 +31,7 @@ mod views;
 pub mod words;
 
 pub use options::{Error, Options};
-pub use plan::{Row, SitePlan};
+pub use plan::{PlannedRecord, SitePlan};
 pub use record::{Counts, Layout, Writer};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::kind::{PageType, Urls};
 use super::rng::{Permutation, Rng, mix2};
 
 /// A page type on its site.
-pub(super) struct Kind {
+pub(super) struct PlannedType {
     pub(super) make: Box<dyn PageType>,
     pub(super) clusters: u64,
     pub(super) urls: u64,
@@ -36,12 +36,21 @@ pub(super) struct Address {
     pub(super) free: bool,
 }
 
-impl Kind {
-    pub(super) fn new(make: Box<dyn PageType>, rng: &mut Rng) -> Kind {
+impl PlannedType {
+    pub(super) fn new(make: Box<dyn PageType>, rng: &mut Rng) -> PlannedType {
         let step = if make.sparse_ids() { rng.pick(&[1, 1, 3, 17]) } else { 1 };
         let offset = if make.sparse_ids() { 1 + rng.below(100) } else { 0 };
         let block = make.block();
-        Kind { make, clusters: 0, urls: 0, block, spaces: Vec::new(), entities: Permutation::new(1, 0), step, offset }
+        PlannedType {
+            make,
+            clusters: 0,
+            urls: 0,
+            block,
+            spaces: Vec::new(),
+            entities: Permutation::new(1, 0),
+            step,
+            offset,
+        }
     }
 
     pub(super) fn is_constant(&self) -> bool {

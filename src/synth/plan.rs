@@ -8,7 +8,7 @@ use super::decor::Decor;
 use super::kind::{self, Page, PageType, TYPES};
 use super::options::Options;
 use super::parts::Parts;
-use super::place::{Kind, assign};
+use super::place::{PlannedType, assign};
 use super::rng::{Permutation, Rng, mix2, unit};
 use super::sizes::{self, Share};
 use super::view::View;
@@ -58,7 +58,7 @@ pub struct TypeFacts {
 
 /// One record: what its URL belongs to. The URL itself is added to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct PlannedRecord {
     /// The true cluster: a number below [`SitePlan::clusters`].
     pub cluster: u64,
     /// The cluster that the label names: another one where clusters are fused.
@@ -77,7 +77,7 @@ pub struct SitePlan {
     domain: String,
     seed: u64,
     decor: Decor,
-    kinds: Vec<Kind>,
+    kinds: Vec<PlannedType>,
     runs: Vec<Run>,
     rows: u64,
     clusters: u64,
@@ -104,7 +104,7 @@ impl SitePlan {
         let domain = format!("{}{}{index}{suffix}", rng.pick(&words::WORDS), rng.pick(&words::WORDS));
         let types = choose_types(&mut rng, options.types.as_deref());
         let mut decor = Decor::draw(&mut rng, bare, options.decorations.as_deref());
-        let mut kinds: Vec<Kind> = types.into_iter().map(|make| Kind::new(make, &mut rng)).collect();
+        let mut kinds: Vec<PlannedType> = types.into_iter().map(|make| PlannedType::new(make, &mut rng)).collect();
         let weights: Vec<f64> = kinds.iter().map(|_| 0.3 + 1.2 * rng.unit()).collect();
 
         // Constant pages first: they take a share of the URLs, not of the clusters.
@@ -140,7 +140,7 @@ impl SitePlan {
         let part = constant as f64 / rows as f64;
         let singles_each = options.single / (1.0 - options.single).max(0.01);
         let mean = (options.mean_cluster - part * (options.mean_cluster + singles_each)).max(2.1);
-        let caps = |kinds: &[Kind], decor: &Decor| -> Vec<u64> {
+        let caps = |kinds: &[PlannedType], decor: &Decor| -> Vec<u64> {
             kinds.iter().filter(|k| !k.is_block()).map(|k| k.cap(decor)).collect()
         };
         let reach = |caps: &[u64]| caps.is_empty() || caps.iter().any(|&cap| cap as f64 > 4.0 * mean);
@@ -215,7 +215,7 @@ impl SitePlan {
 
     /// True when some page of the site is recorded under several labels even without noise.
     pub fn has_renderings(&self) -> bool {
-        let several = |kind: &Kind| (0..kind.block.len() as u64).any(|entity| kind.make.renderings(entity) > 1);
+        let several = |kind: &PlannedType| (0..kind.block.len() as u64).any(|entity| kind.make.renderings(entity) > 1);
         self.kinds.iter().any(several)
     }
 
@@ -232,14 +232,18 @@ impl SitePlan {
 
     /// True facts of each page type.
     pub fn facts(&self) -> Vec<TypeFacts> {
-        let facts =
-            |k: &Kind| TypeFacts { name: k.make.name(), urls: k.urls, clusters: k.clusters, rules: k.make.rules() };
+        let facts = |k: &PlannedType| TypeFacts {
+            name: k.make.name(),
+            urls: k.urls,
+            clusters: k.clusters,
+            rules: k.make.rules(),
+        };
         self.kinds.iter().map(facts).collect()
     }
 
     /// Adds the URL of the record at `position` of the crawl (below [`rows`](Self::rows)) to `out` and
     /// tells what it belongs to. `scratch` is reused memory.
-    pub fn record(&self, position: u64, scratch: &mut Parts, out: &mut Vec<u8>) -> Row {
+    pub fn record(&self, position: u64, scratch: &mut Parts, out: &mut Vec<u8>) -> PlannedRecord {
         let row = self.order.at(position);
         let run = &self.runs[self.runs.partition_point(|run| run.row <= row) - 1];
         let within = row - run.row;
@@ -259,7 +263,7 @@ impl SitePlan {
         };
         let renderings = kind.make.renderings(entity);
         let split = run.size > 1 && chance(SALT_SPLIT, self.split);
-        Row {
+        PlannedRecord {
             cluster,
             label,
             half: split && mix2(about_row, SALT_HALF) & 1 == 1,
@@ -268,7 +272,7 @@ impl SitePlan {
         }
     }
 
-    fn url(&self, kind: &Kind, cluster: u64, entity: u64, member: u64, parts: &mut Parts, out: &mut Vec<u8>) {
+    fn url(&self, kind: &PlannedType, cluster: u64, entity: u64, member: u64, parts: &mut Parts, out: &mut Vec<u8>) {
         let decor = &self.decor;
         let about = mix2(self.seed ^ 0x0ddb_a115, cluster);
         let mut coin = Rng::new(about ^ member.wrapping_mul(0x9e37_79b9_7f4a_7c15));

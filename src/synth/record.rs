@@ -1,7 +1,7 @@
 //! Records as lines of TSV or JSON, into a buffer of the caller.
 
 use super::parts::Parts;
-use super::plan::{Row, SitePlan};
+use super::plan::{PlannedRecord, SitePlan};
 use super::words;
 use std::ops::Range;
 
@@ -84,7 +84,7 @@ impl Writer {
 }
 
 /// Everything of a line behind its URL.
-fn finish(site: &SitePlan, row: Row, layout: Layout, out: &mut Vec<u8>) {
+fn finish(site: &SitePlan, row: PlannedRecord, layout: Layout, out: &mut Vec<u8>) {
     let between = |name: &str, out: &mut Vec<u8>| {
         if layout.json {
             out.extend_from_slice(b"\",\"");

@@ -158,7 +158,10 @@ fn noise_has_the_rates_asked_for_and_spares_the_rest() {
         let plain = site.record(position, &mut scratch, &mut a);
         let row = noisy.record(position, &mut scratch, &mut b);
         assert_eq!(a, b, "noise changes labels only");
-        assert_eq!(plain, Row { cluster: row.cluster, label: row.cluster, half: false, rendering: 0, dropped: false });
+        assert_eq!(
+            plain,
+            PlannedRecord { cluster: row.cluster, label: row.cluster, half: false, rendering: 0, dropped: false }
+        );
         assert!(row.label < noisy.clusters());
         dropped += u64::from(row.dropped);
         urls += 1;

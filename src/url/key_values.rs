@@ -2,7 +2,7 @@
 //! [`keys`](super::keys).
 //!
 //! [`KeyValues`] holds the pairs of one URL as ranges into one text buffer; nothing is allocated a URL once
-//! the buffers have grown. [`compose`](super::compose) turns pairs back into a URL; composing what was
+//! the buffers have grown. [`compose`](mod@super::compose) turns pairs back into a URL; composing what was
 //! tokenized gives the same bytes.
 
 use super::keys::{
@@ -39,7 +39,7 @@ pub struct Tokenizer {
     pub semicolons: bool,
     /// The usual separator is `;`, not `&`.
     pub joined_by_semicolons: bool,
-    /// Fragments are keys; else only routes ([`is_route`](super::is_route)) are.
+    /// Fragments are keys; else only routes ([`is_route`]) are.
     pub fragments: bool,
     /// True where the role of fragments was learned: they are left out even where the site has no rules.
     pub learned: bool,

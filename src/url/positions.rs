@@ -59,8 +59,8 @@ pub(super) fn with_positions(split: Split, text: &[u8], length: usize) -> Split 
     }
 }
 
-/// The delimiters (of [`Tokenizer::delimiters`](super::Cut)) of a path with known positions, counted from its
-/// start; and some behind it. The text is unchanged on return: meanwhile zeros follow it.
+/// The delimiters of a path with known positions, as [`Tokenizer::delimiters`](super::Tokenizer::delimiters), counted
+/// from its start; and some behind it. The text is unchanged on return: meanwhile zeros follow it.
 #[inline(always)]
 pub(super) fn delimiters(text: &mut Vec<u8>, path: usize, delimiters: u8) -> u64 {
     if delimiters == 0 {

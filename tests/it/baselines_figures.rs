@@ -1,7 +1,7 @@
 //! The worked examples of the papers for the methods that undust is compared with.
 
 use super::published_figures::FIGURE_3;
-use undust::baselines::catalogue::{Catalogue, Row, Switches};
+use undust::baselines::catalogue::{Catalogue, CatalogueRow, Switches};
 use undust::baselines::decision_tree::DecisionTree;
 use undust::baselines::dustbuster::DustBuster;
 use undust::baselines::fan_out::FanOut;
@@ -35,13 +35,13 @@ fn catalogue_rows_do_what_their_examples_say() {
     let mut seen = std::collections::BTreeSet::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let [name, url, wanted] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let row = Row::parse(name).unwrap_or_else(|| panic!("no row {name}"));
+        let row = CatalogueRow::parse(name).unwrap_or_else(|| panic!("no row {name}"));
         let hosts = [("208.77.188.166".to_owned(), "www.example.com".to_owned())].into();
         let method = Catalogue { switches: Switches::NONE.with(row), hosts };
         assert_eq!(learned(&method, &none, 0.0, &[url]).1, [wanted], "{name}");
         seen.insert(name);
     }
-    assert_eq!(seen.len(), Row::ALL.len(), "every row has an example");
+    assert_eq!(seen.len(), CatalogueRow::ALL.len(), "every row has an example");
 }
 
 /// "R1 and R2 are further combined in the step (3) to create the ideal rule R3"; without U6 "some raw

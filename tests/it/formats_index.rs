@@ -11,7 +11,7 @@ use parquet::schema::parser::parse_message_type;
 use undust::io::compression::Compression::{Gzip, Zstd};
 use undust::io::shards::Options;
 use undust::io::{IoError, Reason};
-use undust::model::Kind;
+use undust::model::DocumentKind;
 
 use crate::formats_support::{Read, members, read, try_read};
 
@@ -31,13 +31,13 @@ org,example)/short 20260108000000 http://example.org/short
 fn check_cdx(found: &Read) {
     let rows: Vec<_> = found.records.iter().map(|r| (r.url.as_str(), r.status, r.digest.as_deref(), r.kind)).collect();
     let expected = [
-        ("http://example.org/", 200, Some("AAAA"), Kind::Html),
-        ("http://example.org/a", 0, Some("AAAA"), Kind::Unknown),
-        ("http://example.org/b%20c?d=e f", 200, Some("BBBB"), Kind::Html),
-        ("http://example.org/old", 301, Some("CCCC"), Kind::Html),
-        ("http://example.org/dashes", 0, None, Kind::Unknown),
-        ("http://example.org/robots.txt", 200, Some("EEEE"), Kind::Other),
-        ("http://example.org/gone", 404, Some("FFFF"), Kind::Html),
+        ("http://example.org/", 200, Some("AAAA"), DocumentKind::Html),
+        ("http://example.org/a", 0, Some("AAAA"), DocumentKind::Unknown),
+        ("http://example.org/b%20c?d=e f", 200, Some("BBBB"), DocumentKind::Html),
+        ("http://example.org/old", 301, Some("CCCC"), DocumentKind::Html),
+        ("http://example.org/dashes", 0, None, DocumentKind::Unknown),
+        ("http://example.org/robots.txt", 200, Some("EEEE"), DocumentKind::Other),
+        ("http://example.org/gone", 404, Some("FFFF"), DocumentKind::Html),
     ];
     assert_eq!(rows, expected);
     assert_eq!(found.records[3].redirect.as_deref(), Some("http://example.org/new"));
@@ -103,11 +103,11 @@ org,example)/no 20260101000007
 fn check_cdxj(found: &Read) {
     let rows: Vec<_> = found.records.iter().map(|r| (r.url.as_str(), r.status, r.digest.as_deref(), r.kind)).collect();
     let expected = [
-        ("https://example.org/", 200, Some("AAAA"), Kind::Html),
-        ("https://example.org/rss", 200, Some("BBBB"), Kind::Other),
-        ("https://example.org/old", 302, Some("CCCC"), Kind::Unknown),
-        ("https://example.org/a&b", 0, Some("AAAA"), Kind::Unknown),
-        ("https://example.org/key", 200, Some("sha1:DDDD"), Kind::Unknown),
+        ("https://example.org/", 200, Some("AAAA"), DocumentKind::Html),
+        ("https://example.org/rss", 200, Some("BBBB"), DocumentKind::Other),
+        ("https://example.org/old", 302, Some("CCCC"), DocumentKind::Unknown),
+        ("https://example.org/a&b", 0, Some("AAAA"), DocumentKind::Unknown),
+        ("https://example.org/key", 200, Some("sha1:DDDD"), DocumentKind::Unknown),
     ];
     assert_eq!(rows, expected);
     assert_eq!(found.rejects, [(Reason::NotAJsonObject, 1), (Reason::MissingField, 1)]);
@@ -246,9 +246,9 @@ fn the_columnar_index_is_read_by_projection_a_row_group_a_shard() {
         let rows: Vec<_> =
             found.records.iter().map(|r| (r.url.as_str(), r.site.as_deref(), r.status, r.kind)).collect();
         let expected = [
-            ("https://alice.github.io/", Some("alice.github.io"), 200, Kind::Html),
-            ("https://example.org/old", Some("example.org"), 301, Kind::Unknown),
-            ("https://example.org/x", Some("wrong.example"), 0, Kind::Other),
+            ("https://alice.github.io/", Some("alice.github.io"), 200, DocumentKind::Html),
+            ("https://example.org/old", Some("example.org"), 301, DocumentKind::Unknown),
+            ("https://example.org/x", Some("wrong.example"), 0, DocumentKind::Other),
         ];
         assert_eq!(rows, expected, "{codec:?}");
         assert_eq!(found.records[1].redirect.as_deref(), Some("https://example.org/new"));

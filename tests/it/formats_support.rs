@@ -10,7 +10,7 @@ use undust::io::compression::{Compression, Encoder};
 use undust::io::reader::LINE_LIMIT;
 use undust::io::shards::{Options, find};
 use undust::io::{IoError, Reason, Rejects, ShardReader};
-use undust::model::{Fingerprint, Kind, RecordBatch};
+use undust::model::{DocumentKind, Fingerprint, RecordBatch};
 
 /// A record with its facts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Seen {
     pub site: Option<String>,
     pub elsewhere: bool,
     pub status: u16,
-    pub kind: Kind,
+    pub kind: DocumentKind,
     pub size: u64,
     pub digest: Option<String>,
     pub title: Option<String>,

@@ -3,7 +3,7 @@
 use undust::content::simhash::distance;
 use undust::io::Reason;
 use undust::io::compression::Compression::{Gzip, Plain, Zstd};
-use undust::model::Kind;
+use undust::model::DocumentKind;
 
 use crate::formats_support::{compressed, members, page, prose, read, response, warc};
 
@@ -48,15 +48,15 @@ fn kinds_of_records() {
         assert!(found.rejects.is_empty(), "{name}: {:?}", found.rejects);
         let rows: Vec<_> = found.records.iter().map(|r| (r.url.as_str(), r.status, r.kind, r.text.is_some())).collect();
         let expected = [
-            ("http://example.org/a?sid=1", 200, Kind::Html, true),
-            ("http://example.org/old", 301, Kind::Html, false),
-            ("http://example.org/b", 200, Kind::Unknown, false),
-            ("http://example.org/c", 0, Kind::Unknown, false),
-            ("http://example.org/d", 200, Kind::Html, true),
-            ("http://example.org/i.png", 200, Kind::Other, false),
-            ("http://example.org/no", 404, Kind::Html, false),
-            ("http://example.org/h", 200, Kind::Html, true),
-            ("http://example.org/lf", 200, Kind::Html, true),
+            ("http://example.org/a?sid=1", 200, DocumentKind::Html, true),
+            ("http://example.org/old", 301, DocumentKind::Html, false),
+            ("http://example.org/b", 200, DocumentKind::Unknown, false),
+            ("http://example.org/c", 0, DocumentKind::Unknown, false),
+            ("http://example.org/d", 200, DocumentKind::Html, true),
+            ("http://example.org/i.png", 200, DocumentKind::Other, false),
+            ("http://example.org/no", 404, DocumentKind::Html, false),
+            ("http://example.org/h", 200, DocumentKind::Html, true),
+            ("http://example.org/lf", 200, DocumentKind::Html, true),
         ];
         assert_eq!(rows, expected, "{name}");
         let of = |at: usize| &found.records[at];

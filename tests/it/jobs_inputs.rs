@@ -89,7 +89,7 @@ fn csv_columns_are_fields_and_bad_records_cost_themselves() {
         site: Some("s".into()),
         elsewhere: true,
         status: 200,
-        kind: undust::model::Kind::Html,
+        kind: undust::model::DocumentKind::Html,
         digest: Some("d".into()),
         canonical: Some("http://a/1".into()),
         ..Seen::default()

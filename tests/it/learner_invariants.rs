@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::LazyLock;
 use undust::model::{RecordBatch, hash64};
-use undust::rules::explain::Step;
+use undust::rules::explain::TraceStep;
 use undust::rules::interpreter::Interpreter;
 use undust::rules::{Operation, Representative, Rule, RuleSet, Scratch};
 use undust::site::{Outcome, Params, Training, learn};
@@ -300,8 +300,8 @@ fn what_rules_leave_out_is_in_no_canonical_url() {
             let normal = NormalUrl::new(url.as_bytes()).expect("a URL");
             interpreter.canonicalize(&normal).steps
         };
-        let is_exception = |url: &str| steps(url).iter().any(|step| matches!(step, Step::Exception { .. }));
-        let is_refused = |url: &str| matches!(steps(url).last(), Some(Step::Refused { .. }));
+        let is_exception = |url: &str| steps(url).iter().any(|step| matches!(step, TraceStep::Exception { .. }));
+        let is_refused = |url: &str| matches!(steps(url).last(), Some(TraceStep::Refused { .. }));
         for (i, row) in site.rows.iter().enumerate() {
             let url = row.url.split('#').next().expect("a URL");
             let name = names.get(i % names.len().max(1));

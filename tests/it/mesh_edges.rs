@@ -12,7 +12,7 @@ use undust::runtime::hosts;
 use undust::runtime::mesh::hello::{
     Answer, HELLO, HERE, JOIN, JOINED, MAX_MESSAGE, Offer, SEALED_WORD, Terms, framed, hello, is_word, noise, seal_word,
 };
-use undust::runtime::mesh::{Mesh, MeshError, Place};
+use undust::runtime::mesh::{Mesh, MeshError, ThisProcess};
 use undust::runtime::secret::Secret;
 
 /// A list of two processes on this machine with a short deadline.
@@ -23,7 +23,7 @@ pub(super) fn two(deadline: &str) -> hosts::Cluster {
     hosts::Cluster::parse_toml(Path::new("cluster.toml"), &text).unwrap()
 }
 
-fn place(process: usize) -> Place {
+fn place(process: usize) -> ThisProcess {
     let terms = Terms {
         processes: 2,
         workers: 1,
@@ -32,7 +32,7 @@ fn place(process: usize) -> Place {
         parameters: "p".to_owned(),
         shards: "s".to_owned(),
     };
-    Place { process, secret: Secret::none(), terms }
+    ThisProcess { process, secret: Secret::none(), terms }
 }
 
 fn connect(address: &str) -> TcpStream {

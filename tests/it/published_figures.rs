@@ -4,13 +4,13 @@
 use undust::rules::published::PublishedSite;
 use undust::rules::types::{Operation, Representative, SiteRules};
 use undust::site::energy;
-use undust::site::published::candidates::Candidate;
+use undust::site::published::candidates::NodeRule;
 use undust::site::published::duplicates::identify;
 use undust::site::published::evidence::{Counts, Operation as Op};
-use undust::site::published::keys::Columns;
+use undust::site::published::keys::PublishedColumns;
 use undust::site::published::select;
 use undust::site::published::tree::{Patterns, Slot};
-use undust::site::published::{State, Switches, learn, prepare};
+use undust::site::published::{PublishedCandidates, Switches, learn, prepare};
 use undust::site::tree::{Branch, Tree};
 use undust::site::{Method, Params, Training};
 
@@ -22,12 +22,12 @@ fn params(method: Method) -> Params {
     Params { method, fpr_max_ppm: 50_000, ..Params::default() }
 }
 
-fn state(urls: &[(&str, &str)]) -> State {
+fn state(urls: &[(&str, &str)]) -> PublishedCandidates {
     prepare(&training(urls), &params(Method::PublishedGraph), &Switches::default()).1
 }
 
 /// The pattern of a node as text, without the keys that are nowhere in it.
-fn pattern(state: &State, node: u32) -> Vec<String> {
+fn pattern(state: &PublishedCandidates, node: u32) -> Vec<String> {
     let slots = state.patterns().of(node).iter().zip(&state.columns().keys);
     let text = |(slot, key): (&Slot, &_)| match *slot {
         Slot::One(0) => None,
@@ -195,7 +195,7 @@ fn figure_4_rule_rewrites_urls_of_a() {
 #[test]
 fn figure_4_overlaps_are_equation_six() {
     let switches = Switches::default();
-    let columns = Columns::new(&training(&FIGURE_4));
+    let columns = PublishedColumns::new(&training(&FIGURE_4));
     let tree = Patterns::build(&columns, &switches).tree;
     let found: Vec<(u32, u32, String)> = identify(&columns, &tree, &switches)
         .iter()
@@ -216,7 +216,7 @@ fn figure_4_overlaps_are_equation_six() {
 
 /// A tree for the selection figures: a root with three folders a (9 URLs), b (7), c (5), and in folder
 /// a, split by page, x (5) and the rest (4). Nodes: 0 root, 1 a, 2 b, 3 c, 4 a/x, 5 a/*.
-fn selection_tree() -> (Columns, Patterns) {
+fn selection_tree() -> (PublishedColumns, Patterns) {
     let mut urls = Vec::new();
     for (folder, count) in [("a", 9), ("b", 7), ("c", 5)] {
         for i in 0..count {
@@ -230,7 +230,8 @@ fn selection_tree() -> (Columns, Patterns) {
     }
     // One more folder of one URL makes the decline of eq. 5 fall after c.
     urls.push(("http://example.com/z/x0?n=z".to_owned(), "z".to_owned()));
-    let columns = Columns::new(&training(&urls.iter().map(|(u, c)| (u.as_str(), c.as_str())).collect::<Vec<_>>()));
+    let columns =
+        PublishedColumns::new(&training(&urls.iter().map(|(u, c)| (u.as_str(), c.as_str())).collect::<Vec<_>>()));
     let patterns = Patterns::build(&columns, &Switches::default());
     let tree = &patterns.tree;
     let volumes: Vec<u32> = (0..tree.nodes.len() as u32).map(|n| tree.volume(n)).collect();
@@ -244,12 +245,12 @@ const B: u32 = 2;
 const C: u32 = 3;
 const A_X: u32 = 5;
 
-fn rule(source: u32, target: u32, fpr: f64) -> Candidate {
+fn rule(source: u32, target: u32, fpr: f64) -> NodeRule {
     let counts = Counts { support_pairs: 10, ..Counts::default() };
-    Candidate { source, target, operations: vec![(0, Op::Ignore)], counts, fpr }
+    NodeRule { source, target, operations: vec![(0, Op::Ignore)], counts, fpr }
 }
 
-fn kept(rules: &[Candidate], tree: &Tree) -> Vec<(u32, u32)> {
+fn kept(rules: &[NodeRule], tree: &Tree) -> Vec<(u32, u32)> {
     select::naive(rules, tree).iter().map(|(&source, rule)| (source, rule.target)).collect()
 }
 
@@ -316,7 +317,7 @@ fn figure_8_chains_become_one_direct_rule() {
         Slot::One(value) => value,
         Slot::Many(_) => panic!("one folder"),
     };
-    let with = |source, target, fpr, operations: &[(usize, Op)]| Candidate {
+    let with = |source, target, fpr, operations: &[(usize, Op)]| NodeRule {
         operations: operations.to_vec(),
         ..rule(source, target, fpr)
     };

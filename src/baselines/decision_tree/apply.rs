@@ -4,13 +4,13 @@ use super::pairs::{Change, Transformation};
 use super::tokens::Tokens;
 use super::tree::Leaf;
 use crate::baselines::{Canonicalizer, RuleReport, normalize_into};
-use crate::rules::published::keys::{Key, KeyTable, Numbers, compose};
+use crate::rules::published::keys::{KeyTable, Numbers, PublishedKey, compose};
 use crate::rules::types::Evidence;
-use crate::site::published::keys::{ABSENT, Columns};
+use crate::site::published::keys::{ABSENT, PublishedColumns};
 
 /// The rules of a site.
 pub struct Rules {
-    keys: Vec<Key>,
+    keys: Vec<PublishedKey>,
     table: KeyTable,
     tokens: Tokens,
     rules: Vec<Rule>,
@@ -33,7 +33,7 @@ enum What {
 
 impl Rules {
     /// Compiles them: those of more positive examples first, ties in the order given.
-    pub fn new(columns: &Columns, tokens: &Tokens, of: &[Transformation], mut leaves: Vec<Leaf>) -> Rules {
+    pub fn new(columns: &PublishedColumns, tokens: &Tokens, of: &[Transformation], mut leaves: Vec<Leaf>) -> Rules {
         leaves.sort_by_key(|leaf| std::cmp::Reverse(leaf.positive));
         let value = |id: u32| (id != ABSENT).then(|| tokens.value(id).to_vec());
         let rule = |leaf: &Leaf| Rule {
@@ -63,7 +63,7 @@ impl Rules {
     }
 }
 
-fn report(columns: &Columns, tokens: &Tokens, of: &Transformation, leaf: &Leaf) -> RuleReport {
+fn report(columns: &PublishedColumns, tokens: &Tokens, of: &Transformation, leaf: &Leaf) -> RuleReport {
     let name = |key: usize| tokens.name(&columns.keys, key);
     let text = |id: u32| String::from_utf8_lossy(tokens.value(id)).into_owned();
     let change = |&(key, _, change): &(u16, bool, Change)| match change {

@@ -35,7 +35,7 @@ pub mod tokens;
 pub mod tree;
 
 use super::{Figures, Learned, Method, Sample, Selected};
-use crate::site::published::keys::Columns;
+use crate::site::published::keys::PublishedColumns;
 use pairs::Transformation;
 use tokens::Tokens;
 
@@ -45,7 +45,7 @@ pub struct DecisionTree;
 
 impl Method for DecisionTree {
     fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
-        let columns = Columns::new(&sample.training);
+        let columns = PublishedColumns::new(&sample.training);
         let tokens = Tokens::new(&columns);
         let (pairs, transformations) = pairs::transformations(&tokens);
         let examples = tree::examples(&tokens, &transformations);
@@ -54,7 +54,7 @@ impl Method for DecisionTree {
 }
 
 struct Candidates {
-    columns: Columns,
+    columns: PublishedColumns,
     tokens: Tokens,
     /// Pairwise rules.
     pairs: u64,

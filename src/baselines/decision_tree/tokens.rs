@@ -1,8 +1,8 @@
 //! Basic and deep tokens: training URLs as columns of ids, one column a deep key.
 
 use crate::model::hash64_seeded;
-use crate::rules::published::keys::{Key, Place};
-use crate::site::published::keys::{ABSENT, Columns};
+use crate::rules::published::keys::{KeyPosition, PublishedKey};
+use crate::site::published::keys::{ABSENT, PublishedColumns};
 use std::collections::{BTreeSet, HashMap};
 
 /// Values that must hold a delimiter before it is one of the site.
@@ -60,7 +60,7 @@ fn unit_change(a: u8, b: u8) -> bool {
     a.is_ascii_alphabetic() && b.is_ascii_digit() || a.is_ascii_digit() && b.is_ascii_alphabetic()
 }
 
-/// A deep key: a basic key (an index of [`Columns::keys`]) and a place in its value.
+/// A deep key: a basic key (an index of [`PublishedColumns::keys`]) and a place in its value.
 pub type DeepKey = (u16, u8);
 
 /// Training URLs as deep tokens.
@@ -83,7 +83,7 @@ pub struct Tokens {
 
 impl Tokens {
     /// Tokens of the rows of `columns`.
-    pub fn new(columns: &Columns) -> Tokens {
+    pub fn new(columns: &PublishedColumns) -> Tokens {
         let mut out = Tokens { values: vec![Vec::new()], clusters: columns.clusters.clone(), ..Tokens::default() };
         let mut ids: HashMap<Vec<u8>, u32, foldhash::fast::FixedState> = HashMap::default();
         let mut deep: Vec<Vec<Vec<u32>>> = Vec::new();
@@ -118,7 +118,7 @@ impl Tokens {
             for at in 0..depth {
                 out.keys.push((key as u16, at as u8));
                 out.segments.push(match columns.keys[key].place {
-                    Place::Path(i) => Some(i),
+                    KeyPosition::Path(i) => Some(i),
                     _ => None,
                 });
             }
@@ -145,7 +145,7 @@ impl Tokens {
     }
 
     /// Name of a deep key.
-    pub fn name(&self, keys: &[Key], at: usize) -> String {
+    pub fn name(&self, keys: &[PublishedKey], at: usize) -> String {
         let (key, place) = self.keys[at];
         match place {
             0 => keys[usize::from(key)].to_string(),

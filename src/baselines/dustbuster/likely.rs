@@ -20,7 +20,7 @@ pub fn boundaries(url: &[u8]) -> Vec<usize> {
 
 /// A substring of a URL with its envelope.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
+struct Substring {
     envelope: u64,
     url: u32,
     start: u16,
@@ -43,13 +43,13 @@ pub fn detect(list: &UrlList, parameters: &Parameters) -> Vec<Likely> {
     let rows: usize = tokens.iter().map(|ends| ends.len() * ends.len().min(parameters.tokens + 1)).sum();
     let parts = (rows / PART + 1) as u64;
     let mut instances: HashMap<u64, Support, foldhash::fast::FixedState> = HashMap::default();
-    let mut table: Vec<Row> = Vec::new();
+    let mut table: Vec<Substring> = Vec::new();
     for part in 0..parts {
         table.clear();
         for (url, ends) in tokens.iter().enumerate() {
             envelopes(&list.urls[url], ends, parameters.tokens, |envelope, start, end| {
                 if envelope % parts == part {
-                    table.push(Row { envelope, url: url as u32, start: start as u16, end: end as u16 });
+                    table.push(Substring { envelope, url: url as u32, start: start as u16, end: end as u16 });
                 }
             });
         }
@@ -88,12 +88,12 @@ fn envelopes(url: &[u8], tokens: &[usize], most: usize, mut each: impl FnMut(u64
 
 fn count(
     list: &UrlList,
-    bucket: &[Row],
+    bucket: &[Substring],
     parameters: &Parameters,
     instances: &mut HashMap<u64, Support, foldhash::fast::FixedState>,
 ) {
     let low = u32::from(bucket.len() <= parameters.bucket_low);
-    let hash = |row: &Row| hash64_seeded(&list.urls[row.url as usize][row.start.into()..row.end.into()], 3);
+    let hash = |row: &Substring| hash64_seeded(&list.urls[row.url as usize][row.start.into()..row.end.into()], 3);
     for (at, a) in bucket.iter().enumerate() {
         for b in &bucket[at + 1..] {
             if a.url == b.url || !list.cues[a.url as usize].likely_similar(list.cues[b.url as usize]) {

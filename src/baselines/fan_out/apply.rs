@@ -1,11 +1,11 @@
 //! Deployed rules on URLs.
 
 use super::Transform;
-use super::evidence::Candidate;
+use super::evidence::WeighedRule;
 use crate::baselines::{Canonicalizer, RuleReport, normalize_into};
-use crate::rules::published::keys::{Key, KeyTable, Numbers, compose};
+use crate::rules::published::keys::{KeyTable, Numbers, PublishedKey, compose};
 use crate::rules::types::Evidence;
-use crate::site::published::keys::{ABSENT, Columns};
+use crate::site::published::keys::{ABSENT, PublishedColumns};
 
 /// Rounds at most.
 const ROUNDS: usize = 10;
@@ -32,7 +32,7 @@ struct Compiled {
 
 /// The rules of a site.
 pub struct Rules {
-    keys: Vec<Key>,
+    keys: Vec<PublishedKey>,
     table: KeyTable,
     rules: Vec<Compiled>,
     report: Vec<RuleReport>,
@@ -42,7 +42,7 @@ pub struct Rules {
 
 impl Rules {
     /// Compiles them, in this order.
-    pub fn new(columns: &Columns, deployed: &[&Candidate]) -> Rules {
+    pub fn new(columns: &PublishedColumns, deployed: &[&WeighedRule]) -> Rules {
         Rules {
             keys: columns.keys.clone(),
             table: KeyTable::new(&columns.keys),
@@ -54,7 +54,7 @@ impl Rules {
     }
 }
 
-fn compile(columns: &Columns, candidate: &Candidate) -> Compiled {
+fn compile(columns: &PublishedColumns, candidate: &WeighedRule) -> Compiled {
     let rule = &candidate.rule;
     let mut context: Vec<(usize, Asks)> = (0..columns.keys.len())
         .map(|key| {
@@ -89,7 +89,7 @@ fn compile(columns: &Columns, candidate: &Candidate) -> Compiled {
     Compiled { context, does }
 }
 
-fn report(columns: &Columns, candidate: &Candidate) -> RuleReport {
+fn report(columns: &PublishedColumns, candidate: &WeighedRule) -> RuleReport {
     let rule = &candidate.rule;
     let name = |key: usize| columns.keys[key].to_string();
     let mut context = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::{Rule, Transform, cell};
 use crate::site::published::evidence::Counts;
-use crate::site::published::keys::{ABSENT, Columns};
+use crate::site::published::keys::{ABSENT, PublishedColumns};
 use std::collections::HashMap;
 
 /// Rules that are weighed, at most: the most general ones.
@@ -12,7 +12,7 @@ const EXAMPLES: usize = 3;
 
 /// A rule of the lattice with what it joins.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct WeighedRule {
     /// The rule.
     pub rule: Rule,
     /// Counts of the groups that it joins.
@@ -22,7 +22,7 @@ pub struct Candidate {
 }
 
 /// True where `row` is in the context of `rule`.
-pub fn matches(columns: &Columns, rule: &Rule, row: u32) -> bool {
+pub fn matches(columns: &PublishedColumns, rule: &Rule, row: u32) -> bool {
     columns.values.iter().enumerate().all(|(key, values)| {
         let value = values[row as usize];
         match rule.open >> key & 1 {
@@ -33,7 +33,7 @@ pub fn matches(columns: &Columns, rule: &Rule, row: u32) -> bool {
 }
 
 /// True where every URL of `special`'s context is in that of `general`.
-pub fn covers(columns: &Columns, general: &Rule, special: &Rule) -> bool {
+pub fn covers(columns: &PublishedColumns, general: &Rule, special: &Rule) -> bool {
     general.open & special.open == special.open
         && columns.values.iter().enumerate().all(|(key, values)| {
             let (open, value) = (general.open >> key & 1 == 1, values[special.row as usize]);
@@ -47,9 +47,9 @@ pub fn covers(columns: &Columns, general: &Rule, special: &Rule) -> bool {
 
 /// Weighs the rules, the most general first. A rule that joins nothing is none; one that a more general
 /// rule of the same transformation covers without a false positive is not needed.
-pub fn weigh(columns: &Columns, rules: Vec<Rule>) -> Vec<Candidate> {
+pub fn weigh(columns: &PublishedColumns, rules: Vec<Rule>) -> Vec<WeighedRule> {
     let weigher = Weigher::new(columns);
-    let mut out: Vec<Candidate> = Vec::new();
+    let mut out: Vec<WeighedRule> = Vec::new();
     let mut clean: HashMap<Transform, Vec<usize>, foldhash::fast::FixedState> = HashMap::default();
     for rule in rules.into_iter().take(WEIGHED_MAX) {
         let above = clean.entry(rule.transform).or_default();
@@ -63,14 +63,14 @@ pub fn weigh(columns: &Columns, rules: Vec<Rule>) -> Vec<Candidate> {
         if counts.false_positive_pairs == 0 {
             above.push(out.len());
         }
-        out.push(Candidate { rule, counts, examples });
+        out.push(WeighedRule { rule, counts, examples });
     }
     out
 }
 
 /// The training set by value and by identity.
 struct Weigher<'a> {
-    columns: &'a Columns,
+    columns: &'a PublishedColumns,
     identity: Vec<u64>,
     row_of: HashMap<u64, u32, foldhash::fast::FixedState>,
     /// Rows of each key, by value.
@@ -78,7 +78,7 @@ struct Weigher<'a> {
 }
 
 impl<'a> Weigher<'a> {
-    fn new(columns: &'a Columns) -> Weigher<'a> {
+    fn new(columns: &'a PublishedColumns) -> Weigher<'a> {
         let rows = columns.len();
         let sum = |row: usize| {
             let cells = columns.values.iter().enumerate().map(|(key, values)| cell(key, values[row]));

@@ -1,14 +1,14 @@
 //! The rule lattice: contexts generalized key by key, as long as the fan-out allows.
 
 use super::{Rule, Transform, cell};
-use crate::site::published::keys::{ABSENT, Columns};
+use crate::site::published::keys::{ABSENT, PublishedColumns};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Rules of one level of the lattice, at most; those of most support stay.
 const LEVEL_MAX: usize = 60_000;
 
 /// All rules of the lattice that a join has made, general ones first.
-pub fn generalize(columns: &Columns, raw: Vec<Rule>, least: usize) -> Vec<Rule> {
+pub fn generalize(columns: &PublishedColumns, raw: Vec<Rule>, least: usize) -> Vec<Rule> {
     let raw = with_fan_out(columns, raw, least);
     // By number of open keys: a join opens one.
     let mut levels: BTreeMap<u32, Vec<Rule>> = BTreeMap::new();
@@ -31,7 +31,7 @@ pub fn generalize(columns: &Columns, raw: Vec<Rule>, least: usize) -> Vec<Rule> 
 
 /// Transformations that ignore keys of fewer than `least` values go; what is left of them is general
 /// already.
-fn with_fan_out(columns: &Columns, mut raw: Vec<Rule>, least: usize) -> Vec<Rule> {
+fn with_fan_out(columns: &PublishedColumns, mut raw: Vec<Rule>, least: usize) -> Vec<Rule> {
     let mut values: BTreeMap<u128, BTreeMap<usize, BTreeSet<u32>>> = BTreeMap::new();
     // A rule has one row of its group; the others are found by their cluster.
     let mut rows_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn trim(level: &mut Vec<Rule>) {
 }
 
 /// Rules with one open key more than those of `level`, added to `upper`.
-fn join(columns: &Columns, level: &[Rule], least: usize, upper: &mut Vec<Rule>) {
+fn join(columns: &PublishedColumns, level: &[Rule], least: usize, upper: &mut Vec<Rule>) {
     let mut place: HashMap<(Transform, u128, u64), usize, foldhash::fast::FixedState> = HashMap::default();
     for (at, rule) in upper.iter().enumerate() {
         place.insert((rule.transform, rule.open, rule.hash), at);

@@ -34,8 +34,8 @@ mod select;
 
 use super::{Figures, Learned, Method, Sample, Selected};
 use crate::model::hash64_seeded;
-use crate::site::published::keys::{ABSENT, Columns};
-use evidence::Candidate;
+use crate::site::published::keys::{ABSENT, PublishedColumns};
+use evidence::WeighedRule;
 
 /// The method.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub struct FanOut {
     pub least: usize,
 }
 
-/// Effect of a rule on a URL of its context. Keys are indices of [`Columns::keys`], values ids of its
+/// Effect of a rule on a URL of its context. Keys are indices of [`PublishedColumns::keys`], values ids of its
 /// dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Transform {
@@ -95,7 +95,7 @@ fn cell(key: usize, value: u32) -> u64 {
 
 impl Method for FanOut {
     fn learn(&self, sample: &Sample<'_>) -> Box<dyn Learned> {
-        let columns = Columns::new(&sample.training);
+        let columns = PublishedColumns::new(&sample.training);
         let raw = raw::rules(&columns);
         let rules = lattice::generalize(&columns, raw, self.least);
         let candidates = evidence::weigh(&columns, rules);
@@ -104,8 +104,8 @@ impl Method for FanOut {
 }
 
 struct Candidates {
-    columns: Columns,
-    candidates: Vec<Candidate>,
+    columns: PublishedColumns,
+    candidates: Vec<WeighedRule>,
 }
 
 impl Learned for Candidates {

@@ -1,7 +1,7 @@
 //! Raw rules: pairs inside one duplicate cluster that differ in one key.
 
 use super::{Rule, Transform, cell};
-use crate::site::published::keys::{ABSENT, Columns};
+use crate::site::published::keys::{ABSENT, PublishedColumns};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// URLs of a cluster that are paired; of larger clusters the first ones in the order of the columns.
@@ -24,7 +24,7 @@ struct Pattern {
 }
 
 /// All raw rules, each once, in a fixed order.
-pub fn rules(columns: &Columns) -> Vec<Rule> {
+pub fn rules(columns: &PublishedColumns) -> Vec<Rule> {
     let mut clusters: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for row in 0..columns.len() as u32 {
         clusters.entry(columns.clusters[row as usize]).or_default().push(row);
@@ -33,7 +33,7 @@ pub fn rules(columns: &Columns) -> Vec<Rule> {
     let identity: Vec<u64> = (0..columns.len())
         .map(|row| (0..keys).fold(0u64, |sum, key| sum.wrapping_add(cell(key, columns.values[key][row]))))
         .collect();
-    let mut found = Found::default();
+    let mut found = RawRules::default();
     for rows in clusters.values_mut().filter(|rows| rows.len() > 1) {
         rows.truncate(CLUSTER_MAX);
         cluster(columns, &identity, rows, &mut found);
@@ -43,12 +43,12 @@ pub fn rules(columns: &Columns) -> Vec<Rule> {
 
 /// Rules so far.
 #[derive(Default)]
-struct Found {
+struct RawRules {
     rules: Vec<Rule>,
     place: HashMap<(Transform, u128, u64), usize, foldhash::fast::FixedState>,
 }
 
-impl Found {
+impl RawRules {
     fn add(&mut self, rule: Rule) {
         let key = (rule.transform, rule.open, rule.hash);
         match self.place.get(&key) {
@@ -64,7 +64,7 @@ impl Found {
     }
 }
 
-fn cluster(columns: &Columns, identity: &[u64], rows: &[u32], found: &mut Found) {
+fn cluster(columns: &PublishedColumns, identity: &[u64], rows: &[u32], found: &mut RawRules) {
     let value = |key: usize, row: u32| columns.values[key][row as usize];
     let varying: Vec<usize> =
         (0..columns.keys.len()).filter(|&key| rows.iter().any(|&row| value(key, row) != value(key, rows[0]))).collect();
@@ -108,7 +108,7 @@ fn cluster(columns: &Columns, identity: &[u64], rows: &[u32], found: &mut Found)
 
 /// Rules that set a key, from URLs that differ in it alone: `group` is `(_, _, value, place in level)`
 /// by value.
-fn pairs(level: &[Pattern], key: usize, group: &[(u128, u64, u32, usize)], found: &mut Found) {
+fn pairs(level: &[Pattern], key: usize, group: &[(u128, u64, u32, usize)], found: &mut RawRules) {
     for target in group.iter().take(if group.len() > PAIRED_VALUES { 1 } else { group.len() }) {
         for source in group.iter().filter(|source| source.2 != target.2) {
             let pattern = level[source.3];
@@ -120,7 +120,7 @@ fn pairs(level: &[Pattern], key: usize, group: &[(u128, u64, u32, usize)], found
 }
 
 /// Rules that move a value from one key to another.
-fn moves(columns: &Columns, rows: &[Pattern], varying: &[usize], found: &mut Found) {
+fn moves(columns: &PublishedColumns, rows: &[Pattern], varying: &[usize], found: &mut RawRules) {
     let known: HashSet<u64, foldhash::fast::FixedState> = rows.iter().map(|p| p.rest).collect();
     for pattern in rows {
         let value = |key: usize| columns.values[key][pattern.row as usize];

@@ -1,8 +1,8 @@
 //! Naive selection (WWW10 section 5.3) among qualified rules of the lattice.
 
-use super::evidence::{Candidate, covers};
+use super::evidence::{WeighedRule, covers};
 use super::{Rule, Transform};
-use crate::site::published::keys::Columns;
+use crate::site::published::keys::PublishedColumns;
 
 /// The rules to deploy, in the order in which they are applied: general ones first, then by smaller
 /// false-positive rate, more support, and their place.
@@ -13,15 +13,15 @@ use crate::site::published::keys::Columns;
 ///   goes.
 /// * Case (c), circles: rules are taken by falling support, and one that would close a circle of values
 ///   under a key, or of moves, goes: of every circle that is the one of least support.
-pub fn naive<'c>(columns: &Columns, candidates: &'c [Candidate], fpr_max: f64) -> Vec<&'c Candidate> {
-    let mut order: Vec<(usize, &Candidate)> =
+pub fn naive<'c>(columns: &PublishedColumns, candidates: &'c [WeighedRule], fpr_max: f64) -> Vec<&'c WeighedRule> {
+    let mut order: Vec<(usize, &WeighedRule)> =
         candidates.iter().enumerate().filter(|(_, c)| c.counts.pair_fpr() <= fpr_max).collect();
-    let key = |at: usize, c: &Candidate| {
+    let key = |at: usize, c: &WeighedRule| {
         let fpr = (c.counts.pair_fpr() * 1e9) as u64;
         (std::cmp::Reverse(c.rule.open.count_ones()), fpr, std::cmp::Reverse(c.counts.support_pairs), at)
     };
     order.sort_by_key(|(at, c)| key(*at, c));
-    let mut kept: Vec<(usize, &Candidate)> = Vec::new();
+    let mut kept: Vec<(usize, &WeighedRule)> = Vec::new();
     for (at, candidate) in order {
         let redundant = kept.iter().any(|(_, above)| {
             above.rule.transform.touches() & candidate.rule.transform.touches() != 0
@@ -33,7 +33,7 @@ pub fn naive<'c>(columns: &Columns, candidates: &'c [Candidate], fpr_max: f64) -
     }
     let mut by_support = kept;
     by_support.sort_by_key(|(at, c)| (std::cmp::Reverse(c.counts.support_pairs), *at));
-    let mut out: Vec<(usize, &Candidate)> = Vec::new();
+    let mut out: Vec<(usize, &WeighedRule)> = Vec::new();
     for (at, candidate) in by_support {
         let deployed: Vec<&Rule> = out.iter().map(|(_, c)| &c.rule).collect();
         if !closes_a_circle(columns, &deployed, &candidate.rule) {
@@ -48,7 +48,7 @@ pub fn naive<'c>(columns: &Columns, candidates: &'c [Candidate], fpr_max: f64) -
 const STAR: u32 = u32::MAX;
 
 /// An edge of values under a key: from one value, or from any, to one.
-fn edges(columns: &Columns, rule: &Rule) -> Vec<(usize, Option<u32>, u32)> {
+fn edges(columns: &PublishedColumns, rule: &Rule) -> Vec<(usize, Option<u32>, u32)> {
     match rule.transform {
         Transform::Set(key, to) => {
             let key = usize::from(key);
@@ -62,7 +62,7 @@ fn edges(columns: &Columns, rule: &Rule) -> Vec<(usize, Option<u32>, u32)> {
     }
 }
 
-fn closes_a_circle(columns: &Columns, deployed: &[&Rule], rule: &Rule) -> bool {
+fn closes_a_circle(columns: &PublishedColumns, deployed: &[&Rule], rule: &Rule) -> bool {
     if let Transform::Move(from, to) = rule.transform {
         return deployed.iter().any(|other| other.transform == Transform::Move(to, from));
     }

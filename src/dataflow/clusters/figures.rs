@@ -1,6 +1,6 @@
 //! Counts of a clustering run.
 
-use super::mark::{ANSWERED, DECLARES, FAILED, FLAGS, MOVED, NUMBER_BITS, OTHER, Row};
+use super::mark::{ANSWERED, DECLARES, FAILED, FLAGS, MOVED, MarkRow, NUMBER_BITS, OTHER};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -108,7 +108,7 @@ impl Counters {
         self.counts[at].fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn saw(&self, row: Option<&Row>) {
+    pub(super) fn saw(&self, row: Option<&MarkRow>) {
         self.add(0, 1);
         let Some(row) = row else { return self.add(1, 1) };
         let flags = row[FLAGS];

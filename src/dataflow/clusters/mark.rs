@@ -3,11 +3,11 @@
 use super::super::form::form;
 use super::by::By;
 use crate::dataflow::locate::Locator;
-use crate::model::{Facts, Kind, Record, SiteBy, hash64, hash64_seeded};
+use crate::model::{DocumentKind, Facts, Record, SiteBy, hash64, hash64_seeded};
 use crate::url::site::site_of;
 
 /// Words of a row: see the constants.
-pub(super) type Row = [u64; 10];
+pub(super) type MarkRow = [u64; 10];
 
 /// Word by which the next step exchanges rows.
 pub(super) const KEY: usize = 0;
@@ -78,7 +78,7 @@ impl Marker {
     }
 
     /// The row of the next record; `None` for one that is no URL.
-    pub(super) fn mark(&mut self, record: Record<'_>, facts: Facts<'_>) -> Option<Row> {
+    pub(super) fn mark(&mut self, record: Record<'_>, facts: Facts<'_>) -> Option<MarkRow> {
         let id = self.worker | self.next;
         self.next += 1;
         let (site, url) = self.locator.locate(record)?;
@@ -97,9 +97,9 @@ impl Marker {
             _ => FAILED,
         };
         flags |= match facts.kind {
-            Kind::Unknown => 0,
-            Kind::Html => PAGE,
-            Kind::Other => OTHER,
+            DocumentKind::Unknown => 0,
+            DocumentKind::Html => PAGE,
+            DocumentKind::Other => OTHER,
         };
         self.form.clear();
         form(url, &mut self.form);
@@ -131,7 +131,7 @@ impl Marker {
 }
 
 /// Digest, text and simhash.
-fn content(by: By, row: &mut Row, flags: &mut u64, seed: u64, facts: Facts<'_>) {
+fn content(by: By, row: &mut MarkRow, flags: &mut u64, seed: u64, facts: Facts<'_>) {
     let vertex = |kind: u64, bytes: &[u8]| hash64_seeded(bytes, seed ^ kind).max(1);
     let title = hash64(facts.title.unwrap_or_default());
     if let Some(print) = facts.text {

@@ -2,7 +2,7 @@
 
 use super::figures::Counters;
 use super::mark::{
-    ANSWERED, DECLARES, FAILED, FLAGS, FOREIGN, ITSELF, LABEL, LONG, MOVED, OTHER, Row, SIMHASH, TARGET, TEXT, URL,
+    ANSWERED, DECLARES, FAILED, FLAGS, FOREIGN, ITSELF, LABEL, LONG, MOVED, MarkRow, OTHER, SIMHASH, TARGET, TEXT, URL,
 };
 use crate::content::simhash::distance;
 use crate::dataflow::grouped::Grouped;
@@ -28,13 +28,13 @@ const CANONICAL: u64 = 2;
 
 /// Edges between the vertices of sources and targets.
 pub(super) fn edges<'scope>(
-    rows: Flow<'scope, Row>,
+    rows: Flow<'scope, MarkRow>,
     budget: usize,
     shared: &Arc<Shared>,
     counters: &Arc<Counters>,
 ) -> Flow<'scope, Edge> {
     let counters = counters.clone();
-    rows.flat_map(|row: Row| {
+    rows.flat_map(|row: MarkRow| {
         let flags = row[FLAGS];
         let kind = if flags & DECLARES != 0 { CANONICAL } else { REDIRECT };
         let own =

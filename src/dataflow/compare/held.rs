@@ -2,7 +2,7 @@
 //! predictions and times must be of these records.
 
 use super::pieces::Piece;
-use super::state::State;
+use super::state::CompareState;
 use super::{CompareError, Job, predictions};
 use crate::baselines::Name;
 use crate::dataflow::types::{Epoch, Flow};
@@ -89,11 +89,11 @@ impl Held {
 pub(super) trait Checked<'scope> {
     /// Joins what all workers hold at the first one, which fails the run where predictions or times are of
     /// other records. No data come out; the end does, once that is done.
-    fn checked(self, job: &Job, state: Arc<State>) -> Flow<'scope, ()>;
+    fn checked(self, job: &Job, state: Arc<CompareState>) -> Flow<'scope, ()>;
 }
 
 impl<'scope> Checked<'scope> for Flow<'scope, Held> {
-    fn checked(self, job: &Job, state: Arc<State>) -> Flow<'scope, ()> {
+    fn checked(self, job: &Job, state: Arc<CompareState>) -> Flow<'scope, ()> {
         let (job, mut all, first) = (job.clone(), Held::default(), self.scope().index() == 0);
         self.unary_frontier(Exchange::new(|_: &Held| 0), "Checked", move |capability, _| {
             let mut capability = Some(capability);

@@ -1,6 +1,6 @@
 //! Records cut into pieces of one site each, and joined at the owner of the site.
 
-use super::state::{State, Totals};
+use super::state::{CompareState, Totals};
 use super::{CompareError, Job};
 use crate::baselines::protocol::Records;
 use crate::dataflow::locate::Locator;
@@ -57,7 +57,7 @@ pub(super) fn read<'scope>(
     scope: Scope<'scope, Epoch>,
     records: Arc<dyn Source>,
     job: &Job,
-    state: Arc<State>,
+    state: Arc<CompareState>,
 ) -> Flow<'scope, Placed> {
     let (workers, shards) = (job.workers.max(1), job.shards);
     let (first, step, before) = match job.local {
@@ -100,11 +100,11 @@ pub(super) fn read<'scope>(
 
 pub(super) trait Pieces<'scope> {
     /// Cuts batches into pieces of one site each, counted against the memory.
-    fn pieces(self, job: &Job, state: Arc<State>, totals: Rc<RefCell<Totals>>) -> Flow<'scope, Piece>;
+    fn pieces(self, job: &Job, state: Arc<CompareState>, totals: Rc<RefCell<Totals>>) -> Flow<'scope, Piece>;
 }
 
 impl<'scope> Pieces<'scope> for Flow<'scope, Placed> {
-    fn pieces(self, job: &Job, state: Arc<State>, totals: Rc<RefCell<Totals>>) -> Flow<'scope, Piece> {
+    fn pieces(self, job: &Job, state: Arc<CompareState>, totals: Rc<RefCell<Totals>>) -> Flow<'scope, Piece> {
         let mut locator = Locator::new(job.site_by);
         let limit = job.memory;
         let sizes = job.plan.setup.sizes;

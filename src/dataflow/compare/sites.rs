@@ -2,7 +2,7 @@
 
 use super::held::{BySite, Checked, Held};
 use super::pieces::{Piece, Pieces, read, records};
-use super::state::{State, Totals};
+use super::state::{CompareState, Totals};
 use super::{CompareError, Job, predictions};
 use crate::baselines::protocol::Records;
 use crate::dataflow::driver::run_workers;
@@ -25,7 +25,7 @@ use timely::dataflow::operators::probe::{Handle, Probe};
 
 /// Result of a worker, or of a run.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Found<T> {
+pub(super) struct Compared<T> {
     /// A result a site, in no order.
     pub(super) sites: Vec<T>,
     pub(super) totals: Totals,
@@ -41,12 +41,12 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
     source: Arc<dyn Source>,
     mesh: Option<&Arc<Mesh>>,
     work: impl Fn(Records) -> T + Clone + Send + Sync + 'static,
-) -> Result<Found<T>, CompareError> {
+) -> Result<Compared<T>, CompareError> {
     let held: usize = predictions(&job.plan.setup).map(|(.., of)| of.bytes()).sum();
     if held > job.memory {
         return Err(CompareError::Memory { limit: job.memory });
     }
-    let state = Arc::new(State { failure: Failure::new(mesh), held: AtomicUsize::new(held) });
+    let state = Arc::new(CompareState { failure: Failure::new(mesh), held: AtomicUsize::new(held) });
     let (job_in, state_in) = (job.clone(), state.clone());
     let worked = run_workers(job.workers, mesh, &[], move |worker, alarm| {
         let end: Handle<Epoch> = Handle::new();
@@ -61,17 +61,17 @@ pub(super) fn each_site<T: Serialize + DeserializeOwned + Send + 'static>(
                 .probe_with(&end);
         });
         alarm.work_while(worker, || !end.done());
-        Found { sites: sites.take(), totals: totals.take() }
+        Compared { sites: sites.take(), totals: totals.take() }
     });
     state.failure.check()?;
-    let mut parts: Vec<Found<T>> = worked?;
+    let mut parts: Vec<Compared<T>> = worked?;
     if let Some(mesh) = mesh {
         let mine = serde_json::to_vec(&parts)?;
         for theirs in mesh.gather(mine)?.iter().flatten().skip(1) {
-            parts.extend(serde_json::from_slice::<Vec<Found<T>>>(theirs)?);
+            parts.extend(serde_json::from_slice::<Vec<Compared<T>>>(theirs)?);
         }
     }
-    let mut out = Found { sites: Vec::new(), totals: Totals::default() };
+    let mut out = Compared { sites: Vec::new(), totals: Totals::default() };
     for part in parts {
         out.sites.extend(part.sites);
         out.totals.invalid += part.totals.invalid;
@@ -111,7 +111,7 @@ trait Sites<'scope> {
         self,
         held: BySite,
         work: impl Fn(Records) -> T + 'static,
-        state: Arc<State>,
+        state: Arc<CompareState>,
         found: Rc<RefCell<Vec<T>>>,
     ) -> Flow<'scope, ()>;
 }
@@ -121,7 +121,7 @@ impl<'scope> Sites<'scope> for Flow<'scope, ()> {
         self,
         held: BySite,
         work: impl Fn(Records) -> T + 'static,
-        state: Arc<State>,
+        state: Arc<CompareState>,
         found: Rc<RefCell<Vec<T>>>,
     ) -> Flow<'scope, ()> {
         let scope = self.scope();

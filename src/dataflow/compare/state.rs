@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicUsize;
 
 /// The state of a run that the workers of a process share.
-pub(super) struct State {
+pub(super) struct CompareState {
     pub(super) failure: Failure<CompareError>,
     /// Bytes of records and predictions.
     pub(super) held: AtomicUsize,

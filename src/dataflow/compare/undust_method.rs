@@ -39,7 +39,7 @@ impl Method for Undust {
         let records = rows_of(sample.records, rows);
         let how = Params { without: self.without, ..Params::default() };
         let learned = alone::learn(&sample.records.site, &borrowed(&records), &params, &how);
-        Box::new(Candidate { records, sample: params, learned, without: self.without })
+        Box::new(UndustTraining { records, sample: params, learned, without: self.without })
     }
 }
 
@@ -61,14 +61,14 @@ fn borrowed(records: &Records) -> Vec<Record<'_>> {
     (0..records.len()).map(record).collect()
 }
 
-struct Candidate {
+struct UndustTraining {
     records: Records,
     sample: SampleParams,
     learned: LearnedSite,
     without: Without,
 }
 
-impl Learned for Candidate {
+impl Learned for UndustTraining {
     fn figures(&self) -> Figures {
         let count = |of: Count| self.learned.counts.get(&of).copied().unwrap_or(0);
         Figures {

@@ -2,9 +2,9 @@
 
 use super::counts::Counts;
 use super::families::Grouper;
-use super::found::Found;
+use super::found::FirstResult;
 use super::rows::{ByteRows, number};
-use super::sort_then::{Step, TURN};
+use super::sort_then::{SortedConsumer, TURN};
 use super::sorter::{RowSorter, SortedRows};
 use super::types::{Shared, Task};
 use crate::dataflow::types::{Epoch, Flow};
@@ -45,7 +45,7 @@ fn leaders(task: &Task, peers: usize) -> impl Iterator<Item = u64> + use<> {
     (0..peers as u64).step_by(task.workers)
 }
 
-impl Step for Choosing {
+impl SortedConsumer for Choosing {
     type Out = Decisions;
 
     fn count(&mut self, counts: Counts) {
@@ -79,7 +79,7 @@ pub(super) trait Assemble<'scope> {
         task: &Task,
         docs: usize,
         shared: &Arc<Shared>,
-        found: Rc<RefCell<Found>>,
+        found: Rc<RefCell<FirstResult>>,
     ) -> Flow<'scope, (u64, Order)>;
 }
 
@@ -89,7 +89,7 @@ impl<'scope> Assemble<'scope> for Flow<'scope, (u64, Decisions)> {
         task: &Task,
         docs: usize,
         shared: &Arc<Shared>,
-        found: Rc<RefCell<Found>>,
+        found: Rc<RefCell<FirstResult>>,
     ) -> Flow<'scope, (u64, Order)> {
         let (scope, shared, task) = (self.scope(), shared.clone(), task.clone());
         let sorter = |wanted: bool| {
@@ -155,7 +155,7 @@ fn some_ids(sorted: &mut SortedRows) -> Result<Vec<u32>, SpillError> {
     Ok(ids)
 }
 
-impl Found {
+impl FirstResult {
     fn take(&mut self, decided: &Decisions, docs: usize) {
         self.counts.add(decided.counts);
         if self.survivor_of.capacity() == 0 && !decided.pairs.is_empty() {
@@ -179,7 +179,7 @@ pub(super) type Nothing<'s> = OutputBuilderSession<'s, Epoch, CapacityContainerB
 pub(super) fn take_order<'scope>(
     order: Flow<'scope, (u64, Order)>,
     docs: usize,
-    found: Rc<RefCell<Found>>,
+    found: Rc<RefCell<FirstResult>>,
 ) -> Flow<'scope, ()> {
     order.unary_frontier(Pipeline, "TakeOrder", move |_, _| {
         move |(input, _), _output: &mut Nothing<'_>| {

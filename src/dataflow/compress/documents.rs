@@ -2,7 +2,7 @@
 
 use super::assemble::{Assemble, Choosing, take_order};
 use super::families::Joiner;
-use super::found::Found;
+use super::found::FirstResult;
 use super::make_rows::MakeRows;
 use super::reading::read;
 use super::sort_then::SortThen;
@@ -25,8 +25,8 @@ pub fn documents<'scope>(
     input: &dyn Input,
     shared: &Arc<Shared>,
     end: &Handle<Epoch>,
-) -> Rc<RefCell<Found>> {
-    let found: Rc<RefCell<Found>> = Rc::default();
+) -> Rc<RefCell<FirstResult>> {
+    let found: Rc<RefCell<FirstResult>> = Rc::default();
     let (read_pace, join_pace, group_pace) = (Pace::default(), Pace::default(), Pace::default());
     let peers = scope.peers();
 

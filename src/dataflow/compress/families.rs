@@ -15,7 +15,7 @@
 use super::counts::Counts;
 use super::rows::{ByteRows, number};
 use super::types::{Documents, Task, UrlsBy};
-use crate::index::policy::{Candidate, RANK};
+use crate::index::policy::{DocumentProperties, RANK};
 use crate::model::hash128;
 use crate::rules::{RuleSet, Scratch};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ fn group_row(task: &Task, doc: u32, length: u32, url: Option<&Url<'_>>, rows: &m
     match url {
         Some(url) => {
             let hash = hash128(url.url).to_be_bytes();
-            let rank = task.policy.rank(Candidate { canonical: url.own, url_bytes: url.bytes, length });
+            let rank = task.policy.rank(DocumentProperties { canonical: url.own, url_bytes: url.bytes, length });
             let shown: &[u8] = if task.wants_urls() { url.url } else { &[] };
             rows[owner(&hash, peers)].push(&[&[0], &hash, &rank, &id, shown]);
         }
@@ -199,7 +199,7 @@ impl Joiner {
         let url_bytes = number(&rest[1..5]);
         let peers = self.rows.len();
         for (doc, length) in self.docs.drain(..) {
-            let rank = self.task.policy.rank(Candidate { canonical: own, url_bytes, length });
+            let rank = self.task.policy.rank(DocumentProperties { canonical: own, url_bytes, length });
             self.rows[owner(hash, peers)].push(&[&[0], hash, &rank, &doc.to_be_bytes(), &rest[13..]]);
         }
     }

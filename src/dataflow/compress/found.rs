@@ -5,7 +5,7 @@ use super::sorter::SortedRows;
 
 /// Result of the first dataflow at the first worker of each process.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FirstResult {
     /// The survivor of each document.
     pub survivor_of: Vec<u32>,
     /// Survivors in the order of new ids, where they have one of their own.

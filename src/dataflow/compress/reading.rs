@@ -1,6 +1,6 @@
 //! The source of the first dataflow: documents, then URLs.
 
-use super::found::Found;
+use super::found::FirstResult;
 use super::types::{CompressError, Documents, Input, Pull, Shared};
 use crate::dataflow::pace::Pace;
 use crate::dataflow::types::{Epoch, Flow};
@@ -64,7 +64,7 @@ pub(super) fn read<'scope>(
     input: &dyn Input,
     pace: Pace,
     shared: &Arc<Shared>,
-    found: Rc<RefCell<Found>>,
+    found: Rc<RefCell<FirstResult>>,
 ) -> Flow<'scope, (u64, Item)> {
     let (shared, peers) = (shared.clone(), scope.peers() as u64);
     let mut reading = (scope.index() == 0).then(|| Reading::open(input)).and_then(|opened| match opened {

@@ -1,7 +1,7 @@
 //! The whole of `undust compress-index` except reading and writing.
 
 use super::documents::documents;
-use super::found::Found;
+use super::found::FirstResult;
 use super::lists::{Lists, lists};
 use super::types::{CompressError, Compressed, Input, Output, Pack, Shared, Task, UrlsBy};
 use crate::dataflow::driver::run_workers;
@@ -68,7 +68,7 @@ struct Edge {
 /// State between the dataflows.
 struct MergeState {
     map: Arc<DocMap>,
-    found: Found,
+    found: FirstResult,
     /// Records go with the lists, since nothing is to be sorted or added up.
     with_records: bool,
 }
@@ -105,7 +105,7 @@ fn work(
 }
 
 /// The map of the decisions; an empty one after a failure.
-fn map(found: &mut Found, task: &Task, shared: &Shared) -> DocMap {
+fn map(found: &mut FirstResult, task: &Task, shared: &Shared) -> DocMap {
     let counts = &found.counts;
     if let Some((line, other)) = counts.conflict {
         shared.failure.record(CompressError::TwoUrls { line, other });

@@ -16,7 +16,7 @@ use timely::dataflow::operators::Operator;
 pub(super) const TURN: usize = 1 << 14;
 
 /// Consumer of sorted rows.
-pub(super) trait Step: 'static {
+pub(super) trait SortedConsumer: 'static {
     /// Its output.
     type Out: Clone + Send + Serialize + for<'a> Deserialize<'a> + 'static;
     /// Adds the counts of another step.
@@ -27,7 +27,7 @@ pub(super) trait Step: 'static {
     fn ready(&mut self, last: bool) -> Vec<(u64, Self::Out)>;
 }
 
-impl Step for Joiner {
+impl SortedConsumer for Joiner {
     type Out = Batch;
 
     fn count(&mut self, counts: Counts) {
@@ -50,7 +50,7 @@ impl Step for Joiner {
 pub(super) trait SortThen<'scope> {
     /// Collects all rows of this worker, sorts them, and passes them to `step`, some an epoch, as `pace`
     /// allows.
-    fn sort_then<S: Step>(
+    fn sort_then<S: SortedConsumer>(
         self,
         name: &str,
         task: &Task,
@@ -61,7 +61,7 @@ pub(super) trait SortThen<'scope> {
 }
 
 impl<'scope> SortThen<'scope> for Flow<'scope, (u64, Batch)> {
-    fn sort_then<S: Step>(
+    fn sort_then<S: SortedConsumer>(
         self,
         name: &str,
         task: &Task,

@@ -4,7 +4,7 @@
 //! more), however many rows there are: never more than [`FAN`] runs are open for reading, and their
 //! blocks have a part of the budget. As soon as there are that many runs of a size they are made one.
 
-use crate::spill::{Columns, Run, RunReader, RunWriter, Scratch, SpillError};
+use crate::spill::{Run, RunReader, RunWriter, Scratch, SpillColumns, SpillError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MOST_BYTES: usize = u32::MAX as usize / 2;
 
 /// Position of a row, and its first eight bytes, by which most comparisons end.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SortKey {
     first: u64,
     start: u32,
     len: u32,
@@ -33,7 +33,7 @@ struct Place {
 #[derive(Debug)]
 pub struct RowSorter {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<SortKey>,
     /// Bytes of rows held.
     budget: usize,
     /// Bytes of a spill batch.
@@ -58,7 +58,7 @@ impl RowSorter {
     /// # Errors
     /// [`SpillError`] when a run cannot be written or read.
     pub fn push(&mut self, row: &[u8]) -> Result<(), SpillError> {
-        let held = self.bytes.len() + self.places.len() * size_of::<Place>();
+        let held = self.bytes.len() + self.places.len() * size_of::<SortKey>();
         if held + row.len() > self.budget && !self.places.is_empty() {
             self.spill()?;
         }
@@ -66,7 +66,7 @@ impl RowSorter {
         let known = row.len().min(8);
         first[..known].copy_from_slice(&row[..known]);
         let (start, len) = (self.bytes.len() as u32, row.len() as u32);
-        self.places.push(Place { first: u64::from_be_bytes(first), start, len });
+        self.places.push(SortKey { first: u64::from_be_bytes(first), start, len });
         self.bytes.extend_from_slice(row);
         Ok(())
     }
@@ -94,14 +94,14 @@ impl RowSorter {
 
     fn sort(&mut self) {
         let bytes = &self.bytes;
-        let row = |place: &Place| &bytes[place.start as usize..(place.start + place.len) as usize];
+        let row = |place: &SortKey| &bytes[place.start as usize..(place.start + place.len) as usize];
         self.places.sort_unstable_by(|a, b| a.first.cmp(&b.first).then_with(|| row(a).cmp(row(b))));
     }
 
     /// Writes the rows held as a run.
     fn spill(&mut self) -> Result<(), SpillError> {
         self.sort();
-        let mut rows = Writing { run: self.scratch.run()?, columns: Columns::default(), block: self.block };
+        let mut rows = Writing { run: self.scratch.run()?, columns: SpillColumns::default(), block: self.block };
         for place in &self.places {
             rows.push(&self.bytes[place.start as usize..(place.start + place.len) as usize])?;
         }
@@ -124,7 +124,7 @@ impl RowSorter {
 
     /// Merges some runs into one.
     fn merged(&self, runs: Vec<Run>) -> Result<Run, SpillError> {
-        let mut rows = Writing { run: self.scratch.run()?, columns: Columns::default(), block: self.block };
+        let mut rows = Writing { run: self.scratch.run()?, columns: SpillColumns::default(), block: self.block };
         let mut merge = Merge::of(runs)?;
         while let Some(row) = merge.next_row()? {
             rows.push(row)?;
@@ -136,7 +136,7 @@ impl RowSorter {
 /// A run being written.
 struct Writing {
     run: RunWriter,
-    columns: Columns,
+    columns: SpillColumns,
     block: usize,
 }
 
@@ -236,7 +236,7 @@ pub struct SortedRows(From);
 enum From {
     Memory {
         bytes: Vec<u8>,
-        places: Vec<Place>,
+        places: Vec<SortKey>,
         next: usize,
     },
     /// The scratch folder lives as long as they do.

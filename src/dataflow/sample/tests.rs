@@ -2,17 +2,17 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-type Row = (String, Option<String>, bool);
+type TestRecord = (String, Option<String>, bool);
 
 /// Sample of rows that are assigned to `parts` samplers, and sampled again at the owner: `(url, label,
 /// elsewhere)`.
 fn assigned(
-    rows: &[Row],
+    rows: &[TestRecord],
     params: SampleParams,
     parts: usize,
     assign: impl Fn(usize) -> usize,
     budget: usize,
-) -> BTreeSet<Row> {
+) -> BTreeSet<TestRecord> {
     let mut samplers: Vec<Sampler> = (0..parts).map(|_| Sampler::new(params, parts, budget)).collect();
     let mut shipped = Vec::new();
     for (i, (url, label, elsewhere)) in rows.iter().enumerate() {
@@ -39,7 +39,7 @@ fn assigned(
     let found: Vec<String> =
         found.map(|key| String::from_utf8(all.record(key.at as usize).0.to_vec()).expect("text")).collect();
     assert_eq!(found, Vec::from_iter(origins), "each origin of labelled records, once");
-    let got: Vec<Row> = keys
+    let got: Vec<TestRecord> = keys
         .iter()
         .filter(|key| !all.is_origin(key.at as usize))
         .map(|key| {
@@ -48,17 +48,17 @@ fn assigned(
             (text(url), label.map(text), elsewhere)
         })
         .collect();
-    let set: BTreeSet<Row> = got.iter().cloned().collect();
+    let set: BTreeSet<TestRecord> = got.iter().cloned().collect();
     assert_eq!(set.len(), got.len(), "repeats count once");
     set
 }
 
 /// The definition, in the plainest words: no hash order but by sorting everything.
-fn by_definition(rows: &[Row], params: SampleParams) -> BTreeSet<Row> {
+fn by_definition(rows: &[TestRecord], params: SampleParams) -> BTreeSet<TestRecord> {
     let hash_bounds = HashBounds::new(&params);
-    let draw = |row: &Row| hash_bounds.draw(row.0.as_bytes(), row.1.as_deref().map(str::as_bytes));
-    let distinct: BTreeSet<Row> = rows.iter().filter(|row| draw(row).candidate).cloned().collect();
-    let mut candidates: Vec<Row> = distinct.into_iter().collect();
+    let draw = |row: &TestRecord| hash_bounds.draw(row.0.as_bytes(), row.1.as_deref().map(str::as_bytes));
+    let distinct: BTreeSet<TestRecord> = rows.iter().filter(|row| draw(row).candidate).cloned().collect();
+    let mut candidates: Vec<TestRecord> = distinct.into_iter().collect();
     candidates.sort_by_key(|row| (draw(row).url, draw(row).cluster, row.clone()));
     let (mut sizes, mut of_forms) = (std::collections::BTreeMap::new(), std::collections::BTreeMap::new());
     candidates.retain(|row| {
@@ -73,10 +73,10 @@ fn by_definition(rows: &[Row], params: SampleParams) -> BTreeSet<Row> {
         *others += 1;
         *others <= params.cluster_max
     });
-    let mut clusters: Vec<Row> = candidates.iter().filter(|row| row.1.is_some()).cloned().collect();
+    let mut clusters: Vec<TestRecord> = candidates.iter().filter(|row| row.1.is_some()).cloned().collect();
     clusters.sort_by_key(|row| (draw(row).cluster, draw(row).url, row.clone()));
     clusters.truncate((f64::from(params.max) * params.whole_weight) as usize);
-    let mut sample: BTreeSet<Row> = clusters.into_iter().collect();
+    let mut sample: BTreeSet<TestRecord> = clusters.into_iter().collect();
     for row in candidates {
         if sample.len() == params.max as usize {
             break;
@@ -86,7 +86,7 @@ fn by_definition(rows: &[Row], params: SampleParams) -> BTreeSet<Row> {
     sample
 }
 
-fn row() -> impl Strategy<Value = Row> {
+fn row() -> impl Strategy<Value = TestRecord> {
     (0..300u32, proptest::option::of(0..40u32), proptest::bool::weighted(0.1)).prop_map(|(url, label, elsewhere)| {
         // A URL mostly has one label, sometimes another or none.
         let label = label.map(|l| if l < 30 { url / 7 } else { l });
@@ -185,7 +185,7 @@ fn every_site_is_named_to_its_owner_even_without_candidates() {
 
 #[test]
 fn a_rare_form_of_a_large_cluster_trains() {
-    let rows: Vec<Row> = (0..30_000)
+    let rows: Vec<TestRecord> = (0..30_000)
         .map(|i| {
             let url =
                 if i % 1000 == 0 { format!("http://a/post.php?f={i}") } else { format!("http://a/write.php?u={i}") };

@@ -29,9 +29,9 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
     super::parse(line, batch)?;
     // Whatever made a record is UTF-8.
     let Ok(text) = std::str::from_utf8(line) else { return Ok(()) };
-    let mut found = Found::default();
+    let mut found = FactFields::default();
     if scan::fields(text, |name, value| found.take(name, value)).is_none() {
-        found = Found::default();
+        found = FactFields::default();
         found.take_all(text);
     }
     found.note(batch, row);
@@ -40,7 +40,7 @@ pub fn parse(line: &[u8], batch: &mut RecordBatch) -> Result<(), Reason> {
 
 /// The fields of a record that are facts.
 #[derive(Default)]
-pub(in super::super) struct Found<'a> {
+pub(in super::super) struct FactFields<'a> {
     digest: Option<Cow<'a, str>>,
     title: Option<Cow<'a, str>>,
     canonical: Option<Cow<'a, str>>,
@@ -54,7 +54,7 @@ pub(in super::super) struct Found<'a> {
     size: u64,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FactFields<'a> {
     /// Takes a field of a plain line.
     fn take(&mut self, name: &str, value: Value<'a>) -> Option<()> {
         self.set(name, value.label().flatten());
@@ -132,7 +132,7 @@ fn hex(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
+    use crate::model::DocumentKind;
 
     #[test]
     fn facts_are_read_from_plain_and_other_lines() {
@@ -143,7 +143,7 @@ mod tests {
             parse(line.as_bytes(), &mut batch).unwrap();
             let expected = Facts {
                 status: 200,
-                kind: Kind::Html,
+                kind: DocumentKind::Html,
                 mime: Some(b"text/html"),
                 size: 9,
                 digest: Some(b"sha1:X"),

@@ -7,11 +7,11 @@ use crate::io::cdx::has_scheme;
 use crate::io::http::{Fields, Head};
 use crate::io::mime;
 use crate::io::reason::{Reason, check_url};
-use crate::model::{Facts, Kind as Document, Record, RecordBatch, hash128};
+use crate::model::{DocumentKind as Document, Facts, Record, RecordBatch, hash128};
 
 /// Kinds of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum WarcType {
     /// An answer with its HTTP head.
     Response,
     /// A document without one.
@@ -24,16 +24,16 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl WarcType {
     /// The kind by the value of `WARC-Type`.
-    pub(super) fn of(value: &[u8]) -> Kind {
+    pub(super) fn of(value: &[u8]) -> WarcType {
         let is = |name: &[u8]| value.eq_ignore_ascii_case(name);
         match () {
-            _ if is(b"response") => Kind::Response,
-            _ if is(b"resource") => Kind::Resource,
-            _ if is(b"revisit") => Kind::Revisit,
-            _ if is(b"request") => Kind::Request,
-            _ => Kind::Other,
+            _ if is(b"response") => WarcType::Response,
+            _ if is(b"resource") => WarcType::Resource,
+            _ if is(b"revisit") => WarcType::Revisit,
+            _ if is(b"request") => WarcType::Request,
+            _ => WarcType::Other,
         }
     }
 }
@@ -60,7 +60,7 @@ impl Answers {
     pub(super) fn take<'a>(
         &mut self,
         fields: &'a [u8],
-        kind: Kind,
+        kind: WarcType,
         block: &'a [u8],
         cut: bool,
         url_limit: usize,
@@ -80,21 +80,21 @@ impl Answers {
             Ok(()) => {}
         }
         let (head, raw) = match (kind, Head::read(block)) {
-            (Kind::Resource, _) => {
+            (WarcType::Resource, _) => {
                 let head = Head { status: 200, content_type: fields.content_type, ..Head::default() };
                 (head, block)
             }
             // An exchange by another protocol under an http URL.
-            (Kind::Response, _) if !fields.is_http() => return Ok(()),
+            (WarcType::Response, _) if !fields.is_http() => return Ok(()),
             (_, Some(read)) => read,
-            (Kind::Revisit, None) => (Head::default(), &b""[..]),
+            (WarcType::Revisit, None) => (Head::default(), &b""[..]),
             (_, None) => return Err((Reason::BrokenHttp, url)),
         };
         let known = std::str::from_utf8(fields.digest).is_ok() && !fields.digest.is_empty();
         self.digest.clear();
         let digest = match kind {
             _ if known => Some(fields.digest),
-            Kind::Revisit => None,
+            WarcType::Revisit => None,
             _ if cut || raw.is_empty() => None,
             _ => {
                 let _ = write!(self.digest, "xxh3:{:032x}", hash128(raw));
@@ -103,14 +103,14 @@ impl Answers {
         };
         let mut facts = Facts {
             // A revisit without a body of its own: the page is as it was.
-            status: if kind == Kind::Revisit && head.status == 304 { 200 } else { head.status },
+            status: if kind == WarcType::Revisit && head.status == 304 { 200 } else { head.status },
             kind: mime::kind(head.content_type, url),
             mime: mime::named(head.content_type),
             size: raw.len() as u64,
             digest,
             ..Facts::default()
         };
-        if facts.kind == Document::Unknown && kind != Kind::Revisit && raw.trim_ascii_start().starts_with(b"<") {
+        if facts.kind == Document::Unknown && kind != WarcType::Revisit && raw.trim_ascii_start().starts_with(b"<") {
             facts.kind = Document::Html;
         }
         self.base.clear();
@@ -120,7 +120,7 @@ impl Answers {
             facts.redirect = Some(&self.redirect);
         }
         let mut declared = link_header(&head.links).is_some_and(|link| target(url, link, &mut self.canonical));
-        let whole = (200..300).contains(&facts.status) && !cut && kind != Kind::Revisit;
+        let whole = (200..300).contains(&facts.status) && !cut && kind != WarcType::Revisit;
         if facts.kind == Document::Html
             && whole
             && let Some(body) = head.body(raw, &mut self.bodies)

@@ -2,8 +2,8 @@
 
 use super::index::{Index, PARAM_SEED, QUERY_SEED, fixed_seed};
 use super::{
-    ABSENT, Check, Column, Constant, Fill, NO_PROGRAM, NO_RANK, NO_RULE, NO_SLOT, OTHER, Program, Slot, Step, Template,
-    append, bit, entries, part, touch,
+    ABSENT, Check, Constant, Fill, KeySlot, NO_PROGRAM, NO_RANK, NO_RULE, NO_SLOT, OTHER, Program, Slot, Step,
+    Template, append, bit, entries, part, touch,
 };
 use crate::rules::functions::{ANY, holds, needs};
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SECTION, SiteRules, Test};
@@ -101,7 +101,7 @@ impl Builder {
             self.site.fixed = u16::from(number) + 1;
         }
         let name = append(&mut self.site.pool, name.as_bytes());
-        self.site.columns.push(Column { seed, name, kind, rank: NO_RANK, row: 0, coded: false, inlined: NO_PROGRAM });
+        self.site.columns.push(KeySlot { seed, name, kind, rank: NO_RANK, row: 0, coded: false, inlined: NO_PROGRAM });
         self.keys.insert(key.clone(), at as Slot);
         self.names.push(key);
     }

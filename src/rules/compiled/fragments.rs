@@ -50,7 +50,10 @@ mod tests {
             assert_eq!(set.apply_normal(normal.by_ref(), index, &mut scratch).url, out.as_bytes(), "{url}");
         }
         let told = set.trace(url);
-        assert!(!told.steps.iter().any(|step| matches!(step, crate::rules::explain::Step::Refused { .. })), "{url}");
+        assert!(
+            !told.steps.iter().any(|step| matches!(step, crate::rules::explain::TraceStep::Refused { .. })),
+            "{url}"
+        );
         let told = told.text(false);
         assert!(told.as_str().ends_with(&format!("  canonical    {out}\n")), "{}", told.as_str());
         out

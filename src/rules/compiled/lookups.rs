@@ -1,7 +1,7 @@
 //! Data of single pages: exceptions and look-ups, found by the reduced URL.
 
 use super::ranges::{Ranges, group, pair};
-use super::{ALL, Buffers, CompiledSite, NO_RULE, NO_SLOT, Table};
+use super::{ALL, Buffers, ByHash, CompiledSite, NO_RULE, NO_SLOT};
 use crate::rules::Urls;
 use crate::rules::types::SiteRules;
 use crate::url::{self, Key};
@@ -80,7 +80,7 @@ impl CompiledSite {
         targets.sort_unstable();
         targets.dedup();
         let number = |page: &str| targets.partition_point(|target| *target < page) as u32;
-        let mut lookups = Table::default();
+        let mut lookups = ByHash::default();
         for [from, to] in &site.aliases {
             let Ok(split) = url::normalize(from.as_bytes(), &mut buffers.kv.text) else { continue };
             if buffers.kv.text == from.as_bytes() && !self.leaves_out_fragment(&split, from.as_bytes()) {

@@ -31,7 +31,7 @@ pub(super) const OTHER: u32 = 1;
 /// Key of a pair that a rule removed.
 pub(super) const REMOVED: KeyRef = KeyRef::Fixed(Fixed(u8::MAX));
 
-/// Slots whose presence is a bit of [`State::present`].
+/// Slots whose presence is a bit of [`State::present`](super::State::present).
 pub(super) const MOST_PRESENT: usize = 63;
 
 /// The presence bit that every URL has.
@@ -95,7 +95,7 @@ pub(super) struct Program {
     pub(super) target: (u32, u32),
     /// For a rule between forms: number of keys that the URL must have, and no other.
     pub(super) named: u16,
-    /// The URL must have one of these, as bits of [`functions::needs`](super::functions::needs).
+    /// The URL must have one of these, as bits of [`functions::needs`](crate::rules::functions::needs).
     pub(super) needs: u8,
     /// A later program has a check or a step on a key that it changes.
     pub(super) watched: bool,
@@ -126,7 +126,7 @@ pub(super) struct Constant {
 
 /// A key that rules name (with a slot), or a query key with a place in the usual order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Column {
+pub(super) struct KeySlot {
     /// Seed of the hashes of its values; of a named key the hash of its name.
     pub(super) seed: u64,
     /// Its name, as a range of the pool.
@@ -143,7 +143,7 @@ pub(super) struct Column {
 }
 
 /// Tables by hash.
-pub type Table<T> = HashMap<u64, T, FixedState>;
+pub type ByHash<T> = HashMap<u64, T, FixedState>;
 
 /// A range of a list.
 pub(super) fn part<T>(list: &[T], (from, to): (u32, u32)) -> &[T] {

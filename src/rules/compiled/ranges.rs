@@ -1,6 +1,6 @@
 //! Value ranges: values of one key that are one page, found by all other pairs of the reduced URL.
 
-use super::{Buffers, REMOVED, Slot, Table};
+use super::{Buffers, ByHash, REMOVED, Slot};
 use crate::rules::value_ranges::{inner_number, number, range_group};
 use crate::url::{self};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub(super) struct Ranges {
     /// The keys in the order in which they are tried.
     pub(super) keys: Vec<RangeKey>,
     #[serde(with = "super::sorted")]
-    pub(super) groups: Table<Pages>,
+    pub(super) groups: ByHash<Pages>,
 }
 
 /// Slot and seed of a key whose values are in ranges, whether its absence is a value, and whether the

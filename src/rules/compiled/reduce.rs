@@ -2,7 +2,7 @@
 
 use super::compile::FIRST_HOST;
 use super::{
-    ALL, Buffers, Column, CompiledSite, Constant, KeptOrigin, NO_RULE, OTHER, Program, REMOVED, Slot, State, Template,
+    ALL, Buffers, CompiledSite, Constant, KeptOrigin, KeySlot, NO_RULE, OTHER, Program, REMOVED, Slot, State, Template,
     part, touch,
 };
 use crate::rules::origin_cache::OriginCache;
@@ -33,7 +33,7 @@ impl CompiledSite {
         }
     }
 
-    /// One pass of the rules but for one. Removed pairs remain in the list until [`tidy`](Self::tidy).
+    /// One pass of the rules but for one. Removed pairs remain in the list until [`tidy`].
     pub(super) fn run_without(&self, without: u16, split: &Split, buffers: &mut Buffers, origin: KeptOrigin<'_>) {
         let (Buffers { kv, state, fired, .. }, template) = (buffers, &*self.template);
         fired.clear();
@@ -68,7 +68,7 @@ impl CompiledSite {
 
     /// Code and hash of a value of a slot; hosts are the site's own.
     pub(super) fn code_of(&self, slot: Slot, value: &[u8]) -> (u32, u64) {
-        let (values, Column { seed, kind, .. }) = (&*self.template.values, self.template.columns[usize::from(slot)]);
+        let (values, KeySlot { seed, kind, .. }) = (&*self.template.values, self.template.columns[usize::from(slot)]);
         let hash = hash(value, seed);
         let code = match kind {
             KeyKind::Fixed(Fixed::HOST) => {

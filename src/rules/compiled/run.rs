@@ -1,7 +1,7 @@
 //! Execution: the effect of a program on the pairs of one URL.
 
 use super::{
-    ABSENT, Column, CompiledSite, Constant, EVER, Fill, Filled, PairState, Program, REMOVED, Slot, SlotState, State,
+    ABSENT, CompiledSite, Constant, EVER, Fill, Filled, KeySlot, PairState, Program, REMOVED, Slot, SlotState, State,
     Step, append, bit, part, touch,
 };
 use crate::rules::functions::{self, fits};
@@ -210,7 +210,7 @@ impl CompiledSite {
     }
 
     /// The key of a column; the name of one that has one is appended to the text.
-    fn key_ref(&self, column: &Column, kv: &mut KeyValues) -> KeyRef {
+    fn key_ref(&self, column: &KeySlot, kv: &mut KeyValues) -> KeyRef {
         let (start, end) = append(&mut kv.text, part(&self.template.pool, column.name));
         match column.kind {
             KeyKind::Fixed(fixed) => KeyRef::Fixed(fixed),

@@ -2,7 +2,7 @@
 
 use super::hosts::Hosts;
 use super::ranges::Ranges;
-use super::{Table, Template, Templates, sorted};
+use super::{ByHash, Template, Templates, sorted};
 use crate::rules::types::Urls;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -33,12 +33,12 @@ pub(super) struct Mirror {
 /// Exceptions, look-ups and mirrored directories of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pages {
-    /// Rule that is left out, by the identity of the reduced URL; [`ALL`] leaves out every rule.
+    /// Rule that is left out, by the identity of the reduced URL; [`ALL`](super::ALL) leaves out every rule.
     #[serde(with = "sorted")]
-    pub(super) exceptions: Table<u16>,
+    pub(super) exceptions: ByHash<u16>,
     /// Number of a page by the identity of the reduced URL.
     #[serde(with = "sorted")]
-    pub(super) lookups: Table<u32>,
+    pub(super) lookups: ByHash<u32>,
     /// Pages that look-ups and value ranges lead to, sorted: each its own canonical URL, or unused.
     pub(super) targets: Urls,
     pub(super) ranges: Ranges,

@@ -5,7 +5,7 @@
 //! need stay in the cache.
 
 use super::index::{Index, lines};
-use super::{Check, Column, Constant, Fill, NO_SLOT, Program, Slot, Step};
+use super::{Check, Constant, Fill, KeySlot, NO_SLOT, Program, Slot, Step};
 use crate::url::Tokenizer;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Template {
     pub(super) slots: Slot,
     /// Slots of the fixed keys up to the last one that has one: so many bytes of the pool, its first ones.
     pub(super) fixed: u16,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<KeySlot>,
     /// Columns of named keys by seed.
     pub(super) named: Index,
     /// Value of each code. Those of hosts, the first ones behind [`OTHER`](super::OTHER), have marks for

@@ -2,7 +2,7 @@
 
 use super::forms;
 use super::{RuleSet, SiteRules};
-use crate::rules::explain::Step;
+use crate::rules::explain::TraceStep;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::{Applied, Batch, Scratch};
 use crate::url::NormalUrl;
@@ -59,7 +59,7 @@ pub(super) struct Pair<'r> {
     /// Its normal form; `None` for an invalid URL.
     pub(super) normal: Option<NormalUrl>,
     pub(super) outcome: AppliedUrl,
-    pub(super) steps: Vec<Step<'r>>,
+    pub(super) steps: Vec<TraceStep<'r>>,
 }
 
 /// The interpreters of a rule set, and a plain search for the site of an origin.

@@ -9,7 +9,7 @@ use super::SiteRules;
 use super::compare::{Forms, Owner, Pair, Reference};
 use super::rules::mirror_source;
 use super::settings::others;
-use crate::rules::explain::{Change, RuleOutcome, Step};
+use crate::rules::explain::{Change, RuleOutcome, TraceStep};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::twins::below;
 use crate::rules::value_ranges::number;
@@ -247,8 +247,8 @@ impl Counts {
         let mut exceptions = 0;
         for step in &pair.steps {
             match step {
-                Step::Fragment { .. } => self.add("fragment: left out"),
-                Step::Rule { rule, outcome: RuleOutcome::Fired { changes }, index } => {
+                TraceStep::Fragment { .. } => self.add("fragment: left out"),
+                TraceStep::Rule { rule, outcome: RuleOutcome::Fired { changes }, index } => {
                     self.add_if("rule: one behind the first 64 fires", *index >= 64);
                     match &changes[..] {
                         [Change { key, before, after }] if key == "url" => {
@@ -257,10 +257,12 @@ impl Counts {
                         _ => self.add_fired(rule, changes),
                     }
                 }
-                Step::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. } if constraint.key == SECTION => {
+                TraceStep::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. }
+                    if constraint.key == SECTION =>
+                {
                     self.add("section: does not hold");
                 }
-                Step::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. } => {
+                TraceStep::Rule { outcome: RuleOutcome::Stopped { constraint, .. }, .. } => {
                     self.add(match constraint.test {
                         Test::Equals(_) => "test: equals, does not hold",
                         Test::OneOf(_) => "test: one of, does not hold",
@@ -269,9 +271,9 @@ impl Counts {
                         Test::Absent => "test: absent, does not hold",
                     })
                 }
-                Step::Rule { outcome: RuleOutcome::OtherKey { .. }, .. } => self.add("closed: another key"),
-                Step::Rule { outcome: RuleOutcome::NoChange, .. } => self.add("rule: no change"),
-                Step::Rule { rule, outcome: RuleOutcome::Unfit { reason }, .. } => {
+                TraceStep::Rule { outcome: RuleOutcome::OtherKey { .. }, .. } => self.add("closed: another key"),
+                TraceStep::Rule { outcome: RuleOutcome::NoChange, .. } => self.add("rule: no change"),
+                TraceStep::Rule { rule, outcome: RuleOutcome::Unfit { reason }, .. } => {
                     let value = reason.starts_with("a value");
                     self.add(match () {
                         () if value => "closed: value does not fit",
@@ -283,20 +285,22 @@ impl Counts {
                     };
                     self.add_if("closed: host.sub does not fit", value && rule.operations.iter().any(moves));
                 }
-                Step::Exception { page, rule } => {
+                TraceStep::Exception { page, rule } => {
                     exceptions += 1;
                     self.add(if rule == "*" { "exception: all rules" } else { "exception: one rule" });
                     let same = site.exceptions.iter().filter(|[of, _]| of == page).count();
                     self.add_if("exception: two for a page", same > 1);
                 }
-                Step::Again { .. } => self.add("again: rules act on what rules wrote"),
-                Step::Refused { .. } => self.add("refused: twice is not once"),
-                Step::Alias { from, to } => self.add(if from == to { "look-up: to itself" } else { "look-up: hits" }),
-                Step::Invalid { .. }
-                | Step::Normal { .. }
-                | Step::Site { .. }
-                | Step::Keys { .. }
-                | Step::Canonical { .. } => {}
+                TraceStep::Again { .. } => self.add("again: rules act on what rules wrote"),
+                TraceStep::Refused { .. } => self.add("refused: twice is not once"),
+                TraceStep::Alias { from, to } => {
+                    self.add(if from == to { "look-up: to itself" } else { "look-up: hits" })
+                }
+                TraceStep::Invalid { .. }
+                | TraceStep::Normal { .. }
+                | TraceStep::Site { .. }
+                | TraceStep::Keys { .. }
+                | TraceStep::Canonical { .. } => {}
             }
         }
         self.add_if("exception: before and behind a mirror", exceptions > 1);

@@ -5,7 +5,7 @@
 //! was meant, `scripts/accept exports` runs the systems themselves.
 
 use super::{Random, generate, number};
-use crate::rules::explain::Step;
+use crate::rules::explain::TraceStep;
 use crate::rules::export::{Piece, Rewrite, rewrites_of};
 use crate::rules::interpreter::Interpreter;
 use crate::rules::{Rule, SiteRules};
@@ -17,7 +17,7 @@ const SITES: u64 = 2_000;
 
 /// Counts of the results of an exported rule.
 #[derive(Debug, Default)]
-struct Found {
+struct ExportCounts {
     /// URLs changed as the interpreter changes them.
     changed: u64,
     /// URLs left unchanged, as the interpreter leaves them.
@@ -46,7 +46,7 @@ fn rewritten(rewrites: &[(Regex, &Rewrite)], url: &str) -> String {
 }
 
 /// Compares one rule with its export on these URLs.
-fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut Found) {
+fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut ExportCounts) {
     let rewrites: Vec<Rewrite> = rewrites_of(site).into_iter().flatten().flatten().collect();
     if rewrites.is_empty() {
         return;
@@ -58,16 +58,16 @@ fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut Found) {
         let meant = interpreter.canonicalize(url);
         let mut exported = rewritten(&compiled, url.as_str());
         // A fragment that is no key goes in undust, whatever the rule.
-        if meant.steps.iter().any(|step| matches!(step, Step::Fragment { .. })) {
+        if meant.steps.iter().any(|step| matches!(step, TraceStep::Fragment { .. })) {
             exported.truncate(exported.find('#').unwrap_or(exported.len()));
         }
         let normal = match meant.steps.first() {
-            Some(Step::Fragment { url }) => url.as_str(),
+            Some(TraceStep::Fragment { url }) => url.as_str(),
             _ => url.as_str(),
         };
         let changed = meant.url != normal.as_bytes();
         // A pattern acts once.
-        if meant.steps.iter().any(|step| matches!(step, Step::Refused { .. } | Step::Again { .. })) {
+        if meant.steps.iter().any(|step| matches!(step, TraceStep::Refused { .. } | TraceStep::Again { .. })) {
             found.refused += 1;
         } else if exported.as_bytes() == meant.url {
             *(if changed { &mut found.changed } else { &mut found.kept }) += 1;
@@ -84,7 +84,7 @@ fn compare(site: &SiteRules, urls: &[NormalUrl], found: &mut Found) {
 #[test]
 fn an_exported_rule_is_the_rule_or_nothing() {
     let mut random = Random::new(number("UNDUST_EQUALITY_SEED", 1));
-    let mut found = Found::default();
+    let mut found = ExportCounts::default();
     for case in 0..number("UNDUST_EQUALITY_SITES", SITES) {
         let case = generate::case(&mut Random::new(random.next()), case);
         let urls: Vec<NormalUrl> = case.inputs.iter().filter_map(|input| NormalUrl::new(&input.url).ok()).collect();
@@ -137,7 +137,7 @@ fn with_sound_pages(mut site: SiteRules) -> SiteRules {
     let interpreter = Interpreter::new(&rules);
     let is_kept = |page: &str| {
         let normal = NormalUrl::new(page.as_bytes());
-        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. } | Step::Again { .. });
+        let refused = |step: &TraceStep<'_>| matches!(step, TraceStep::Refused { .. } | TraceStep::Again { .. });
         let made = normal.map(|normal| interpreter.canonicalize(&normal));
         made.is_ok_and(|made| made.fired.is_empty() && !made.steps.iter().any(refused))
     };
@@ -177,7 +177,7 @@ fn compare_site(site: &SiteRules, urls: &[String], found: &mut Merged) {
         // one of two URLs that are the same to the rules.
         let same = |a: &NormalUrl, b| by_rules.canonicalize(a).url == by_rules.canonicalize(b).url;
         let same = normal.as_ref().zip(made.as_ref().ok()).is_some_and(|(normal, made)| same(normal, made));
-        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. });
+        let refused = |step: &TraceStep<'_>| matches!(step, TraceStep::Refused { .. });
         match meant {
             Some(meant) if again.as_ref() == Ok(&meant.url) || meant.looked_up && same => found.changed += 1,
             Some(meant) if meant.steps.iter().any(refused) => found.refused += 1,

@@ -6,7 +6,7 @@
 //! that a reader of the file must give. `scripts/accept exports` gives them to the reference applier.
 
 use super::{Random, generate, number};
-use crate::rules::explain::Step;
+use crate::rules::explain::TraceStep;
 use crate::rules::export::export_some;
 use crate::rules::export::{Selection, Target};
 use crate::rules::interpreter::Interpreter;
@@ -118,7 +118,7 @@ fn site(value: &Value) -> SiteRules {
 
 /// Counts of what was compared.
 #[derive(Debug, Default)]
-struct Found {
+struct JsonRuleCounts {
     changed: u64,
     kept: u64,
     without_a_rule: u64,
@@ -126,7 +126,7 @@ struct Found {
 }
 
 /// Compares a site with its export; gives the file and what a reader must give for each URL.
-fn compare(rules: &SiteRules, urls: &[String], found: &mut Found) -> Option<(String, String)> {
+fn compare(rules: &SiteRules, urls: &[String], found: &mut JsonRuleCounts) -> Option<(String, String)> {
     // No proof writes an exception to a rule that never acts. Here it may hide another one of its page.
     let mut rules = rules.clone();
     let SiteRules { rules: all, exceptions, .. } = &mut rules;
@@ -150,7 +150,7 @@ fn compare(rules: &SiteRules, urls: &[String], found: &mut Found) -> Option<(Str
         };
         let (whole, made) = (meant.canonicalize(&normal), exported.canonicalize(&normal).url);
         // With a rule less, a URL may become a fixed point, or miss its look-up.
-        let refused = |step: &Step<'_>| matches!(step, Step::Refused { .. } | Step::Again { .. });
+        let refused = |step: &TraceStep<'_>| matches!(step, TraceStep::Refused { .. } | TraceStep::Again { .. });
         let apart = !is_whole && (whole.looked_up || whole.steps.iter().any(refused));
         let meant_url = whole.url;
         let show = |url: &[u8]| String::from_utf8_lossy(url).into_owned();
@@ -173,7 +173,7 @@ fn compare(rules: &SiteRules, urls: &[String], found: &mut Found) -> Option<(Str
 #[test]
 fn rules_in_json_are_the_rules() {
     let mut random = Random::new(number("UNDUST_EQUALITY_SEED", 3));
-    let mut found = Found::default();
+    let mut found = JsonRuleCounts::default();
     let folder = std::env::var_os("UNDUST_JSON_RULES_CASES").map(std::path::PathBuf::from);
     for number in 0..number("UNDUST_EQUALITY_SITES", SITES) {
         let case = generate::case(&mut Random::new(random.next()), number);
@@ -186,7 +186,7 @@ fn rules_in_json_are_the_rules() {
             std::fs::write(folder.join(format!("{number}.tsv")), expected).expect("a folder that can be written");
         }
     }
-    let Found { changed, kept, without_a_rule, differences } = &found;
+    let JsonRuleCounts { changed, kept, without_a_rule, differences } = &found;
     let (count, shown) = (differences.len(), differences[..differences.len().min(3)].join("\n\n"));
     // Known gap: where a rule is left out, a later rule may act on what the left-out one would have
     // changed beforehand.

@@ -20,17 +20,17 @@ fn shown(sites: Vec<SiteRules>, inputs: &[Input], forms: Forms) -> Option<Differ
 }
 
 /// A place in a JSON value: indices of items and of fields.
-type Place = Vec<usize>;
+type JsonPath = Vec<usize>;
 
 /// All items and fields, each before those below it; the last ones of a list first.
-fn places(value: &Value, here: &Place, all: &mut Vec<Place>) {
+fn places(value: &Value, here: &JsonPath, all: &mut Vec<JsonPath>) {
     let below: Vec<&Value> = match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(fields) => fields.values().collect(),
         _ => return,
     };
     for (at, value) in below.into_iter().enumerate().rev() {
-        let place: Place = here.iter().copied().chain([at]).collect();
+        let place: JsonPath = here.iter().copied().chain([at]).collect();
         all.push(place.clone());
         places(value, &place, all);
     }
@@ -63,7 +63,7 @@ fn smaller_rules(
 ) -> Vec<SiteRules> {
     let mut value = serde_json::to_value(sites).expect("rules in JSON");
     let mut all = Vec::new();
-    places(&value, &Place::new(), &mut all);
+    places(&value, &JsonPath::new(), &mut all);
     // Whole sites and rules first.
     all.sort_by_key(Vec::len);
     for place in &all {

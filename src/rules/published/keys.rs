@@ -23,7 +23,7 @@ const MAX_INDEX: u32 = 1 << 16;
 
 /// Position of a key in a URL. The order is that of the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum KeyPosition {
     /// The scheme.
     Scheme,
     /// A label of the authority, from the left.
@@ -40,60 +40,60 @@ pub enum Place {
 
 /// A key of the published view. Keys sort in the order in which a URL is written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct PublishedKey {
     /// Its position.
-    pub place: Place,
+    pub place: KeyPosition,
     /// Name of a query key with its `=` where it has one; empty for all others.
     pub name: String,
     /// Which occurrence of a query key, from 1; 1 for all others.
     pub number: u32,
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for PublishedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Place::Scheme => f.write_str("scheme"),
-            Place::Auth(i) => write!(f, "auth_{i}"),
-            Place::Path(i) => write!(f, "path_{i}"),
-            Place::EmptyQuery => f.write_str("?"),
-            Place::Query if self.number == 1 => write!(f, "q:{}", self.name),
-            Place::Query => write!(f, "q:{}#{}", self.name, self.number),
-            Place::Fragment => f.write_str("fragment"),
+            KeyPosition::Scheme => f.write_str("scheme"),
+            KeyPosition::Auth(i) => write!(f, "auth_{i}"),
+            KeyPosition::Path(i) => write!(f, "path_{i}"),
+            KeyPosition::EmptyQuery => f.write_str("?"),
+            KeyPosition::Query if self.number == 1 => write!(f, "q:{}", self.name),
+            KeyPosition::Query => write!(f, "q:{}#{}", self.name, self.number),
+            KeyPosition::Fragment => f.write_str("fragment"),
         }
     }
 }
 
-impl Key {
-    fn fixed(place: Place) -> Key {
-        Key { place, name: String::new(), number: 1 }
+impl PublishedKey {
+    fn fixed(place: KeyPosition) -> PublishedKey {
+        PublishedKey { place, name: String::new(), number: 1 }
     }
 
     /// Reads the notation; `None` where it is not a key of this view.
-    pub fn parse(text: &str) -> Option<Key> {
+    pub fn parse(text: &str) -> Option<PublishedKey> {
         if let Some(query) = text.strip_prefix("q:") {
             // `#` ends a query, so it cannot be part of a name.
             let (name, number) = match query.split_once('#') {
                 Some((name, number)) => (name, number.parse().ok().filter(|&n| n > 1 && n < MAX_INDEX)?),
                 None => (query, 1),
             };
-            return Some(Key { place: Place::Query, name: name.to_owned(), number });
+            return Some(PublishedKey { place: KeyPosition::Query, name: name.to_owned(), number });
         }
         let index = |prefix| text.strip_prefix(prefix)?.parse().ok().filter(|&i| i < MAX_INDEX);
         let place = match text {
-            "scheme" => Place::Scheme,
-            "?" => Place::EmptyQuery,
-            "fragment" => Place::Fragment,
-            _ => index("auth_").map(Place::Auth).or_else(|| index("path_").map(Place::Path))?,
+            "scheme" => KeyPosition::Scheme,
+            "?" => KeyPosition::EmptyQuery,
+            "fragment" => KeyPosition::Fragment,
+            _ => index("auth_").map(KeyPosition::Auth).or_else(|| index("path_").map(KeyPosition::Path))?,
         };
-        Some(Key::fixed(place))
+        Some(PublishedKey::fixed(place))
     }
 }
 
 /// Calls `each` with the place, the query name (empty elsewhere) and the value of every part of a
 /// normal URL, in the order of the URL. False, and no call, where `url` has no `://`.
-pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(Place, &'u [u8], &'u [u8])) -> bool {
+pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(KeyPosition, &'u [u8], &'u [u8])) -> bool {
     let Some(colon) = memchr(b':', url).filter(|&i| url[i..].starts_with(b"://")) else { return false };
-    each(Place::Scheme, b"", &url[..colon]);
+    each(KeyPosition::Scheme, b"", &url[..colon]);
     let cut = |text: &'u [u8], at: u8| match memchr(at, text) {
         Some(i) => (&text[..i], Some(&text[i + 1..])),
         None => (text, None),
@@ -102,23 +102,23 @@ pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(Place, &'u [u8], &'u [u8]))
     let (rest, query) = cut(rest, b'?');
     let (authority, path) = cut(rest, b'/');
     for (i, label) in authority.split(|&b| b == b'.').enumerate() {
-        each(Place::Auth(i as u32), b"", label);
+        each(KeyPosition::Auth(i as u32), b"", label);
     }
     for (i, segment) in path.into_iter().flat_map(|p| p.split(|&b| b == b'/')).enumerate() {
-        each(Place::Path(i as u32), b"", segment);
+        each(KeyPosition::Path(i as u32), b"", segment);
     }
     match query {
-        Some(b"") => each(Place::EmptyQuery, b"", b""),
+        Some(b"") => each(KeyPosition::EmptyQuery, b"", b""),
         Some(query) => {
             for item in query.split(|&b| b == b'&') {
                 let name = memchr(b'=', item).map_or(item.len(), |i| i + 1);
-                each(Place::Query, &item[..name], &item[name..]);
+                each(KeyPosition::Query, &item[..name], &item[name..]);
             }
         }
         None => {}
     }
     if let Some(fragment) = fragment {
-        each(Place::Fragment, b"", fragment);
+        each(KeyPosition::Fragment, b"", fragment);
     }
     true
 }
@@ -126,40 +126,40 @@ pub fn parts<'u>(url: &'u [u8], mut each: impl FnMut(Place, &'u [u8], &'u [u8]))
 /// Writes a URL from the values of `keys` (sorted) into `out`, appended. False where the values make no
 /// URL, which leaves `out` with a part of it: no scheme or host, or a label or segment missing below
 /// another.
-pub fn compose<'v>(keys: &[Key], value: impl Fn(usize) -> Option<&'v [u8]>, out: &mut Vec<u8>) -> bool {
+pub fn compose<'v>(keys: &[PublishedKey], value: impl Fn(usize) -> Option<&'v [u8]>, out: &mut Vec<u8>) -> bool {
     let (mut scheme, mut labels, mut segments) = (false, 0, 0);
     let mut separator = b"?".as_slice();
     for (index, key) in keys.iter().enumerate() {
         let Some(value) = value(index) else { continue };
         match key.place {
-            Place::Scheme => {
+            KeyPosition::Scheme => {
                 scheme = true;
                 out.extend_from_slice(value);
                 out.extend_from_slice(b"://");
                 continue;
             }
-            Place::Auth(i) if !scheme || i != labels => return false,
-            Place::Auth(i) => {
+            KeyPosition::Auth(i) if !scheme || i != labels => return false,
+            KeyPosition::Auth(i) => {
                 labels += 1;
                 if i > 0 {
                     out.push(b'.');
                 }
             }
-            Place::Path(i) if i != segments => return false,
-            Place::Path(_) => {
+            KeyPosition::Path(i) if i != segments => return false,
+            KeyPosition::Path(_) => {
                 segments += 1;
                 out.push(b'/');
             }
-            Place::EmptyQuery => {
+            KeyPosition::EmptyQuery => {
                 out.push(b'?');
                 separator = b"";
             }
-            Place::Query => {
+            KeyPosition::Query => {
                 out.extend_from_slice(separator);
                 separator = b"&";
                 out.extend_from_slice(key.name.as_bytes());
             }
-            Place::Fragment => out.push(b'#'),
+            KeyPosition::Fragment => out.push(b'#'),
         }
         out.extend_from_slice(value);
     }
@@ -223,7 +223,7 @@ fn put(list: &mut Vec<u32>, index: u32, key: u32) {
 
 impl KeyTable {
     /// The table of `keys`: the key at an index has that index.
-    pub fn new(keys: &[Key]) -> KeyTable {
+    pub fn new(keys: &[PublishedKey]) -> KeyTable {
         let mut table = KeyTable::default();
         for (index, key) in keys.iter().enumerate() {
             table.insert(key, index as u32);
@@ -231,14 +231,14 @@ impl KeyTable {
         table
     }
 
-    fn insert(&mut self, key: &Key, index: u32) {
+    fn insert(&mut self, key: &PublishedKey, index: u32) {
         match key.place {
-            Place::Scheme => self.scheme = Some(index),
-            Place::EmptyQuery => self.empty_query = Some(index),
-            Place::Fragment => self.fragment = Some(index),
-            Place::Auth(i) => put(&mut self.auth, i, index),
-            Place::Path(i) => put(&mut self.path, i, index),
-            Place::Query => {
+            KeyPosition::Scheme => self.scheme = Some(index),
+            KeyPosition::EmptyQuery => self.empty_query = Some(index),
+            KeyPosition::Fragment => self.fragment = Some(index),
+            KeyPosition::Auth(i) => put(&mut self.auth, i, index),
+            KeyPosition::Path(i) => put(&mut self.path, i, index),
+            KeyPosition::Query => {
                 let name = self.name(key.name.as_bytes());
                 put(&mut self.numbered[name as usize], key.number - 1, index);
             }
@@ -256,7 +256,7 @@ impl KeyTable {
     }
 
     /// Index of the key of a part of the URL that `numbers` was started for.
-    pub fn find(&self, place: Place, name: &[u8], numbers: &mut Numbers) -> Option<u32> {
+    pub fn find(&self, place: KeyPosition, name: &[u8], numbers: &mut Numbers) -> Option<u32> {
         self.find_by(place, name, |id| numbers.count(id))
     }
 
@@ -274,21 +274,21 @@ impl KeyTable {
 
     /// Finds a key as [`find`](Self::find) does, with the counts of a URL in `seen`, all zero at its start,
     /// for tables of at most as many keys.
-    pub fn find_in(&self, place: Place, name: &[u8], seen: &mut [u32]) -> Option<u32> {
+    pub fn find_in(&self, place: KeyPosition, name: &[u8], seen: &mut [u32]) -> Option<u32> {
         self.find_by(place, name, |id| {
             seen[id as usize] += 1;
             seen[id as usize]
         })
     }
 
-    fn find_by(&self, place: Place, name: &[u8], count: impl FnOnce(u32) -> u32) -> Option<u32> {
+    fn find_by(&self, place: KeyPosition, name: &[u8], count: impl FnOnce(u32) -> u32) -> Option<u32> {
         match place {
-            Place::Scheme => self.scheme,
-            Place::EmptyQuery => self.empty_query,
-            Place::Fragment => self.fragment,
-            Place::Auth(i) => at(&self.auth, i),
-            Place::Path(i) => at(&self.path, i),
-            Place::Query => {
+            KeyPosition::Scheme => self.scheme,
+            KeyPosition::EmptyQuery => self.empty_query,
+            KeyPosition::Fragment => self.fragment,
+            KeyPosition::Auth(i) => at(&self.auth, i),
+            KeyPosition::Path(i) => at(&self.path, i),
+            KeyPosition::Query => {
                 let id = *self.names.get(name)?;
                 at(&self.numbered[id as usize], count(id) - 1)
             }
@@ -296,9 +296,15 @@ impl KeyTable {
     }
 
     /// Finds a key as [`find`](Self::find) does; an unknown key is added to `keys` and to the table.
-    pub fn find_or_add(&mut self, place: Place, name: &[u8], numbers: &mut Numbers, keys: &mut Vec<Key>) -> u32 {
+    pub fn find_or_add(
+        &mut self,
+        place: KeyPosition,
+        name: &[u8],
+        numbers: &mut Numbers,
+        keys: &mut Vec<PublishedKey>,
+    ) -> u32 {
         let mut number = 1;
-        let found = if place == Place::Query {
+        let found = if place == KeyPosition::Query {
             let id = self.name(name);
             number = numbers.count(id);
             at(&self.numbered[id as usize], number - 1)
@@ -308,7 +314,7 @@ impl KeyTable {
         found.unwrap_or_else(|| {
             // Names are cut at ASCII from a URL that is UTF-8; a broken one still gets a key of its own kind.
             let name = String::from_utf8_lossy(name).into_owned();
-            let key = Key { place, name, number };
+            let key = PublishedKey { place, name, number };
             let index = keys.len() as u32;
             self.insert(&key, index);
             keys.push(key);
@@ -360,10 +366,10 @@ mod tests {
             ("http://a/?b=2&a=1&b=1&&=v", "http://a/?&=v&a=1&b=2&b=1"),
             ("http://a/x?z&y", "http://a/x?y&z"),
         ] {
-            let mut pairs: Vec<(Key, String)> =
-                view(url).into_iter().map(|(k, v)| (Key::parse(&k).expect("own notation"), v)).collect();
+            let mut pairs: Vec<(PublishedKey, String)> =
+                view(url).into_iter().map(|(k, v)| (PublishedKey::parse(&k).expect("own notation"), v)).collect();
             pairs.sort();
-            let keys: Vec<Key> = pairs.iter().map(|p| p.0.clone()).collect();
+            let keys: Vec<PublishedKey> = pairs.iter().map(|p| p.0.clone()).collect();
             let mut out = Vec::new();
             assert!(compose(&keys, |i| Some(pairs[i].1.as_bytes()), &mut out));
             assert_eq!(String::from_utf8(out).unwrap(), composed, "of {url}");
@@ -372,14 +378,14 @@ mod tests {
 
     #[test]
     fn a_hole_in_the_path_makes_no_url() {
-        let keys = ["scheme", "auth_0", "path_1"].map(|k| Key::parse(k).expect("a key"));
+        let keys = ["scheme", "auth_0", "path_1"].map(|k| PublishedKey::parse(k).expect("a key"));
         assert!(!compose(&keys, |_| Some(b"x".as_slice()), &mut Vec::new()));
     }
 
     #[test]
     fn what_is_no_key_is_refused() {
         for text in ["", "auth_", "path_x", "query", "q:a=#1", "q:a=#x", "path_4000000000", "q:a=#4000000000"] {
-            assert_eq!(Key::parse(text), None, "{text}");
+            assert_eq!(PublishedKey::parse(text), None, "{text}");
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct Rule {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     /// True for a rule that also acts on hosts of the site's registrable domain that no record has: see
-    /// [`SiteRules::extends_to`].
+    /// [`SiteRules::extends_to`](super::SiteRules::extends_to).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extended: bool,
     /// True for a rule that acts before any evidence, by the word of the catalogue of platforms alone.

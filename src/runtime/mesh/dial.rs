@@ -6,7 +6,7 @@ use super::hello::{
 };
 use super::link::Joined;
 use super::listener::check_loopback;
-use super::{Handshakes, Place, STEP};
+use super::{Handshakes, STEP, ThisProcess};
 use crate::runtime::hosts::Cluster;
 use snow::StatelessTransportState;
 use std::io::{ErrorKind, Read, Write};
@@ -85,7 +85,7 @@ fn connect(cluster: &Cluster, to: usize, time: Duration) -> Result<TcpStream, Un
 }
 
 /// One handshake, within [`STEP`].
-fn shake(place: &Place, to: usize, job: &str, mut socket: TcpStream) -> Result<(Joined, String), Unreached> {
+fn shake(place: &ThisProcess, to: usize, job: &str, mut socket: TcpStream) -> Result<(Joined, String), Unreached> {
     let late = |error: std::io::Error| {
         Unreached::Late(match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => "it accepts connections but does not answer".to_owned(),

@@ -15,7 +15,7 @@ pub const TAG: usize = 16;
 
 /// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// A sign of life.
     Beat = 0,
     /// Bytes of the dataflow.
@@ -34,10 +34,10 @@ pub enum Kind {
     Bye = 7,
 }
 
-impl Kind {
+impl FrameKind {
     /// The kind of this byte.
-    pub fn of(byte: u8) -> Option<Kind> {
-        use Kind::{Beat, Bye, Data, End, Failed, Lost, Note, NotePart};
+    pub fn of(byte: u8) -> Option<FrameKind> {
+        use FrameKind::{Beat, Bye, Data, End, Failed, Lost, Note, NotePart};
         [Beat, Data, End, NotePart, Note, Lost, Failed, Bye].into_iter().find(|kind| *kind as u8 == byte)
     }
 }
@@ -68,7 +68,7 @@ impl<W: Write> Sealer<W> {
     ///
     /// # Errors
     /// Those of the writer, and of the cipher.
-    pub fn write(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
         debug_assert!(payload.len() <= FRAME, "the length has two bytes");
         self.frame.clear();
         match &self.cipher {
@@ -112,7 +112,7 @@ impl<R: Read> Opener<R> {
     ///
     /// # Errors
     /// Those of the reader; of kind `InvalidData` for a frame that is none, or does not open.
-    pub fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Kind> {
+    pub fn next(&mut self, out: &mut Vec<u8>) -> io::Result<FrameKind> {
         let damaged = |what: &'static str| io::Error::new(io::ErrorKind::InvalidData, what);
         let mut length = [0; 2];
         self.from.read_exact(&mut length)?;
@@ -133,6 +133,6 @@ impl<R: Read> Opener<R> {
                 out.truncate(n);
             }
         }
-        out.first().copied().and_then(Kind::of).ok_or_else(|| damaged("a frame of no known kind"))
+        out.first().copied().and_then(FrameKind::of).ok_or_else(|| damaged("a frame of no known kind"))
     }
 }

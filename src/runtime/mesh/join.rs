@@ -5,7 +5,7 @@ use super::link::{Joined, Link};
 use super::notices::Notices;
 use super::shutdown::{Cause, Shutdown};
 use super::watch::{Pulse, Watched, watch};
-use super::{Handshakes, LAST_WORDS, LOOK, Mesh, MeshError, Place, Tell, hello, listener};
+use super::{Handshakes, LAST_WORDS, LOOK, Mesh, MeshError, Tell, ThisProcess, hello, listener};
 use crate::runtime::hosts::Cluster;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Connects all processes; see [`Mesh::join`].
-pub fn join(cluster: &Cluster, place: Place, tell: Tell) -> Result<Mesh, MeshError> {
+pub fn join(cluster: &Cluster, place: ThisProcess, tell: Tell) -> Result<Mesh, MeshError> {
     let (own, processes) = (place.process, cluster.hosts.len());
     if own >= processes {
         return Err(MeshError::Config(format!(

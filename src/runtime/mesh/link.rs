@@ -3,7 +3,7 @@
 //! A thread a link reads all its life, so that silence is always seen; data goes on through a short
 //! queue, notes (the few words that processes exchange beside the dataflow) through another.
 
-use super::frame::{FRAME, Kind, Opener, Sealer};
+use super::frame::{FRAME, FrameKind, Opener, Sealer};
 use super::shutdown::{Cause, Shutdown, park};
 use super::watch::Pulse;
 use snow::StatelessTransportState;
@@ -129,12 +129,12 @@ impl Link {
         Traffic { sent, received: self.received.load(Ordering::Relaxed) }
     }
 
-    fn send(&self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+    fn send(&self, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).write(kind, payload)
     }
 
     /// Sends, and turns a connection that is broken into the loss of the peer.
-    fn send_or_lose(&self, kind: Kind, payload: &[u8]) {
+    fn send_or_lose(&self, kind: FrameKind, payload: &[u8]) {
         if let Err(error) = self.send(kind, payload) {
             self.lose(&error);
         }
@@ -159,18 +159,18 @@ impl Link {
             Err(TryLockError::WouldBlock) => true,
             Err(TryLockError::Poisoned(_)) => false,
             // The reader reports a broken connection: it has the bytes before the break.
-            Ok(mut writer) => writer.write(Kind::Beat, &[]).is_ok(),
+            Ok(mut writer) => writer.write(FrameKind::Beat, &[]).is_ok(),
         }
     }
 
     /// Bytes of the dataflow.
     pub(super) fn send_data(&self, bytes: &[u8]) {
-        bytes.chunks(FRAME).for_each(|chunk| self.send_or_lose(Kind::Data, chunk));
+        bytes.chunks(FRAME).for_each(|chunk| self.send_or_lose(FrameKind::Data, chunk));
     }
 
     /// No more bytes of the dataflow.
     pub(super) fn send_end(&self) {
-        self.send_or_lose(Kind::End, &[]);
+        self.send_or_lose(FrameKind::End, &[]);
     }
 
     /// The next frame of data, its kind byte first: a lone kind byte is the end. Never returns once the run
@@ -185,8 +185,8 @@ impl Link {
     /// Sends a note.
     pub fn send_note(&self, note: &[u8]) {
         let last = note.len().saturating_sub(1) / FRAME * FRAME;
-        note[..last].chunks(FRAME).for_each(|part| self.send_or_lose(Kind::NotePart, part));
-        self.send_or_lose(Kind::Note, &note[last..]);
+        note[..last].chunks(FRAME).for_each(|part| self.send_or_lose(FrameKind::NotePart, part));
+        self.send_or_lose(FrameKind::Note, &note[last..]);
     }
 
     /// The next note, if one comes within `time`.
@@ -207,9 +207,9 @@ impl Link {
     pub fn give_up(&self, cause: &Cause, reason: &str) {
         let (kind, payload) = match cause {
             Cause::Lost { process, what } => {
-                (Kind::Lost, [&(*process as u32).to_be_bytes()[..], what.as_bytes()].concat())
+                (FrameKind::Lost, [&(*process as u32).to_be_bytes()[..], what.as_bytes()].concat())
             }
-            Cause::Failed { .. } | Cause::Panicked(_) => (Kind::Failed, reason.as_bytes().to_vec()),
+            Cause::Failed { .. } | Cause::Panicked(_) => (FrameKind::Failed, reason.as_bytes().to_vec()),
         };
         for _ in 0..20 {
             match self.writer.try_lock() {
@@ -226,7 +226,7 @@ impl Link {
 
     /// Says that this process is done.
     pub fn bye(&self) {
-        let _ = self.send(Kind::Bye, &[]);
+        let _ = self.send(FrameKind::Bye, &[]);
     }
 
     /// Ends the connection.
@@ -246,9 +246,9 @@ impl Link {
             self.heard();
             self.received.fetch_add(frame.len() as u64 + 2, Ordering::Relaxed);
             match kind {
-                Kind::Beat => {}
-                Kind::Data | Kind::End => {
-                    if kind == Kind::End {
+                FrameKind::Beat => {}
+                FrameKind::Data | FrameKind::End => {
+                    if kind == FrameKind::End {
                         frame.truncate(1);
                     } else if frame.len() == 1 {
                         continue;
@@ -261,14 +261,14 @@ impl Link {
                         return;
                     }
                 }
-                Kind::NotePart => note.extend_from_slice(&frame[1..]),
-                Kind::Note => {
+                FrameKind::NotePart => note.extend_from_slice(&frame[1..]),
+                FrameKind::Note => {
                     note.extend_from_slice(&frame[1..]);
                     if notes.send(std::mem::take(&mut note)).is_err() {
                         return;
                     }
                 }
-                Kind::Lost => {
+                FrameKind::Lost => {
                     let (process, what) = frame[1..].split_at_checked(4).unwrap_or_default();
                     let process = process.try_into().map_or(self.process, |bytes| u32::from_be_bytes(bytes) as usize);
                     let what = String::from_utf8_lossy(what);
@@ -279,12 +279,12 @@ impl Link {
                     self.shutdown.record(Cause::Lost { process, what });
                     return;
                 }
-                Kind::Failed => {
+                FrameKind::Failed => {
                     let reason = String::from_utf8_lossy(&frame[1..]).into_owned();
                     self.shutdown.record(Cause::Failed { process: self.process, reason });
                     return;
                 }
-                Kind::Bye => {
+                FrameKind::Bye => {
                     self.bye.store(true, Ordering::Release);
                     self.shutdown.notify();
                 }

@@ -9,7 +9,7 @@
 
 use super::STEP;
 use super::link::Joined;
-use super::notices::Kind;
+use super::notices::RefusalKind;
 use super::responder::{Progress, Visitor};
 use super::{Handshakes, MeshError};
 use crate::runtime::hosts::Cluster;
@@ -122,7 +122,7 @@ impl Slots<'_> {
             Progress::Waiting if visitor.since.elapsed() <= STEP => self.visitors.push(visitor),
             Progress::Waiting => {
                 let why = format!("said nothing useful for {} s", STEP.as_secs());
-                self.state.notices.refused(Kind::Silent, visitor.from, &why);
+                self.state.notices.refused(RefusalKind::Silent, visitor.from, &why);
             }
             Progress::Refused(kind, why) => self.state.notices.refused(kind, visitor.from, &why),
             Progress::Left => {}
@@ -150,13 +150,17 @@ impl Slots<'_> {
             let still = self.visitors.len() > before && self.visitors.last().is_some_and(|last| last.rank() <= rank);
             if still {
                 self.visitors.pop();
-                self.state.notices.refused(Kind::Silent, from, "evicted by newer connections before it said who it is");
+                self.state.notices.refused(
+                    RefusalKind::Silent,
+                    from,
+                    "evicted by newer connections before it said who it is",
+                );
             }
         }
         if self.visitors.len() < SLOTS {
             self.visitors.push(visitor);
         } else {
-            self.state.notices.refused(Kind::Silent, visitor.from, "came while all slots were taken by peers");
+            self.state.notices.refused(RefusalKind::Silent, visitor.from, "came while all slots were taken by peers");
         }
     }
 }

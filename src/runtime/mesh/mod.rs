@@ -47,7 +47,7 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// This process in the mesh.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ThisProcess {
     /// Its index.
     pub process: usize,
     /// The shared secret.
@@ -59,7 +59,7 @@ pub struct Place {
 /// State that all handshakes of this process share.
 struct Handshakes {
     /// This process.
-    place: Place,
+    place: ThisProcess,
     /// The job's name, once it is known.
     job: OnceLock<String>,
     /// Which indices have joined.
@@ -87,7 +87,7 @@ impl Handshakes {
 /// All links of a process.
 pub struct Mesh {
     cluster: Cluster,
-    place: Place,
+    place: ThisProcess,
     job: String,
     /// By process; `None` at this one.
     links: Vec<Option<Arc<Link>>>,
@@ -104,7 +104,7 @@ impl Mesh {
     ///
     /// # Errors
     /// [`MeshError`].
-    pub fn join(cluster: &Cluster, place: Place, tell: Tell) -> Result<Mesh, MeshError> {
+    pub fn join(cluster: &Cluster, place: ThisProcess, tell: Tell) -> Result<Mesh, MeshError> {
         join::join(cluster, place, tell)
     }
 

@@ -14,7 +14,7 @@ const REMEMBERED: usize = 64;
 
 /// Kind of connection that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RefusalKind {
     /// Nothing, or not enough, was sent in time.
     Silent,
     /// Another protocol.
@@ -30,22 +30,22 @@ pub enum Kind {
     Peer,
 }
 
-impl Kind {
+impl RefusalKind {
     /// Kinds of connections that have not proved the secret, each with a plural description.
-    const STRANGERS: [(Kind, &str); 5] = [
-        (Kind::Silent, "that did not say enough"),
-        (Kind::Foreign, "with another protocol"),
-        (Kind::Version, "of another version"),
-        (Kind::Secret, "with another secret"),
-        (Kind::Copy, "that left behind their first message"),
+    const STRANGERS: [(RefusalKind, &str); 5] = [
+        (RefusalKind::Silent, "that did not say enough"),
+        (RefusalKind::Foreign, "with another protocol"),
+        (RefusalKind::Version, "of another version"),
+        (RefusalKind::Secret, "with another secret"),
+        (RefusalKind::Copy, "that left behind their first message"),
     ];
 }
 
 /// Refusals by kind, and the log.
 pub struct Notices {
     tell: Tell,
-    strangers: [AtomicU64; Kind::STRANGERS.len()],
-    reported: Mutex<Vec<(Kind, String)>>,
+    strangers: [AtomicU64; RefusalKind::STRANGERS.len()],
+    reported: Mutex<Vec<(RefusalKind, String)>>,
 }
 
 impl Notices {
@@ -62,8 +62,8 @@ impl Notices {
     /// Counts one refused connection, and reports it unless the same was reported before: of the same
     /// address for a stranger, in the same words for a peer. Strangers are reported [`REPORTED`] times a
     /// kind, so that they never use up the reports of peers.
-    pub fn refused(&self, kind: Kind, from: SocketAddr, why: &str) {
-        let stranger = Kind::STRANGERS.iter().position(|(stranger, _)| *stranger == kind);
+    pub fn refused(&self, kind: RefusalKind, from: SocketAddr, why: &str) {
+        let stranger = RefusalKind::STRANGERS.iter().position(|(stranger, _)| *stranger == kind);
         if let Some(at) = stranger {
             self.strangers[at].fetch_add(1, Ordering::Relaxed);
         }
@@ -83,7 +83,7 @@ impl Notices {
         }
         match stranger {
             Some(at) if same_kind == REPORTED => {
-                let what = Kind::STRANGERS[at].1;
+                let what = RefusalKind::STRANGERS[at].1;
                 (self.tell)(&format!("refused more connections {what}; they are counted from here on"));
             }
             _ => (self.tell)(&line),
@@ -94,7 +94,7 @@ impl Notices {
     /// Counts of refused strangers, for an error message: `refused here: 7 connections that did not say
     /// enough`.
     pub fn summary(&self) -> Option<String> {
-        let counts = Kind::STRANGERS.iter().zip(&self.strangers);
+        let counts = RefusalKind::STRANGERS.iter().zip(&self.strangers);
         let said: Vec<String> = counts
             .map(|((_, what), count)| (what, count.load(Ordering::Relaxed)))
             .filter(|(_, count)| *count > 0)
@@ -117,14 +117,14 @@ mod tests {
         assert_eq!(notices.summary(), None);
         for host in 0..=255 {
             for _ in 0..4 {
-                notices.refused(Kind::Silent, from(host), "said nothing");
-                notices.refused(Kind::Peer, from(1), "(process 1) the parameters differ");
+                notices.refused(RefusalKind::Silent, from(host), "said nothing");
+                notices.refused(RefusalKind::Peer, from(1), "(process 1) the parameters differ");
             }
         }
-        notices.refused(Kind::Secret, from(2), "has another secret");
-        notices.refused(Kind::Peer, from(3), "(process 2) the parameters differ");
+        notices.refused(RefusalKind::Secret, from(2), "has another secret");
+        notices.refused(RefusalKind::Peer, from(3), "(process 2) the parameters differ");
         for process in 0..200 {
-            notices.refused(Kind::Peer, from(4), &format!("(process {process}) something else"));
+            notices.refused(RefusalKind::Peer, from(4), &format!("(process {process}) something else"));
         }
         let lines = lines.lock().unwrap();
         let count = |word: &str| lines.iter().filter(|line| line.contains(word)).count();

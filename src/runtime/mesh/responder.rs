@@ -6,7 +6,7 @@ use super::hello::{
     WORDS_SEALED, framed, hello, is_word, own_version, read_offer, refusal, seal_word,
 };
 use super::link::Joined;
-use super::notices::Kind;
+use super::notices::RefusalKind;
 use snow::{HandshakeState, StatelessTransportState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -20,11 +20,11 @@ pub struct Visitor {
     /// When it was accepted.
     pub since: Instant,
     bytes: Vec<u8>,
-    stage: Stage,
+    stage: HandshakeStage,
 }
 
 /// How far the handshake is.
-enum Stage {
+enum HandshakeStage {
     /// Hello and message 1 are awaited: a stranger.
     Offering,
     /// Message 1 decrypted; the job of this process is not known yet.
@@ -40,7 +40,7 @@ pub enum Progress {
     /// More bytes are needed.
     Waiting,
     /// The connection is to be dropped, for this reason.
-    Refused(Kind, String),
+    Refused(RefusalKind, String),
     /// It was closed before any byte, as by health checks.
     Left,
     /// The handshake is over: the ciphers and the index of the peer.
@@ -48,9 +48,9 @@ pub enum Progress {
 }
 
 /// Result of one step.
-enum Step {
-    Wait(Stage),
-    On(Stage),
+enum HandshakeStep {
+    Wait(HandshakeStage),
+    On(HandshakeStage),
     End(Progress),
 }
 
@@ -60,25 +60,25 @@ impl Visitor {
         socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).ok()?;
         // A hello fits the buffer of every fresh socket; if not, the other side goes without and gives up.
         let _ = (&socket).write(&hello());
-        Some(Visitor { socket, from, since: Instant::now(), bytes: Vec::new(), stage: Stage::Offering })
+        Some(Visitor { socket, from, since: Instant::now(), bytes: Vec::new(), stage: HandshakeStage::Offering })
     }
 
     /// How little it has shown of knowing the secret: 0 for nothing, 1 for a message 1 that decrypts, which
     /// may be a copy of another's, 2 for a sealed `JOIN`.
     pub fn rank(&self) -> u8 {
         match self.stage {
-            Stage::Offering => 0,
-            Stage::Offered(..) | Stage::Answered(..) => 1,
-            Stage::Acknowledged(..) => 2,
+            HandshakeStage::Offering => 0,
+            HandshakeStage::Offered(..) | HandshakeStage::Answered(..) => 1,
+            HandshakeStage::Acknowledged(..) => 2,
         }
     }
 
     /// The index that it claims, once message 1 has decrypted.
     fn process(&self) -> Option<usize> {
         match &self.stage {
-            Stage::Offering => None,
-            Stage::Offered(_, offer) => Some(offer.process),
-            Stage::Answered(_, process) | Stage::Acknowledged(_, process) => Some(*process),
+            HandshakeStage::Offering => None,
+            HandshakeStage::Offered(_, offer) => Some(offer.process),
+            HandshakeStage::Answered(_, process) | HandshakeStage::Acknowledged(_, process) => Some(*process),
         }
     }
 
@@ -93,19 +93,19 @@ impl Visitor {
     pub fn advance(&mut self, state: &Handshakes) -> Progress {
         let closed = self.fill().map_or(true, |open| !open);
         loop {
-            let step = match std::mem::replace(&mut self.stage, Stage::Offering) {
-                Stage::Offering => self.offer(state),
-                Stage::Offered(noise, offer) => match state.job.get() {
-                    None => Step::Wait(Stage::Offered(noise, offer)),
+            let step = match std::mem::replace(&mut self.stage, HandshakeStage::Offering) {
+                HandshakeStage::Offering => self.offer(state),
+                HandshakeStage::Offered(noise, offer) => match state.job.get() {
+                    None => HandshakeStep::Wait(HandshakeStage::Offered(noise, offer)),
                     Some(job) => self.answer(*noise, &offer, job, state),
                 },
-                Stage::Answered(cipher, process) => self.acknowledge(cipher, process),
-                Stage::Acknowledged(cipher, process) => self.join(cipher, process, state),
+                HandshakeStage::Answered(cipher, process) => self.acknowledge(cipher, process),
+                HandshakeStage::Acknowledged(cipher, process) => self.join(cipher, process, state),
             };
             match step {
-                Step::On(stage) => self.stage = stage,
-                Step::End(progress) => return progress,
-                Step::Wait(stage) => {
+                HandshakeStep::On(stage) => self.stage = stage,
+                HandshakeStep::End(progress) => return progress,
+                HandshakeStep::Wait(stage) => {
                     self.stage = stage;
                     break;
                 }
@@ -114,10 +114,10 @@ impl Visitor {
         let left = "left during the handshake";
         match (closed, self.process()) {
             (false, _) => Progress::Waiting,
-            (true, Some(_)) if self.rank() < 2 => Progress::Refused(Kind::Copy, left.to_owned()),
-            (true, Some(process)) => Progress::Refused(Kind::Peer, format!("(process {process}) {left}")),
+            (true, Some(_)) if self.rank() < 2 => Progress::Refused(RefusalKind::Copy, left.to_owned()),
+            (true, Some(process)) => Progress::Refused(RefusalKind::Peer, format!("(process {process}) {left}")),
             (true, None) if self.bytes.is_empty() => Progress::Left,
-            (true, None) => Progress::Refused(Kind::Silent, left.to_owned()),
+            (true, None) => Progress::Refused(RefusalKind::Silent, left.to_owned()),
         }
     }
 
@@ -138,33 +138,38 @@ impl Visitor {
     }
 
     /// Hello and message 1.
-    fn offer(&mut self, state: &Handshakes) -> Step {
-        let refuse = |kind, why: &str| Step::End(Progress::Refused(kind, why.to_owned()));
+    fn offer(&mut self, state: &Handshakes) -> HandshakeStep {
+        let refuse = |kind, why: &str| HandshakeStep::End(Progress::Refused(kind, why.to_owned()));
         match read_offer(&self.bytes, &state.place.secret) {
-            Ok(None) => Step::Wait(Stage::Offering),
+            Ok(None) => HandshakeStep::Wait(HandshakeStage::Offering),
             Ok(Some(Heard { noise, offer, length })) => {
                 self.bytes.drain(..length);
-                Step::On(Stage::Offered(Box::new(noise), offer))
+                HandshakeStep::On(HandshakeStage::Offered(Box::new(noise), offer))
             }
-            Err(BadOffer::Hello(BadHello::Foreign)) => refuse(Kind::Foreign, "does not speak the protocol of undust"),
+            Err(BadOffer::Hello(BadHello::Foreign)) => {
+                refuse(RefusalKind::Foreign, "does not speak the protocol of undust")
+            }
             Err(BadOffer::Hello(BadHello::Version(theirs))) => {
                 let why = format!("is {theirs}, this is {}: run the same binary on all hosts", own_version());
-                refuse(Kind::Version, &why)
+                refuse(RefusalKind::Version, &why)
             }
-            Err(BadOffer::Overlong) => refuse(Kind::Foreign, "sent an overlong handshake"),
-            Err(BadOffer::Unanswerable) => refuse(Kind::Foreign, "cannot be answered: no handshake can be made here"),
+            Err(BadOffer::Overlong) => refuse(RefusalKind::Foreign, "sent an overlong handshake"),
+            Err(BadOffer::Unanswerable) => {
+                refuse(RefusalKind::Foreign, "cannot be answered: no handshake can be made here")
+            }
             Err(BadOffer::Secret) => {
                 let _ = self.socket.write(&refusal(ClearRefusal::Secret));
-                refuse(Kind::Secret, "has another secret")
+                refuse(RefusalKind::Secret, "has another secret")
             }
-            Err(BadOffer::Unreadable) => refuse(Kind::Peer, "sent an unreadable offer"),
+            Err(BadOffer::Unreadable) => refuse(RefusalKind::Peer, "sent an unreadable offer"),
         }
     }
 
     /// Message 2.
-    fn answer(&self, mut noise: HandshakeState, offer: &Offer, job: &str, state: &Handshakes) -> Step {
-        let refuse =
-            |why: String| Step::End(Progress::Refused(Kind::Peer, format!("(process {}) {why}", offer.process)));
+    fn answer(&self, mut noise: HandshakeState, offer: &Offer, job: &str, state: &Handshakes) -> HandshakeStep {
+        let refuse = |why: String| {
+            HandshakeStep::End(Progress::Refused(RefusalKind::Peer, format!("(process {}) {why}", offer.process)))
+        };
         let refused = objection(offer, job, state);
         let answer = Answer { job: job.to_owned(), refused: refused.clone() };
         let sent = framed(&mut noise, &answer)
@@ -173,34 +178,36 @@ impl Visitor {
             (_, Some(why)) => refuse(why),
             (Err(why), None) => refuse(format!("cannot be answered: {why}")),
             (Ok(()), None) => match noise.into_stateless_transport_mode() {
-                Ok(cipher) => Step::On(Stage::Answered(Box::new(cipher), offer.process)),
+                Ok(cipher) => HandshakeStep::On(HandshakeStage::Answered(Box::new(cipher), offer.process)),
                 Err(error) => refuse(error.to_string()),
             },
         }
     }
 
     /// `JOIN`, which is acknowledged.
-    fn acknowledge(&mut self, cipher: Box<StatelessTransportState>, process: usize) -> Step {
+    fn acknowledge(&mut self, cipher: Box<StatelessTransportState>, process: usize) -> HandshakeStep {
         if self.bytes.len() < SEALED_WORD {
-            return Step::Wait(Stage::Answered(cipher, process));
+            return HandshakeStep::Wait(HandshakeStage::Answered(cipher, process));
         }
-        let broken = || Step::End(Progress::Refused(Kind::Silent, "sent a repeated or broken handshake".to_owned()));
+        let broken = || {
+            HandshakeStep::End(Progress::Refused(RefusalKind::Silent, "sent a repeated or broken handshake".to_owned()))
+        };
         if !is_word(&cipher, 0, &self.bytes[..SEALED_WORD], JOIN) {
             return broken();
         }
         self.bytes.drain(..SEALED_WORD);
         match seal_word(&cipher, 0, JOINED).map(|sealed| self.socket.write_all(&sealed)) {
-            Ok(Ok(())) => Step::On(Stage::Acknowledged(cipher, process)),
+            Ok(Ok(())) => HandshakeStep::On(HandshakeStage::Acknowledged(cipher, process)),
             _ => broken(),
         }
     }
 
     /// `HERE`, with which the index is taken.
-    fn join(&mut self, cipher: Box<StatelessTransportState>, process: usize, state: &Handshakes) -> Step {
+    fn join(&mut self, cipher: Box<StatelessTransportState>, process: usize, state: &Handshakes) -> HandshakeStep {
         if self.bytes.len() < SEALED_WORD {
-            return Step::Wait(Stage::Acknowledged(cipher, process));
+            return HandshakeStep::Wait(HandshakeStage::Acknowledged(cipher, process));
         }
-        let refuse = |why: String| Step::End(Progress::Refused(Kind::Peer, why));
+        let refuse = |why: String| HandshakeStep::End(Progress::Refused(RefusalKind::Peer, why));
         if !is_word(&cipher, 1, &self.bytes[..SEALED_WORD], HERE) {
             return refuse(format!("(process {process}) sent a broken handshake"));
         }
@@ -208,7 +215,7 @@ impl Visitor {
             return refuse(format!("(process {process}) {}", taken(process)));
         }
         self.bytes.drain(..SEALED_WORD);
-        Step::End(Progress::Joined(cipher, process))
+        HandshakeStep::End(Progress::Joined(cipher, process))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `profiles.jsonl`: the profiles of a result as text. First line: the [`Header`]; then one [`Line`] a
+//! `profiles.jsonl`: the profiles of a result as text. First line: the [`Header`]; then one [`ProfileLine`] a
 //! site, sorted by site.
 //!
 //! Nothing here opens files: a reader or writer is passed in. A file without a last line feed, or with
@@ -29,7 +29,7 @@ pub struct Header {
 
 /// One line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line<'p> {
+pub struct ProfileLine<'p> {
     /// The site.
     pub site: Cow<'p, str>,
     /// Profile of its URLs.
@@ -48,7 +48,7 @@ pub enum ProfileError {
         source: io::Error,
     },
     /// A line is malformed.
-    Line {
+    ProfileLine {
         /// The line.
         line: u64,
         /// Reason.
@@ -65,7 +65,7 @@ impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProfileError::Read { line, source } => write!(f, "line {line}: {source}"),
-            ProfileError::Line { line, why } => {
+            ProfileError::ProfileLine { line, why } => {
                 write!(f, "line {line}: {why}; learn again, or leave the file out of the folder")
             }
             ProfileError::Format { found } => {
@@ -94,7 +94,7 @@ pub fn write<'p>(sites: impl ExactSizeIterator<Item = (&'p str, &'p Profile)>, o
     serde_json::to_writer(&mut *out, &header)?;
     out.write_all(b"\n")?;
     for (site, profile) in sites {
-        serde_json::to_writer(&mut *out, &Line { site: site.into(), profile: Cow::Borrowed(profile) })?;
+        serde_json::to_writer(&mut *out, &ProfileLine { site: site.into(), profile: Cow::Borrowed(profile) })?;
         out.write_all(b"\n")?;
     }
     Ok(())
@@ -109,7 +109,7 @@ pub fn read(input: &mut impl BufRead, mut each: impl FnMut(String, Profile)) -> 
     loop {
         text.clear();
         line += 1;
-        let faulty = |why: String| ProfileError::Line { line, why };
+        let faulty = |why: String| ProfileError::ProfileLine { line, why };
         input.read_until(b'\n', &mut text).map_err(|source| ProfileError::Read { line, source })?;
         match (text.last(), &mut left) {
             (None, Some(0)) => return Ok(()),
@@ -122,7 +122,7 @@ pub fn read(input: &mut impl BufRead, mut each: impl FnMut(String, Profile)) -> 
                 *left = Some(header.sites);
             }
             (Some(b'\n'), Some(left)) => {
-                let read: Line<'_> = serde_json::from_slice(&text).map_err(|error| faulty(error.to_string()))?;
+                let read: ProfileLine<'_> = serde_json::from_slice(&text).map_err(|error| faulty(error.to_string()))?;
                 *left = left.checked_sub(1).ok_or_else(|| faulty("more sites than the header says".to_owned()))?;
                 each(read.site.into_owned(), read.profile.into_owned());
             }

@@ -24,7 +24,7 @@ mod url;
 use crate::model::hash64_seeded;
 use crate::model::shown::within;
 use crate::site::Training;
-use families::{Found, found, joined, text};
+use families::{TrapFamily, found, joined, text};
 use foldhash::fast::FixedState;
 use pieces::{Axis, MAX_PIECES, Piece, Pieces, collapsed};
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ pub(in crate::site) fn find(training: &Training) -> Vec<Trap> {
     fold(&mut urls);
     // Texts with two labels are neighbours; the order within a family changes nothing.
     urls.sort_by_key(|url| url.family);
-    let mut found: Vec<Found> =
+    let mut found: Vec<TrapFamily> =
         urls.chunk_by(|a, b| a.family == b.family).filter_map(|family| trap(family, training)).collect();
     found.extend(repeating(&urls, training));
     let mut traps: Vec<Trap> = joined(found, training)
@@ -239,7 +239,7 @@ impl Repeats {
 }
 
 /// The trap that a family is, if it is one. Paths that repeat a segment are not looked at here.
-fn trap(family: &[Url<'_>], training: &Training) -> Option<Found> {
+fn trap(family: &[Url<'_>], training: &Training) -> Option<TrapFamily> {
     let new = Url::new_of(family);
     if family.len() < MIN_URLS || new * 100 > family.len() * MAX_NEW || family[0].is_repeating {
         return None;
@@ -315,7 +315,7 @@ fn repeats(family: &[Url<'_>], cut: &[Vec<Piece>], at: usize, wanted: &[Axis]) -
 
 /// Families of paths that repeat a segment: those whose URLs show what the path with fewer repeats
 /// does.
-fn repeating(urls: &[Url<'_>], training: &Training) -> Vec<Found> {
+fn repeating(urls: &[Url<'_>], training: &Training) -> Vec<TrapFamily> {
     let flags: Vec<bool> = urls.iter().map(|url| url.is_repeating).collect();
     if flags.iter().filter(|&&is_repeating| is_repeating).count() < MIN_URLS {
         return Vec::new();

@@ -16,13 +16,13 @@
 use super::Switches;
 use super::duplicates::{Pair, identify};
 use super::evidence::{Counts, Evaluator, Operation};
-use super::keys::Columns;
+use super::keys::PublishedColumns;
 use super::mapping::{Duplicates, Mapper};
 use super::tree::{Patterns, Slot};
 
 /// A rule between two nodes of the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct NodeRule {
     /// The node whose URLs are rewritten.
     pub source: u32,
     /// The node whose format they get; may be the source.
@@ -41,11 +41,11 @@ pub struct Candidates {
     /// Pairs of possible duplicate nodes taken up.
     pub raw: u64,
     /// The qualified ones, by falling overlap of their nodes.
-    pub rules: Vec<Candidate>,
+    pub rules: Vec<NodeRule>,
 }
 
 /// Candidate rules with a false-positive rate of at most `fpr_max`.
-pub fn generate(columns: &Columns, patterns: &Patterns, switches: &Switches, fpr_max: f64) -> Candidates {
+pub fn generate(columns: &PublishedColumns, patterns: &Patterns, switches: &Switches, fpr_max: f64) -> Candidates {
     let mut maker = Maker::new(columns, patterns, switches);
     let pairs = identify(columns, &patterns.tree, switches);
     let rules = pairs.iter().filter_map(|&pair| maker.rule(pair)).filter(|c| c.fpr <= fpr_max).collect();
@@ -54,7 +54,7 @@ pub fn generate(columns: &Columns, patterns: &Patterns, switches: &Switches, fpr
 
 /// Builder of rules; its buffers are reused from pair to pair.
 pub struct Maker<'a> {
-    columns: &'a Columns,
+    columns: &'a PublishedColumns,
     patterns: &'a Patterns,
     switches: &'a Switches,
     mapper: Mapper,
@@ -67,7 +67,7 @@ pub struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// For the tree at hand.
-    pub fn new(columns: &'a Columns, patterns: &'a Patterns, switches: &'a Switches) -> Maker<'a> {
+    pub fn new(columns: &'a PublishedColumns, patterns: &'a Patterns, switches: &'a Switches) -> Maker<'a> {
         let clusters = columns.cluster_count as usize;
         Maker {
             columns,
@@ -81,14 +81,14 @@ impl<'a> Maker<'a> {
     }
 
     /// The rule of a pair of nodes with its counts; `None` where it joins no two URLs.
-    pub fn rule(&mut self, pair: Pair) -> Option<Candidate> {
+    pub fn rule(&mut self, pair: Pair) -> Option<NodeRule> {
         let (source, target, clusters) = self.duplicates(pair);
         let rows = Duplicates { source: &source, target: &target, clusters };
         let operations = self.operations(pair.target, rows);
         let counts = self.run(pair.source, pair.target, &operations);
         let fpr = counts.fpr(self.switches);
         let Pair { source, target, .. } = pair;
-        (counts.support_pairs > 0).then_some(Candidate { source, target, operations, counts, fpr })
+        (counts.support_pairs > 0).then_some(NodeRule { source, target, operations, counts, fpr })
     }
 
     /// Runs operations over the training set.

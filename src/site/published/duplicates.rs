@@ -10,7 +10,7 @@
 //! rows: the pairs of greatest overlap are taken, at most [`MAX_PAIRS`] of them and [`MAX_VISITS`]
 //! rows.
 
-use super::keys::Columns;
+use super::keys::PublishedColumns;
 use super::{Overlap, Switches};
 use crate::site::tree::Tree;
 
@@ -39,7 +39,7 @@ struct Index {
 }
 
 impl Index {
-    fn new(columns: &Columns, tree: &Tree) -> Index {
+    fn new(columns: &PublishedColumns, tree: &Tree) -> Index {
         let mut of_cluster = vec![Vec::new(); columns.cluster_count as usize];
         let of_node = (0..tree.nodes.len() as u32)
             .map(|node| {
@@ -55,7 +55,7 @@ impl Index {
 }
 
 /// All possible duplicate nodes, by falling overlap, then by source and target.
-pub fn identify(columns: &Columns, tree: &Tree, switches: &Switches) -> Vec<Pair> {
+pub fn identify(columns: &PublishedColumns, tree: &Tree, switches: &Switches) -> Vec<Pair> {
     let index = Index::new(columns, tree);
     let sizes = sizes(columns, &index, switches);
     let mut found = Vec::new();
@@ -101,7 +101,7 @@ pub fn identify(columns: &Columns, tree: &Tree, switches: &Switches) -> Vec<Pair
 }
 
 /// Clusters and rows of each node, for the denominators of eq. 6 and of the duplicate rate.
-fn sizes(columns: &Columns, index: &Index, switches: &Switches) -> Vec<(u64, u64)> {
+fn sizes(columns: &PublishedColumns, index: &Index, switches: &Switches) -> Vec<(u64, u64)> {
     let mut members = vec![0u32; columns.cluster_count as usize];
     columns.clusters.iter().for_each(|&c| members[c as usize] += 1);
     let counts = |cluster: u32| match switches.overlap {

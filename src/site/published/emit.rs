@@ -11,9 +11,9 @@
 //! Rules are sorted by falling depth of their source, then by node: the first that matches is the most
 //! specific one.
 
-use super::candidates::{Candidate, Maker};
+use super::candidates::{Maker, NodeRule};
 use super::evidence::Operation as Op;
-use super::keys::{ABSENT, Columns};
+use super::keys::{ABSENT, PublishedColumns};
 use super::tree::{Patterns, Slot};
 use super::{Fpr, Switches};
 use crate::model::hash64;
@@ -27,13 +27,13 @@ pub const MAX_FREE: usize = 4;
 /// The rules of a site, in the order in which they are tried.
 pub fn rules(
     site: &str,
-    columns: &Columns,
+    columns: &PublishedColumns,
     patterns: &Patterns,
-    deployed: &[Candidate],
+    deployed: &[NodeRule],
     maker: &mut Maker<'_>,
     switches: &Switches,
 ) -> SiteRules {
-    let mut order: Vec<&Candidate> = deployed.iter().collect();
+    let mut order: Vec<&NodeRule> = deployed.iter().collect();
     order.sort_by_key(|c| (std::cmp::Reverse(patterns.tree.nodes[c.source as usize].depth), c.source));
     let mut rules = Vec::new();
     for candidate in order {
@@ -59,7 +59,7 @@ fn identity(site: &str, scope: &[Constraint], operations: &[(String, Operation)]
     hash64(&text.expect("strings and lists of them always serialize"))
 }
 
-fn evidence(candidate: &Candidate, examples: Vec<[String; 2]>, switches: &Switches) -> Evidence {
+fn evidence(candidate: &NodeRule, examples: Vec<[String; 2]>, switches: &Switches) -> Evidence {
     let counts = candidate.counts;
     let bound = if switches.fpr == Fpr::Wilson { candidate.fpr } else { counts.upper_bound() };
     Evidence {
@@ -74,7 +74,7 @@ fn evidence(candidate: &Candidate, examples: Vec<[String; 2]>, switches: &Switch
     }
 }
 
-fn operations(columns: &Columns, patterns: &Patterns, candidate: &Candidate) -> Vec<(String, Operation)> {
+fn operations(columns: &PublishedColumns, patterns: &Patterns, candidate: &NodeRule) -> Vec<(String, Operation)> {
     let mut out: Vec<(usize, Operation)> = candidate
         .operations
         .iter()
@@ -98,7 +98,7 @@ fn operations(columns: &Columns, patterns: &Patterns, candidate: &Candidate) -> 
 }
 
 /// The scopes that together are the source pattern.
-fn scopes(columns: &Columns, patterns: &Patterns, candidate: &Candidate) -> Vec<Vec<Constraint>> {
+fn scopes(columns: &PublishedColumns, patterns: &Patterns, candidate: &NodeRule) -> Vec<Vec<Constraint>> {
     let tree = &patterns.tree;
     let node = candidate.source;
     let trivial: BTreeMap<usize, &[u32]> = std::iter::once(node)

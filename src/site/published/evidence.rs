@@ -1,6 +1,6 @@
 //! Effect of a rule on the training set: WWW10 eq. 3, and undust's per-URL counts.
 
-use super::keys::{ABSENT, Columns};
+use super::keys::{ABSENT, PublishedColumns};
 use super::{Fpr, Switches};
 
 /// One operation on a key of the target (WWW10 section 3).
@@ -63,7 +63,7 @@ fn share(part: u64, whole: u64) -> f64 {
 /// Runs operations over rows; reused from rule to rule.
 #[derive(Debug)]
 pub struct Evaluator<'c> {
-    columns: &'c Columns,
+    columns: &'c PublishedColumns,
     /// Identity of each row as it is: the sum of the hashes of its pairs.
     rows: Vec<u64>,
     found: Vec<(u64, u32, u32)>,
@@ -83,7 +83,7 @@ fn mix(key: usize, value: u32) -> u64 {
 
 impl<'c> Evaluator<'c> {
     /// Hashes all rows once.
-    pub fn new(columns: &'c Columns) -> Evaluator<'c> {
+    pub fn new(columns: &'c PublishedColumns) -> Evaluator<'c> {
         let mut rows = vec![0u64; columns.len()];
         for (key, column) in columns.values.iter().enumerate() {
             for (row, &value) in rows.iter_mut().zip(column) {

@@ -12,7 +12,7 @@
 //! since no rule can match it.
 
 use crate::rules::published::MAX_KEYS;
-use crate::rules::published::keys::{Key, KeyTable, Numbers, Place, parts};
+use crate::rules::published::keys::{KeyPosition, KeyTable, Numbers, PublishedKey, parts};
 use crate::site::Training;
 use std::collections::HashMap;
 
@@ -21,9 +21,9 @@ pub const ABSENT: u32 = 0;
 
 /// Training URLs of one site in columns. Costs 4 bytes a row and key, and the distinct values once.
 #[derive(Clone, Debug, Default)]
-pub struct Columns {
+pub struct PublishedColumns {
     /// The keys, sorted in the order in which a URL is written; at most [`MAX_KEYS`].
-    pub keys: Vec<Key>,
+    pub keys: Vec<PublishedKey>,
     /// Value ids, a column a key.
     pub values: Vec<Vec<u32>>,
     /// Cluster of a row, dense from 0 in row order.
@@ -58,10 +58,10 @@ impl Strings {
     }
 }
 
-impl Columns {
+impl PublishedColumns {
     /// The columns of a training set. Near-linear in its bytes.
-    pub fn new(training: &Training) -> Columns {
-        let mut out = Columns::default();
+    pub fn new(training: &Training) -> PublishedColumns {
+        let mut out = PublishedColumns::default();
         out.take_rows(training);
         let (mut all, mut count) = (Vec::new(), Vec::new());
         out.count_keys(&mut all, &mut count);
@@ -128,7 +128,7 @@ impl Columns {
     }
 
     /// Every key of every row, and the number of rows that have it.
-    fn count_keys(&self, keys: &mut Vec<Key>, count: &mut Vec<u32>) {
+    fn count_keys(&self, keys: &mut Vec<PublishedKey>, count: &mut Vec<u32>) {
         let (mut table, mut numbers) = (KeyTable::default(), Numbers::default());
         for row in 0..self.clusters.len() {
             numbers.start();
@@ -185,12 +185,12 @@ impl Columns {
 }
 
 /// The keys of the site: all but query keys of one row, the most frequent [`MAX_KEYS`] of them, sorted.
-fn choose(keys: Vec<Key>, count: &[u32]) -> Vec<Key> {
-    let mut chosen: Vec<(u32, Key)> =
-        count.iter().copied().zip(keys).filter(|(n, key)| *n > 1 || key.place != Place::Query).collect();
+fn choose(keys: Vec<PublishedKey>, count: &[u32]) -> Vec<PublishedKey> {
+    let mut chosen: Vec<(u32, PublishedKey)> =
+        count.iter().copied().zip(keys).filter(|(n, key)| *n > 1 || key.place != KeyPosition::Query).collect();
     chosen.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     chosen.truncate(MAX_KEYS);
-    let mut keys: Vec<Key> = chosen.into_iter().map(|c| c.1).collect();
+    let mut keys: Vec<PublishedKey> = chosen.into_iter().map(|c| c.1).collect();
     keys.sort_unstable();
     keys
 }

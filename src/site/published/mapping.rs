@@ -9,7 +9,7 @@
 //! The switch [`Sigma::Agreement`] is the departure of undust: the share of common clusters in which
 //! the two keys share a value, at least [`AGREEMENT_MIN`], one source key to one target key.
 
-use super::keys::{ABSENT, Columns};
+use super::keys::{ABSENT, PublishedColumns};
 use super::{Sigma, Switches};
 
 /// Least agreement of a mapping under [`Sigma::Agreement`].
@@ -37,7 +37,7 @@ pub struct Duplicates<'a> {
 
 impl Mapper {
     /// For the columns at hand.
-    pub fn new(columns: &Columns) -> Mapper {
+    pub fn new(columns: &PublishedColumns) -> Mapper {
         Mapper { sources: vec![0; columns.value_count()], touched: Vec::new(), values: Vec::new() }
     }
 
@@ -46,7 +46,7 @@ impl Mapper {
     /// Costs rows x keys, and the shared values times the keys that share them.
     pub fn find(
         &mut self,
-        columns: &Columns,
+        columns: &PublishedColumns,
         rows: Duplicates<'_>,
         open: &[usize],
         switches: &Switches,
@@ -59,7 +59,7 @@ impl Mapper {
 
     fn by_values(
         &mut self,
-        columns: &Columns,
+        columns: &PublishedColumns,
         rows: Duplicates<'_>,
         open: &[usize],
         sigma_min: f64,
@@ -89,7 +89,7 @@ impl Mapper {
         found
     }
 
-    fn by_agreement(&mut self, columns: &Columns, rows: Duplicates<'_>, open: &[usize]) -> Vec<Option<usize>> {
+    fn by_agreement(&mut self, columns: &PublishedColumns, rows: Duplicates<'_>, open: &[usize]) -> Vec<Option<usize>> {
         let keys = columns.keys.len();
         let mut agree = vec![0u32; keys * open.len()];
         let cluster = |&row: &u32| columns.clusters[row as usize];
@@ -173,8 +173,10 @@ mod tests {
     fn value_sets_map_what_agreement_does_not() {
         let records = [("s?a=1", "x"), ("s?a=2", "y"), ("s?a=3", "z"), ("t?b=1", "z"), ("t?b=2", "x"), ("t?b=3", "y")]
             .map(|(tail, label)| (format!("http://h/{tail}"), label.as_bytes()));
-        let columns =
-            Columns::new(&Training::new("h", records.iter().map(|(url, label)| (url.as_bytes(), Some(*label), false))));
+        let columns = PublishedColumns::new(&Training::new(
+            "h",
+            records.iter().map(|(url, label)| (url.as_bytes(), Some(*label), false)),
+        ));
         let key = |name: &str| columns.keys.iter().position(|k| k.to_string() == name).expect("a key of the site");
         // Rows are sorted by URL, clusters x, y, z in their order.
         let rows = Duplicates { source: &[0, 1, 2], target: &[4, 5, 3], clusters: 3 };

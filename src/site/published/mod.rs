@@ -26,27 +26,27 @@ pub mod tree;
 use super::energy::{self, Graph};
 use super::{Count, Method, Outcome, Params, Training};
 use candidates::{Candidates, Maker};
-use keys::Columns;
+use keys::PublishedColumns;
 pub use switches::{Fpr, Overlap, Salient, Sigma, Switches};
 use tree::Patterns;
 
 /// A site with its candidates, before the energy walk.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct PublishedCandidates {
     site: String,
     naive: bool,
     fpr_max: f64,
     switches: Switches,
-    columns: Columns,
+    columns: PublishedColumns,
     patterns: Patterns,
     candidates: Candidates,
     /// Nodes of the vertices of the graph.
     vertices: Vec<u32>,
 }
 
-impl State {
+impl PublishedCandidates {
     /// The training URLs.
-    pub fn columns(&self) -> &Columns {
+    pub fn columns(&self) -> &PublishedColumns {
         &self.columns
     }
 
@@ -68,7 +68,7 @@ pub struct Tokenized {
     naive: bool,
     fpr_max: f64,
     switches: Switches,
-    columns: Columns,
+    columns: PublishedColumns,
 }
 
 /// A site with its pattern tree.
@@ -87,7 +87,7 @@ impl Tokenized {
             naive: params.method == Method::PublishedNaive,
             fpr_max: f64::from(params.fpr_max_ppm) / 1e6,
             switches: *switches,
-            columns: Columns::new(training),
+            columns: PublishedColumns::new(training),
         }
     }
 
@@ -100,23 +100,23 @@ impl Tokenized {
 
 impl WithTree {
     /// Finds the candidate rules (Algorithms 2 and 3); returns their graph (empty for naive selection), too.
-    pub fn find_candidates(self) -> (Graph, State) {
+    pub fn find_candidates(self) -> (Graph, PublishedCandidates) {
         let WithTree { of: Tokenized { site, naive, fpr_max, switches, columns }, patterns } = self;
         let candidates = candidates::generate(&columns, &patterns, &switches, fpr_max);
         let (graph, vertices) =
             if naive { Default::default() } else { select::graph(&candidates.rules, &patterns.tree, &switches) };
-        (graph, State { site, naive, fpr_max, switches, columns, patterns, candidates, vertices })
+        (graph, PublishedCandidates { site, naive, fpr_max, switches, columns, patterns, candidates, vertices })
     }
 }
 
 /// Runs everything before the energy walk; returns its graph and the state.
-pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Graph, State) {
+pub fn prepare(training: &Training, params: &Params, switches: &Switches) -> (Graph, PublishedCandidates) {
     Tokenized::new(training, params, switches).grow_tree().find_candidates()
 }
 
 /// Selects rules from the energies after the walk (one a vertex; none for naive selection).
-pub fn finish(state: State, energy: &[u128]) -> Outcome {
-    let State { columns, patterns, switches, candidates, .. } = &state;
+pub fn finish(state: PublishedCandidates, energy: &[u128]) -> Outcome {
+    let PublishedCandidates { columns, patterns, switches, candidates, .. } = &state;
     let next = if state.naive {
         select::naive(&candidates.rules, &patterns.tree)
     } else {

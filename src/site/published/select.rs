@@ -3,7 +3,7 @@
 //! rules.
 
 use super::Switches;
-use super::candidates::{Candidate, Maker};
+use super::candidates::{Maker, NodeRule};
 use super::evidence::Operation;
 use crate::site::energy::{self, Graph, Walk};
 use crate::site::tree::Tree;
@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, VecDeque};
 ///   of a node to itself is no circle, as each rule fires once.
 ///
 /// The cases are settled in this order (the paper gives none). Returns the next rule of every source.
-pub fn naive<'c>(rules: &'c [Candidate], tree: &Tree) -> BTreeMap<u32, &'c Candidate> {
-    let mut kept: BTreeMap<u32, &Candidate> = BTreeMap::new();
+pub fn naive<'c>(rules: &'c [NodeRule], tree: &Tree) -> BTreeMap<u32, &'c NodeRule> {
+    let mut kept: BTreeMap<u32, &NodeRule> = BTreeMap::new();
     for rule in rules {
         let best = kept.entry(rule.source).or_insert(rule);
         if preference(rule, best).is_lt() {
@@ -40,14 +40,14 @@ pub fn naive<'c>(rules: &'c [Candidate], tree: &Tree) -> BTreeMap<u32, &'c Candi
 }
 
 /// Smaller false-positive rate, then more support pairs, then the first source and target.
-fn preference(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
-    let rest = |c: &Candidate| (Reverse(c.counts.support_pairs), c.source, c.target);
+fn preference(a: &NodeRule, b: &NodeRule) -> std::cmp::Ordering {
+    let rest = |c: &NodeRule| (Reverse(c.counts.support_pairs), c.source, c.target);
     a.fpr.total_cmp(&b.fpr).then_with(|| rest(a).cmp(&rest(b)))
 }
 
 /// The sources on a circle of two or more rules, if there is one: the one met first from the first
 /// source.
-fn circle(next: &BTreeMap<u32, &Candidate>) -> Option<Vec<u32>> {
+fn circle(next: &BTreeMap<u32, &NodeRule>) -> Option<Vec<u32>> {
     // Nodes from which no circle is reached.
     let mut free = std::collections::BTreeSet::new();
     for &start in next.keys() {
@@ -74,7 +74,7 @@ fn circle(next: &BTreeMap<u32, &Candidate>) -> Option<Vec<u32>> {
 /// rows. Edges are the rules with weight 1 - fpr (one between a node and itself included, unless self
 /// rules are exempt) and, where there is no rule, a link of weight 1 from every vertex to each of its
 /// ancestors among them.
-pub fn graph(rules: &[Candidate], tree: &Tree, switches: &Switches) -> (Graph, Vec<u32>) {
+pub fn graph(rules: &[NodeRule], tree: &Tree, switches: &Switches) -> (Graph, Vec<u32>) {
     let mut nodes: Vec<u32> = rules.iter().flat_map(|r| [r.source, r.target]).collect();
     nodes.sort_unstable();
     nodes.dedup();
@@ -104,14 +104,14 @@ const MILLIONTH: u128 = energy::URL / 1_000_000;
 /// as theirs. Rules from a destination are removed; with `self_rules` its rule to itself stays. Returns
 /// the next rule of every source.
 pub fn by_energy<'c>(
-    rules: &'c [Candidate],
+    rules: &'c [NodeRule],
     tree: &Tree,
     nodes: &[u32],
     energy: &[u128],
     switches: &Switches,
-) -> BTreeMap<u32, &'c Candidate> {
-    let mut into: BTreeMap<u32, Vec<&Candidate>> = BTreeMap::new();
-    let mut own: BTreeMap<u32, &Candidate> = BTreeMap::new();
+) -> BTreeMap<u32, &'c NodeRule> {
+    let mut into: BTreeMap<u32, Vec<&NodeRule>> = BTreeMap::new();
+    let mut own: BTreeMap<u32, &NodeRule> = BTreeMap::new();
     for rule in rules {
         if rule.source == rule.target {
             own.insert(rule.source, rule);
@@ -126,7 +126,7 @@ pub fn by_energy<'c>(
         .map(|(&node, &e)| (Reverse((e + MILLIONTH / 2) / MILLIONTH), Reverse(tree.volume(node)), node))
         .collect();
     order.sort_unstable();
-    let mut next: BTreeMap<u32, Option<&Candidate>> = BTreeMap::new();
+    let mut next: BTreeMap<u32, Option<&NodeRule>> = BTreeMap::new();
     let mut queue = VecDeque::new();
     for (_, _, destination) in order {
         if next.contains_key(&destination) {
@@ -150,11 +150,11 @@ pub fn by_energy<'c>(
 /// training set again. A chain ends at a node without a rule or with a rule to itself. With
 /// `revalidate` a rule whose false-positive rate exceeds `fpr_max` is dropped.
 pub fn direct(
-    next: &BTreeMap<u32, &Candidate>,
+    next: &BTreeMap<u32, &NodeRule>,
     maker: &mut Maker<'_>,
     switches: &Switches,
     fpr_max: f64,
-) -> Vec<Candidate> {
+) -> Vec<NodeRule> {
     let mut out = Vec::new();
     for (&source, &rule) in next {
         let mut whole = rule.clone();

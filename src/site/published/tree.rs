@@ -4,9 +4,9 @@
 //! A pattern has for every key either the one value all rows of the node have, or `*`. Where the key of
 //! least entropy has no salient value the node stays a leaf; no other key is tried.
 
-use super::keys::{ABSENT, Columns};
+use super::keys::{ABSENT, PublishedColumns};
 use super::{Salient, Switches};
-use crate::site::tree::{self, NONE, Reading, Table, Tree};
+use crate::site::tree::{self, NONE, Reading, Tree, TreeTable};
 
 /// Most nodes of a tree: nodes beyond stay unsplit, in breadth-first order. The paper's largest tree
 /// has 634 nodes (Table 2).
@@ -32,12 +32,12 @@ pub struct Patterns {
 
 impl Patterns {
     /// Algorithm 1 over all rows. O(rows x keys) a level.
-    pub fn build(columns: &Columns, switches: &Switches) -> Patterns {
+    pub fn build(columns: &PublishedColumns, switches: &Switches) -> Patterns {
         if columns.is_empty() {
             return Patterns::default();
         }
         let keys = columns.keys.len();
-        let table = Table {
+        let table = TreeTable {
             columns: columns.values.iter().map(Vec::as_slice).collect(),
             clusters: &columns.clusters,
             codes: columns.value_count(),

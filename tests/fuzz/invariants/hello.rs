@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::memory::bounded;
 use snow::StatelessTransportState;
-use undust::runtime::mesh::frame::{FRAME, Kind, Opener, Sealer};
+use undust::runtime::mesh::frame::{FRAME, FrameKind, Opener, Sealer};
 use undust::runtime::mesh::hello::{
     BadHello, BadOffer, HELLO, MAX_MESSAGE, Offer, check_hello, framed, hello, noise, read_offer,
 };
@@ -17,7 +17,7 @@ const FIRST: usize = HELLO + 2 + MAX_MESSAGE;
 /// One end of a link that is encrypted.
 type Cipher = Arc<StatelessTransportState>;
 /// Kind and payload.
-type Frame = (Kind, Vec<u8>);
+type Frame = (FrameKind, Vec<u8>);
 
 /// What an input was as what a stranger says, as an offer, and as frames in the clear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,7 +125,9 @@ fn frames(bytes: &[u8], cipher: Option<&Cipher>) -> Result<(Vec<Frame>, ErrorKin
         let mut frame = Vec::new();
         // A frame as long as its length says, opened and sealed.
         match bounded(0, 256 << 10, 0, || opener.next(&mut frame))? {
-            Ok(kind) if frame.first().copied().and_then(Kind::of) == Some(kind) => all.push((kind, frame.split_off(1))),
+            Ok(kind) if frame.first().copied().and_then(FrameKind::of) == Some(kind) => {
+                all.push((kind, frame.split_off(1)))
+            }
             Ok(kind) => return Err(format!("a frame of kind {kind:?}: {}", frame.escape_ascii())),
             Err(error) => return Ok((all, error.kind())),
         }
@@ -163,7 +165,7 @@ fn sealed(bytes: &[u8]) -> Result<usize, String> {
     if !frames(bytes, Some(theirs))?.0.is_empty() {
         return Err("a stranger cannot seal".to_owned());
     }
-    let kinds = (0..8).filter_map(Kind::of).cycle();
+    let kinds = (0..8).filter_map(FrameKind::of).cycle();
     let all: Vec<Frame> = kinds.zip(bytes.chunks(1 + bytes.len() / 3).map(<[u8]>::to_vec)).collect();
     let whole = written(&all, Some(ours))?;
     if frames(&whole, Some(theirs))? != (all.clone(), ErrorKind::UnexpectedEof) {

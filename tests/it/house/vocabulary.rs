@@ -53,6 +53,10 @@ const TERMS: &[(&[&str], &str, Scope)] = &[
     (&["lot", "lots"], "bounds on hashes, draw", Names),
 ];
 
+/// Plain words that several types had for a name: each names at most one type now, which readers need not qualify.
+const ONE_TYPE: [&str; 11] =
+    ["Row", "Kind", "Place", "Found", "Candidate", "Step", "State", "Key", "Table", "Stage", "Columns"];
+
 /// Files whose names keep a word, and why. A path ends in `/` for all files below it.
 const EXCEPT: &[(&str, &[&str], &str)] = &[
     ("jobs/rules.rs", &["seal"], "the command `rules seal`"),
@@ -238,6 +242,21 @@ fn identifiers_use_the_terms_of_the_field() {
             assert!(used.contains(&(at, (*word).to_owned())), "{place} need not keep `{word}`");
         }
     }
+}
+
+#[test]
+fn a_plain_word_names_one_type() {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for file in files(&["src", "jobs"]) {
+        for pair in file.tokens.windows(2) {
+            let is_type = matches!(pair[0].text.as_str(), "struct" | "enum" | "trait" | "type");
+            if let Some(word) = ONE_TYPE.iter().find(|word| is_type && **word == pair[1].text) {
+                places.entry(word).or_default().push(format!("{}:{}", file.path, pair[1].line));
+            }
+        }
+    }
+    let several: Vec<_> = places.iter().filter(|(_, places)| places.len() > 1).collect();
+    assert!(several.is_empty(), "several types have one name; name each by its subject: {several:?}");
 }
 
 #[test]

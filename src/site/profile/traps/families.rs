@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const MIN_JOINED: usize = 3;
 
 /// A family that is a trap, before families of neighbours are joined.
-pub(super) struct Found {
+pub(super) struct TrapFamily {
     pub kind: TrapKind,
     pub pieces: Vec<(Part, String)>,
     pub varies: String,
@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 /// A family as a trap of this kind; `varies` is the depth of the piece that does, if one does.
-pub(super) fn found(kind: TrapKind, varies: Option<usize>, family: &[Url<'_>], training: &Training) -> Found {
+pub(super) fn found(kind: TrapKind, varies: Option<usize>, family: &[Url<'_>], training: &Training) -> TrapFamily {
     let pieces = Pieces::of(family[0].text);
     let varies = varies.and_then(|at| pieces.get(at));
     let is_key = varies.is_some_and(|piece| piece.part == Part::Pair);
@@ -37,7 +37,7 @@ pub(super) fn found(kind: TrapKind, varies: Option<usize>, family: &[Url<'_>], t
     let repeats = family.iter().filter(|url| !url.is_new).map(|url| url.row);
     let example = repeats.min_by_key(|&row| by_length(training, row)).unwrap_or(family[0].row);
     let (urls, new) = (family.len() as u64, Url::new_of(family) as u64);
-    Found { kind, pieces, varies, is_key, example, urls, new }
+    TrapFamily { kind, pieces, varies, is_key, example, urls, new }
 }
 
 fn by_length(training: &Training, row: u32) -> (usize, &[u8]) {
@@ -47,9 +47,9 @@ fn by_length(training: &Training, row: u32) -> (usize, &[u8]) {
 
 /// Joins families of one cause: those with the same key that varies, and three or more that differ
 /// in the directories alone.
-pub(super) fn joined(found: Vec<Found>, training: &Training) -> Vec<Found> {
+pub(super) fn joined(found: Vec<TrapFamily>, training: &Training) -> Vec<TrapFamily> {
     type Cause = (TrapKind, String, Vec<(Part, Option<String>)>);
-    let mut causes: BTreeMap<Cause, Vec<Found>> = BTreeMap::new();
+    let mut causes: BTreeMap<Cause, Vec<TrapFamily>> = BTreeMap::new();
     let mut out = Vec::new();
     for one in found {
         if matches!(one.kind, TrapKind::OnePage | TrapKind::RepeatedSegments) {
