@@ -16,7 +16,7 @@ use crate::rules_dir::RulesDir;
 
 /// Shows what the rules do to a URL, step by step.
 ///
-/// For each URL: its safe syntax, the site that claims its host, its keys and values; then each rule of
+/// For each URL: its normal form, the site that claims its host, its keys and values; then each rule of
 /// the site in the order in which rules fire, with its evidence (good and bad joins seen, the upper
 /// bound of the share of bad ones, the clusters they came from) and whether it fired or which
 /// constraint stopped it, or what would have stopped it; and the canonical URL, with a learned look-up

@@ -23,7 +23,7 @@ use crate::rules_dir::RulesDir;
 /// With --urls, the file and standard error show the share that the export keeps of the fetches that
 /// undust saves, and of its canonical URLs, counted on the list; else how many rules and tables it has.
 ///
-/// The targets act on URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See
+/// The targets act on URLs in normal form (RFC 3986, 6.2.2 and 6.2.3) and leave others alone. See
 /// docs/crawlers.md for what each can express and where its file goes.
 #[derive(Args, Debug)]
 #[command(after_long_help = crate::failure::EXIT_CODES)]

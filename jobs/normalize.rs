@@ -31,7 +31,7 @@ use crate::watched::Watched;
 /// Lines end with LF; a CR before it is dropped, and the last line of the output has its LF also where
 /// the input's has none. An empty line has an empty canonical URL. A line that is not an absolute http
 /// or https URL, is not UTF-8 or is over --line-limit comes out as it came in, and is counted in the
-/// last line on standard error. URLs of hosts without rules get safe syntax (RFC 3986, 6.2.2 and 6.2.3)
+/// last line on standard error. URLs of hosts without rules get their normal form (RFC 3986, 6.2.2 and 6.2.3)
 /// only. A byte order mark is left out. Files of records (TSV, CSV, JSON lines, indexes, archives,
 /// logs) are refused.
 #[derive(Args, Debug)]
@@ -47,7 +47,7 @@ pub struct NormalizeArgs {
     #[arg(long, value_enum, default_value_t)]
     output: Output,
     /// Invents no URL: where the rules compose one that seen.bin beside the rules does not hold (`undust
-    /// rules seen`), the URL stays as it is, in safe syntax.
+    /// rules seen`), the URL keeps its normal form.
     #[arg(long)]
     only_seen: bool,
     /// Writes to this file (by another name until it is complete) instead of standard output.

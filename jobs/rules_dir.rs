@@ -34,7 +34,7 @@ pub struct RulesDir {
     /// (`learn --platforms provisional`).
     #[arg(long)]
     no_provisional: bool,
-    /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get safe syntax
+    /// Applies no rule learned from data older than this (90d, 12w, 6m, 2y): URLs then get their normal form
     /// only. The date is that of the newest data, as `learn` recorded it.
     #[arg(long, value_name = "SPAN", value_parser = parse_age)]
     max_age: Option<i64>,

@@ -1,6 +1,6 @@
 // Reference applier of undust-json-rules, version 1. docs/json-rules.md says what each step means. A JavaScript engine
 // is all that is needed: load(text of a file) gives a function from a URL to its canonical URL.
-// Safe syntax: an origin, allowed characters, a path without dot segments, and no escape that is written otherwise.
+// Normal form: an origin, allowed characters, a path without dot segments, and no escape that is written otherwise.
 const SAFE = /^https?:\/\/[^/?#]+(?=\/[!#-;=?-~]*$)(?![^?#]*(?:[{}\\`]|\/\.{1,2}(?:[/?#]|$))|[^#]*#[^`]*`)/;
 const ESCAPES = /%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])/;
 const EXTENSION = new RegExp("(?<=^[^;]+)[.](?:[sx]?html|htm|php[345]?|phtml|aspx?|jspx?|cgi|cfm|do|action|pl|txt|md" +
@@ -190,7 +190,7 @@ class Site {
   canonical = (url, plain = this.plain(url), made = this.result(plain)) =>
     made === plain ? made : [made, this.twice(made)].find((one) => one && this.twice(one) === one) ?? plain;
 }
-// 7. A file: the canonical URL of each URL. One that is not in safe syntax, or on an origin of no site or two, stays.
+// 7. A file: the canonical URL of each URL. One that is not in normal form, or on an origin of no site or two, stays.
 function load(text) {
   const owners = new Map();
   for (const site of JSON.parse(text).sites.map((one) => new Site(one)))

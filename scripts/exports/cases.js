@@ -14,7 +14,7 @@ for (const name of fs.readdirSync(folder).filter((name) => name.endsWith(".json"
     const made = canonical(url);
     found.urls += 1;
     found.changed += made !== url ? 1 : 0;
-    // A URL with a malformed escape may be left alone: whether it is in safe syntax, a pattern cannot tell.
+    // A URL with a malformed escape may be left alone: whether it is in normal form, a pattern cannot tell.
     if (made === expected || (made === url && /%(?![0-9A-F]{2})/.test(url))) continue;
     found.differ += 1;
     if (found.examples.length < 8) found.examples.push(`${name}: ${url} is ${made}, not ${expected}`);

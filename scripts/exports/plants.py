@@ -22,8 +22,8 @@ def without_sections(text):
     return "".join(out) + text[at:]
 
 
-def without_safe(text):
-    """Without the look-aheads of safe syntax."""
+def without_normal(text):
+    """Without the look-aheads of the normal form."""
     start = text.find("(?=[!")
     end = text.find("7[0-9AE]))", start) + len("7[0-9AE]))")
     return text.replace(text[start:end], "") if start >= 0 else text
@@ -55,16 +55,16 @@ PLANTS = {
         "any scheme": lambda text: re.sub(r"(?<![a-z.])https?(?!\?)://", "https?://", text),
         "any host below": lambda text: re.sub(r"(https?\??://)(?!\[)", r"\1(?:[a-z.]*\\.)?", text),
         "sections are not asked": without_sections,
-        "URLs that are not in safe syntax": without_safe,
+        "URLs that are not in normal form": without_normal,
     },
     "heritrix": {"sections are not asked": without_sections},
-    "nginx": {"URLs that are not in safe syntax": without_safe, "sections are not asked": without_sections},
+    "nginx": {"URLs that are not in normal form": without_normal, "sections are not asked": without_sections},
     "pywb": {
         "any port": lambda text: text.replace(r"\)", r"(?::[0-9]+)?\)"),
         "any host below": lambda text: text.replace(r"\)", r"(?:,[a-z]+)?\)"),
     },
     "clearurls": {
-        "URLs that are not in safe syntax": lambda text: re.sub(r'"exceptions": \[[^\n]*\n[^\n]*\n +\]', '"exceptions": []', text)
+        "URLs that are not in normal form": lambda text: re.sub(r'"exceptions": \[[^\n]*\n[^\n]*\n +\]', '"exceptions": []', text)
     },
     "yandex-clean-param": {
         "all names of a robots.txt": lambda text: re.sub("(Clean-param: .*)", r"\1&do&id&f&t&p&start", text),

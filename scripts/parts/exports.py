@@ -1,6 +1,6 @@
 """Exports read by independent readers of their formats, on every URL of real corpora, of rules made by hand whose names and
 values mean something to a format, and on URLs off the corpora (other hosts, ports, schemes, sections, user information,
-upper-case hosts, URLs that are not in safe syntax).
+upper-case hosts, URLs that are not in normal form).
 
 A reader may do less than undust, never more: a URL that undust leaves alone stays as it is, and one that changes is, to
 undust, the page that it was. Prints a table with what each export keeps, beside what its file says. Where something is
@@ -140,7 +140,7 @@ def main(args):
         sections = [name for site in sites for name in site.get("tokens", {}).get("sections", [])]
         origins = [o if "://" in o else f"http://{o}" for site in sites for o in site.get("origins", site.get("hosts", []))]
         off = work / f"{corpus}.off"
-        off.write_text("".join(json.dumps({"site": s["site"], "rule": "*", "reason": "safe syntax alone"}) + "\n" for s in sites))
+        off.write_text("".join(json.dumps({"site": s["site"], "rule": "*", "reason": "normal forms alone"}) + "\n" for s in sites))
         judge = Judge(lambda of: undust.normalize(rules, of), lambda of: undust.normalize(rules, of, off),
                       lambda of: undust.refused(rules, of), origins)
         real = [("hostile" if corpus == "hostile" else "real", url) for url in undust.normalize(rules, urls, off)]

@@ -100,7 +100,7 @@ class Page:
         self.check(f'{where}: all that opens does', count > self.least_details and opened == count, f'{opened} of {count}')
         self.check(f'{where}: no sideways scrolling with all open', page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'))
         text = page.inner_text('body')
-        # Safe syntax escapes what it must; the text of labels' URLs stays as found.
+        # Normalization escapes what it must; the text of labels' URLs stays as found.
         seen = [h for h in HOSTILE[:5] if h in text]
         self.check(f'{where}: hostile text is text', len(seen) >= 3, f'{len(seen)} of 5 shown')
         self.check(f'{where}: nothing turns the direction of writing', '\u202e' not in text)

@@ -12,6 +12,6 @@ pub struct Rfc3986;
 impl Method for Rfc3986 {
     fn learn(&self, _: &Sample<'_>) -> Box<dyn Learned> {
         let function = |url: &[u8], out: &mut Vec<u8>| _ = normalize_into(url, out);
-        Box::new(Constant { function, rules: vec!["safe syntax of RFC 3986".to_owned()] })
+        Box::new(Constant { function, rules: vec!["normal form of RFC 3986".to_owned()] })
     }
 }

@@ -1,7 +1,7 @@
 //! The first dataflow: records to rule sets.
 //!
 //! ```text
-//! read -> safe syntax, site -> sample -> exchange by site -> group by site (deal)
+//! read -> normal form, site -> sample -> exchange by site -> group by site (work stealing)
 //!      -> cross-fit -> tokenize -> cover -> pattern tree -> candidates -> profile
 //!      -> energy walk -> select rules -> refine rules -> rule sets, at one worker of each process
 //! ```
@@ -86,7 +86,7 @@ pub fn learn<'scope>(
 /// Share of a worker's memory that the sampler holds.
 const SAMPLER_SHARE: usize = 5;
 
-/// Safe syntax, site and sample.
+/// Normal form, site and sample.
 trait Sample<'scope> {
     /// Brings URLs to stage-1 normal form, finds their sites, and ships candidates for training to the
     /// owners of the sites.

@@ -1,4 +1,4 @@
-//! Safe syntax and site of a record: the first step of both dataflows.
+//! Normal form and site of a record: the first step of both dataflows.
 
 use super::table::SiteTable;
 use crate::model::{Record, SiteBy, hash64};

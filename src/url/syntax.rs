@@ -1,4 +1,4 @@
-//! Safe syntax: the rewrites that cannot change what a URL means (RFC 3986 sections 6.2.2 and
+//! Syntax-based normalization: the rewrites that cannot change what a URL means (RFC 3986 sections 6.2.2 and
 //! 6.2.3). Always on, never learned.
 //!
 //! What is done: lower case for scheme and host; upper case for the hex digits of escapes; escapes of

@@ -3,7 +3,7 @@
 use crate::jobs_run::{Folder, run, run_with};
 
 #[test]
-fn a_url_is_explained_from_its_safe_syntax_to_its_canonical_url() {
+fn a_url_is_explained_from_its_normal_form_to_its_canonical_url() {
     let folder = Folder::with_rules();
     let url = "HTTP://www.forum.example/topic/7?sid=1&t=7";
     let text = run(folder.job("explain", &["--fired", url])).done();

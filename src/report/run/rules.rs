@@ -21,7 +21,7 @@ const FIRST: usize = 10;
 /// The list, at most `shown` of them, those that move most URLs first.
 pub(super) fn list(out: &mut String, run: Run<'_>, site: &OneSite<'_>, at: usize, shown: usize) {
     let Some(rules) = site.rules.filter(|site| !site.rules.is_empty()) else {
-        let _ = write!(out, "<p id=rules-{at}>No rule: every URL gets safe syntax only.</p>");
+        let _ = write!(out, "<p id=rules-{at}>No rule: every URL gets its normal form only.</p>");
         return;
     };
     let mut order: Vec<&Rule> = rules.rules.iter().collect();

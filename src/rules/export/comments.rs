@@ -11,7 +11,7 @@ use crate::rules::types::{Rule, SiteRules};
 pub(super) fn head(sites: usize, rules: u64, kept: &Kept, left_out: &[LeftOut]) -> Vec<String> {
     let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
     let what = format!(
-        "{rules} rules of {sites}, written by undust {}. Expects URLs in safe syntax (RFC 3986, 6.2.2 and 6.2.3); order \
+        "{rules} rules of {sites}, written by undust {}. Expects URLs in normal form (RFC 3986, 6.2.2 and 6.2.3); order \
          matters.",
         env!("CARGO_PKG_VERSION")
     );

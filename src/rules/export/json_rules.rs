@@ -220,7 +220,7 @@ fn forms(site: &SiteRules, shared: bool) -> Vec<Form<'_>> {
             () if shared => Form::Out("no origin belongs to this site alone"),
             () if !acts(rule) => Form::Idle,
             () if labels(rule) => Form::Out("it moves labels of the host, which needs the public suffix list"),
-            () if !is_normal(rule) => Form::Out("its directory is not in safe syntax"),
+            () if !is_normal(rule) => Form::Out("its directory is not in normal form"),
             () if needs_all(rule) && !whole => Form::Out("it needs all rules of its site, of which one is left out"),
             () if excepted(rule) => Form::Out("it has exceptions, and a rule of the site is left out"),
             () if depends => Form::Out("a rule before it is left out, without which it would merge other URLs"),

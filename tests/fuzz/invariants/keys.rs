@@ -31,7 +31,7 @@ pub fn check(url: &[u8]) -> Result<(), String> {
 
 fn one(normal: &[u8], tokenizer: Tokenizer, rank: fn(u64) -> u32) -> Result<(), String> {
     let mut pairs = KeyValues::default();
-    let split = normalize(normal, &mut pairs.text).map_err(|e| format!("safe syntax refuses what it made: {e:?}"))?;
+    let split = normalize(normal, &mut pairs.text).map_err(|e| format!("normalization refuses what it made: {e:?}"))?;
     pairs.tokenize(&split, tokenizer);
     set_order(&mut pairs, |pairs, at| rank(pairs.seed(pairs.list[at].key)));
     let told = |invariant: &str, with: &[u8]| {

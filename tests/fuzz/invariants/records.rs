@@ -23,7 +23,7 @@ pub fn check(data: &[u8], parse: Parse) -> Result<usize, String> {
                 }
                 let mut normal = Vec::new();
                 if undust::url::normalize(record.url, &mut normal).is_err() {
-                    return Err(told("what the check of the reader passes, safe syntax passes too"));
+                    return Err(told("what the check of the reader passes, normalization passes too"));
                 }
             }
             Err(_) if (batch.len(), batch.byte_len()) != before => {
@@ -33,7 +33,7 @@ pub fn check(data: &[u8], parse: Parse) -> Result<usize, String> {
             Err(Reason::NotHttp | Reason::NoHost | Reason::ControlCharacter | Reason::InvalidUrl)
                 if !line.contains(&b'\t') && undust::url::normalize(line, &mut Vec::new()).is_ok() =>
             {
-                return Err(told("what the check of the reader refuses, safe syntax refuses too"));
+                return Err(told("what the check of the reader refuses, normalization refuses too"));
             }
             Err(_) => {}
         }
