@@ -8,7 +8,9 @@ use super::operations::{self, FunctionMaps, Map};
 use super::proposal::{Action, Adopted, is_substitution};
 use super::section_set::SectionSet;
 use super::soft_404::Soft404s;
-use super::{Thresholds, Without, generalization, joint, overlap, prefixes, section_set, small_operations};
+use super::{
+    Thresholds, Without, generalization, joint, overlap, page_values, prefixes, section_set, small_operations,
+};
 use crate::platforms::Placed;
 
 /// The state of the loop: the distinct rows as the adopted rules have reduced them.
@@ -174,8 +176,10 @@ impl Covering {
         let is_broad = || {
             let keys: Vec<usize> = maps.iter().map(|map| map.0).collect();
             let of_key = !matches!(action, Action::Ignore | Action::Prefix(_))
-                || !maps.iter().any(|map| operations::names_pages(columns, groups, map, rows, thresholds))
-                    && keys.iter().all(|&key| generalization::is_broad(columns, groups, key, rows, thresholds))
+                || !maps.iter().any(|map| {
+                    page_values::is_of_spelling(columns, map, rows, thresholds)
+                        || page_values::names_pages(columns, groups, map, rows, thresholds)
+                }) && keys.iter().all(|&key| generalization::is_broad(columns, groups, key, rows, thresholds))
                     && groups.pages(0..groups.len() as u32, thresholds.min_clusters).is_none_or(|pages| {
                         columns.is_about(&pages, &keys, rows, thresholds.constant_page_others_permille)
                     });

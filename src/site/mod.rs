@@ -36,6 +36,7 @@ pub mod operations;
 mod order;
 mod outcome;
 mod overlap;
+mod page_values;
 mod pages;
 mod parts;
 mod passes;

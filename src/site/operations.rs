@@ -6,7 +6,6 @@
 
 use super::Thresholds;
 use super::columns::Columns;
-use super::evidence::Groups;
 use crate::rules::{Function, Kind, Operation, Representative, Rule};
 use crate::url::{Fixed, Key, Part};
 use foldhash::fast::FixedState;
@@ -214,37 +213,6 @@ pub fn ignore(columns: &Columns, key: usize, rows: &[u32], counts: &[u32], thres
         return Map::To { code: value, everywhere: somewhere_absent };
     }
     Map::To { code: 0, everywhere: true }
-}
-
-/// True where a part of the path names the page: nearly every page shows one value of it, and hardly
-/// any the representative (`names_pages`). Replacing it would make nearly all URLs ones that no record has
-/// (crawl-forum: `/topic/on-invite-692/`, of 531 titles 517 are written in one way). `groups` are the
-/// groups that the maps make of `rows`.
-///
-/// O(rows + members of groups).
-pub fn names_pages(
-    columns: &Columns,
-    groups: &Groups,
-    (key, map): &(usize, Map),
-    rows: &[u32],
-    thresholds: &Thresholds,
-) -> bool {
-    let Map::To { code: representative, everywhere: false } = *map else { return false };
-    if columns.keys[*key].as_path().is_none() || representative == 0 {
-        return false;
-    }
-    let of = |row: &u32| columns.code(*key, *row);
-    let met = rows.iter().filter(|row| of(row) == representative).count();
-    let mut pages = rows.iter().filter(|row| of(row) != 0).count();
-    let mut several = 0;
-    for group in 0..groups.len() {
-        let mut values = groups.members(group).iter().map(of).filter(|&code| code != 0);
-        let Some(first) = values.next() else { continue };
-        let (others, differ) = values.fold((0, false), |(n, differ), code| (n + 1, differ || code != first));
-        pages -= others;
-        several += usize::from(differ);
-    }
-    met.max(several) * thresholds.names_pages < pages
 }
 
 /// Prior of ignoring these keys together, for catalogue keys and well-known tracking names; else none.

@@ -3,8 +3,8 @@
 //! Lines of a case (see tests/cases/learner): `for i=1..40 k=0..2: CLUSTER URL` makes a record for each
 //! combination; `CLUSTER URL` alone makes one. `-` is no label; a third word `elsewhere` marks a record
 //! that redirects. In templates: `{i}`, `{i%7}`, `{i/7}`, `{i+7}`, `{i*7}`; `{slug:i}` a slug of two to
-//! four words that belongs to `i`; `{word:i}` one word; `{hex}` 32 digits that never come again;
-//! `{name?i%3}` leaves `name` out unless i is a multiple of 3.
+//! four words that belongs to `i`, `{SLUG:i}` in capitals; `{word:i}` one word; `{hex}` 32 digits that
+//! never come again; `{name?i%3}` leaves `name` out unless i is a multiple of 3.
 //!
 //! `extend to domain` learns with `learn --extend-to-domain`.
 //!
@@ -103,6 +103,8 @@ fn fill(template: &str, vars: &Vars<'_>, fresh: &mut u64) -> String {
             out += &format!("{:016x}{:016x}", hash64(&fresh.to_le_bytes()), hash64(&(!*fresh).to_le_bytes()));
         } else if let Some(i) = inner.strip_prefix("slug:") {
             out += &slug(number(i, vars));
+        } else if let Some(i) = inner.strip_prefix("SLUG:") {
+            out += &slug(number(i, vars)).to_ascii_uppercase();
         } else if let Some(i) = inner.strip_prefix("word:") {
             out += word(number(i, vars), 9);
         } else if let Some((text, when)) = inner.split_once('?') {
