@@ -326,7 +326,8 @@ fn fixtures() -> Vec<(Format, &'static str, Vec<u8>)> {
     ];
     assert_eq!(
         all.iter().map(|(format, ..)| format.name()).collect::<std::collections::BTreeSet<_>>().len(),
-        Format::ALL.len()
+        Format::ALL.len(),
+        "each format has a small file here"
     );
     all
 }

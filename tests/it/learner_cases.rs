@@ -57,7 +57,7 @@ fn cases() {
     assert!(paths.len() >= 30, "{} cases", paths.len());
     let mut report = String::new();
     for path in paths {
-        let case = Case::read(&std::fs::read_to_string(&path).expect("readable"));
+        let case = Case::read(&path.to_string_lossy(), &std::fs::read_to_string(&path).expect("readable"));
         assert!(!case.rows.is_empty() && !case.expected.is_empty(), "{}: tests nothing", path.display());
         let (wrong, words) = check(&case);
         if !wrong.is_empty() {
@@ -72,6 +72,7 @@ fn cases() {
 #[test]
 fn cases_are_read() {
     let case = Case::read(
+        "a case",
         "# no\nfor i=1..2 k=0..1: c{i} http://e/{i/2}/{i+7}?k={k%2}{&x?k}\n- http://e/ elsewhere\n\nsame: a b\ncount: look-ups 3\ngap rule: x",
     );
     let urls: Vec<&str> = case.rows.iter().map(|r| r.url.as_str()).collect();

@@ -8,8 +8,9 @@
 //!
 //! `extend to domain` learns with `learn --extend-to-domain`.
 //!
-//! Expectations are a line each: see [`Expected`]. `gap` in front marks a goal that the learner does
-//! not reach: it must not hold, so that a learner that comes to reach it shows here.
+//! Expectations are a line each: `rule: TEXT`, `no rule: TEXT`, `same: URL URL...`, `differ: URL URL...`,
+//! `becomes: URL URL`, `count: FIGURE NUMBER`, `merged: PERCENT`; see [`Expected`]. `gap` in front marks a goal
+//! that the learner does not reach: it must not hold, so that a learner that comes to reach it shows here.
 
 use undust::model::hash64;
 use undust::rules::{RuleSet, explain};
@@ -51,6 +52,9 @@ pub struct Case {
     /// Line, expectation, and whether it is a goal that the learner does not reach (`gap`).
     pub expected: Vec<(usize, Expected, bool)>,
 }
+
+/// Beginnings of the lines that expect something, in the order of [`Expected`].
+const EXPECTATIONS: &str = "rule:, no rule:, same:, differ:, becomes:, count:, merged:";
 
 const WORDS: [&str; 40] = [
     "apple", "river", "stone", "cloud", "green", "tiger", "paper", "music", "ocean", "table", "light", "bread",
@@ -117,8 +121,8 @@ fn fill(template: &str, vars: &Vars<'_>, fresh: &mut u64) -> String {
 }
 
 impl Case {
-    /// Reads a case.
-    pub fn read(text: &str) -> Case {
+    /// Reads a case; `name` is for messages about what cannot be read.
+    pub fn read(name: &str, text: &str) -> Case {
         let mut case = Case::default();
         let mut fresh = 0;
         for (at, line) in text.lines().enumerate().filter(|(_, l)| !l.is_empty() && !l.starts_with('#')) {
@@ -142,7 +146,9 @@ impl Case {
                         Expected::Count(name.to_owned(), count.parse().expect("a number"))
                     }
                     _ => {
-                        let ranges = head.strip_prefix("for ").unwrap_or_else(|| panic!("line {}: {line}", at + 1));
+                        let ranges = head.strip_prefix("for ").unwrap_or_else(|| {
+                            panic!("{name}, line {}: {line}\nno `for`, nor one of: {EXPECTATIONS}", at + 1)
+                        });
                         case.repeat(&words(ranges), rest, &mut fresh);
                         continue;
                     }

@@ -44,7 +44,7 @@ fn cases() -> Vec<Case> {
     let paths = std::fs::read_dir(folder).expect("cases").map(|entry| entry.expect("a file").path());
     let mut cases: Vec<(usize, std::path::PathBuf, Case)> = paths
         .map(|path| {
-            let case = Case::read(&std::fs::read_to_string(&path).expect("readable"));
+            let case = Case::read(&path.to_string_lossy(), &std::fs::read_to_string(&path).expect("readable"));
             (case.rows.len(), path, case)
         })
         .collect();

@@ -210,7 +210,9 @@ fn breaches(path: &str, declared: &[Declared], used: &mut BTreeSet<(usize, Strin
             let except = EXCEPT.iter().position(|(place, words, _)| is_at(place) && words.contains(&word.as_str()));
             match except {
                 Some(at) => _ = used.insert((at, word)),
-                None => found.push(format!("{path}:{line}: `{name}`: `{word}` is a private word ({scope:?}): {term}")),
+                None => found.push(format!(
+                    "{path}:{line}: `{name}`: `{word}` is a private word in names of {scope:?}, which stood for: {term}"
+                )),
             }
         }
     }
@@ -235,7 +237,9 @@ fn identifiers_use_the_terms_of_the_field() {
         names.extend(declared(&tokens(&read(&file.path))));
         found.extend(breaches(&file.path, &names, &mut used));
     }
-    assert!(found.is_empty(), "{} name(s) with private words:\n{}", found.len(), found.join("\n"));
+    let way_out = "take the term, or another word where something else is meant; EXCEPT lists names that users know";
+    let (count, list) = (found.len(), found.join("\n"));
+    assert!(found.is_empty(), "{count} name(s) with private words (tests/it/house/vocabulary.rs; {way_out}):\n{list}");
     for (at, (place, words, reason)) in EXCEPT.iter().enumerate() {
         assert!(!reason.is_empty() && Path::new(env!("CARGO_MANIFEST_DIR")).join(place).exists(), "{place}");
         for word in *words {
