@@ -1,4 +1,5 @@
-//! The form of a URL, computed cheaply: kinds of pages of a site, before anything is learned.
+//! The shape of a URL, computed cheaply: kinds of pages of a site, before anything is learned. Not the
+//! [`Form`](crate::site::forms::Form) of the learner, which is a leaf of the pattern tree.
 
 /// The form of a normal URL, host and scheme left out: its first path segment where that is a word, the
 /// number of segments, whether the last is a number or has an extension, and the names of its query

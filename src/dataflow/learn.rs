@@ -88,7 +88,7 @@ const SAMPLER_SHARE: usize = 5;
 
 /// Normal form, site and sample.
 trait Sample<'scope> {
-    /// Brings URLs to stage-1 normal form, finds their sites, and ships candidates for training to the
+    /// Brings URLs to normal form, finds their sites, and ships candidates for training to the
     /// owners of the sites.
     fn sample(self, plan: &Plan, pool: Pool, invalid: Rc<RefCell<u64>>) -> Flow<'scope, (u64, Rows)>;
 }

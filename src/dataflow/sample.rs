@@ -1,6 +1,6 @@
 //! The training sample: a function of the records alone, never of their arrival.
 //!
-//! Two steps, both by hashes of cluster label and (stage-1 normal) URL:
+//! Two steps, both by hashes of cluster label and URL in normal form:
 //!
 //! 1. **Share.** A record is a candidate when `hash(label) < share * w` (its cluster trains as a whole:
 //!    evidence for rules) or when `hash(url) < (share - share * w) / (1 - share * w)` (it trains as a

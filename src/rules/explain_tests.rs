@@ -1,4 +1,4 @@
-//! Golden texts.
+//! Texts of `explain`, as it must print them.
 
 use super::*;
 use crate::rules::types::{Constraint, Test};

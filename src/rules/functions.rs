@@ -1,6 +1,6 @@
 //! String functions of the normalization catalogue on the value of one key.
 //!
-//! Each keeps stage-1 normal text stage-1 normal: escapes keep their upper-case hex digits, and no
+//! Each keeps text of a normal form in normal form: escapes keep their upper-case hex digits, and no
 //! decoded character has a meaning of its own in its place.
 
 use super::types::Function;

@@ -1,4 +1,5 @@
-//! The hints in terms of the columns of a site.
+//! What records and an earlier result say of canonical URLs ([`hints`](super::hints)), in terms of the columns of a
+//! site: origins with votes, earlier rules, and the earlier canonical URL of each row.
 
 use crate::rules::Rule;
 use foldhash::fast::FixedState;

@@ -1,4 +1,5 @@
-//! Tests of operations for which a small sample has too little evidence.
+//! Operations for which a small sample has too little evidence, refused while they are adopted;
+//! [`small_samples`](super::small_samples) withdraws rules once all are there.
 
 use super::columns::Columns;
 use super::evidence::Groups;

@@ -1,4 +1,5 @@
-//! Tests of rules for which a small sample has too little evidence.
+//! Rules for which a small sample has too little evidence, withdrawn once all are there;
+//! [`small_operations`](super::small_operations) refuses operations before.
 //!
 //! A sample of whole clusters holds every right merge of its clusters, but a wrong one only where it
 //! holds two of the clusters that a rule joins: of a tenth of a site, one pair in a hundred. A rule

@@ -226,7 +226,7 @@ fn check(set: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), String> 
         return told("a URL stays a URL", "");
     }
     if normal != once.url.as_bytes() {
-        return told("the output is stage-1 normal", &String::from_utf8_lossy(&normal));
+        return told("the output is in normal form", &String::from_utf8_lossy(&normal));
     }
     let twice = set.canonicalize(&once.url).url;
     if twice != once.url {

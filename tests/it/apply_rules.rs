@@ -217,7 +217,7 @@ fn check(rules: &RuleSet, url: &str, scratch: &mut Scratch) -> Result<(), TestCa
     }
     let shown = String::from_utf8_lossy(&out).into_owned();
     prop_assert!(!invalid);
-    prop_assert!(normalize(&out, &mut normal).is_ok() && normal == out, "{url} became {shown}: not stage-1 normal");
+    prop_assert!(normalize(&out, &mut normal).is_ok() && normal == out, "{url} became {shown}: not in normal form");
     let again = rules.apply(&out, None, scratch).url.to_vec();
     let again = String::from_utf8_lossy(&again).into_owned();
     prop_assert_eq!(&again, &shown, "{} twice", url);

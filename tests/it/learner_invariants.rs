@@ -93,7 +93,7 @@ fn broken(site: &Site, url: &[u8], scratch: &mut Scratch) -> Option<String> {
     };
     let Ok(split) = normalize(&once, &mut normal) else { return told("the output is a URL") };
     if normal != once {
-        return told("the output is stage-1 normal");
+        return told("the output is in normal form");
     }
     let origin = &normal[..split.path.0 as usize];
     let mut normal = Vec::new();

@@ -36,7 +36,7 @@ pub enum Became {
     Changed,
 }
 
-/// What is no URL comes out as it came in. A URL stays a URL of its site, stage-1 normal and so without
+/// What is no URL comes out as it came in. A URL stays a URL of its site, in normal form and so without
 /// a byte below 0x21, and it is its own canonical URL.
 pub fn check(rules: &RuleSet, input: &[u8], scratch: &mut Scratch) -> Result<Became, String> {
     let applied = rules.apply(input, None, scratch);
@@ -54,7 +54,7 @@ pub fn check(rules: &RuleSet, input: &[u8], scratch: &mut Scratch) -> Result<Bec
     let mut again = Vec::new();
     let Ok(after) = normalize(&out, &mut again) else { return told("a URL stays a URL", b"") };
     if invalid || again != out {
-        return told("the output is stage-1 normal", &again);
+        return told("the output is in normal form", &again);
     }
     if out.iter().any(|&b| b < 0x21 || b == 0x7f) {
         return told("no space and no control character", b"");
