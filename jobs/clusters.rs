@@ -7,6 +7,7 @@ use super::inputs::{Inputs, Tally, all_tallies};
 use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
 use super::options::{Reading, Room, SiteChoice, Workers};
+use super::outputs::check_outputs;
 use super::watched::{self, Watched};
 use clap::Args;
 use std::io::Write;
@@ -74,10 +75,10 @@ pub fn run(args: ClustersArgs) -> Result<(), Failure> {
         None => args.out.clone(),
         Some(_) => part_of(&args.out, args.cluster.process()),
     };
-    if !args.overwrite && out.exists() {
-        let text = format!("{}: there already; name another file, or give --overwrite to replace it", out.display());
-        return Err(Failure::new(Exit::Failed, text));
-    }
+    // Before standard input is read to its end.
+    let files = args.records.files(&args.inputs)?;
+    let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    check_outputs(&[&out], args.overwrite, &inputs, None)?;
     if cluster.is_some() && args.inputs.iter().any(|input| input.as_os_str() == "-") {
         return Err(Failure::usage("standard input goes with one process only"));
     }

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::{fs, thread};
+use std::{fs, iter, thread};
 
 use clap::{Args, ValueEnum};
 use undust::dataflow::SourceError;
@@ -27,7 +27,8 @@ use undust::spill::Scratch;
 use crate::cluster::{ClusterArgs, ClusterError, digest_of, lost, together};
 use crate::failure::Failure;
 use crate::messages::show;
-use crate::options::{Room, refuse_to_replace};
+use crate::options::Room;
+use crate::outputs::check_outputs;
 use crate::pace::Pace;
 use crate::quiet::Quiet;
 use crate::rules_dir::RulesDir;
@@ -146,8 +147,9 @@ pub fn run(args: CompressIndexArgs) -> Result<(), Failure> {
         }
     };
     if args.cluster.process() == 0 {
-        let outputs = [Some(&args.out), args.docmap.as_ref()].into_iter().flatten();
-        outputs.filter(|_| !args.overwrite).try_for_each(|path| refuse_to_replace(path))?;
+        let outputs: Vec<&Path> = iter::once(&args.out).chain(&args.docmap).map(PathBuf::as_path).collect();
+        let inputs: Vec<&Path> = iter::once(&args.index).chain(&args.urls).map(PathBuf::as_path).collect();
+        check_outputs(&outputs, args.overwrite, &inputs, Some(&args.rules))?;
     }
     let mesh = args.cluster.meet(cluster.as_ref(), task.workers, &digest, "at process 0");
     let mesh = mesh.map_err(ClusterError::into_failure)?;

@@ -1,7 +1,7 @@
 //! `undust evaluate`: quality of rules on labelled records.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -19,6 +19,7 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::inputs::{Inputs, Tally};
 use crate::messages::show;
 use crate::options::{LabelledInputs, Reading, SiteChoice};
+use crate::outputs::check_outputs;
 use crate::pace::Pace;
 use crate::rules_dir::RulesDir;
 use crate::watched::{Watched, next_batch};
@@ -47,6 +48,9 @@ pub struct EvaluateArgs {
     /// Writes the figures of all sites to this file, as one JSON object.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Replaces the file of --json if it exists.
+    #[arg(long, requires = "json")]
+    overwrite: bool,
     /// Shows all sites, not only the twenty with the most URLs.
     #[arg(long)]
     all: bool,
@@ -78,6 +82,10 @@ const SHOWN: usize = 20;
 pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     let progress = args.watched.begin("evaluate", None).map_err(Failure::usage)?;
     let shards = args.records.find()?;
+    if let Some(path) = &args.json {
+        let inputs: Vec<&Path> = shards.iter().map(|shard| shard.path.as_path()).collect();
+        check_outputs(&[path], args.overwrite, &inputs, Some(&args.rules))?;
+    }
     let opened = args.rules.opened()?;
     let learned_from = opened.as_ref().and_then(|file| file.header.data);
     let rules = opened.map(OpenedRules::compile).transpose()?.unwrap_or_default();

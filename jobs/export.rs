@@ -1,6 +1,6 @@
 //! `undust export`: rules for other systems.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use undust::io::output::atomic_write;
@@ -10,6 +10,7 @@ use undust::rules::export::{Export, Selection, Target, export_some};
 
 use crate::failure::Failure;
 use crate::messages::{data, say};
+use crate::outputs::check_outputs;
 use crate::rules_dir::RulesDir;
 
 /// Writes the rules for another system.
@@ -45,6 +46,9 @@ pub struct ExportArgs {
     /// Writes what was left out to this file, as overrides that disable it.
     #[arg(long, value_name = "FILE")]
     left_out: Option<PathBuf>,
+    /// Replaces the files of --out and --left-out if they exist.
+    #[arg(long)]
+    overwrite: bool,
     /// Lists on standard error only how much was left out, not what.
     #[arg(short, long)]
     quiet: bool,
@@ -88,6 +92,9 @@ impl From<To> for Target {
 
 /// Runs the job.
 pub fn run(args: ExportArgs) -> Result<(), Failure> {
+    let outputs: Vec<&Path> = [&args.out, &args.left_out].into_iter().flatten().map(PathBuf::as_path).collect();
+    let inputs: Vec<&Path> = args.urls.iter().map(PathBuf::as_path).collect();
+    check_outputs(&outputs, args.overwrite, &inputs, Some(&args.rules))?;
     let mut file = args.rules.read()?;
     file.overrides.apply(&mut file.sites);
     if let Some(site) = args.site.iter().find(|name| file.sites.iter().all(|site| site.site != **name)) {

@@ -12,7 +12,7 @@ use undust::io::output::atomic_write;
 
 use crate::failure::Failure;
 use crate::messages::data;
-use crate::options::refuse_to_replace;
+use crate::outputs::refuse_to_replace;
 use crate::quiet::Quiet;
 
 /// Writes man pages, or completions for a shell.

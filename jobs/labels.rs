@@ -120,6 +120,22 @@ impl RecordArgs {
         Ok(FoundShards { shards: shards::find(inputs, &options)?, _spooled: spooled })
     }
 
+    /// The files that `inputs` name; standard input stays `-`.
+    ///
+    /// # Errors
+    /// Errors of [`shards::expand`].
+    pub fn files(&self, inputs: &[PathBuf]) -> Result<Vec<PathBuf>, IoError> {
+        let options = Options { format: self.format, ..Options::default() };
+        let mut files = Vec::new();
+        for input in inputs {
+            match input.as_os_str() == "-" {
+                true => files.push(input.clone()),
+                false => files.extend(shards::expand(input, &options)?),
+            }
+        }
+        Ok(files)
+    }
+
     /// The evidence by which these records are clustered, and the survey if that decided. All processes of
     /// a mesh make one choice.
     ///

@@ -27,6 +27,7 @@ mod messages;
 mod metrics;
 mod normalize;
 mod options;
+mod outputs;
 mod pace;
 mod pipeline;
 mod platforms;

@@ -15,7 +15,7 @@ use undust::rules::{Batch, RuleSet};
 
 use crate::failure::Failure;
 use crate::messages::data;
-use crate::options::refuse_to_replace;
+use crate::outputs::check_outputs;
 use crate::pace::Pace;
 use crate::pipeline::in_order;
 use crate::quiet::Quiet;
@@ -110,7 +110,11 @@ const FIRST_BYTES: usize = 16 << 10;
 pub fn run(args: NormalizeArgs) -> Result<(), Failure> {
     let progress = args.watched.begin("normalize", None).map_err(Failure::usage)?;
     let inputs = files(&args.inputs)?;
-    let mut destination = Destination::open(args.out.as_deref(), args.overwrite)?;
+    if let Some(out) = &args.out {
+        let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+        check_outputs(&[out], args.overwrite, &inputs, Some(&args.rules))?;
+    }
+    let mut destination = Destination::open(args.out.as_deref())?;
     let rules = args.rules.open()?;
     let mut counts = LineCounts::default();
     progress.sites(rules.len());
@@ -236,11 +240,8 @@ enum Destination {
 }
 
 impl Destination {
-    fn open(path: Option<&Path>, overwrite: bool) -> Result<Destination, Failure> {
+    fn open(path: Option<&Path>) -> Result<Destination, Failure> {
         let Some(path) = path else { return Ok(Destination::Stdout) };
-        if !overwrite {
-            refuse_to_replace(path)?;
-        }
         Ok(Destination::File(Box::new(PendingFile::create(path)?), path.to_owned()))
     }
 

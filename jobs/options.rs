@@ -10,7 +10,6 @@ use undust::model::SiteBy;
 use undust::runtime::hosts::Cluster;
 use undust::runtime::memory::parse_size;
 
-use crate::failure::Failure;
 use crate::quiet::Quiet;
 
 /// Options of reading records.
@@ -148,17 +147,4 @@ impl Room {
     pub fn scratch(&self, cluster: Option<&Cluster>) -> PathBuf {
         self.scratch.clone().or(cluster.and_then(|c| c.scratch.clone())).unwrap_or_else(std::env::temp_dir)
     }
-}
-
-/// Refuses to replace an existing file or folder. Devices and pipes are written to, not replaced.
-///
-/// # Errors
-/// A usage error that names it.
-pub fn refuse_to_replace(path: &Path) -> Result<(), Failure> {
-    if path.metadata().is_ok_and(|found| found.is_file() || found.is_dir()) {
-        let path = path.display();
-        let text = format!("{path}: exists; name another file, or give --overwrite to replace it");
-        return Err(Failure::usage(text));
-    }
-    Ok(())
 }

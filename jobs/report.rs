@@ -14,7 +14,7 @@ use undust::report::{page, run};
 
 use crate::failure::Failure;
 use crate::messages::data;
-use crate::options::refuse_to_replace;
+use crate::outputs::refuse_to_replace;
 use crate::profiles;
 use crate::quiet::Quiet;
 

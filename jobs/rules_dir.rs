@@ -49,6 +49,11 @@ impl RulesDir {
         &self.rules
     }
 
+    /// The file of --overrides.
+    pub fn overrides_path(&self) -> Option<&Path> {
+        self.overrides.as_deref()
+    }
+
     /// Reads them; only rules that are too old are left out.
     pub fn read(&self) -> Result<RuleFile, Failure> {
         let mut file = RuleFile::open(&self.rules, self.allow_partial)?;

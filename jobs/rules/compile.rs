@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::messages::say;
+use crate::outputs::check_outputs;
 use crate::rules_dir::RulesDir;
 
 /// Writes rules as a file that opens at once, for applying many rules.
@@ -34,10 +34,7 @@ pub fn run(args: CompileArgs) -> Result<(), Failure> {
     if out.extension().is_some_and(|name| name == "gz" || name == "zst") {
         return Err(Failure::usage(format!("{}: compiled rules are not compressed; name it otherwise", out.display())));
     }
-    if !args.overwrite && out.exists() {
-        let text = format!("{}: there already; name another file, or give --overwrite to replace it", out.display());
-        return Err(Failure::new(Exit::Failed, text));
-    }
+    check_outputs(&[out], args.overwrite, &[], Some(&args.rules))?;
     let Some(file) = args.rules.opened()? else {
         return Err(Failure::usage("the rules are older than --max-age allows: nothing to compile"));
     };

@@ -149,8 +149,7 @@ def main(args):
         listed.write_text("".join(url + "\n" for _, url in real))
         for form in args.formats.split(","):
             path, left_out = work / f"{corpus}.{form}", work / f"{corpus}.{form}.left-out"
-            left_out.unlink(missing_ok=True)
-            said = undust("export", "--rules", rules, "--to", form, "-o", path, "--left-out", left_out, "-q", "--urls", listed)
+            said = undust("export", "--rules", rules, "--to", form, "-o", path, "--left-out", left_out, "--overwrite", "-q", "--urls", listed)
             out = len(lines_of(left_out))
             all_rules = sum(len(site["rules"]) for site in sites)
             if form == "csv":

@@ -338,7 +338,7 @@ def evaluate(house, table, args):
     for name in args.corpus or CORPORA:
         records, rules = house.parity_rules(name)
         out = os.path.join(house.scratch, name + '.figures.json')
-        run([house.binary, 'evaluate', '--rules', rules, '--one-site', house.corpus(name), '--json', out])
+        run([house.binary, 'evaluate', '--rules', rules, '--one-site', house.corpus(name), '--json', out, '--overwrite'])
         figures = json.load(open(out, encoding='utf-8'))
         urls = [r['url'] for r in records]
         rates = house.score.rates(house.counts(urls, house.normalize(urls, rules), [str(r['cluster']) for r in records]))

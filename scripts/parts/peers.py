@@ -149,7 +149,7 @@ def check(args, folder, figures, failures):
     columns = ('compression', 'pair fpr', 'URL fpr', 'recall', 'saved')
     if any(figures[IDENTITY][c] != figures['keep-all'][c] for c in columns):
         failures.append('%s: a program that keeps every URL does not score as keep-all' % folder.name)
-    run([args.binary, 'evaluate', '--rules', folder / 'rules', folder / 'test.jsonl', '--json', folder / 'figures.json', '-q'])
+    run([args.binary, 'evaluate', '--rules', folder / 'rules', folder / 'test.jsonl', '--json', folder / 'figures.json', '--overwrite', '-q'])
     rates = json.load(open(folder / 'figures.json'))['micro']
     for column, name in (('saved', 'saved_share'), ('recall', 'rec'), ('URL fpr', 'urlfpr')):
         if abs(float(figures[OWN][column]) - rates[name]) > 6e-5:

@@ -112,7 +112,7 @@ fn clusters_of_shards_on_their_own_hosts() {
     cluster.write("one.1.jsonl", "");
     std::fs::rename(cluster.path("host1/3.cdxj"), cluster.path("host1/1.cdxj")).unwrap();
     let again = together(&cluster, job);
-    assert!(again.iter().all(|end| end.code == Some(1) && end.err.contains("--overwrite")), "{again:?}");
+    assert!(again.iter().all(|end| end.code == Some(2) && end.err.contains("--overwrite")), "{again:?}");
 }
 
 #[test]

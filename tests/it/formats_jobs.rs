@@ -203,7 +203,7 @@ fn tables_hold_what_lines_hold_and_learn_alike() {
     // The output is there already.
     let mut command = undust(&["clusters", "a.warc.gz", "--out", "a.parquet"]);
     command.current_dir(folder.path());
-    assert!(run(command).failed(1).contains("--overwrite"));
+    assert!(run(command).failed(2).contains("--overwrite"));
 
     let learn = |input: &str, out: &str, more: &[&str]| {
         let mut command = undust(&["learn", input, "--out", out]);

@@ -49,6 +49,7 @@ mod jobs_interrupt;
 mod jobs_learn_faults;
 mod jobs_mistakes;
 mod jobs_normalize;
+mod jobs_outputs;
 mod jobs_platforms;
 mod jobs_previous;
 mod jobs_prove;

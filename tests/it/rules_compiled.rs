@@ -200,7 +200,7 @@ fn the_job_compiles_and_every_job_that_applies_takes_the_file() {
     }
     // Nothing is replaced by surprise; what wants evidence says where it is.
     let compile = ["rules", "compile", "--rules", "rules", "--out", "fast.compiled"];
-    assert!(job(&compile).failed(1).contains("--overwrite"));
+    assert!(job(&compile).failed(2).contains("--overwrite"));
     assert!(job(&["rules", "compile", "--rules", "rules", "--out", "fast.gz"]).failed(2).contains("not compressed"));
     for what in [&["rules", "list"][..], &["explain", "http://a.example/"], &["export", "--to", "csv"]] {
         let told = job(&[what, &["--rules", "fast.compiled"]].concat()).failed(1);
