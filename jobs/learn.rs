@@ -56,7 +56,7 @@ pub fn run(args: LearnArgs) -> Result<(), LearnError> {
     let done = learn(&run, &parameters, &agreed, (shards, progress), mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
-            Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoLabels(_)) => mesh.farewell(),
+            Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoEvidence(_)) => mesh.farewell(),
             Err(error) => mesh.give_up(&chain(error)),
         }
     }
@@ -134,7 +134,7 @@ fn learn(
             true => "there is nothing to learn from, and the URLs show no program of the catalogue of platforms",
             false => "there is nothing to learn from",
         };
-        let error = LearnError::NoLabels(inputs.expected(so));
+        let error = LearnError::NoEvidence(inputs.expected(so));
         // Its lock is released first: the last process to remove its journal removes the folder.
         out.into_iter().for_each(OutputDir::abandon);
         journal.into_iter().for_each(LearnedSites::remove);

@@ -29,9 +29,9 @@ pub enum LearnError {
         /// Folder of the sample.
         out: PathBuf,
     },
-    /// No record has a label; nothing is written.
+    /// No record has a label, or is of a site of the rules to prove; nothing is written.
     #[error("{0}")]
-    NoLabels(String),
+    NoEvidence(String),
     /// The processes of the run did not connect, or lost each other.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -44,7 +44,7 @@ impl LearnError {
     /// The failure with its exit code.
     pub fn into_failure(self) -> Failure {
         let exit = match &self {
-            LearnError::Failed(_) | LearnError::NoLabels(_) => Exit::Failed,
+            LearnError::Failed(_) | LearnError::NoEvidence(_) => Exit::Failed,
             LearnError::Usage(_) => Exit::Usage,
             LearnError::Cluster(error) => error.exit(),
             LearnError::Rejects { .. } => Exit::TooManyRejects,

@@ -34,7 +34,8 @@ use undust::site::Params;
 /// different clusters loses the sections and values that do, gets a condition that its wrong merges do
 /// not meet, or is withdrawn; nothing is added. Exceptions, look-ups and value ranges that lead URLs to
 /// the page of another cluster are taken out one by one. Rules that the records say nothing of stay as
-/// they are; rules that overrides disable are left out.
+/// they are, and standard error says how many sites have no record; records none of which is of a site
+/// of the rules are an error. Rules that overrides disable are left out.
 ///
 /// Writes rules.jsonl, summary.json, rejects.jsonl, and _SUCCESS last. The same rules and records give
 /// the same bytes, whatever the number of workers, the memory, or the order of the records. The exit
@@ -107,7 +108,7 @@ pub fn run(args: ProveArgs) -> Result<(), LearnError> {
     let done = prove(&args, &plan, rules, (shards, progress), mesh.as_ref());
     if let Some(mesh) = &mesh {
         match &done {
-            Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoLabels(_)) => mesh.farewell(),
+            Ok(()) | Err(LearnError::Rejects { .. } | LearnError::NoEvidence(_)) => mesh.farewell(),
             Err(error) => mesh.give_up(&chain(error)),
         }
     }
@@ -179,9 +180,15 @@ fn prove(
         if writes {
             inputs.say();
         }
-        let error = LearnError::NoLabels(inputs.expected("there is nothing to prove on"));
+        let error = LearnError::NoEvidence(inputs.expected("there is nothing to prove on"));
         out.into_iter().for_each(OutputDir::abandon);
         return Err(error);
+    }
+    // All processes end with the same sites, and so with the same error.
+    let without_records = proven.sites.iter().filter(|site| site.counts.records == 0).count();
+    if without_records > 0 && without_records == proven.sites.len() {
+        out.into_iter().for_each(OutputDir::abandon);
+        return Err(LearnError::NoEvidence(no_site(args, tally.records(), &proven)));
     }
     let mut refused = rejects.exceeds(args.max_rejects).then(|| (rejects.total(), rejects.lines()));
     if let Some(mut out) = out {
@@ -197,6 +204,13 @@ fn prove(
                 args.rules.display()
             ));
         }
+        if without_records > 0 {
+            args.reading.quiet.say(format_args!(
+                "{without_records} of {} sites of the rules have no record here: their rules are not proven, and keep the \
+                 evidence that they came with",
+                proven.sites.len()
+            ));
+        }
         if refused.is_none() { out.finish()? } else { out.leave_unmarked()? }
     }
     if let Some(mesh) = mesh {
@@ -206,6 +220,18 @@ fn prove(
         Some((rejected, lines)) => Err(LearnError::Rejects { rejected, lines, out: args.out.clone() }),
         None => Ok(()),
     }
+}
+
+/// Error text for records none of which is of a site of the rules.
+fn no_site(args: &ProveArgs, records: u64, proven: &Learned) -> String {
+    let first = proven.sites.first().map_or("", |site| site.rules.site.as_str());
+    format!(
+        "none of {records} records is of one of the {} sites of the rules in {} (the first is {first}), so nothing is proven; \
+         the site of a record is its label, else its domain or host as --site-by says: check both, and that the rules are \
+         those of this crawl",
+        proven.sites.len(),
+        args.rules.display()
+    )
 }
 
 /// Writes the files of the result except the rejects; `_SUCCESS` follows later.

@@ -312,6 +312,11 @@ impl Summary {
             (Count::FellBack, total.fell_back),
         ];
         stages.extend(whole.map(|(of, count)| (of.in_summary(), count)));
+        // Learned sites have records; given ones may have none, and keep the evidence that they came with.
+        let without = learned.sites.iter().filter(|site| site.counts.records == 0).count() as u64;
+        if without > 0 {
+            stages.insert(Count::WithoutRecords.in_summary(), without);
+        }
         Summary {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),

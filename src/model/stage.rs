@@ -161,7 +161,7 @@ stages! {
     /// site).
     Proof "proof" "src/dataflow/verdict.rs" in Proving without "rules stay as learned"
         [Passes "proof: passes", Withdrawn "proof: rules withdrawn", Narrowed "proof: rules narrowed",
-         FellBack "proof: sites fallen back"]
+         FellBack "proof: sites fallen back", WithoutRecords "proof: sites without records"]
     /// Rows of a pass are sorted and counted.
     Weighing "weighing" "src/dataflow/tally.rs" []
     /// `normalize` applies rules to URLs.

@@ -76,15 +76,51 @@ fn a_wrong_rule_goes_and_a_right_one_stays() {
 }
 
 #[test]
-fn a_rule_that_nothing_contradicts_keeps_its_id_and_unseen_sites_their_evidence() {
+fn records_of_no_site_of_the_rules_prove_nothing() {
     let mut rules = site(vec![ignore("000000000000000a", "query sid=", vec![])]);
     rules.rules[0].evidence.good = 7;
     let folder = folder(&rules, &pages());
     folder.write("crawl.tsv", b"http://other.example/\tx\nhttp://other.example/y\ty\n");
+    let told = prove(&folder, &[]).failed(1);
+    let facts = "none of 2 records is of one of the 1 sites of the rules in rules (the first is shop.example)";
+    assert!(told.contains(facts) && told.contains("--site-by"), "{told}");
+    assert!(!folder.path("out").exists());
+    // An earlier result stays.
+    folder.write("crawl.tsv", b"http://www.shop.example/\tx\n");
     let ran = prove(&folder, &[]);
-    assert!(ran.err.contains("2 records are of sites without rules"), "{}", ran.err);
+    assert!(!ran.err.contains("without records") && !ran.err.contains("no record here"), "{}", ran.err);
     ran.done();
-    assert_eq!(proven(&folder).0, rules);
+    let before = folder.text("out/_SUCCESS");
+    folder.write("crawl.tsv", b"http://other.example/\tx\n");
+    prove(&folder, &["--overwrite"]).failed(1);
+    assert_eq!(folder.text("out/_SUCCESS"), before);
+}
+
+#[test]
+fn sites_without_records_keep_their_evidence_and_are_counted() {
+    let mut rules = site(vec![ignore("000000000000000a", "query sid=", vec![])]);
+    rules.rules[0].evidence.good = 7;
+    let seen = SiteRules {
+        site: "other.example".to_owned(),
+        origins: undust::rules::origins::of_hosts(["other.example"]),
+        ..rules.clone()
+    };
+    let folder = folder(&rules, &pages());
+    let mut text = Vec::new();
+    let header = Header::new(Params::default(), InputCounts::default());
+    file::write(&header, [&seen, &rules].into_iter(), &mut text).unwrap();
+    folder.write("rules/rules.jsonl", &text);
+    folder.write("crawl.tsv", b"http://other.example/\tx\nhttp://other.example/y\ty\nhttp://third.example/\ty\n");
+    let ran = prove(&folder, &[]);
+    assert!(ran.err.contains("1 records are of sites without rules"), "{}", ran.err);
+    assert!(ran.err.contains("1 of 2 sites of the rules have no record here"), "{}", ran.err);
+    ran.done();
+    let (unseen, summary) = proven(&folder);
+    assert_eq!((unseen, &summary["stages"]["proof: sites without records"]), (rules, &Value::from(1)));
+    // Where all have records nothing is counted.
+    folder.write("crawl.tsv", b"http://other.example/\tx\nhttp://www.shop.example/y\ty\n");
+    prove(&folder, &["-q", "--overwrite"]).done();
+    assert_eq!(proven(&folder).1["stages"].get("proof: sites without records"), None);
 }
 
 #[test]
