@@ -100,7 +100,9 @@ pub fn run(args: ProveArgs) -> Result<(), LearnError> {
         RuleFile::open(&args.rules, args.allow_partial).map_err(|error| LearnError::Failed(Box::new(error)))?;
     rules.overrides.apply(&mut rules.sites);
     let plan = plan(&args, cluster.as_ref(), &rules.header);
-    let shards = args.records.find(&args.inputs, &plan.scratch)?.shards.clone();
+    // Kept to the end: it holds the spool file of standard input.
+    let found = args.records.find(&args.inputs, &plan.scratch)?;
+    let shards = found.shards.clone();
     let reading = (args.reading.line_limit, format!("{:?} {:?}", args.records, args.sites));
     let parameters = digest_of(&(&rules.sites, &plan.params, reading));
     let agreed = args.place.agreed(cluster.as_ref(), &shards)?;

@@ -1,5 +1,5 @@
 //! `undust prove`: the proof alone, on rules that others made.
-use super::jobs_run::{Folder, Ran, run, undust};
+use super::jobs_run::{Folder, Ran, run, run_with, undust};
 use serde_json::Value;
 use std::process::Command;
 use undust::rules::file::{self, Header, InputCounts};
@@ -327,6 +327,15 @@ fn the_same_bytes_whatever_the_order_and_the_workers() {
         seen.push(["rules.jsonl", "summary.json"].map(|name| std::fs::read(folder.path("out").join(name)).unwrap()));
     }
     assert!(seen.windows(2).all(|two| two[0] == two[1]));
+}
+
+#[test]
+fn records_on_standard_input_are_proven_on() {
+    let folder = folder(&site(vec![ignore(SID, "query sid=", vec![])]), &pages());
+    let mut command = undust(&["prove", "--rules", "rules", "--out", "out", "-q", "-"]);
+    command.current_dir(folder.path(""));
+    run_with(command, folder.text("crawl.tsv").as_bytes()).done();
+    assert_eq!(proven(&folder).0.rules[0].evidence.good, 120);
 }
 
 #[test]
