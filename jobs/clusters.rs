@@ -3,7 +3,7 @@
 use super::cluster::{ClusterArgs, ShardArgs, all_rejects, digest_of, lost, merged, part_of, together};
 use super::exit::Exit;
 use super::failure::Failure;
-use super::inputs::{Inputs, Tally, all_tallies};
+use super::inputs::{Inputs, Tally, all_tallies, refuse_rejects};
 use super::labelled::labelled_limit;
 use super::labels::{Means, RecordArgs};
 use super::options::{Reading, Room, SiteChoice, Workers};
@@ -165,12 +165,7 @@ fn part(
             args.reading.quiet.say(format_args!("rejected: {count} {reason}"));
         }
     }
-    if rejects.exceeds(args.max_rejects) {
-        let text =
-            format!("{} of {} records were rejected, more than --max-rejects allows", rejects.total(), rejects.lines());
-        return Err(Failure::new(Exit::TooManyRejects, text));
-    }
-    Ok(())
+    refuse_rejects(&rejects, args.max_rejects)
 }
 
 /// Writes the records of labelled shards, in order; the file has its name once it is committed.

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use undust::evaluate::{Counts, Evaluation, Grouping, Rates, SiteFigures, Summary};
 use undust::io::output::atomic_write;
+use undust::io::rejects::Limit;
 use undust::io::rules::OpenedRules;
 use undust::io::{Rejects, ShardReader};
 use undust::model::RecordBatch;
@@ -16,8 +17,8 @@ use undust::model::shown::{Page, visible};
 use undust::rules::file::DataId;
 
 use crate::failure::{EXIT_CODES, Failure};
-use crate::inputs::{Inputs, Tally};
-use crate::messages::show;
+use crate::inputs::{Inputs, Tally, refuse_rejects, rejected_lines};
+use crate::messages::{say, show};
 use crate::options::{LabelledInputs, Reading, SiteChoice};
 use crate::outputs::check_outputs;
 use crate::pace::Pace;
@@ -32,7 +33,7 @@ use crate::watched::{Watched, next_batch};
 /// record wins; records without a cluster are left out, and an input of nothing else is an error.
 /// Memory: 48 bytes a labelled record. The last line shows whether the rules were learned from these
 /// data, by the number of records and a sum of their hashes; of other data it is unknown whether they
-/// overlap.
+/// overlap. Where no rule applies to any record, standard error says so.
 #[derive(Args, Debug)]
 #[command(after_long_help = format!("{FIGURES}\n\n{EXIT_CODES}"))]
 pub struct EvaluateArgs {
@@ -54,6 +55,9 @@ pub struct EvaluateArgs {
     /// Shows all sites, not only the twenty with the most URLs.
     #[arg(long)]
     all: bool,
+    /// More rejected lines than this end the run with code 4; the figures are printed and written.
+    #[arg(long, value_name = "COUNT|PERCENT%", default_value = "5%")]
+    max_rejects: Limit,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -113,6 +117,7 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
         let inputs = Inputs { shards: &shards, forced: args.records.forced(), tally: &tally, rejects: &rejects };
         return Err(inputs.no_labels("there is nothing to measure"));
     }
+    let idle = idle(&evaluation, rules.len(), tally.labelled());
     let (unlabelled, invalid, provisional) = (evaluation.unlabelled(), evaluation.invalid(), evaluation.provisional());
     let sites = evaluation.finish();
     let counts: Vec<Counts> = sites.iter().map(|site| site.counts).collect();
@@ -129,12 +134,35 @@ pub fn run(args: EvaluateArgs) -> Result<(), Failure> {
     args.reading
         .quiet
         .say(format_args!("{records} records, {unlabelled} without a cluster, {rejected} lines rejected"));
+    if let Some(text) = idle {
+        args.reading.quiet.say(text);
+    }
     let mut page = table(&sites, &summary, args.all);
     if provisional > 0 {
         let _ = writeln!(page, "{provisional} records changed with the help of provisional rules (--no-provisional)");
     }
     let _ = writeln!(page, "{}", data.words());
-    show(&page).map_err(Failure::stdout)
+    show(&page).map_err(Failure::stdout)?;
+    if rejects.exceeds(args.max_rejects) {
+        rejected_lines(&rejects).iter().for_each(say);
+    }
+    refuse_rejects(&rejects, args.max_rejects)
+}
+
+/// What to say where no rule applied to any of the `labelled` records.
+fn idle(evaluation: &Evaluation<'_>, sites: usize, labelled: u64) -> Option<String> {
+    let text = match (evaluation.with_site(), evaluation.ruled()) {
+        (_, 1..) => return None,
+        (0, _) => format!(
+            "no rule applied: none of {labelled} labelled records is of an origin (scheme, host, port) of the {sites} sites with \
+             rules; the figures are those of normal forms: check that the rules are those of this crawl"
+        ),
+        (of_sites, _) => format!(
+            "no rule applied: {of_sites} of {labelled} labelled records are of origins of sites with rules, and no rule fired on \
+             them; the figures are those of normal forms (`undust explain` says why no rule fires on a URL)"
+        ),
+    };
+    Some(text)
 }
 
 /// Relation of the records to the rules.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use undust::io::rejects::Limit;
 use undust::io::{Format, Rejects, Shard, detect};
 use undust::model::RecordBatch;
 use undust::rules::file::DataId;
@@ -159,6 +160,19 @@ impl Inputs<'_> {
             None => "by its name",
         }
     }
+}
+
+/// Fails where more lines were rejected than `limit` allows, for a job that wrote its output before.
+///
+/// # Errors
+/// [`Exit::TooManyRejects`], with the counts.
+pub fn refuse_rejects(rejects: &Rejects, limit: Limit) -> Result<(), Failure> {
+    if !rejects.exceeds(limit) {
+        return Ok(());
+    }
+    let (rejected, lines) = (rejects.total(), rejects.lines());
+    let text = format!("{rejected} of {lines} records were rejected, more than --max-rejects allows");
+    Err(Failure::new(Exit::TooManyRejects, text))
 }
 
 /// A line for each reason of rejects, with the first line.

@@ -44,6 +44,8 @@ pub struct Evaluation<'r> {
     unlabelled: u64,
     invalid: u64,
     provisional: u64,
+    with_site: u64,
+    ruled: u64,
 }
 
 impl<'r> Evaluation<'r> {
@@ -59,6 +61,8 @@ impl<'r> Evaluation<'r> {
             unlabelled: 0,
             invalid: 0,
             provisional: 0,
+            with_site: 0,
+            ruled: 0,
         }
     }
 
@@ -104,6 +108,8 @@ impl<'r> Evaluation<'r> {
         };
         let applied = self.rules.apply(record.url, forced, &mut self.scratch);
         self.invalid += u64::from(applied.invalid);
+        self.with_site += u64::from(applied.site.is_some());
+        self.ruled += u64::from(applied.looked_up || !applied.fired.is_empty());
         if self.rules.has_provisional() && applied.url != record.url {
             let is_provisional = |site| applied.fired.iter().any(|rule| self.rules.is_provisional(site, rule));
             self.provisional += u64::from(applied.site.is_some_and(is_provisional));
@@ -125,6 +131,16 @@ impl<'r> Evaluation<'r> {
     /// Labelled records whose URL changed and on which a provisional rule fired.
     pub fn provisional(&self) -> u64 {
         self.provisional
+    }
+
+    /// Labelled records whose origin is one that a site with rules has.
+    pub fn with_site(&self) -> u64 {
+        self.with_site
+    }
+
+    /// Labelled records on which a rule fired, or for which a look-up or a value range decided.
+    pub fn ruled(&self) -> u64 {
+        self.ruled
     }
 
     /// The figures, in order of the sites' first appearance. URLs without a host and without a label of

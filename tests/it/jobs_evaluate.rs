@@ -86,11 +86,43 @@ fn one_site_a_file_or_the_labels_decide() {
 fn figures_that_are_not_defined() {
     let folder = Folder::with_rules();
     folder.write("r.jsonl", b"{\"url\":\"http://a.example/1\",\"cluster\":1}\n{\"url\":\"http://a.example/2\"}\nbad\n");
-    let ran = run(folder.job("evaluate", &["r.jsonl", "--json", "f.json"]));
-    assert_eq!(ran.err, "undust: 2 records, 1 without a cluster, 1 lines rejected\n");
+    let ran = run(folder.job("evaluate", &["r.jsonl", "--json", "f.json", "--max-rejects", "1"]));
+    assert!(ran.err.starts_with("undust: 2 records, 1 without a cluster, 1 lines rejected\n"), "{}", ran.err);
     let table = ran.done();
     assert!(table.lines().nth(1).unwrap().contains(" - "), "{table}");
     assert_eq!(json(&folder, "f.json")["sites"]["a.example"]["dupred"], serde_json::Value::Null);
+}
+
+#[test]
+fn too_many_rejected_lines_are_a_failure_with_figures() {
+    let folder = Folder::with_rules();
+    folder.write("r.tsv", format!("{RECORDS}bad\tx\n").as_bytes());
+    let ran = run(folder.job("evaluate", &["r.tsv", "--json", "f.json"]));
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert!(ran.err.ends_with("1 of 10 records were rejected, more than --max-rejects allows\n"), "{}", ran.err);
+    assert!(ran.err.contains("rejected: 1 not-http; the first in r.tsv, line 10: bad"), "{}", ran.err);
+    assert_eq!(json(&folder, "f.json")["rejected"], 1);
+    assert!(ran.out.starts_with(b"site "), "the figures are printed");
+    run(folder.job("evaluate", &["r.tsv", "--max-rejects", "10%"])).done();
+}
+
+#[test]
+fn rules_that_apply_to_nothing_are_told() {
+    let folder = Folder::with_rules();
+    let told = |records: &[u8], more: &[&str]| {
+        folder.write("r.tsv", records);
+        let ran = run(folder.job("evaluate", &[&["r.tsv"], more].concat()));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    let elsewhere = told(b"http://forum.example/?sid=1\tx\nhttp://a.example/\tx\nhttp://b.example/\n", &[]);
+    let words =
+        "no rule applied: none of 2 labelled records is of an origin (scheme, host, port) of the 2 sites with rules";
+    assert!(elsewhere.contains(words), "{elsewhere}");
+    let idle = told(b"http://www.forum.example/?t=1\tx\nhttp://a.example/\tx\n", &[]);
+    assert!(idle.contains("no rule applied: 1 of 2 labelled records are of origins of sites with rules"), "{idle}");
+    assert_eq!(told(b"http://www.forum.example/?t=1\tx\n", &["-q"]), "");
+    assert!(!told(RECORDS.as_bytes(), &[]).contains("no rule applied"));
 }
 
 #[test]
