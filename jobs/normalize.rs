@@ -160,10 +160,7 @@ fn canonicalize(
         };
         if blocks.next_block(&mut block.input)? {
             // Pipes and devices could not be read before.
-            let first = &block.input[..block.input.len().min(FIRST_BYTES)];
-            if let Some((path, format)) = pipe.and_then(|path| Some((path, Format::of_head(first)?))) {
-                return Err(refusal(&path, format));
-            }
+            pipe.map_or(Ok(()), |path| refuse_piped_records(&path, &block.input))?;
             return Ok(true);
         }
         current = None;
@@ -220,6 +217,15 @@ fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 pub fn refuse_records(path: &Path) -> Result<(), Failure> {
     let format = if path.is_file() { detect::records_in(path)? } else { None };
     format.map_or(Ok(()), |format| Err(refusal(path, format)))
+}
+
+/// Refuses records in the first block of a pipe, where one URL a line is expected.
+///
+/// # Errors
+/// A usage error with a way out.
+pub fn refuse_piped_records(path: &Path, block: &[u8]) -> Result<(), Failure> {
+    let first = &block[..block.len().min(FIRST_BYTES)];
+    detect::records(first).map_or(Ok(()), |format| Err(refusal(path, format)))
 }
 
 /// Error for a file of records, with a way out.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::messages::show as print_page;
-use crate::normalize::refuse_records;
+use crate::normalize::{refuse_piped_records, refuse_records};
 use std::path::Path;
 use undust::io::blocks::LineBlocks;
 use undust::model::shown::Page;
@@ -16,9 +16,12 @@ pub(super) fn print(text: &Page) -> Result<(), Failure> {
 pub fn each_url(path: &Path, mut each: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {
     refuse_records(path)?;
     let (mut lines, mut urls, mut normal) = (0, 0, Vec::new());
+    // A pipe could not be read before.
+    let mut pipe = Some(path).filter(|path| !path.is_file());
     let mut blocks = if path == Path::new("-") { LineBlocks::stdin()? } else { LineBlocks::open(path)? };
     let mut block = Vec::new();
     while blocks.next_block(&mut block)? {
+        pipe.take().map_or(Ok(()), |path| refuse_piped_records(path, &block))?;
         let all = block.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         for line in all.filter(|line| !line.is_empty()) {
             lines += 1;

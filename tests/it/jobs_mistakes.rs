@@ -110,6 +110,15 @@ fn records_are_normalized() {
     let ran = job(&folder, &["normalize", "--rules", "rules"], b"{\"url\": \"http://a.example/1\"}\n");
     ends(&ran, 2, &["-: records (jsonl), not one URL a line", "jq -r .url"]);
     assert!(ran.out.is_empty());
+    // A pipe shows it in its first block, to every job that reads URLs.
+    for line in ["normalize", "rules list --urls -", "export --to csv --urls -", "explain -"] {
+        let arguments: Vec<&str> = line.split(' ').chain(["--rules", "rules"]).collect();
+        let ran = job(&folder, &arguments, b"http://a.example/1\t7\n");
+        ends(&ran, 2, &["-: records (tsv), not one URL a line", "cut -f1"]);
+        assert!(ran.out.is_empty(), "{line}");
+    }
+    let ran = job(&folder, &["normalize", "--rules", "rules"], &compressed(b"http://a.example/1\t7\n", Gzip));
+    ends(&ran, 2, &["-: records (tsv)"]);
 }
 
 #[test]
