@@ -1,14 +1,12 @@
 //! `undust generate`: man pages and shell completions, made from the command line that the jobs
 //! declare.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use undust::io::IoError;
-use undust::io::output::atomic_write;
+use undust::io::output::{atomic_write, make_folder};
 
 use crate::failure::Failure;
 use crate::messages::data;
@@ -75,7 +73,7 @@ fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
     if !args.overwrite {
         paths().try_for_each(|(path, _)| refuse_to_replace(&path))?;
     }
-    fs::create_dir_all(&args.dir).map_err(write_failed(&args.dir))?;
+    make_folder(&args.dir)?;
     for (path, page) in paths() {
         atomic_write(&path, |file| file.write_all(page))?;
     }
@@ -97,10 +95,6 @@ fn collect(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<(), 
     page.render(&mut text)?;
     pages.push((name, text));
     command.get_subcommands().filter(|below| !below.is_hide_set()).try_for_each(|below| collect(below, pages))
-}
-
-fn write_failed(path: &Path) -> impl Fn(std::io::Error) -> IoError {
-    |source| IoError::Write { path: path.to_owned(), source }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use undust::dataflow::summary::{Figures, Summary};
 use undust::io::rejects::Limit;
 use undust::io::{Format, Rejects, Shard, detect};
-use undust::model::RecordBatch;
+use undust::model::{Count, RecordBatch};
 use undust::rules::file::DataId;
 use undust::runtime::mesh::Mesh;
 
@@ -210,9 +211,12 @@ fn hint(shard: &Shard, records: u64) -> Option<&'static str> {
     }
 }
 
+/// Least labelled URLs and clusters that a rule is learned from.
+const LEAST: (u64, u64) = (9, 3);
+
 /// Reason why there is no rule, or none but provisional ones where nothing has a label.
-pub fn no_rules(figures: &undust::dataflow::summary::Figures) -> String {
-    let undust::dataflow::summary::Figures { labelled, clusters, withdrawn, provisional, .. } = figures;
+pub fn no_rules(summary: &Summary) -> String {
+    let Figures { labelled, clusters, withdrawn, provisional, urls, canonical, .. } = &summary.total;
     if *labelled == 0 {
         let rules = provisional.as_ref().map_or(0, |of| of.rules);
         return format!(
@@ -226,8 +230,59 @@ pub fn no_rules(figures: &undust::dataflow::summary::Figures) -> String {
         format!(
             "{withdrawn} were learned and withdrawn, since all records taken together speak against them: see summary.json"
         )
-    } else {
+    } else if *labelled < LEAST.0 || *clusters < LEAST.1 {
         "too few agree: about nine URLs of three clusters are the least that a rule is learned from".to_owned()
+    } else {
+        let dropped = |count: Count| summary.stages.get(&count.in_summary()).copied().unwrap_or(0);
+        match (dropped(Count::TooLittleToShow), dropped(Count::ExplainedByChance)) {
+            (0, 0) => "not enough agree on one change that joins URLs of one cluster and few others; about nine URLs of three \
+                       clusters are the least, and more where others speak against it or the sample is small"
+                .to_owned(),
+            (few, chance) => format!(
+                "not enough agree: {few} rules were dropped that too few clusters of a sample under 1,000 URLs show to be \
+                 right, {chance} that chance explains; more records may bear them out"
+            ),
+        }
     };
-    format!("no rule: of {labelled} labelled URLs in {clusters} clusters {why}")
+    let merged = match urls - canonical {
+        0 => String::new(),
+        _ => format!("; normal forms and look-ups of single URLs make {canonical} canonical URLs of {urls}"),
+    };
+    format!("no rule: of {labelled} labelled URLs in {clusters} clusters {why}{merged}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use undust::dataflow::sample::SampleParams;
+    use undust::dataflow::{Learned, Plan, ProvenSite};
+    use undust::model::SiteBy;
+    use undust::site::Params;
+
+    #[test]
+    fn dropped_rules_are_the_reason_where_there_are_some() {
+        let plan = Plan {
+            params: Params::default(),
+            held_out: None,
+            sample: SampleParams::default(),
+            site_by: SiteBy::Domain,
+            previous: Arc::default(),
+            workers: 1,
+            memory: 0,
+            scratch: std::path::PathBuf::new(),
+        };
+        let mut site = ProvenSite::default();
+        (site.counts.urls, site.counts.canonical, site.counts.labelled, site.counts.clusters) = (90, 90, 90, 30);
+        let reason = |site: &ProvenSite| {
+            let learned = Learned { sites: vec![site.clone()], ..Learned::default() };
+            no_rules(&Summary::new(&plan, &learned, BTreeMap::new()))
+        };
+        let plain = "no rule: of 90 labelled URLs in 30 clusters not enough agree on one change";
+        assert!(reason(&site).starts_with(plain) && !reason(&site).contains("canonical"), "{}", reason(&site));
+        site.learned.counts.extend([(Count::TooLittleToShow, 2), (Count::ExplainedByChance, 1)]);
+        let dropped = "not enough agree: 2 rules were dropped that too few clusters of a sample under 1,000 URLs show to be \
+                       right, 1 that chance explains";
+        assert!(reason(&site).contains(dropped), "{}", reason(&site));
+    }
 }

@@ -160,7 +160,7 @@ fn learn(
     if let Some(summary) = shown {
         report(held_out::section(&summary), &learned, &summary, &run.out)?;
         if summary.total.rules == 0 {
-            run.reading.quiet.say(no_rules(&summary.total));
+            run.reading.quiet.say(no_rules(&summary));
         }
     }
     if let Some(mesh) = mesh {

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use undust::io::IoError;
-use undust::io::output::{FolderLock, LOCK};
+use undust::io::output::{FolderLock, LOCK, make_folder};
 use undust::temporary::{TemporaryFile, is_partial_name};
 
 /// Compression of the records.
@@ -49,9 +49,9 @@ pub enum Error {
         /// The name.
         found: String,
     },
-    /// The folder cannot be locked.
+    /// The folder cannot be made or locked.
     #[error(transparent)]
-    Lock(#[from] IoError),
+    Folder(#[from] IoError),
     /// A file or folder that cannot be read or written.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
@@ -71,7 +71,7 @@ fn because<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> 
 /// Makes an empty folder of `folder` and locks it. With `overwrite`, removes the files of an earlier
 /// run, manifest first; other files stop it before anything is removed.
 pub fn prepare(folder: &Path, overwrite: bool) -> Result<FolderLock, Error> {
-    fs::create_dir_all(folder).map_err(because("create", folder))?;
+    make_folder(folder)?;
     let lock = FolderLock::take(folder)?;
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(because("read", folder))? {

@@ -1,7 +1,7 @@
 //! Failures of the run at its edge: the fact, the place, and a way out.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::codec::Compression;
 use super::output::stamp::Stamp;
@@ -44,6 +44,12 @@ pub enum IoError {
          .cdxj, .warc, .parquet, .log); give --format tsv, or jsonl, cdx, cdxj, warc, parquet, access-log, csv, crawl-log"
     )]
     UnknownFormat {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file without a name that shows its format, and without a line.
+    #[error("{}: empty, without a line to read; check what was to write it", in_words(path))]
+    Empty {
         /// The file.
         path: PathBuf,
     },
@@ -152,6 +158,12 @@ pub enum IoError {
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
+    },
+    /// An output path that is a symbolic link to nothing.
+    #[error("{path}: a symbolic link to a folder that does not exist; make that folder, or name another")]
+    DanglingLink {
+        /// The link.
+        path: PathBuf,
     },
     /// An output path that is a file.
     #[error("{path}: not a folder; name a folder that is empty or does not exist yet")]
@@ -265,6 +277,11 @@ pub enum IoError {
         /// The first faulty line, from 1.
         line: u64,
     },
+}
+
+/// The name of an input in messages.
+fn in_words(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 impl IoError {

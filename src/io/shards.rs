@@ -151,6 +151,7 @@ fn add(path: &Path, name: &Path, options: &Options, shards: &mut Vec<Shard>) -> 
         // Bytes have precedence over names, as with compression.
         None => match detect::of_content(path, name)?.or_else(|| Format::of_name(name)) {
             Some(format) => format,
+            None if detect::first_line(path, name)?.is_none() => return Err(IoError::Empty { path: name.to_owned() }),
             None => return Err(IoError::UnknownFormat { path: name.to_owned() }),
         },
     };

@@ -53,6 +53,53 @@ fn a_list_of_urls_is_learned_from() {
 }
 
 #[test]
+fn no_rule_is_for_lack_of_records_only_where_there_are_few() {
+    let few: String = (0..8).map(|n| format!("http://a.example/{n}?s={n}\t{}\n", n / 3)).collect();
+    // Every URL has a name of its own.
+    let names =
+        |n: usize| format!("http://a.example/{:08x}\t{}\n", undust::model::hash64(&n.to_le_bytes()) as u32, n / 3);
+    let folder =
+        folder(&[("few.tsv", few.as_bytes()), ("names.tsv", (0..180).map(names).collect::<String>().as_bytes())]);
+    let ran = job(&folder, &["learn", "few.tsv", "--out", "few"], b"");
+    ends(&ran, 0, &["no rule: of 8 labelled URLs in 3 clusters too few agree: about nine URLs of three clusters"]);
+    let ran = job(&folder, &["learn", "names.tsv", "--out", "names"], b"");
+    let words = [
+        "no rule: of 180 labelled URLs in 60 clusters not enough agree on one change that joins URLs of one cluster",
+        "look-ups of single URLs make 60 canonical URLs of 180",
+    ];
+    ends(&ran, 0, &words);
+    assert!(!ran.err.contains("too few agree"), "{}", ran.err);
+}
+
+#[test]
+fn standard_input_is_empty() {
+    let folder = folder(&[("empty", b"\n"), ("binary", b"\x01\x02\n")]);
+    for job_name in ["learn", "clusters"] {
+        for input in [&b""[..], b"\n\n"] {
+            let ran = job(&folder, &[job_name, "-", "--out", "out"], input);
+            fails(&folder, &ran, &["standard input: empty, without a line to read"]);
+        }
+    }
+    fails(&folder, &job(&folder, &["learn", "empty", "--out", "out"], b""), &["empty: empty, without a line"]);
+    let ran = job(&folder, &["learn", "binary", "--out", "out"], b"");
+    fails(&folder, &ran, &["binary", "--format"]);
+    assert!(!ran.err.contains("without a line"), "{}", ran.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_output_is_a_link_to_nothing() {
+    let folder = folder(&[("a.tsv", b"http://a.example/1\t7\n")]);
+    std::os::unix::fs::symlink("nowhere", folder.path("out")).unwrap();
+    let jobs = ["learn a.tsv --out out", "compare a.tsv --out out", "synth --out out", "generate man out"];
+    for line in jobs {
+        let ran = job(&folder, &line.split(' ').collect::<Vec<_>>(), b"");
+        ends(&ran, 1, &["out: a symbolic link to a folder that does not exist"]);
+        assert!(!folder.path("nowhere").exists(), "{line}");
+    }
+}
+
+#[test]
 fn a_comma_file_is_read_as_tsv() {
     let folder = folder(&[("crawl.txt", b"http://a.example/1,7\nhttp://a.example/2,7\n")]);
     let ran = job(&folder, &["learn", "crawl.txt", "--out", "out"], b"");

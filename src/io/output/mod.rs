@@ -65,21 +65,10 @@ impl OutputDir {
     /// ever removed; those named in [`KEPT`] stay.
     ///
     /// # Errors
-    /// [`IoError::NotAFolder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`],
+    /// Errors of [`make_folder`], [`IoError::Locked`], [`IoError::NotEmpty`], [`IoError::Foreign`],
     /// [`IoError::Complete`], or the error of the system.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, IoError> {
-        let mut made = false;
-        match fs::metadata(path) {
-            Ok(meta) if !meta.is_dir() => return Err(IoError::NotAFolder { path: path.to_owned() }),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(path).map_err(IoError::write(path))?;
-                made = true;
-                // The new name must survive a crash as the files in it do.
-                sync_folder(parent(path)).map_err(IoError::write(path))?;
-            }
-            Err(error) => return Err(IoError::read(path)(error)),
-        }
+        let made = make_folder(path)?;
         let lock = FolderLock::take(path)?;
         clear(path, existing)?;
         Ok(Self { lock, files: Vec::new(), made })
@@ -214,6 +203,28 @@ impl Amendment {
             file.commit()?;
             mark.map_or(Ok(()), |mark| mark.commit().map(drop))
         })
+    }
+}
+
+/// Makes a folder, parents included, unless it is there. Returns whether it was made.
+///
+/// # Errors
+/// [`IoError::NotAFolder`], [`IoError::DanglingLink`], or the error of the system.
+pub fn make_folder(path: &Path) -> Result<bool, IoError> {
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_dir() => Err(IoError::NotAFolder { path: path.to_owned() }),
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // The error of the system would be that the name exists.
+            if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+                return Err(IoError::DanglingLink { path: path.to_owned() });
+            }
+            fs::create_dir_all(path).map_err(IoError::write(path))?;
+            // The new name must survive a crash as the files in it do.
+            sync_folder(parent(path)).map_err(IoError::write(path))?;
+            Ok(true)
+        }
+        Err(error) => Err(IoError::read(path)(error)),
     }
 }
 
