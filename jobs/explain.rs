@@ -26,8 +26,8 @@ use crate::rules_dir::RulesDir;
 pub struct ExplainArgs {
     #[command(flatten)]
     rules: RulesDir,
-    /// URLs to explain; `-` reads them from standard input, one a line, and fails where none of the lines is
-    /// a URL.
+    /// URLs to explain; `-` reads them from standard input, one a line. Where none of the arguments, or none
+    /// of those lines, is a URL, the exit code is 2.
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     /// Leaves out rules that do not fire.
@@ -70,12 +70,21 @@ pub fn run(args: ExplainArgs) -> Result<(), Failure> {
         };
         done.map_err(Failure::stdout)
     };
+    let (mut none, mut normal) = (true, Vec::new());
     for url in &args.urls {
         if url != "-" {
+            none &= undust::url::normalize(url.as_bytes(), &mut normal).is_err();
             explain(url)?;
             continue;
         }
         each_url(Path::new("-"), |line| explain(&text(line)))?;
+        none = false;
+    }
+    if none {
+        let count = args.urls.len();
+        return Err(Failure::usage(format!(
+            "none of {count} arguments is a URL; absolute http or https URLs are expected"
+        )));
     }
     Ok(())
 }

@@ -48,7 +48,6 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use exit::Exit;
-use failure::{Failure, chain};
 
 /// Learns, proves and applies URL normalization rules from duplicate clusters.
 ///
@@ -116,7 +115,7 @@ fn main() -> ExitCode {
         Job::Rules(args) => rules::run(args),
         Job::Keys(args) => keys::run(args),
         Job::Export(args) => export::run(args),
-        Job::Synth(args) => synth::run(args).map_err(|error| Failure::new(Exit::Failed, chain(error.as_ref()))),
+        Job::Synth(args) => synth::run(args),
     };
     metrics::finish(done.as_ref().map_or_else(|failure| failure.exit() as u8, |()| 0));
     interrupt::settle();

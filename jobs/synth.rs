@@ -3,6 +3,7 @@
 #[path = "synth/files.rs"]
 mod files;
 
+use super::failure::Failure;
 use files::{Compress, PartFile};
 use serde_json::json;
 use std::path::PathBuf;
@@ -114,11 +115,11 @@ const TOTAL_URLS: u64 = 200_000;
 /// Runs the job.
 ///
 /// # Errors
-/// Parameters that make no corpus, a folder that is not empty, a file that cannot be written.
-pub fn run(args: SynthArgs) -> Result<(), Box<dyn std::error::Error>> {
+/// A usage error for parameters that make no corpus; else a folder that is not empty, a file that cannot be written.
+pub fn run(args: SynthArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let options = options(&args);
-    let sites = synth::plan(&options)?;
+    let sites = synth::plan(&options).map_err(Failure::usage)?;
     let _lock = files::prepare(&args.out, args.overwrite)?;
     let job = Job { args: &args, sites: &sites };
     let units = if args.per_site { sites.len() } else { args.shards as usize };

@@ -50,7 +50,8 @@ class Undust:
         made = {}
         for start in range(0, len(urls), 200):
             part = urls[start : start + 200]
-            lines = self("explain", "--output", "jsonl", "--rules", rules, "--", *part).stdout.split("\n")[:-1]
+            # With one URL for sure: explain fails where none of its arguments is one.
+            lines = self("explain", "--output", "jsonl", "--rules", rules, "--", *part, "http://a.example/").stdout.split("\n")[:-1]
             for url, line in zip(part, lines):
                 made.update({url: step["url"] for step in json.loads(line)["steps"] if step["step"] == "refused"})
         return made

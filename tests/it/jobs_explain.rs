@@ -55,6 +55,11 @@ fn urls_from_standard_input() {
     // Between URLs of the command line; lines of which none is a URL are a mistake.
     let twice = run_with(explain(&[urls[0], "-"]), lines).done();
     assert!(twice.len() > told.len() && twice.ends_with(&told));
+    for (urls, count) in [(&[""][..], 1), (&["mailto:a", "x"], 2)] {
+        let none = run(explain(urls));
+        assert!(none.err.contains(&format!("none of {count} arguments is a URL")) && none.code == 2, "{none:?}");
+        assert!(!none.out.is_empty(), "the explanation says why");
+    }
     let none = run_with(explain(&["-"]), b"a\nb\n");
     assert!(none.code == 2 && none.err.contains("none of 2 lines is a URL"), "{none:?}");
 }

@@ -279,6 +279,16 @@ fn the_folder_holds_a_result() {
 }
 
 #[test]
+fn a_page_type_is_misspelt() {
+    let folder = folder(&[]);
+    for wrong in [&["--types", "nosuch"][..], &["--decorations", "nosuch"], &["--noise", "2"]] {
+        let ran = job(&folder, &[&["synth", "--out", "out"], wrong].concat(), b"");
+        ends(&ran, 2, &[wrong[1]]);
+        assert!(!folder.path("out").exists());
+    }
+}
+
+#[test]
 fn a_format_is_misspelt() {
     let folder = folder(&[("a.tsv", b"http://a.example/1\t7\n")]);
     let ran = job(&folder, &["learn", "a.tsv", "--out", "out", "--format", "cvs"], b"");
