@@ -173,7 +173,7 @@ fn evaluate_knows_the_data_that_rules_were_learned_from() {
     folder.write("in.tsv", lines.join("\n").as_bytes());
     ran(job(&folder, &["learn", "in.tsv", "--out", "out", "-q"])).done();
     let says = |input: &str, rules: &str| {
-        let text = ran(job(&folder, &["evaluate", "--rules", rules, input, "--json", "f.json"])).done();
+        let text = ran(job(&folder, &["evaluate", "--rules", rules, input, "--json", "f.json", "--overwrite"])).done();
         let figures: Value = serde_json::from_slice(&std::fs::read(folder.path("f.json")).unwrap()).unwrap();
         (text.lines().last().unwrap().to_owned(), figures["data"].clone())
     };
