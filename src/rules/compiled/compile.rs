@@ -360,9 +360,10 @@ impl<'s> Generic<'s> {
             rule.for_each_value(|key, value| {
                 if key == "host" {
                     let number = *numbers.entry(value.clone()).or_insert_with(|| {
-                        // No URL holds a NUL.
+                        // No URL holds a control character. A NUL would not do: with it the hash of a value is that
+                        // of a shorter one of the next key.
                         let plain = is_plain(&Key::Fixed(Fixed::HOST), value, Tokenizer::default());
-                        placeholders.push(format!("\0{}{}", if plain { '+' } else { '-' }, hosts.len()));
+                        placeholders.push(format!("\u{1}{}{}", if plain { '+' } else { '-' }, hosts.len()));
                         hosts.push(value.clone());
                         hosts.len() - 1
                     });
@@ -386,7 +387,7 @@ impl<'s> Generic<'s> {
 
     /// For the placeholder of a host: whether the host is [plain](is_plain).
     pub(super) fn is_plain_host(value: &str) -> Option<bool> {
-        value.strip_prefix('\0').map(|mark| mark.starts_with('+'))
+        value.strip_prefix('\u{1}').map(|mark| mark.starts_with('+'))
     }
 }
 

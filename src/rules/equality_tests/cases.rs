@@ -368,3 +368,13 @@ fn a_site_with_too_many_rules_and_values_for_rows_is_a_site_as_others() {
     ];
     equal(many, &cases);
 }
+
+#[test]
+fn a_value_like_the_placeholder_of_a_host_is_no_host() {
+    let keep = ("double slash".to_owned(), Operation::Keep("-1".to_owned()));
+    let empty = ("host".to_owned(), Operation::Ignore(Representative::WherePresent(String::new())));
+    let mut site = site(vec![keep, empty, left_out("query k=")]);
+    // The second host that rules name has the placeholder -1.
+    site.rules[2].scope = vec![Constraint { key: "host".to_owned(), test: Test::Equals("x?y#z".to_owned()) }];
+    equal(site, &[("http://a.example/", "http://a.example/")]);
+}
