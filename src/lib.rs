@@ -2,7 +2,7 @@
 //! duplicate clusters, proposes URL rewrite rules, proves each of them, and applies them. One
 //! canonical, fetchable URL for every URL.
 //!
-//! This page is the map of the house. The program around it is in `jobs/`, one small file a job; only
+//! This page is the map of the crate. The program around it is in `jobs/`, one small file a job; only
 //! the program parses a command line.
 //!
 //! # Map

@@ -1,4 +1,4 @@
-//! Ids and small types that every part of the house shares.
+//! Ids and small types that every module shares.
 //!
 //! A *record* is one URL of a crawl with its known properties: the label of its duplicate cluster, the
 //! label of its site, the target of its redirect, its declared canonical URL. Records travel in

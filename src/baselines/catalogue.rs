@@ -4,12 +4,12 @@
 //! learns per site.
 //!
 //! Departures, where a row as written needs data beside the URL:
-//! - *Removing IP* asks the network; here a table of the user does ([`Catalogue::hosts`]).
+//! - *Removing IP* takes answers of the network; here those of a table of the user ([`Catalogue::hosts`]).
 //! - *Removing arbitrary variables* needs the variables that a page expects; unexpected are those of
 //!   [`super::tracking`].
 //! - *Removing default variables* needs the defaults of a page; empty values are taken for defaults,
 //!   and the row's own example, `sort=ascending`.
-//! - *Adding trailing /* is done for the empty path only, as in its example: no syntax tells a
+//! - *Adding trailing /* is done for the empty path only, as in its example: no syntax distinguishes a
 //!   directory from a page.
 
 use super::tracking::{is_superfluous, without};

@@ -1,6 +1,6 @@
 //! Content of a page: main text, fingerprint, title, declared canonical URL. Pure, on bytes.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | [`page`] | HTML -> title, canonical, base, main text as tokens; boilerplate left out |
 //! | [`tokens`] | text -> tokens; times and nonces left out |

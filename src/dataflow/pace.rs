@@ -2,7 +2,7 @@
 //!
 //! Timely has no flow control of its own and its queues are unbounded. So a source sends a batch an
 //! epoch, and stops while an operator farther down has more than [`LEAD`] epochs to come: a worker has
-//! at most that many batches under way. That operator wakes the source.
+//! at most that many batches under way. That operator activates the source.
 
 use super::types::{Epoch, Flow};
 use std::cell::{Cell, RefCell};

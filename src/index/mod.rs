@@ -6,7 +6,7 @@
 //! records, each a protobuf message after its length as a varint. Postings come before documents, so
 //! whoever renumbers documents reads a file twice.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | [`wire`] | varints, fields, where in the file they stand |
 //! | [`header`], [`postings`], [`record`] | the three messages |

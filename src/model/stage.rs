@@ -142,7 +142,7 @@ stages! {
         without "neither; the other thresholds of small samples (`min_constant_small`, `min_clusters_form_small`) stay"
         [TooLittleToShow "rules with too little to show"]
     /// Scopes that are right by chance are narrowed, or their rules withdrawn (`scopes.rs` finds the URLs outside a
-    /// scope by one constraint, `pages.rs` tells pages from their variants).
+    /// scope by one constraint, `pages.rs` separates pages from their variants).
     Chance "chance" "src/site/chance.rs" in RefineRules without "neither"
         [ExplainedByChance "rules that chance explains"]
     /// New rules that move too many canonical URLs of an earlier result are withdrawn.

@@ -2,10 +2,10 @@
 //!
 //! An operation that is wrong on a good part of a site is right on the rest, and among many words,
 //! directories and parameters some have by chance only pages of the rest: of lists of which every second is
-//! another one in each order, three that are too short for that may be all that the sample knows under
+//! another one in each order, three that are too short for that may be all that the sample has under
 //! `/garden/`. A rule of such a scope is right on all that was seen and wrong on every second list that was
-//! not. Conditions, forms, exclusions and sections all choose scopes by their evidence, so the test stands
-//! behind them all.
+//! not. Conditions, forms, exclusions and sections all choose scopes by their evidence, so the test comes
+//! after all of them.
 //!
 //! For each constraint of a rule, the rule is tried without it ([`relaxed`]). What it joins then and did
 //! not join before is the evidence *outside*. Where that is as right as any rule must be, the constraint

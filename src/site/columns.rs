@@ -179,8 +179,8 @@ impl Columns {
     }
 
     /// The value that the rule proposed at present gave a key, where it may give it again to `rows`: the earlier
-    /// rules gave it to one of them, and a row that has it can be fetched, or no row that the rule asks for has
-    /// it. A rule that holds in fewer places than before would else send pages to where it does not hold.
+    /// rules gave it to one of them, and a row that has it can be fetched, or no row in its scope has it.
+    /// Without, a rule that holds in fewer places than before would send pages to where it does not hold.
     pub fn again(&self, key: usize, rows: &[u32]) -> Option<(u32, bool)> {
         let Again { code, everywhere, is_seen, .. } = *self.preferred.again.iter().find(|again| again.key == key)?;
         let before = self.preferred.before.get(key)?;

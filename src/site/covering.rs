@@ -160,7 +160,7 @@ impl Covering {
         .allowing(self.noise)
     }
 
-    /// The exact test of an operation, its [generalization check](generalization) where none vouches for it,
+    /// The exact test of an operation, its [generalization check](generalization) without a prior,
     /// and whether one page is about others.
     pub(super) fn accepts(
         &self,

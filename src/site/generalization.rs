@@ -111,7 +111,7 @@ pub fn listed(
                 && met().count() > thresholds.breadth_most_listed
                 && !met().all(|value| operations::is_number(columns, *key, value))
         }
-        // The name of a tracker speaks for all its values; where no row has the key now, there is nothing to list.
+        // The name of a tracker is evidence for all its values; where no row has the key now, there is nothing to list.
         false if (1..thresholds.breadth_any_values).contains(&met().count()) => {
             operations::are_vendors(columns, &[*key])
         }

@@ -30,7 +30,7 @@ pub(super) struct Point {
     pub(super) identity: u32,
 }
 
-/// The part that tells URLs of one group apart: the value of a key, or the number at the end of the
+/// The part by which URLs of one group differ: the value of a key, or the number at the end of the
 /// value, behind text that is common to the group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Subject {

@@ -1,6 +1,6 @@
 //! The values of the keys that a rule between forms takes away, where it was shown for some of them alone.
 //!
-//! A form has a slot for each key that varies, and its rule asks that the key is there. Where the
+//! A form has a slot for each key that varies, and its rule requires the key. Where the
 //! destination has no slot for it, each value is lost, and only pages that the two forms share show that it
 //! says nothing: `/cgi-bin/trac.cgi/wiki/X` on `/wiki/X` is no evidence about `/cgi-bin/trac.cgi/browser/X`,
 //! and a page of a topic that is the topic itself is none about its other pages. So a lost key is held to

@@ -13,7 +13,7 @@ pub(super) struct PlannedType {
     pub(super) block: Vec<Urls>,
     /// One for each page of a block, or one.
     spaces: Vec<Space>,
-    /// Entities are handed out in an order that tells nothing of cluster sizes.
+    /// Entities are handed out in an order independent of cluster sizes.
     entities: Permutation,
     step: u64,
     offset: u64,

@@ -242,7 +242,7 @@ impl SitePlan {
     }
 
     /// Adds the URL of the record at `position` of the crawl (below [`rows`](Self::rows)) to `out` and
-    /// tells what it belongs to. `scratch` is reused memory.
+    /// returns what it belongs to. `scratch` is reused memory.
     pub fn record(&self, position: u64, scratch: &mut Parts, out: &mut Vec<u8>) -> PlannedRecord {
         let row = self.order.at(position);
         let run = &self.runs[self.runs.partition_point(|run| run.row <= row) - 1];

@@ -30,7 +30,7 @@ fn options(types: &[&str], decorations: Option<&[&str]>, urls: u64, seed: u64) -
     }
 }
 
-/// URLs are distinct, the oracle knows each, and its classes are the clusters.
+/// URLs are distinct, the oracle has each, and its classes are the clusters.
 fn assert_invariants(site: &SitePlan) -> HashMap<u64, u64> {
     let records = records(site);
     let mut seen = HashSet::<_>::default();

@@ -5,7 +5,7 @@
 //! by the delimiters of the site ([`tokens`]). In each duplicate cluster a target is chosen, and from
 //! each chosen source to the target a pairwise rule is made: the context is the source's pairs, the
 //! transformation is what changes ([`pairs`]). For each transformation a decision tree over the
-//! contexts tells where it holds; its leaves are the generalized rules, all other keys wildcards
+//! contexts is where it holds; its leaves are the generalized rules, all other keys wildcards
 //! ([`tree`]). Rules above the highest false-positive rate are filtered out, as SIGIR 2017 (section
 //! 3.1) does, and the others applied ([`apply`]).
 //!

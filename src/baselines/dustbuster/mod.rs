@@ -4,7 +4,7 @@
 //! Learns substring substitutions from a list of URLs with sizes or fingerprints. [`likely`] finds
 //! rules of large support through buckets of envelopes (Figure 1), [`redundant`] eliminates those that
 //! others refine (Figure 2), [`parameters`] adds parameter substitutions (section 5.3 of the full
-//! draft), [`validate`] asks pages (Figures 3 and 4), [`canonize`] applies what is valid (section 5.4).
+//! draft), [`validate`] compares pages (Figures 3 and 4), [`canonize`] applies what is valid (section 5.4).
 //! The parameters are those of section 6.
 //!
 //! Readings:

@@ -27,7 +27,7 @@ pub(super) struct Piece {
     bytes: Vec<u8>,
     ends: Vec<(u32, u32)>,
     elsewhere: Vec<bool>,
-    /// Bytes of each answer where the plan asks for them.
+    /// Bytes of each answer where the plan has them counted.
     sizes: Vec<u64>,
     /// Rows without a label, rising: present only where the plan uses sizes.
     unlabelled: Vec<u32>,

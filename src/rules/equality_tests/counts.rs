@@ -189,7 +189,7 @@ impl Counts {
         }
     }
 
-    /// Counts the pairs of a rule set; `variants` tells whether also those that need another interpreter.
+    /// Counts the pairs of a rule set; `variants`: also those that need another interpreter.
     pub(super) fn add_all(&mut self, reference: &Reference<'_>, pairs: &[Pair<'_>], variants: bool, forms: Forms) {
         let large = reference.sites.len() > 256;
         let many: Vec<bool> = reference.sites.iter().map(|site| keys(site) > 63).collect();

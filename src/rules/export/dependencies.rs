@@ -3,7 +3,7 @@
 //! Undust applies all rules to the key-value pairs of a URL; a target has some of the rules, and reads
 //! the URL anew before each. Two things could then merge URLs that undust keeps apart:
 //!
-//! - A rule that is left out stops a later one, or tells apart URLs that the later one merges:
+//! - A rule that is left out stops a later one, or separates URLs that the later one merges:
 //!   [`needs`].
 //! - A rule rewrites the first directory of the path, so that a later condition on the section, which
 //!   undust tests on the original URL, holds for another URL: [`moves_section`].

@@ -96,7 +96,7 @@ const NOTES: &str = "\
 # not_exts: for files with other extensions pywb leaves out the whole query, rules or not. More here than in pywb's file.
 ";
 
-/// Extensions whose queries pywb must not drop: all that undust knows, and those that pywb's own file
+/// Extensions whose queries pywb must not drop: undust's own list, and those that pywb's own file
 /// lists.
 fn not_exts() -> Vec<&'static str> {
     let mut out: Vec<&str> = KNOWN_EXTENSIONS.iter().copied().chain(["exe", "dll"]).collect();

@@ -63,7 +63,7 @@ thresholds! {
     /// Prior good observations of classes of hosts.
     host_prior: u64 = 4, 0..=MANY;
     /// Prior good observations of a parameter with one value that is one with another value, or without it
-    /// (`view=print`), if nothing speaks against it. Samples of 200 URLs in whole clusters save .555
+    /// (`view=print`), if nothing contradicts it. Samples of 200 URLs in whole clusters save .555
     /// without (0) instead of .562, at the same recall.
     substitution_prior: u64 = 4, 0..=MANY;
     /// Clusters that must show such a parameter for its prior to count.
