@@ -378,3 +378,12 @@ fn a_value_like_the_placeholder_of_a_host_is_no_host() {
     site.rules[2].scope = vec![Constraint { key: "host".to_owned(), test: Test::Equals("x?y#z".to_owned()) }];
     equal(site, &[("http://a.example/", "http://a.example/")]);
 }
+
+#[test]
+fn a_host_of_the_site_that_is_no_normal_form_is_not_written() {
+    let mut site = site(vec![classes("host", &[("www.a.example", "A.example")])]);
+    site.origins.push("http://A.example".to_owned());
+    site.origins.sort();
+    let url = "http://www.a.example/x";
+    equal(site, &[(url, url)]);
+}
