@@ -44,7 +44,7 @@ where
     ) -> Flow<'scope, D> {
         let scope = self.scope();
         let shared = shared.clone();
-        let mut stage = SorterPhase::Taking(Sorter::new(budget, shared.scratch.clone()));
+        let mut phase = SorterPhase::Taking(Sorter::new(budget, shared.scratch.clone()));
         let (mut group, mut out): (Vec<[u64; W]>, Vec<D>) = (Vec::new(), Vec::new());
         self.exchange(|row: &[u64; W]| row[0]).unary_frontier(Pipeline, name, move |capability, info| {
             let activator = scope.activator_for(info.address);
@@ -53,7 +53,7 @@ where
                 let mut failed = None;
                 input.for_each_stamp(|_, batches| {
                     for row in batches.flat_map(|batch: &mut Vec<[u64; W]>| batch.drain(..)) {
-                        if let SorterPhase::Taking(sorter) = &mut stage {
+                        if let SorterPhase::Taking(sorter) = &mut phase {
                             sorter.push(row);
                             if sorter.is_full() && failed.is_none() {
                                 failed = sorter.spill().err();
@@ -62,7 +62,7 @@ where
                     }
                 });
                 if failed.is_none() && frontier.is_empty() {
-                    stage = match std::mem::replace(&mut stage, SorterPhase::Over) {
+                    phase = match std::mem::replace(&mut phase, SorterPhase::Over) {
                         SorterPhase::Taking(sorter) => match sorter.finish() {
                             Ok(sorted) => SorterPhase::Giving(sorted),
                             Err(error) => {
@@ -73,7 +73,7 @@ where
                         going_on => going_on,
                     };
                 }
-                if let (SorterPhase::Giving(sorted), Some(cap)) = (&mut stage, capability.as_ref()) {
+                if let (SorterPhase::Giving(sorted), Some(cap)) = (&mut phase, capability.as_ref()) {
                     // A bucket is made by the first byte of the first word: no group is in two buckets.
                     let more = sorted.bucket(|row| {
                         if group.first().is_some_and(|first| first[0] != row[0]) {
@@ -89,15 +89,15 @@ where
                     output.session(cap).give_iterator(out.drain(..));
                     match more {
                         Ok(true) => activator.activate(),
-                        Ok(false) => stage = SorterPhase::Over,
+                        Ok(false) => phase = SorterPhase::Over,
                         Err(error) => failed = Some(error),
                     }
                 }
                 if let Some(error) = failed {
                     shared.fail(error);
-                    stage = SorterPhase::Over;
+                    phase = SorterPhase::Over;
                 }
-                if matches!(stage, SorterPhase::Over) {
+                if matches!(phase, SorterPhase::Over) {
                     capability = None;
                 }
             }

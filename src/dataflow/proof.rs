@@ -210,7 +210,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
         let (clusters, cluster_stream) = builder.new_output();
         let mut counts = OutputBuilder::<_, CapacityContainerBuilder<Vec<Counts>>>::from(counts);
         let mut clusters = OutputBuilder::<_, CapacityContainerBuilder<Vec<(u64, Clusters)>>>::from(clusters);
-        let mut stage = TallyPhase::Taking(Sorter::new(budget, shared.scratch.clone()), Vec::new());
+        let mut phase = TallyPhase::Taking(Sorter::new(budget, shared.scratch.clone()), Vec::new());
         builder.build(move |mut capabilities| {
             let mut cluster_cap = capabilities.pop();
             let mut count_cap = capabilities.pop();
@@ -219,7 +219,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                 let mut failed: Result<(), SpillError> = Ok(());
                 input.for_each_stamp(|_, batches| {
                     for (_, mut pages) in batches.flat_map(|b: &mut Vec<(u64, Pages)>| b.drain(..)) {
-                        if let TallyPhase::Taking(sorter, firings) = &mut stage {
+                        if let TallyPhase::Taking(sorter, firings) = &mut phase {
                             firings.append(&mut pages.firings);
                             (0..pages.len()).for_each(|row| sorter.push(pages.get(row)));
                             if sorter.is_full() && failed.is_ok() {
@@ -229,7 +229,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                     }
                 });
                 if failed.is_ok() && frontiers[0].is_empty() {
-                    stage = match std::mem::replace(&mut stage, TallyPhase::Over) {
+                    phase = match std::mem::replace(&mut phase, TallyPhase::Over) {
                         TallyPhase::Taking(sorter, firings) => {
                             shared.progress.stage(crate::model::Stage::Weighing);
                             match sorter.finish() {
@@ -244,7 +244,7 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                     };
                 }
                 if let (TallyPhase::Giving(giving), Some(cap), Some(last)) =
-                    (&mut stage, cluster_cap.as_ref(), count_cap.as_ref())
+                    (&mut phase, cluster_cap.as_ref(), count_cap.as_ref())
                 {
                     let (sorted, tally) = giving.as_mut();
                     let mut out: Vec<Clusters> = vec![Clusters::default(); peers as usize];
@@ -270,16 +270,16 @@ impl<'scope> TallyPages<'scope> for Flow<'scope, (u64, Pages)> {
                         let sites = std::mem::take(&mut tally.sites);
                         let sites = sites.into_iter().zip(0..).filter(|(site, _)| *site != SiteCounts::default());
                         counts.session(last).give(sites.map(|(counts, site)| (site, counts)).collect::<Counts>());
-                        stage = TallyPhase::Over;
+                        phase = TallyPhase::Over;
                     } else {
                         activator.activate();
                     }
                 }
                 if let Err(error) = failed {
                     shared.fail(error);
-                    stage = TallyPhase::Over;
+                    phase = TallyPhase::Over;
                 }
-                if matches!(stage, TallyPhase::Over) {
+                if matches!(phase, TallyPhase::Over) {
                     (cluster_cap, count_cap) = (None, None);
                 }
             }
