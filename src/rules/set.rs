@@ -266,6 +266,7 @@ impl RuleSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::types::{Constraint, Operation, Rule, Test, Tokens};
 
     #[test]
     fn a_site_is_one_cache_line() {
@@ -276,5 +277,27 @@ mod tests {
     fn a_set_without_sites_is_empty() {
         assert!(RuleSet::default().is_empty());
         assert!(!RuleSet::new(vec![SiteRules::default()]).is_empty());
+    }
+
+    #[test]
+    fn published_rules_act_through_a_rule_set() {
+        let keys = ["scheme", "auth_0", "auth_1", "path_0", "q:k="];
+        let present = |key: &&str| Constraint { key: (*key).to_owned(), test: Test::Present };
+        let kept = |key: &&str| ((*key).to_owned(), Operation::Replace((*key).to_owned()));
+        let rule = Rule::of("0", keys.iter().map(present).collect(), keys[..4].iter().map(kept).collect());
+        let site = SiteRules {
+            site: "a.example".to_owned(),
+            origins: crate::rules::origins::of_hosts(["a.example"]),
+            tokens: Tokens { published: true, ..Tokens::default() },
+            rules: vec![Rule { closed: true, ..rule }],
+            ..SiteRules::default()
+        };
+        let rules = RuleSet::new(vec![site]);
+        let urls = ["http://a.example/x?k=1", "http://a.example/y?k=2", "http://a.example/z"];
+        let want = ["http://a.example/x", "http://a.example/y", "http://a.example/z"];
+        let mut scratch = crate::rules::Scratch::default();
+        let found =
+            urls.map(|url| String::from_utf8_lossy(rules.apply(url.as_bytes(), None, &mut scratch).url).into_owned());
+        assert_eq!(found, want.map(str::to_owned));
     }
 }
