@@ -12,6 +12,9 @@ use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
 use std::collections::BTreeSet;
 
+/// Parameters that one rule on the extension asks to be absent: a bound of the size of rules.
+const MAX_UNMET: usize = 8;
+
 impl Covering {
     /// Adopts proposals, best first; true when at least one held.
     pub(super) fn adopt_all(&mut self, mut found: Vec<Proposal>) -> bool {
@@ -130,6 +133,7 @@ impl Covering {
             }
         }
         let mut places = self.places(&groups, action, &maps, prior);
+        places.extend(self.unmet_parameters(&groups, &maps, &rows));
         places.retain(|place| scope.iter().all(|of| of.0 != place.0));
         if !places.is_empty() {
             rows = conditions::matching(&self.columns, &rows, &places);
@@ -214,5 +218,31 @@ impl Covering {
             }
         }
         places
+    }
+
+    /// The parameters beside which a rule on the extension was never shown and would act: an extension names the
+    /// format of a page, and so may a parameter, which would then write `/x.html?format=json` for `/x?format=json`.
+    /// Parameters that other rules left out before are no part of the rows any more.
+    ///
+    /// O(rows x parameters), for such rules alone.
+    fn unmet_parameters(&self, groups: &Groups, maps: &[(usize, Map)], rows: &[u32]) -> Scope {
+        let columns = &self.columns;
+        if !maps.iter().all(|(key, _)| columns.keys[*key].is(Fixed::EXTENSION)) {
+            return Vec::new();
+        }
+        let is_changed =
+            |row: &&u32| maps.iter().any(|(key, map)| map.get(columns.code(*key, **row)) != columns.code(*key, **row));
+        let changed: Vec<u32> = rows.iter().filter(is_changed).copied().collect();
+        let met = (0..groups.len()).map(|group| groups.members(group)).filter(|members| members.len() > 1);
+        let met: Vec<u32> = met.flatten().copied().collect();
+        let has = |key: usize| move |row: &&u32| columns.code(key, **row) != 0;
+        let is_unmet = |&key: &usize| {
+            let mut rows = changed.iter().filter(has(key));
+            columns.keys[key].optional()
+                && rows.nth(self.thresholds.min_clusters - 1).is_some()
+                && !met.iter().any(|row| has(key)(&row))
+        };
+        let unmet = (0..columns.keys.len()).filter(is_unmet).take(MAX_UNMET);
+        unmet.map(|key| (key, Condition::Absent)).collect()
     }
 }
