@@ -164,9 +164,7 @@ impl CompiledSite {
         }
         let mut fired = 0;
         for at in bits(programs) {
-            if self.run(&template.programs[at], kv, state) {
-                fired |= 1 << at;
-            }
+            fired |= u64::from(self.run(&template.programs[at], kv, state)) << at;
         }
         // Several programs may set the origin: where one of them would act again, the URL is tokenized again.
         let acts = |at: usize| {

@@ -261,7 +261,7 @@ impl Builder {
 
 impl Template {
     /// True for the slot of scheme or host.
-    fn is_origin(&self, slot: Slot) -> bool {
+    pub(super) fn is_origin(&self, slot: Slot) -> bool {
         matches!(self.columns[usize::from(slot)].kind, KeyKind::Fixed(Fixed::SCHEME | Fixed::HOST))
     }
 

@@ -63,7 +63,7 @@ impl CompiledSite {
         let Constant { hash, plain, holds, .. } = self.template.values[code as usize];
         let SlotState { code: now, pair, .. } = state.slot(slot);
         state.holds |= holds;
-        if now == ABSENT {
+        if now == ABSENT && !self.template.is_origin(slot) {
             let column = &self.template.columns[usize::from(slot)];
             let key = self.key_ref(column, kv);
             state.slots[usize::from(slot)].pair = kv.list.len() as u16;
@@ -220,13 +220,17 @@ impl CompiledSite {
     }
 }
 
-/// Removes a key that is present.
+/// Removes a key that is present. Scheme and host stay in their places, where programs read them: a later step of the
+/// program gives them a value, since it leads to an origin of the site.
 fn drop(slot: Slot, kv: &mut KeyValues, state: &mut State) -> bool {
     let at = usize::from(state.slot(slot).pair);
-    let key = std::mem::replace(&mut kv.list[at].key, REMOVED);
-    if key == KeyRef::Fixed(Fixed::ORDER) {
-        (state.disordered, state.ordered) = (true, false);
+    if at < 2 {
+        state.slots[usize::from(slot)].code = ABSENT;
+        return true;
     }
+    let key = std::mem::replace(&mut kv.list[at].key, REMOVED);
+    state.disordered |= key == KeyRef::Fixed(Fixed::ORDER);
+    state.ordered &= key != KeyRef::Fixed(Fixed::ORDER);
     state.touched |= touch::removed(key.kind());
     state.removed += 1;
     state.identity = state.identity.wrapping_sub(state.pairs[at].hash);

@@ -387,3 +387,13 @@ fn a_host_of_the_site_that_is_no_normal_form_is_not_written() {
     let url = "http://www.a.example/x";
     equal(site, &[(url, url)]);
 }
+
+#[test]
+fn a_host_that_one_rule_leaves_out_and_names_keeps_its_place() {
+    let keep = ("host".to_owned(), Operation::Keep("www.a.example".to_owned()));
+    let absent = ("host".to_owned(), Operation::Classes(vec![(Some("www.a.example".to_owned()), None)]));
+    let mut site = site(vec![left_out("host"), absent]);
+    site.rules[0].operations.push(keep);
+    let canonical = "http://www.a.example/x";
+    equal(site, &[("http://a.example/x", canonical), ("http://m.a.example/x", canonical), (canonical, canonical)]);
+}
