@@ -183,7 +183,9 @@ impl Covering {
                     && groups.pages(0..groups.len() as u32, thresholds.min_clusters).is_none_or(|pages| {
                         columns.is_about(&pages, &keys, rows, thresholds.constant_page_others_permille)
                     });
-            of_key && generalization::is_on_all_hosts(columns, groups, maps, (rows, alive), is_substitution, thresholds)
+            // One that holds without its prior is judged as any other.
+            let needs_prior = is_substitution && !groups.accepted(bound, 0);
+            of_key && generalization::is_on_all_hosts(columns, groups, maps, (rows, alive), needs_prior, thresholds)
         };
         let is_vouched_for = prior > 0 && !is_substitution;
         if self.is_small
