@@ -271,7 +271,10 @@ impl<'r> Interpreter<'r> {
         let origin = |pairs: &Pairs<'_>| {
             [Fixed::SCHEME, Fixed::HOST].map(|key| text(pairs.get(&Key::Fixed(key)).unwrap_or_default())).join("://")
         };
-        if origin(&changed) != origin(pairs) && !self.origins.contains(origin(&changed).as_str()) {
+        let is_whole = [Fixed::SCHEME, Fixed::HOST]
+            .iter()
+            .all(|&key| changed.get(&Key::Fixed(key)).is_some_and(|of| !of.is_empty()));
+        if origin(&changed) != origin(pairs) && !(is_whole && self.origins.contains(origin(&changed).as_str())) {
             return Err(RuleOutcome::Unfit { reason: format!("no record has the origin {}", origin(&changed)) });
         }
         *pairs = changed;

@@ -55,7 +55,8 @@ impl CompiledSite {
             };
         }
         let [scheme, host] = after.map(Option::unwrap_or_default);
-        after == before || self.own.hosts.has_origin(scheme, host)
+        // No URL has an origin without a host, whatever a rule file made by hand says.
+        after == before || !scheme.is_empty() && !host.is_empty() && self.own.hosts.has_origin(scheme, host)
     }
 
     /// Gives a key a constant.

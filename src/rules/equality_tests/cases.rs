@@ -397,3 +397,11 @@ fn a_host_that_one_rule_leaves_out_and_names_keeps_its_place() {
     let canonical = "http://www.a.example/x";
     equal(site, &[("http://a.example/x", canonical), ("http://m.a.example/x", canonical), (canonical, canonical)]);
 }
+
+#[test]
+fn an_origin_without_a_host_is_none() {
+    let mut site = site(vec![left_out("host")]);
+    site.rules[0].operations.push(left_out("path0"));
+    site.origins.insert(0, "http://".to_owned());
+    equal(site, &[("http://www.a.example/x?a=1", "http://www.a.example/x?a=1")]);
+}
