@@ -271,6 +271,7 @@ impl<'r> Interpreter<'r> {
         let origin = |pairs: &Pairs<'_>| {
             [Fixed::SCHEME, Fixed::HOST].map(|key| text(pairs.get(&Key::Fixed(key)).unwrap_or_default())).join("://")
         };
+        // A rule file made by hand may list `http://`, which no URL has as its origin.
         let is_whole = [Fixed::SCHEME, Fixed::HOST]
             .iter()
             .all(|&key| changed.get(&Key::Fixed(key)).is_some_and(|of| !of.is_empty()));

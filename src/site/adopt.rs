@@ -12,8 +12,9 @@ use crate::url::keys::MAX_SEGMENTS;
 use crate::url::{Fixed, Part};
 use std::collections::BTreeSet;
 
-/// Parameters that one rule on the extension asks to be absent: a bound of the size of rules.
-const MAX_UNMET: usize = 8;
+/// Parameters that one rule on the extension asks to be absent, the first in the order of keys: a bound of the size of
+/// rules. Beside more than these the rule acts.
+const MAX_UNMET: usize = 64;
 
 impl Covering {
     /// Adopts proposals, best first; true when at least one held.

@@ -55,7 +55,7 @@ impl CompiledSite {
             };
         }
         let [scheme, host] = after.map(Option::unwrap_or_default);
-        // No URL has an origin without a host, whatever a rule file made by hand says.
+        // No URL has an origin without a scheme or a host, whatever a rule file made by hand says.
         after == before || !scheme.is_empty() && !host.is_empty() && self.own.hosts.has_origin(scheme, host)
     }
 
