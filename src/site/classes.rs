@@ -8,6 +8,7 @@ use super::covering::Covering;
 use super::evidence::Bound;
 use super::operations::{self};
 use super::proposal::{Action, Condition, EvidenceTable, Proposal, Scope};
+use super::section_pairs::{self, BySection};
 use crate::url::Fixed;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -109,6 +110,8 @@ fn find(
     // Of each pair the groups of one cluster and of two, and those outside the scope.
     let mut pairs: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
     let mut outside: HashMap<(u32, u32), [u64; 2], FixedState> = HashMap::default();
+    // Those of each section; the scope of a condition is not divided.
+    let mut by_section: HashMap<(u32, u32), BySection, FixedState> = HashMap::default();
     // Clusters that show a pair, as many as its prior needs.
     let mut shown: HashMap<(u32, u32), Vec<u32>, FixedState> = HashMap::default();
     let mut members = Vec::new();
@@ -122,6 +125,10 @@ fn find(
                 let same = columns.label[a as usize] == columns.label[b as usize];
                 let pair = (x.min(y), x.max(y));
                 of_group.entry(pair).or_default()[usize::from(same)] += 1;
+                if scope.is_empty() && x != y {
+                    let section = columns.sections.of[a as usize];
+                    by_section.entry(pair).or_default().entry(section).or_default()[usize::from(same)] += 1;
+                }
                 if same && x != y && may_have_prior(x, y) {
                     let (label, clusters) = (columns.label[a as usize], shown.entry(pair).or_default());
                     if clusters.len() < thresholds.substitution_min_clusters && !clusters.contains(&label) {
@@ -132,8 +139,16 @@ fn find(
         }
     }
     let mut pairs: Vec<((u32, u32), [u64; 2])> = pairs.into_iter().filter(|(pair, _)| pair.0 != pair.1).collect();
-    pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
     let bound = Bound::classes(thresholds).allowing(covering.noise);
+    let mut narrowed: Vec<(u32, u32)> = Vec::new();
+    for (pair, of) in pairs.iter_mut().filter(|(_, [different, same])| !bound.allows(*same, *different, prior)) {
+        let sections = by_section.get(pair).filter(|_| !covering.without.has(super::Stage::Conditions));
+        if let Some(elsewhere) = sections.and_then(|of| section_pairs::elsewhere(of, bound, thresholds)) {
+            *of = elsewhere;
+            narrowed.push(*pair);
+        }
+    }
+    pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
     // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
     let by_pair: HashMap<(u32, u32), [u64; 2], FixedState> = pairs.iter().copied().collect();
@@ -156,7 +171,9 @@ fn find(
             continue;
         }
         // What other programs do is no evidence where this one shows otherwise.
-        let is_backed = different == 0 && shown.get(&pair).map_or(0, Vec::len) >= thresholds.substitution_min_clusters;
+        let is_backed = different == 0
+            && !narrowed.contains(&pair)
+            && shown.get(&pair).map_or(0, Vec::len) >= thresholds.substitution_min_clusters;
         let prior = if is_backed { prior.max(thresholds.substitution_prior) } else { prior };
         // Two classes become one, so all their values are joined, not these two alone.
         let members = |of: u32| top.iter().zip(&class).filter(move |(_, class)| **class == of).map(|(&code, _)| code);

@@ -48,6 +48,7 @@ pub mod proposal;
 pub mod published;
 mod reduced;
 mod scopes;
+mod section_pairs;
 mod section_set;
 mod sections;
 pub mod select;

@@ -1,0 +1,73 @@
+//! Pairs of values that are one in most sections of a site, and not in others: `mode=grid` is the default of a shop,
+//! but for one of its departments.
+
+use super::Thresholds;
+use super::evidence::Bound;
+use std::collections::BTreeMap;
+
+/// Groups of two clusters, and of one, in which a pair of values meets, by section.
+pub type BySection = BTreeMap<u32, [u64; 2]>;
+
+/// The groups outside the sections that are against a pair of values, where the pair holds there; `None` where no
+/// section is against it, or where it is wrong at random: wrong groups would then lie in as few sections by chance.
+///
+/// Given how many groups are wrong and how many lie in these sections, the chance of no more wrong ones outside is that
+/// of the hypergeometric distribution, times the choices of so many sections (Bonferroni). O(wrong groups x sections).
+pub fn elsewhere(sections: &BySection, bound: Bound, thresholds: &Thresholds) -> Option<[u64; 2]> {
+    let least = thresholds.section_min_clusters as u64;
+    let is_against = |&&[different, same]: &&[u64; 2]| different >= least && !bound.allows(same, different, 0);
+    let sum = |of: [u64; 2], next: &[u64; 2]| [of[0] + next[0], of[1] + next[1]];
+    let against = sections.values().filter(is_against).fold([0, 0], sum);
+    let chosen = sections.values().filter(is_against).count();
+    let [different, same] = sections.values().filter(|of| !is_against(of)).fold([0, 0], sum);
+    if chosen == 0 || chosen > thresholds.section_most_listed || !bound.holds(same, different, 0) {
+        return None;
+    }
+    let choices = (0..chosen).map(|at| (sections.len() - at) as f64 / (at + 1) as f64).product::<f64>();
+    let chance = at_most(different, different + same, against[0] + different, against[1] + same);
+    (chance * choices * 1_000.0 <= thresholds.condition_chance_permille as f64).then_some([different, same])
+}
+
+/// Chance that of `drawn` groups, drawn without putting back from `wrong` wrong and `right` right ones, at most `few`
+/// are wrong.
+fn at_most(few: u64, drawn: u64, wrong: u64, right: u64) -> f64 {
+    let all = wrong + right;
+    // Of each number of wrong ones among those drawn: the logarithm of the ways to draw them.
+    let ways = |of: u64, taken: u64| (0..taken).map(|at| ((of - at) as f64 / (at + 1) as f64).ln()).sum::<f64>();
+    let total = ways(all, drawn.min(all - drawn));
+    let exactly = |count: u64| {
+        let others = drawn - count;
+        match count <= wrong && others <= right {
+            true => (ways(wrong, count) + ways(right, others.min(right - others)) - total).exp(),
+            false => 0.0,
+        }
+    };
+    (0..=few.min(drawn)).map(exactly).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_are_those_of_drawing_without_putting_back() {
+        // Two of five are wrong: none among three in one of ten draws, at most one in seven of ten.
+        assert!((at_most(0, 3, 2, 3) - 0.1).abs() < 1e-9);
+        assert!((at_most(1, 3, 2, 3) - 0.7).abs() < 1e-9);
+        assert!((at_most(2, 3, 2, 3) - 1.0).abs() < 1e-9);
+        assert_eq!(at_most(0, 4, 2, 3), 0.0);
+    }
+
+    #[test]
+    fn a_pair_holds_outside_the_sections_where_it_is_wrong() {
+        let thresholds = Thresholds::default();
+        let bound = Bound::classes(&thresholds);
+        let of = |sections: &[[u64; 2]]| elsewhere(&(0..).zip(sections.iter().copied()).collect(), bound, &thresholds);
+        let mut sections = vec![[0, 6]; 11];
+        assert_eq!(of(&sections), None, "none is against it");
+        sections.push([6, 0]);
+        assert_eq!(of(&sections), Some([0, 66]));
+        // As many wrong groups, of which chance left two sections without any.
+        assert_eq!(of(&[[2, 4], [3, 3], [2, 4], [0, 6], [0, 6], [2, 4], [2, 4], [2, 4]]), None);
+    }
+}
