@@ -1,19 +1,18 @@
-// Reference applier of undust-json-rules, version 1. docs/json-rules.md says what each step means. A JavaScript engine
-// is all that is needed: load(text of a file) gives a function from a URL to its canonical URL.
+// Reference applier of undust-json-rules 1 (docs/json-rules.md): load(text of a file) gives a function of URLs.
 // Normal form: an origin, allowed characters, a path without dot segments, and no escape that is written otherwise.
 const SAFE = /^https?:\/\/[^/?#]+(?=\/[!#-;=?-~]*$)(?![^?#]*(?:[{}\\`]|\/\.{1,2}(?:[/?#]|$))|[^#]*#[^`]*`)/;
 const ESCAPES = /%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])/;
 const EXTENSION = new RegExp("(?<=^[^;]+)[.](?:[sx]?html|htm|php[345]?|phtml|aspx?|jspx?|cgi|cfm|do|action|pl|txt|md" +
   "|rst|pdf|json|xml|rss|atom|png|jpe?g|gif|svg|css|js|zip|gz|bz2|patch|diff|webp|ico|mp[34])$", "i");
 const INDEX = /^(?:index|default|home|main)\.(?:html?|php[345]?|aspx?|jsp|cgi|cfm|shtml|phtml)$/i;
-const PARTS = [".groups", ".group", "", ".number", ".tail", ".ext"];
-const [MOST, DEEPEST] = [64, 24]; // parameters and path segments that become keys
+const PARTS = [".groups", ".group", "", ".number", ".tail", ".ext"], MOST = 64, DEEPEST = 24; // parameters, segments
 const DEEP = /^((?:\/+[^/]+){23}\/+(?=[^/])|.*)(.*)$/; // 23 segments and the rest as the last one, else all and nothing
 // Origin, path, query and fragment; the same where the path goes on in the first parameter; a path that ends in a name
-// and a number (/category/3/start-30); a number inside a segment (p-749-a-title).
+// and a number (/category/3/start-30), or in a word or file (/a/b/view/, /a/b/all.html); a number inside a segment.
 const URL = /^([^:]*:\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/;
 const QUERY_PATH = /^([^:]*:\/\/[^/?#]*)([^?#]*\?[^/=&#]*\/+[^/;=&#][^=&#]*)(?:&([^#]*))?(?:#(.*))?$/;
 const NUMBERED_END = /^((?:\/[^/]+){1,22})(\/[A-Za-z]+[-_])([0-9]+)$/;
+const ENDING = /^((?:\/[^/]+){1,22})(\/)([^/;.]+(?=\/?$)|[^/;]+$)(\/?)$/;
 const INNER_NUMBER = /^([A-Za-z][A-Za-z_.-]{0,19}[-_])([0-9]+)(?=[-_].)/;
 const origin = (url) => (SAFE.test(url) && !ESCAPES.test(url) ? URL.exec(url)[1] : null);
 const rank = (order, name) => order.lastIndexOf(name) + 1 || order.length + 1;
@@ -26,8 +25,7 @@ function parts(segment, site) {
   const marks = [...segment.slice(0, -1)].flatMap((c, i) => (site.delimiters.includes(c) ? [i + 1] : []));
   const inside = site.inner_numbers && !marks.length ? INNER_NUMBER.exec(segment) : null;
   const [group, body] = inside ? [inside[1].length, inside[0].length] : [marks.at(-2) ?? 0, marks.at(-1) ?? 0];
-  const rest = segment.slice(body);
-  const text = rest.replace(EXTENSION, "");
+  const [rest, text] = [segment.slice(body), segment.slice(body).replace(EXTENSION, "")];
   const cuts = [/^((?:[A-Za-z][A-Za-z_.-]{0,20})?)([0-9]+)()$/, /^()([0-9]+)([-_].*)$/, /^(.*[-_])([0-9]+)()$/];
   if (inside) cuts.unshift(/^([-_])([0-9]+)((?:[-_].*)?)$/);
   const [head, number, tail] = cuts.map((cut) => cut.exec(text)).find(Boolean)?.slice(1) ?? [text, "", ""];
@@ -41,7 +39,9 @@ const parameter = (site) => ([name, value]) => !site.name_families || hashed(nam
 function cut(url, site) {
   const [, before, path, query, fragment] = (site.query_path && QUERY_PATH.exec(url)) || URL.exec(url);
   const pairs = new Map([["scheme", before.split("://")[0]], ["host", before.split("://")[1]]]);
-  const end = site.numbered_end ? NUMBERED_END.exec(path) : null;
+  const [, above, , word, behind] = ENDING.exec(path) ?? [];
+  const ending = site.endings?.includes(word) && ["", above + (word.includes(".") ? "/" : behind), "/", word];
+  const end = ending || (site.numbered_end ? NUMBERED_END.exec(path) : null);
   const [body, semicolons] = end ? [end[1]] : /^(.*?)(?:;([^/]*))?$/.exec(path).slice(1);
   const [, front, deep] = DEEP.exec(body);
   const segments = [...(front.match(/[^/]+/g) ?? []), ...(deep ? [deep] : [])];
@@ -59,8 +59,7 @@ function cut(url, site) {
   const isPlain = params.length <= MOST && new Set(params.map(([name]) => name)).size === params.length;
   for (const [name, value] of isPlain ? params : [["", semicolons]]) pairs.set("param " + name, value);
   if (fragment !== undefined && (site.fragments || /^[!/]/.test(fragment))) pairs.set("fragment", fragment);
-  if (query === "" && !path.includes("?")) return pairs.set("empty query", "");
-  if (query === undefined) return pairs;
+  if (!(query || (query === "" && path.includes("?")))) return query === "" ? pairs.set("empty query", "") : pairs;
   const found = query.split(site.semicolons ? /[&;]/ : "&").map(named).map(parameter(site));
   if (found.length > MOST) return pairs.set("whole query", query);
   const marks = site.semicolons ? query.replace(/[^&;]/g, "") : "";
@@ -81,10 +80,12 @@ function compose(pairs, site) {
   let url = `${get("scheme")}://${get("host")}`;
   for (let i = 0; i < depth; i++) url += slashes(i) + PARTS.map((part) => get(`path${i}${part}`)).join("");
   url += get("ext");
-  if (depth === 0 || pairs.has("index") || (pairs.has("trailing slash") && !pairs.has("ext"))) url += slashes(depth);
-  url += get("index") + kind("param ").map(([name, value]) => (name[0] === "/" ? "" : ";") + name + value).join("");
-  const sorted = kind("query ").sort(([a], [b]) => usual(site.order)(a, b));
-  const query = ordered(sorted, pairs.has("order") ? get("order").split("&") : []);
+  const last = kind("param /").map(([name, value]) => "/" + name + value).join("");
+  const [isBefore, isFile] = [!depth || pairs.has("index"), kind("param /").some(([, value]) => value.includes("."))];
+  const isOpen = isBefore || (pairs.has("trailing slash") && !pairs.has("ext") && !isFile);
+  url += (isBefore ? "" : last) + (isOpen ? slashes(depth) : "") + get("index") + (isBefore ? last : "");
+  url += kind("param ").map(([n, of]) => (n[0] === "/" ? "" : `;${n}${of}`)).join("");
+  const query = ordered(kind("query ").sort(([a], [b]) => usual(site.order)(a, b)), pairs.get("order")?.split("&"));
   let [nth, own, common] = [0, get("separator"), site.joined_by_semicolons ? ";" : "&"];
   const separator = () => (/[&;]/.exec(own[nth++] ?? own.at(-1) ?? "") ?? [common])[0];
   const all = query.length ? [query.join("&").replace(/&/g, separator)] : [];
@@ -94,7 +95,7 @@ function compose(pairs, site) {
   return url + (pairs.has("fragment") ? "#" + get("fragment") : "");
 }
 // Parameters as the names stand, the n-th value of a name at its n-th place; those without a place follow.
-function ordered(query, names) {
+function ordered(query, names = []) {
   const left = new Map(query.map(([name, value]) => [name, value.split("&" + written(name))]));
   const placed = names.flatMap((name, i) => {
     if (!left.get(name)?.length && !new Map(query).get(name)?.endsWith(name)) return [];
@@ -106,8 +107,7 @@ function ordered(query, names) {
 // 3. The section of a URL: the first directory of its path, as far as the site names it.
 function section(url, names) {
   const [, whole, first, slash, member] = /^[^:]*:\/\/[^/?#]*\/*(([^/?#]*)(\/*)([^/?#]*))/.exec(url);
-  if (/^~./.test(first)) return first;
-  if (!slash || /[%;]/.test(first)) return "<other>";
+  if (/^~./.test(first) || !slash || /[%;]/.test(first)) return /^~./.test(first) ? first : "<other>";
   if (member && names.includes(first + "/")) return whole;
   return /^[0-9]*$/.test(first) ? "<number>" : names.includes(first) ? first : "<other>";
 }

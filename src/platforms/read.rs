@@ -9,7 +9,7 @@ use crate::rules::file::reason_in_line;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::platforms::{Entry, Line, Program, Recognised};
 use crate::rules::{Constraint, Kind, Operation, Representative, Rule, SiteRules, Test};
-use crate::url::{Key, NormalUrl, Tokenizer};
+use crate::url::{Endings, Key, NormalUrl, Tokenizer};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -318,6 +318,7 @@ pub(super) const TOKENIZER: Tokenizer = Tokenizer {
     learned: true,
     query_path: false,
     numbered_end: false,
+    endings: Endings::NONE,
     inner_numbers: false,
     name_families: false,
 };

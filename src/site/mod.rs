@@ -16,6 +16,7 @@ mod defaults;
 mod earlier;
 mod emit;
 mod encode;
+mod endings;
 pub mod energy;
 pub mod evidence;
 mod extend;

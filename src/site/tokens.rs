@@ -1,5 +1,6 @@
 //! Whether a site cuts path segments at `:`, `,`, `=` or `!`, its query at `;`, a path in its query, a
-//! number at the end of a path or inside a segment, and names of query keys into families: decided by hold-out.
+//! number or a word at the end of a path, a number inside a segment, and names of query keys into families: decided by
+//! hold-out.
 //!
 //! `words:verbs:repel` is a page in a namespace on one site and a title on the next. More cuts make
 //! more keys, and more keys a larger space of rules: in the prototype cuts chosen on the records that
@@ -9,7 +10,7 @@
 //! nothing that is wrong.
 
 use super::undust::learn_tokenized;
-use super::{Outcome, Params, Thresholds, Training};
+use super::{Outcome, Params, Thresholds, Training, endings};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;
@@ -66,7 +67,7 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
 }
 
 /// A way to cut the URLs of a site.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum TokenChoice {
     /// [`Tokens::semicolons`].
     Semicolons,
@@ -74,6 +75,8 @@ enum TokenChoice {
     QueryPath,
     /// [`Tokens::numbered_end`].
     NumberedEnd,
+    /// [`Tokens::endings`]: these.
+    Endings(Vec<String>),
     /// [`Tokens::inner_numbers`].
     InnerNumbers,
     /// [`Tokens::name_families`].
@@ -83,27 +86,30 @@ enum TokenChoice {
 }
 
 impl TokenChoice {
-    fn is_in(self, tokens: &Tokens) -> bool {
+    fn is_in(&self, tokens: &Tokens) -> bool {
         match self {
             TokenChoice::Semicolons => tokens.semicolons,
             TokenChoice::QueryPath => tokens.query_path,
             TokenChoice::NumberedEnd => tokens.numbered_end,
+            TokenChoice::Endings(_) => !tokens.endings.is_empty(),
             TokenChoice::InnerNumbers => tokens.inner_numbers,
             TokenChoice::NameFamilies => tokens.name_families,
-            TokenChoice::Delimiter(delimiter) => tokens.delimiters.contains(delimiter),
+            TokenChoice::Delimiter(delimiter) => tokens.delimiters.contains(*delimiter),
         }
     }
 
     /// Puts the cut on where it is off, and takes it off where it is on.
-    fn turn(self, tokens: &mut Tokens) {
+    fn turn(&self, tokens: &mut Tokens) {
         match self {
             TokenChoice::Semicolons => tokens.semicolons ^= true,
             TokenChoice::QueryPath => tokens.query_path ^= true,
             TokenChoice::NumberedEnd => tokens.numbered_end ^= true,
+            TokenChoice::Endings(_) if self.is_in(tokens) => tokens.endings.clear(),
+            TokenChoice::Endings(words) => tokens.endings.clone_from(words),
             TokenChoice::InnerNumbers => tokens.inner_numbers ^= true,
             TokenChoice::NameFamilies => tokens.name_families ^= true,
-            TokenChoice::Delimiter(delimiter) if self.is_in(tokens) => tokens.delimiters.retain(|of| of != delimiter),
-            TokenChoice::Delimiter(delimiter) => tokens.delimiters.push(delimiter),
+            TokenChoice::Delimiter(delimiter) if self.is_in(tokens) => tokens.delimiters.retain(|of| of != *delimiter),
+            TokenChoice::Delimiter(delimiter) => tokens.delimiters.push(*delimiter),
         }
     }
 }
@@ -137,11 +143,13 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &
     let often = |count: usize| count >= thresholds.cut_min_urls.max(total * thresholds.cut_min_permille / 1000);
     let few = total * thresholds.cut_min_semicolons_permille / 1000;
     let delimiter = |(&count, of): (&usize, u8)| (TokenChoice::Delimiter(char::from(of)), often(count));
+    let words = endings::find(training, sample, thresholds);
     // A path in a query comes before its last segment.
     let others = [
         (TokenChoice::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
         (TokenChoice::QueryPath, often(query_paths)),
         (TokenChoice::NumberedEnd, often(numbered)),
+        (TokenChoice::Endings(words.clone()), !words.is_empty()),
         (TokenChoice::InnerNumbers, often(inner)),
         (TokenChoice::NameFamilies, often(families.urls())),
     ];

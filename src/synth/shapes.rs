@@ -10,7 +10,7 @@ use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 22] = [
+pub const SHAPES: [(&str, &str, Make); 24] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -25,6 +25,8 @@ pub const SHAPES: [(&str, &str, Make); 22] = [
     ("hashes-matter", "a hash and its first digits are two pages", |_| make(HASHES_MATTER)),
     ("tails", "the front of the path names the page, any word may follow", |_| make(TAILS)),
     ("tails-matter", "the word behind a number names the page", |_| make(TAILS_MATTER)),
+    ("endings", "a last segment shows the page otherwise, at any depth: guides/a/b/3/print", |_| make(ENDINGS)),
+    ("endings-matter", "a last segment is another page, at any depth", |_| make(ENDINGS_MATTER)),
     ("subpages", "the rest of a path as a parameter: title=a/b and wiki/a/b", |_| make(SUBPAGES)),
     ("subpages-matter", "a script says something else about the page at that path", |_| make(SUBPAGES_MATTER)),
     ("slugs", "a number inside a name is the page, any title follows: p-7-a-title.html", |_| make(titles::SLUGS)),
@@ -348,6 +350,66 @@ const TAILS_MATTER: Shape = Shape {
         Some(number.parse::<u64>().ok()? * WORDS.len() as u64 + word)
     },
     rule: "the word behind the number names the page, view does not matter",
+};
+
+/// Directories of a page, of which each has a few; and what may stand behind it.
+const DIRECTORIES: [&str; 5] = ["north", "south", "east", "west", "centre"];
+const SHOWN: [&str; 2] = ["view", "print"];
+
+/// The directories above a page: none to five.
+fn directories(number: u64) -> impl Iterator<Item = &'static str> {
+    (0..number % 6).map(move |at| DIRECTORIES[((number / 6 + at * 3) % 5) as usize])
+}
+
+/// Writes the directories of a page, and its number.
+fn write_below(number: u64, url: &mut Parts) {
+    for directory in directories(number) {
+        url.seg(directory);
+    }
+    url.seg_n(number);
+}
+
+/// The number of a page below a directory, at its place.
+fn below(path: &[&str], directory: &str) -> Option<u64> {
+    let [first, above @ .., number] = path else { return None };
+    let number = number.parse().ok()?;
+    (*first == directory && directories(number).eq(above.iter().copied())).then_some(number)
+}
+
+const ENDINGS: Shape = Shape {
+    name: "endings",
+    forms: 1 + SHOWN.len() as u64,
+    write: |page, url| {
+        url.seg("guides");
+        write_below(page.entity, url);
+        if let Some(word) = page.form.checked_sub(1) {
+            url.seg(SHOWN[word as usize]);
+        }
+    },
+    key: |url| match &url.path()[..] {
+        [path @ .., last] if SHOWN.contains(last) => below(path, "guides"),
+        path => below(path, "guides"),
+    },
+    rule: "view and print behind a page do not matter",
+};
+
+const ENDINGS_MATTER: Shape = Shape {
+    name: "endings-matter",
+    forms: 2,
+    write: |page, url| {
+        let number = page.entity / 2;
+        url.seg("manuals");
+        write_below(number, url);
+        if page.entity % 2 > 0 {
+            url.seg("view");
+        }
+        view(page, url);
+    },
+    key: |url| match &url.path()[..] {
+        [path @ .., "view"] => Some(below(path, "manuals")? * 2 + 1),
+        path => Some(below(path, "manuals")? * 2),
+    },
+    rule: "view behind a page is another page, the parameter view does not matter",
 };
 
 /// The title of a page, with one to three subpages that name it again.

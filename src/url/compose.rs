@@ -106,24 +106,39 @@ pub fn compose(pairs: &KeyValues, out: &mut Vec<u8>) {
     if let Some(pair) = extension {
         to.piece(pair);
     }
+    let named = pairs.list.get(named..).unwrap_or_default();
+    // The name of a last segment begins with its slash; no other name of a path parameter holds one.
+    let is_last = |a, b| pairs.bytes(a, b).starts_with(b"/");
+    let write = |to: &mut Pieces<'_>, last: bool| {
+        for pair in named {
+            if let KeyRef::Param(a, b) = pair.key
+                && is_last(a, b) == last
+            {
+                to.bytes(if last { b"" } else { b";" });
+                to.range(a, b);
+                to.piece(pair);
+            }
+        }
+    };
+    let is_file = |pair: &KeyValue| match pair.key {
+        KeyRef::Param(a, b) => is_last(a, b) && memchr::memchr(b'.', pairs.value(pair)).is_some(),
+        _ => false,
+    };
+    let is_before = depth == 0 || index.is_some();
+    if !is_before {
+        write(&mut to, true);
+    }
     // A slash that a rule adds does not go behind an extension: `/a.html/` is another URL on every server.
-    if depth == 0 || index.is_some() || slash.is_some() && extension.is_none() {
+    if is_before || slash.is_some() && extension.is_none() && !named.iter().any(is_file) {
         to.slashes(extra, depth);
     }
     if let Some(pair) = index {
         to.piece(pair);
     }
-    let named = pairs.list.get(named..).unwrap_or_default();
-    for pair in named {
-        if let KeyRef::Param(a, b) = pair.key {
-            // The name of a numbered end begins with its slash; no other name holds one.
-            if pairs.bytes(a, b).first() != Some(&b'/') {
-                to.bytes(b";");
-            }
-            to.range(a, b);
-            to.piece(pair);
-        }
+    if is_before {
+        write(&mut to, true);
     }
+    write(&mut to, false);
     let mut mark = if pairs.query_path && to.holds(b'?') { b'&' } else { b'?' };
     let separators = pair(Fixed::SEPARATOR).map_or(&b""[..], |pair| pairs.value(pair));
     let usual = if pairs.joined_by_semicolons { b';' } else { b'&' };

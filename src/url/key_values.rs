@@ -5,6 +5,7 @@
 //! the buffers have grown. [`compose`](mod@super::compose) turns pairs back into a URL; composing what was
 //! tokenized gives the same bytes.
 
+use super::endings::Endings;
 use super::keys::{
     Fixed, Key, KeyRef, MAX_PARAMETERS, MAX_SEGMENTS, PARAM_SEED, Part, QUERY_SEED, fixed_seed, push_number,
 };
@@ -47,6 +48,8 @@ pub struct Tokenizer {
     pub query_path: bool,
     /// A last segment such as `start-30` is a path parameter `/start-`: see [`segment::numbered`].
     pub numbered_end: bool,
+    /// Last segments that are a path parameter `/`, at any depth.
+    pub endings: Endings,
     /// A number inside a segment is a key: see [`segment::inner_number`].
     pub inner_numbers: bool,
     /// Names of query keys that hold digits are tokenized as families: see [`family`](super::keys::family).
@@ -56,7 +59,12 @@ pub struct Tokenizer {
 impl Tokenizer {
     /// True where paths and queries are tokenized as on most sites: at slashes and at `&`, each name a key.
     pub fn is_usual(&self) -> bool {
-        !(self.semicolons || self.query_path || self.numbered_end || self.inner_numbers || self.name_families)
+        !(self.semicolons || self.name_families || self.extends_paths())
+    }
+
+    /// True where paths are cut otherwise than at slashes and within segments.
+    fn extends_paths(&self) -> bool {
+        self.query_path || self.numbered_end || self.inner_numbers || !self.endings.is_empty()
     }
 }
 
@@ -116,7 +124,7 @@ impl KeyValues {
         self.fixed(Fixed::SCHEME, scheme_end - if split.https { 5 } else { 4 }, scheme_end);
         self.fixed(Fixed::HOST, split.authority.0, split.authority.1);
         (self.query_path, self.joined_by_semicolons) = (tokenizer.query_path, tokenizer.joined_by_semicolons);
-        let is_plain = !tokenizer.query_path && !tokenizer.numbered_end && !tokenizer.inner_numbers;
+        let is_plain = !tokenizer.extends_paths();
         let (path, query) = if is_plain { (split.path, split.query) } else { self.path_of(split, tokenizer) };
         if !(is_plain && split.positions.path && self.tokenize_short_path(split, tokenizer)) {
             self.tokenize_path(path, tokenizer);
@@ -276,14 +284,18 @@ impl KeyValues {
             self.fixed_text(Fixed::DOUBLE_SLASH, |text| doubled.write(text));
         }
         let mut slash = trailing;
-        let is_whole = semicolon == 0 && !trailing && depth > 1 && depth < MAX_SEGMENTS && doubled.count == 0;
-        let end_number =
-            segments[..depth].last().filter(|_| tokenizer.numbered_end && is_whole).and_then(|&(a, b, _)| {
-                let name = segment::numbered(self.bytes(a, b))? as u32;
-                Some(KeyValue { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })
-            });
-        depth -= usize::from(end_number.is_some());
-        if !trailing && depth > 0 && {
+        let is_whole = semicolon == 0 && depth > 1 && depth < MAX_SEGMENTS && doubled.count == 0;
+        let last = segments[..depth].last().filter(|_| is_whole).and_then(|&(a, b, dot)| {
+            let segment = self.bytes(a, b);
+            let numbered = || segment::numbered(segment).filter(|_| tokenizer.numbered_end && !trailing);
+            let is_ending = (dot == 0 || !trailing) && tokenizer.endings.hold(segment);
+            // What stands above a file is a directory.
+            slash |= is_ending && dot > 0;
+            let name = if is_ending { 0 } else { numbered()? as u32 };
+            Some(KeyValue { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })
+        });
+        depth -= usize::from(last.is_some());
+        if !slash && depth > 0 && {
             let (a, b, dot) = segments[depth - 1];
             segment::is_index(&self.text[a as usize..b as usize], dot.saturating_sub(a) as usize)
         } {
@@ -304,7 +316,7 @@ impl KeyValues {
             };
             self.tokenize_segment(i, segment, i + 1 == depth && !slash, groups);
         }
-        self.list.extend(end_number);
+        self.list.extend(last);
         if semicolon != 0 {
             self.tokenize_params(semicolon, path_end);
         }

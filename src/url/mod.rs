@@ -2,6 +2,7 @@
 mod authority;
 mod characters;
 pub mod compose;
+mod endings;
 pub(crate) mod hash;
 mod host;
 pub mod key_values;
@@ -20,6 +21,7 @@ mod vector;
 mod window;
 pub use characters::{CAPITAL, LETTERS, PERCENT, PLUS, letters};
 pub use compose::{compose, is_usual_order, set_order, write_order};
+pub use endings::Endings;
 pub use key_values::{KeyValue, KeyValues, Tokenizer};
 pub use keys::{Fixed, Key, KeyKind, KeyRef, Part};
 pub use normal::{NormalRef, NormalUrl, NormalUrls};

@@ -180,6 +180,7 @@ fn every_field_is_in_the_schema() {
         joined_by_semicolons: true,
         query_path: true,
         numbered_end: true,
+        endings: vec![word()],
         inner_numbers: true,
         name_families: true,
         query_order: vec![word()],

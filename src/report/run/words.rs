@@ -71,7 +71,13 @@ fn key(text: &str) -> String {
     };
     match Key::parse(text) {
         Some(Key::Query(name)) => named("parameter", &name),
-        Some(Key::Param(name)) => named("path parameter", &name),
+        Some(Key::Param(name)) if name == "/" => {
+            "the last part of the path, a word that the site puts behind pages,".to_owned()
+        }
+        Some(Key::Param(name)) => match name.strip_prefix('/') {
+            Some(word) => format!("the number behind {} at the end of the path", quoted(word)),
+            None => named("path parameter", &name),
+        },
         Some(Key::Fixed(fixed)) => match fixed.as_path() {
             Some((segment, part)) => {
                 let of = format!("part {} of the path", segment + 1);

@@ -4,6 +4,7 @@ use super::Random;
 use super::compare::Input;
 use super::pages::texts_of;
 use super::urls::{UrlDraft, Words, spoil};
+use crate::model::hash64;
 use crate::rules::origins::of_hosts;
 use crate::rules::{Fragments, Operation, Representative, Rule, SECTION, SiteRules, Tokens};
 use crate::url::keys::HOST_SUB;
@@ -185,6 +186,10 @@ impl Maker<'_> {
         some_sections.extend(random.chance(40).then(|| "users/".to_owned()));
         some_sections.sort();
         some_sections.dedup();
+        let mut random_ends = Random::new(hash64(self.words.segments.join("/").as_bytes()));
+        let most = if random_ends.chance(12) { 3 } else { 0 };
+        let ends = self.words.segments.iter().filter(|segment| random_ends.chance(40) && !segment.contains('/'));
+        let endings = ends.take(most).cloned().collect();
         let (semicolons, joined) = (random.chance(20), random.below(100));
         Tokens {
             delimiters: delimiters.to_owned(),
@@ -192,6 +197,7 @@ impl Maker<'_> {
             joined_by_semicolons: joined < 50,
             query_path: random.chance(20),
             numbered_end: random.chance(20),
+            endings,
             inner_numbers: (52..66).contains(&joined),
             name_families: (47..52).contains(&joined),
             sections: some_sections,

@@ -104,6 +104,7 @@ fn site(value: &Value) -> SiteRules {
             fragments: Some(fragments),
             query_path: value["query_path"] == true,
             numbered_end: value["numbered_end"] == true,
+            endings: value["endings"].as_array().map(|_| texts(&value["endings"])).unwrap_or_default(),
             inner_numbers: value["inner_numbers"] == true,
             name_families: value["name_families"] == true,
             ..Tokens::default()

@@ -29,6 +29,7 @@ pub(super) fn others(site: &SiteRules) -> Vec<(&'static str, SiteRules)> {
     });
     other("tokens: paths in queries", site.tokens.query_path, &|rules| rules.tokens.query_path = false);
     other("tokens: numbered ends", site.tokens.numbered_end, &|rules| rules.tokens.numbered_end = false);
+    other("tokens: endings", !site.tokens.endings.is_empty(), &|rules| rules.tokens.endings.clear());
     other("tokens: inner numbers", site.tokens.inner_numbers, &|rules| rules.tokens.inner_numbers = false);
     other("tokens: families of names", site.tokens.name_families, &|rules| rules.tokens.name_families = false);
     other("tokens: order of the query", !site.tokens.query_order.is_empty(), &|rules| rules.tokens.query_order.clear());

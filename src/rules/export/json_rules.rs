@@ -19,9 +19,9 @@ use super::selection::{Export, Selection};
 use crate::model::shown::is_hidden;
 use crate::rules::interpreter::Interpreter;
 use crate::rules::types::{Constraint, Function, Operation, Representative, Rule, SiteRules, Test};
-use crate::url::NormalUrl;
 use crate::url::keys::HOST_SUB;
 use crate::url::section::{self, Section};
+use crate::url::{Endings, NormalUrl};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -41,6 +41,8 @@ struct Site<'a> {
     query_path: bool,
     #[serde(skip_serializing_if = "is_false")]
     numbered_end: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    endings: &'a [String],
     #[serde(skip_serializing_if = "is_false")]
     inner_numbers: bool,
     #[serde(skip_serializing_if = "is_false")]
@@ -265,6 +267,7 @@ impl<'a> Site<'a> {
             joined_by_semicolons: tokenizer.joined_by_semicolons,
             query_path: tokenizer.query_path,
             numbered_end: tokenizer.numbered_end,
+            endings: &site.tokens.endings[..site.tokens.endings.len().min(Endings::MOST)],
             inner_numbers: tokenizer.inner_numbers,
             name_families: tokenizer.name_families,
             fragments: tokenizer.fragments,

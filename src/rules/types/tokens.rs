@@ -1,7 +1,7 @@
 //! How the URLs of a site are tokenized.
 
 use crate::url::section::{self, Section};
-use crate::url::{DELIMITERS, Tokenizer};
+use crate::url::{DELIMITERS, Endings, Tokenizer};
 use serde::{Deserialize, Serialize};
 
 /// How the URLs of a site are tokenized into keys.
@@ -24,6 +24,10 @@ pub struct Tokens {
     /// (`/start-`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbered_end: bool,
+    /// Last path segments that are a path parameter (`/`), at any depth: `view` of `/a/b/view`. At most
+    /// [`Endings::MOST`](crate::url::Endings::MOST); sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endings: Vec<String>,
     /// A number inside a path segment, as in `p-749-a-title.aspx`, is a key (`path0.group`), and so is the word
     /// before it (`path0.groups`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -87,7 +91,7 @@ impl Tokens {
 
     /// True where paths are tokenized as patterns and simple readers cannot tokenize them.
     pub fn extends_paths(&self) -> bool {
-        self.query_path || self.numbered_end || self.inner_numbers
+        self.query_path || self.numbered_end || self.inner_numbers || !self.endings.is_empty()
     }
 
     /// The compiled form; delimiters that are none are left out.
@@ -101,6 +105,7 @@ impl Tokens {
             learned: self.fragments.is_some(),
             query_path: self.query_path,
             numbered_end: self.numbered_end,
+            endings: Endings::new(&self.endings),
             inner_numbers: self.inner_numbers,
             name_families: self.name_families,
         }

@@ -99,11 +99,11 @@ fn marks_are_known_up_to_a_length() {
     }
 }
 
-/// Keys and values of a URL that is tokenized with both ways of reading paths on.
-fn pairs(url: &str) -> Vec<(String, String)> {
+/// Keys and values of a URL, without its origin.
+fn pairs(url: &str, tokenizer: Tokenizer) -> Vec<(String, String)> {
     let mut pairs = KeyValues::default();
     let split = normalize(url.as_bytes(), &mut pairs.text).expect("a URL");
-    pairs.tokenize(&split, Tokenizer { query_path: true, numbered_end: true, ..Tokenizer::default() });
+    pairs.tokenize(&split, tokenizer);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     pairs.list[2..].iter().map(|pair| (pairs.key(pair).to_string(), text(pairs.value(pair)))).collect()
 }
@@ -128,14 +128,39 @@ fn a_path_in_a_query_is_cut_as_a_path() {
     ];
     for (url, expected) in cases {
         let expected: Vec<_> = expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        assert_eq!(pairs(url), expected, "{url}");
+        let tokenizer = Tokenizer { query_path: true, numbered_end: true, ..Tokenizer::default() };
+        assert_eq!(pairs(url, tokenizer), expected, "{url}");
+    }
+}
+
+#[test]
+fn an_ending_is_a_path_parameter() {
+    let cases: [(&str, &[(&str, &str)]); 9] = [
+        ("http://a/b/view", &[("depth", "1"), ("path0", "b"), ("param /", "view")]),
+        ("http://a/b/view/", &[("trailing slash", "/"), ("depth", "1"), ("path0", "b"), ("param /", "view")]),
+        ("http://a/b.html/view", &[("depth", "1"), ("path0", "b"), ("ext", ".html"), ("param /", "view")]),
+        ("http://a/b/all.html", &[("trailing slash", "/"), ("depth", "1"), ("path0", "b"), ("param /", "all.html")]),
+        ("http://a/b/view?c=1", &[("depth", "1"), ("path0", "b"), ("param /", "view"), ("query c=", "1")]),
+        // None: the only segment, another place or word, path parameters, a file with a slash behind it.
+        ("http://a/view", &[("depth", "1"), ("path0", "view")]),
+        ("http://a/view/b", &[("depth", "2"), ("path0", "view"), ("path1", "b")]),
+        ("http://a/b/view;c=1", &[("depth", "2"), ("path0", "b"), ("path1", "view"), ("param c=", "1")]),
+        (
+            "http://a/b/all.html/",
+            &[("trailing slash", "/"), ("depth", "2"), ("path0", "b"), ("path1", "all"), ("path1.ext", ".html")],
+        ),
+    ];
+    let endings = Endings::new(&["all.html", "view"].map(str::to_owned));
+    for (url, expected) in cases {
+        let expected: Vec<_> = expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(pairs(url, Tokenizer { endings, ..Tokenizer::default() }), expected, "{url}");
     }
 }
 
 #[test]
 fn pairs_compose_the_url_that_they_were_cut_from() {
     let (mut with, mut out) = (KeyValues::default(), Vec::new());
-    let (mut query_paths, mut numbered, mut separators) = (0, 0, 0);
+    let (mut query_paths, mut numbered, mut separators, mut endings) = (0, 0, 0, [0; 3]);
     for n in 0..200_000u64 {
         let url = url(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
         let split = normalize(url.as_bytes(), &mut with.text).expect("a URL");
@@ -147,6 +172,11 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
             fragments: true,
             query_path: true,
             numbered_end: true,
+            endings: if n % 4 > 0 {
+                Endings::new(&["bc", "page.html", "index.php"].map(str::to_owned))
+            } else {
+                Endings::NONE
+            },
             inner_numbers: n % 2 > 0,
             name_families: n % 2 > 0,
             ..Tokenizer::default()
@@ -155,10 +185,14 @@ fn pairs_compose_the_url_that_they_were_cut_from() {
         separators += usize::from(with.list.iter().any(|pair| pair.key == KeyRef::Fixed(Fixed::SEPARATOR)));
         query_paths += usize::from(with.path_of(&split, tokenizer).0 != split.path);
         numbered += usize::from(with.list.iter().any(|pair| with.key(pair).to_string() == "param /start-"));
+        let ending = with.list.iter().find(|pair| with.key(pair).to_string() == "param /");
+        let place = ending.map(|pair| ["bc", "page.html"].iter().position(|word| word.as_bytes() == with.value(pair)));
+        place.into_iter().for_each(|place| endings[place.unwrap_or(2)] += 1);
         crate::url::set_order(&mut with, |_, _| 0);
         crate::url::compose(&with, &mut out);
         assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&normal), "{url}");
     }
+    assert!(endings.iter().all(|&count| count > 15), "{endings:?}");
     assert!(query_paths > 20_000 && numbered > 100, "{query_paths} {numbered}");
     assert!(separators > 20_000, "{separators}");
 }
