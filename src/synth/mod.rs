@@ -10,7 +10,8 @@
 
 mod aliases;
 mod constant;
-pub mod decor;
+pub mod dates;
+mod decor;
 pub mod kind;
 mod lists;
 mod mapping;
