@@ -12,7 +12,7 @@ pub type BySection = BTreeMap<u32, [u64; 2]>;
 /// section is against it, or where it is wrong at random: wrong groups would then lie in as few sections by chance.
 ///
 /// Given how many groups are wrong and how many lie in these sections, the chance of no more wrong ones outside is that
-/// of the hypergeometric distribution, times the choices of so many sections (Bonferroni). O(wrong groups x sections).
+/// of the hypergeometric distribution, times the choices of so many sections (Bonferroni). O(wrong groups + sections).
 pub fn elsewhere(sections: &BySection, bound: Bound, thresholds: &Thresholds) -> Option<[u64; 2]> {
     let least = thresholds.section_min_clusters as u64;
     let is_against = |&&[different, same]: &&[u64; 2]| different >= least && !bound.allows(same, different, 0);
@@ -29,20 +29,21 @@ pub fn elsewhere(sections: &BySection, bound: Bound, thresholds: &Thresholds) ->
 }
 
 /// Chance that of `drawn` groups, drawn without putting back from `wrong` wrong and `right` right ones, at most `few`
-/// are wrong.
+/// are wrong. O(wrong).
 fn at_most(few: u64, drawn: u64, wrong: u64, right: u64) -> f64 {
-    let all = wrong + right;
-    // Of each number of wrong ones among those drawn: the logarithm of the ways to draw them.
+    let left = wrong + right - drawn;
+    // The logarithm of the ways to take some of so many.
     let ways = |of: u64, taken: u64| (0..taken).map(|at| ((of - at) as f64 / (at + 1) as f64).ln()).sum::<f64>();
-    let total = ways(all, drawn.min(all - drawn));
-    let exactly = |count: u64| {
-        let others = drawn - count;
-        match count <= wrong && others <= right {
-            true => (ways(wrong, count) + ways(right, others.min(right - others)) - total).exp(),
-            false => 0.0,
-        }
-    };
-    (0..=few.min(drawn)).map(exactly).sum()
+    let least = wrong.saturating_sub(left);
+    // The logarithm of the chance of `count` wrong ones: each is that of one less, times a factor.
+    let mut chance = ways(drawn, least) + ways(left, wrong - least) - ways(wrong + right, wrong);
+    let mut sum = 0.0;
+    for count in least..=few.min(wrong).min(drawn) {
+        sum += chance.exp();
+        let factor = (drawn - count) as f64 * (wrong - count) as f64 / (count + 1) as f64;
+        chance += (factor / (left + count + 1 - wrong) as f64).ln();
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -56,6 +57,10 @@ mod tests {
         assert!((at_most(1, 3, 2, 3) - 0.7).abs() < 1e-9);
         assert!((at_most(2, 3, 2, 3) - 1.0).abs() < 1e-9);
         assert_eq!(at_most(0, 4, 2, 3), 0.0);
+        // Far more than a product of so many factors could hold.
+        assert!((at_most(500_000, 500_000, 500_000, 500_000) - 1.0).abs() < 1e-6);
+        assert!((at_most(250_000, 500_000, 500_000, 500_000) - 0.5).abs() < 1e-2);
+        assert!(at_most(100_000, 500_000, 500_000, 500_000) < 1e-300);
     }
 
     #[test]
