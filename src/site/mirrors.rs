@@ -9,7 +9,8 @@
 //! below one front whose twin below the other was seen.
 //!
 //! Of two directories beside each other the one with more URLs stays. Otherwise the direction is given:
-//! a parameter becomes a path, and a script goes, since only what it serves has it.
+//! a parameter becomes a path, and a script goes, or a directory that shows the pages around it (`/amp/x` and `/x`),
+//! since only what they serve has them.
 
 use super::Thresholds;
 use super::evidence::{Bound, upper_bound_ppm};
@@ -159,8 +160,8 @@ fn fronts<'a>(x: &'a str, y: &'a str) -> Option<Fronts<'a>> {
     let whole = |url: &str| url.find("://").is_some_and(|at| url.len() > at + 3 && !url.contains(['?', '#']));
     let (a, b) = if is_below(a, b) || !is_below(b, a) && a <= b { (a, b) } else { (b, a) };
     let is_directed = is_below(a, b);
-    // Only a script leaves out itself: pages of a directory and of the one around it are pages of their own.
-    let are_fronts = !is_directed || b.len() + 1 == a.rfind('/')? + 1 && a[b.len()..].contains('.');
+    // A directory or a script leaves out itself alone.
+    let are_fronts = !is_directed || b.len() == a.rfind('/')?;
     (kept > 1 && whole(a) && whole(b) && are_fronts).then(|| Fronts { a: a.into(), b: b.into(), is_directed })
 }
 
@@ -245,7 +246,10 @@ fn test(
     clusters.sort_unstable();
     clusters.dedup();
     pair.clusters = clusters.len() as u64;
-    let is_shown = !is_directed || names.are_shown(thresholds) && pair.bad == 0;
+    // Pages of a directory and of the one around it are mostly pages of their own: few names say nothing of others.
+    let is_plain = !is_parameter(a.as_bytes()) && !a[b.len().min(a.len())..].contains('.');
+    let least = if is_plain { usize::MAX } else { thresholds.mirror_min_names };
+    let is_shown = !is_directed || names.are_shown(least, thresholds) && pair.bad == 0;
     let bound = Bound::form(thresholds).allowing(noise);
     let holds = bound.holds(pair.good, pair.bad, 0);
     (clusters.len() >= thresholds.mirror_min_clusters && is_shown && holds).then_some(pair)
@@ -257,17 +261,11 @@ struct Names<'u>(BTreeMap<&'u [u8], [u64; 2]>);
 
 impl Names<'_> {
     /// True where the twins speak for all URLs: they are many, of many names, and no name lacks them that
-    /// would have some, were its URLs as the others. A front with a direction moves what was never met.
-    fn are_shown(&self, thresholds: &Thresholds) -> bool {
-        let Thresholds {
-            mirror_names,
-            mirror_min_names,
-            mirror_covered_percent,
-            form_rarer,
-            breadth_alone,
-            breadth_slack_ppm,
-            ..
-        } = *thresholds;
+    /// would have some, were its URLs as the others; `least` names do where they are those of most URLs. A
+    /// front with a direction moves what was never met.
+    fn are_shown(&self, least: usize, thresholds: &Thresholds) -> bool {
+        let Thresholds { mirror_names, mirror_covered_percent, form_rarer, breadth_alone, breadth_slack_ppm, .. } =
+            *thresholds;
         let names = || self.0.values().copied();
         let with_twins = || names().filter(|name| name[1] > 0);
         let (count, covered) = with_twins().fold((0, 0), |sum, name| (sum.0 + 1, sum.1 + name[0]));
@@ -275,8 +273,7 @@ impl Names<'_> {
         let chance = good as f64 / all.max(1) as f64;
         // In millionths of a URL: integer sums do not depend on their order.
         let due = |[urls, _]: [u64; 2]| (1e6 * urls as f64 * (1.0 - power(1.0 - chance, urls as u32))) as u64;
-        let are_many =
-            count >= mirror_names || count >= mirror_min_names && covered * 100 >= all * mirror_covered_percent;
+        let are_many = count >= mirror_names || count >= least && covered * 100 >= all * mirror_covered_percent;
         let none_is_alone = names().all(|[urls, twins]| twins > 0 || urls as f64 * chance <= breadth_alone);
         are_many
             && none_is_alone
@@ -324,7 +321,9 @@ mod tests {
             ("http://a.com/x/?p=1", "http://a.com/z.cgi/x/?p=1", Some(("http://a.com/z.cgi", "http://a.com"))),
             ("http://a.com/y/z.php/x", "http://a.com/y/x", Some(("http://a.com/y/z.php", "http://a.com/y"))),
             ("http://a.com/y/z.php/x", "http://a.com/x", None),
-            ("http://a.com/z/x", "http://a.com/x", None),
+            // So does a directory; two levels do not go at once.
+            ("http://a.com/z/x", "http://a.com/x", Some(("http://a.com/z", "http://a.com"))),
+            ("http://a.com/y/z/x", "http://a.com/x", None),
             ("http://a.com/x", "http://a.com/yx", None),
             ("http://a.com/x/", "http://a.com/y/", None),
             ("http://a.com/?u=/x", "http://b.com/?v=/x", None),
