@@ -105,21 +105,21 @@ function ordered(query, names = []) {
   return [...placed, ...query.flatMap(([name, value]) => (names.includes(name) ? [] : [written(name) + value]))];
 }
 // 3. The section of a URL: the first directory of its path, as far as the site names it.
-function section(url, of) {
-  const [, whole, dir, slash, member] = /^[^:]*:\/\/[^/?#]*\/*(([^/?#]*)(\/*)([^/?#]*))/.exec(url);
-  if (/^~./.test(dir) || !slash || /[%;]/.test(dir)) return /^~./.test(dir) ? dir : "<other>";
-  return member && of.includes(dir + "/") ? whole : /^\d*$/.test(dir) ? "<number>" : of.includes(dir) ? dir : "<other>";
+function section(url, names) {
+  const [, whole, first, slash, member] = /^[^:]*:\/\/[^/?#]*\/*(([^/?#]*)(\/*)([^/?#]*))/.exec(url);
+  if (/^~./.test(first) || !slash || /[%;]/.test(first)) return /^~./.test(first) ? first : "<other>";
+  if (member && names.includes(first + "/")) return whole;
+  return /^[0-9]*$/.test(first) ? "<number>" : names.includes(first) ? first : "<other>";
 }
 const repeats = (value) => value.split("&").map((part, i) => (i ? named(part)[1] : part));
 const sorted = (value) => [...new Set(repeats(value))].sort().join("&" + named(value.split("&")[1] ?? "")[0]);
-const first = (of) => [/^(\d{4})(-?)(0[1-9]|1[0-2])\2(?:0[1-9]|[12]\d|3[01])$/, (_, y, dash, m) => of(y, m).join(dash)];
+const hash = (digits) => [new RegExp(`(?<=^[0-9a-f]{${digits}})[0-9a-f]{${40 - digits}}$`), ""];
 const FUNCTIONS = { // what is replaced, and what by
   "drop-www": [/^www\.(?=.*\.)/, ""], "plus-is-space": [/\+/g, "%20"], "drop-leading-zeros": [/^0+(?=[0-9]+$)/, ""],
   "decode-slash": [/%[23]F/gi, decodeURIComponent], "drop-title": [/(?<=^[0-9]+)(?:[:_-]|%3A)[A-Za-z%][^&]*$/, ""],
   "decode-sub-delimiters": [/%(?:2[1478-9AC]|3A|40)/gi, decodeURIComponent],
   "lower-case": [/%[0-9A-F]{2}|[A-Z]/gi, (text) => (text.length > 1 ? text : text.toLowerCase())],
-  ...Object.fromEntries([7, 8, 10, 12].map((n) => ["hash-to-" + n, [/^[\da-f]{40}$/, (hash) => hash.slice(0, n)]])),
-  "first-of-month": first((year, month) => [year, month, "01"]), "first-of-year": first((year) => [year, "01", "01"]),
+  "hash-to-7": hash(7), "hash-to-8": hash(8), "hash-to-10": hash(10), "hash-to-12": hash(12),
   "first-repeat": [/&.*$/, ""], "last-repeat": [/^.*&[^=&]*=?/, ""], "sort-repeats": [/^.*$/, sorted],
 };
 // Values that can stand at another key: they hold no delimiter that means something there.

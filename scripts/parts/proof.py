@@ -11,7 +11,7 @@ into which it falls without the rule, less one; wrong where the largest cluster 
 import collections, gzip, hashlib, json, os, random, re, subprocess, sys, tempfile
 
 KINDS = ('functional key ignored', 'condition dropped', 'list widened', 'directories joined', 'class joined',
-         'look-up elsewhere', 'mapping swapped', 'front moved', 'title left out', 'day left out', 'rest left out', 'value elsewhere')
+         'look-up elsewhere', 'mapping swapped', 'front moved', 'title left out', 'rest left out', 'value elsewhere')
 LEAST_WRONG, MOST_LEFT = 5, 1
 ATTEMPTS = 20
 MOST_ROWS = 12000
@@ -214,9 +214,6 @@ def candidates(ground, kind, rng):
         elif kind == 'title left out':
             titled = lambda values: sum(bool(re.match('[0-9]+:', value)) for value in values) >= LEAST_WRONG
             out += [(name, added([], [[key, {'apply': 'drop-title'}]], 'function'), plain(site)) for key in keys if titled(keys[key])]
-        elif kind == 'day left out':
-            dates = lambda values: sum(bool(re.fullmatch('[0-9]{4}(-?)[0-9]{2}\\1[0-9]{2}', value)) for value in values) >= LEAST_WRONG
-            out += [(name, added([], [[key, {'apply': 'first-of-month'}]], 'function'), plain(site)) for key in keys if dates(keys[key])]
         elif kind == 'rest left out':
             for key, value in rests(urls).items() if site['tokens'].get('inner_numbers') else ():
                 behind = [{'key': key + '.group', 'test': 'present'}]

@@ -90,8 +90,6 @@ pub fn operation_text(key: &str, operation: &Operation) -> String {
         Operation::Apply(
             function @ (Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12),
         ) => format!("cut hashes in {key} to {} digits", function.hash_digits().unwrap_or_default()),
-        Operation::Apply(Function::FirstOfMonth) => format!("take the first of the month in {key}"),
-        Operation::Apply(Function::FirstOfYear) => format!("take the first of the year in {key}"),
         Operation::Apply(Function::FirstRepeat) => format!("of repeats of {key} keep the first"),
         Operation::Apply(Function::LastRepeat) => format!("of repeats of {key} keep the last"),
         Operation::Apply(Function::SortRepeats) => format!("sort repeats of {key}, each value once"),

@@ -319,7 +319,7 @@ pub enum On {
 }
 
 /// The string functions of the catalogue, in the order in which they are tried.
-pub const FAMILIES: [Family; 26] = [
+pub const FAMILIES: [Family; 24] = [
     Family { function: Function::DropWww, on: On::Host },
     Family { function: Function::DecodeSubDelimiters, on: On::Path },
     Family { function: Function::DecodeSubDelimiters, on: On::Query },
@@ -341,8 +341,6 @@ pub const FAMILIES: [Family; 26] = [
     Family { function: Function::HashTo8, on: On::Query },
     Family { function: Function::HashTo10, on: On::Query },
     Family { function: Function::HashTo12, on: On::Query },
-    Family { function: Function::FirstOfYear, on: On::Query },
-    Family { function: Function::FirstOfMonth, on: On::Query },
     Family { function: Function::LastRepeat, on: On::Query },
     Family { function: Function::FirstRepeat, on: On::Query },
     Family { function: Function::SortRepeats, on: On::Query },
@@ -360,15 +358,11 @@ impl Family {
         self.on == On::Query && !self.keeps_all() || self.function.hash_digits().is_some()
     }
 
-    /// Prior of the function: changes of case, of numbers, of hashes and of dates have none, nor has the choice among
-    /// repeated keys.
+    /// Prior of the function: changes of case, of numbers and of hashes have none, nor has the choice among repeated
+    /// keys.
     pub fn prior(&self, thresholds: &Thresholds) -> u64 {
         let has_none = matches!(self.function, Function::LowerCase | Function::DropLeadingZeros | Function::DropTitle);
-        if has_none
-            || self.function.is_on_repeats()
-            || self.function.is_on_dates()
-            || self.function.hash_digits().is_some()
-        {
+        if has_none || self.function.is_on_repeats() || self.function.hash_digits().is_some() {
             0
         } else {
             thresholds.prior

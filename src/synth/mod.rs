@@ -10,8 +10,7 @@
 
 mod aliases;
 mod constant;
-pub mod dates;
-mod decor;
+pub mod decor;
 pub mod kind;
 mod lists;
 mod mapping;

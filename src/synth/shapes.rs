@@ -1,7 +1,6 @@
 //! Page types for the kinds of rules that came after the papers: one that needs the kind, and one with
 //! URLs of the same look whose pages differ, which tempts it.
 
-use super::dates;
 use super::kind::{Make, Page, PageType};
 use super::parts::Parts;
 use super::rng::Rng;
@@ -11,7 +10,7 @@ use super::words;
 
 /// Every shape: its name, what it stands for, how to make one. Of each two the second tempts the rule
 /// that the first one needs.
-pub const SHAPES: [(&str, &str, Make); 26] = [
+pub const SHAPES: [(&str, &str, Make); 24] = [
     ("families", "widgets turn their own pages, under names with their numbers; the page stays", |_| make(FAMILIES)),
     ("families-matter", "the number in the name of a parameter names the page", |_| make(FAMILIES_MATTER)),
     ("separators", "parameters are joined by & or ;", |_| make(SEPARATORS)),
@@ -34,8 +33,6 @@ pub const SHAPES: [(&str, &str, Make); 26] = [
     ("slugs-matter", "the word behind the number inside a name is another page", |_| make(titles::SLUGS_MATTER)),
     ("titled", "a title behind a number in a query: id=7:a-title", |_| make(titles::TITLED)),
     ("titled-matter", "a word behind a number in a query is another page", |_| make(titles::TITLED_MATTER)),
-    ("dates", "a calendar shows the month of any day: month.php?date=20110415", |_| make(dates::DATES)),
-    ("dates-matter", "each day of a calendar is another page", |_| make(dates::DATES_MATTER)),
     ("first-page", "page-1 of a topic is the topic, the others are pages", |_| make(titles::FIRST_PAGE)),
     ("first-page-matter", "a chapter is another page than its page-1", |_| make(titles::FIRST_PAGE_MATTERS)),
 ];

@@ -183,8 +183,6 @@ fn applied(function: Function) -> &'static str {
         Function::HashTo8 => "is cut to 8 digits where it is a hash",
         Function::HashTo10 => "is cut to 10 digits where it is a hash",
         Function::HashTo12 => "is cut to 12 digits where it is a hash",
-        Function::FirstOfMonth => "is the first day of its month where it is a date",
-        Function::FirstOfYear => "is the first day of its year where it is a date",
         Function::FirstRepeat => "counts once, the first of its values",
         Function::LastRepeat => "counts once, the last of its values",
         Function::SortRepeats => "has its values sorted, each once",

@@ -77,7 +77,6 @@ const KINDS: &[(&str, u64)] = &[
     ("function: drop leading zeros", 20),
     ("function: drop title", 20),
     ("function: drop www", 500),
-    ("function: first of a month or year", 20),
     ("function: lower case", 800),
     ("function: of repeats", 60),
     ("function: plus is space", 200),
@@ -368,9 +367,6 @@ impl Counts {
                 Operation::Apply(Function::DropTitle) => "function: drop title",
                 Operation::Apply(Function::HashTo7 | Function::HashTo8 | Function::HashTo10 | Function::HashTo12) => {
                     "function: cut a hash"
-                }
-                Operation::Apply(Function::FirstOfMonth | Function::FirstOfYear) => {
-                    "function: first of a month or year"
                 }
                 Operation::Apply(Function::FirstRepeat | Function::LastRepeat | Function::SortRepeats) => {
                     "function: of repeats"

@@ -49,11 +49,6 @@ pub enum Function {
     /// A hash is cut to its first 12 digits.
     #[serde(rename = "hash-to-12")]
     HashTo12,
-    /// A date, a value `20110415` or `2011-04-15` and nothing else, becomes the first day of its month: a calendar
-    /// shows the month of any of its days.
-    FirstOfMonth,
-    /// A date becomes the first day of its year.
-    FirstOfYear,
     /// Of the values of a query key that comes more than once only the first counts (`a=1&a=2` is `a=1`).
     FirstRepeat,
     /// Of the values of a query key that comes more than once only the last counts (`a=1&a=2` is `a=2`).
@@ -64,7 +59,7 @@ pub enum Function {
 
 impl Function {
     /// All functions, in the order of their definition.
-    pub const ALL: [Function; 17] = [
+    pub const ALL: [Function; 15] = [
         Function::DropWww,
         Function::DecodeSubDelimiters,
         Function::DecodeSlash,
@@ -77,8 +72,6 @@ impl Function {
         Function::HashTo8,
         Function::HashTo10,
         Function::HashTo12,
-        Function::FirstOfMonth,
-        Function::FirstOfYear,
         Function::FirstRepeat,
         Function::LastRepeat,
         Function::SortRepeats,
@@ -93,11 +86,6 @@ impl Function {
             Function::HashTo12 => Some(12),
             _ => None,
         }
-    }
-
-    /// True for a function on dates.
-    pub fn is_on_dates(self) -> bool {
-        matches!(self, Function::FirstOfMonth | Function::FirstOfYear)
     }
 
     /// True for a function on the values of a repeated key: it has a meaning on query keys only.
