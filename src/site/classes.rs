@@ -125,8 +125,8 @@ fn find(
                 let same = columns.label[a as usize] == columns.label[b as usize];
                 let pair = (x.min(y), x.max(y));
                 of_group.entry(pair).or_default()[usize::from(same)] += 1;
-                if scope.is_empty() && x != y {
-                    let section = columns.sections.of[a as usize];
+                let [section, other] = [a, b].map(|row| columns.sections.of[row as usize]);
+                if scope.is_empty() && x != y && section == other {
                     by_section.entry(pair).or_default().entry(section).or_default()[usize::from(same)] += 1;
                 }
                 if same && x != y && may_have_prior(x, y) {
@@ -148,7 +148,7 @@ fn find(
             narrowed.push(*pair);
         }
     }
-    pairs.sort_unstable_by_key(|&(pair, [_, same])| (std::cmp::Reverse(same), pair));
+    pairs.sort_unstable_by_key(|&(pair, [_, same])| (narrowed.contains(&pair), std::cmp::Reverse(same), pair));
     // Class of each value in `top`, named by one of its values.
     let mut class: Vec<u32> = top.to_vec();
     let by_pair: HashMap<(u32, u32), [u64; 2], FixedState> = pairs.iter().copied().collect();
@@ -157,7 +157,12 @@ fn find(
         pairs.iter().filter(|(_, of)| of[1] > 0).fold([0, 0], |sum, (_, of)| [sum[0] + of[0], sum[1] + of[1]]);
     let tried_pairs = tried.max(1) * pairs.len();
     let (mut gain, mut given) = (0, prior);
+    let mut are_narrowed = false;
     for (pair, [different, same]) in pairs {
+        // The sections against a narrowed pair would take the others along.
+        if narrowed.contains(&pair) && gain > 0 && !are_narrowed {
+            break;
+        }
         let [wrong, right] = outside.get(&pair).copied().unwrap_or_default();
         let is_chosen =
             |outside, tried, permille| conditions::is_by_chance([same, different], outside, tried, bound, permille);
@@ -183,6 +188,7 @@ fn find(
             given = given.max(prior);
             class.iter_mut().filter(|c| **c == b).for_each(|c| *c = a);
             gain += same;
+            are_narrowed = narrowed.contains(&pair);
         }
     }
     if gain == 0 {

@@ -8,52 +8,99 @@ use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Clusters of a word: those that it shares with the page above it, and those in which it is another page.
+/// Clusters of a word: those that it shares with the page above it, and those in which it is another page, or the two
+/// URLs differ in their slashes, too.
 #[derive(Default)]
 struct Word {
     same: BTreeSet<u32>,
     different: BTreeSet<u32>,
 }
 
-/// False for a directory index, which is a key everywhere.
-fn is_word(segment: &[u8]) -> bool {
-    !segment.is_empty() && !segment::is_index(segment, segment::last_dot(segment))
-}
-
-/// The last segments that enough clusters show with and without them, and no more without than with; those of most
-/// clusters first, ties by bytes, then sorted. O(bytes of the sample).
+/// The last segments that enough clusters show with and without them, and few without the page above; those of most
+/// clusters first, ties by bytes, then sorted. O(bytes of the sample), and the clusters of each path.
 pub fn find(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<String> {
-    // Path without the slash at its end, and what stands behind it.
+    // Path without the slash at its end, whether there is one, and what stands behind.
     let cut = |row: usize| {
         let (text, path) = (training.normal(row)?.as_bytes(), training.normal(row)?.split().path);
         let (path, rest) = (&text[path.0 as usize..path.1 as usize], &text[path.1 as usize..]);
-        Some((path.strip_suffix(b"/").unwrap_or(path), rest))
+        Some(path.strip_suffix(b"/").map_or((path, false, rest), |path| (path, true, rest)))
     };
     let rows = || (0..training.len()).filter(|&row| sample(row)).filter_map(|row| Some((row, cut(row)?)));
     let hash = |path: &[u8], rest: &[u8]| hash64(&[path, rest].concat());
-    let mut pages: HashMap<u64, Vec<u32>, FixedState> = HashMap::default();
-    for (row, (path, rest)) in rows() {
+    let mut pages: HashMap<u64, Vec<(u32, bool)>, FixedState> = HashMap::default();
+    for (row, (path, slash, rest)) in rows() {
         let clusters = pages.entry(hash(path, rest)).or_default();
-        if !clusters.contains(&training.clusters[row]) {
-            clusters.push(training.clusters[row]);
+        if !clusters.contains(&(training.clusters[row], slash)) {
+            clusters.push((training.clusters[row], slash));
         }
     }
     let mut words: BTreeMap<&[u8], Word> = BTreeMap::new();
-    for (row, (path, rest)) in rows() {
-        let Some(slash) = memchr::memrchr(b'/', path).filter(|&slash| slash > 0) else { continue };
-        let (above, word) = (&path[..slash], &path[slash + 1..]);
-        let Some(clusters) = pages.get(&hash(above, rest)).filter(|_| is_word(word)) else { continue };
+    for (row, (path, slash, rest)) in rows() {
+        let Some(at) = memchr::memrchr(b'/', path).filter(|&at| at > 0) else { continue };
+        let (above, word) = (&path[..at], &path[at + 1..]);
+        let Some(clusters) = pages.get(&hash(above, rest)).filter(|_| is_word(word, slash)) else { continue };
+        // A file stands for its directory; the rules know no other slash that comes or goes.
+        let is_same = clusters.contains(&(training.clusters[row], slash || word.contains(&b'.')));
         let (word, cluster) = (words.entry(word).or_default(), training.clusters[row]);
-        match clusters.contains(&cluster) {
-            true => word.same.insert(cluster),
-            false => word.different.insert(cluster),
+        if is_same {
+            word.same.insert(cluster)
+        } else {
+            word.different.insert(cluster)
         };
     }
-    let enough = |word: &Word| word.same.len() >= thresholds.cut_ending_clusters.max(word.different.len());
+    let enough = |word: &Word| {
+        let shown = word.same.len();
+        shown >= thresholds.cut_ending_clusters && word.different.len() * 100 <= shown * thresholds.cut_ending_percent
+    };
     let mut found: Vec<(&[u8], Word)> = words.into_iter().filter(|(_, word)| enough(word)).collect();
     found.sort_by_key(|(word, of)| (Reverse(of.same.len()), *word));
     found.truncate(Endings::MOST);
     let mut words: Vec<String> = found.iter().filter_map(|(word, _)| String::from_utf8(word.to_vec()).ok()).collect();
     words.sort_unstable();
     words
+}
+
+/// True for a last segment that can be an ending ([`Endings`]): no directory index, which is a key everywhere, no path
+/// parameters, and no file before a slash.
+fn is_word(segment: &[u8], slash: bool) -> bool {
+    let is_index = segment::is_index(segment, segment::last_dot(segment));
+    let has = |byte: u8| segment.contains(&byte);
+    !(segment.is_empty() || is_index || has(b';') || slash && has(b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Endings of pages of which some are shown by a word behind them: (word, pages, of these other pages).
+    fn found(words: &[(&str, usize, usize)], above: &str, percent: usize) -> Vec<String> {
+        let page = |word: &str, at: usize| format!("http://a.example/{word}{at}/p");
+        let urls: Vec<(String, String)> = words
+            .iter()
+            .flat_map(|&(word, pages, other)| (0..pages).map(move |at| (word, at, at < other)))
+            .flat_map(|(word, at, is_other)| {
+                let label = if is_other { "another" } else { "" };
+                let shown = (page(word, at) + "/" + word, format!("{word}{at}{label}"));
+                [(page(word, at) + above, format!("{word}{at}")), shown]
+            })
+            .collect();
+        let rows = urls.iter().map(|(url, label)| (url.as_bytes(), Some(label.as_bytes()), false));
+        let training = Training::new("a.example", rows);
+        find(&training, |_| true, &Thresholds { cut_ending_percent: percent, ..Thresholds::default() })
+    }
+
+    #[test]
+    fn words_are_shown_by_several_pages_and_refuted_by_few() {
+        let words = [("view", 30, 1), ("print", 3, 0), ("edit", 2, 0), ("notes", 30, 3)];
+        assert_eq!(found(&words, "", 5), ["print", "view"]);
+        assert_eq!(found(&words, "", 0), ["print"]);
+        assert_eq!(found(&words, "", 50), ["notes", "print", "view"]);
+    }
+
+    #[test]
+    fn a_file_stands_for_its_directory_and_a_word_for_no_slash() {
+        let words = [("all.html", 5, 0), ("view", 5, 0), ("index.html", 5, 0), ("view;a=1", 5, 0), ("amp/", 5, 0)];
+        assert_eq!(found(&words, "", 5), ["view"]);
+        assert_eq!(found(&words, "/", 5), ["all.html", "amp"]);
+    }
 }

@@ -1,11 +1,11 @@
-//! Pairs of values that are one in most sections of a site, and not in others: `mode=grid` is the default of a shop,
-//! but for one of its departments.
+//! Pairs of values that mean the same page in most sections of a site, and not in others: `mode=grid` is the default
+//! of a shop, but for one of its departments.
 
 use super::Thresholds;
 use super::evidence::Bound;
 use std::collections::BTreeMap;
 
-/// Groups of two clusters, and of one, in which a pair of values meets, by section.
+/// Pairs of rows with different and with equal clusters in which a pair of values meets, by section.
 pub type BySection = BTreeMap<u32, [u64; 2]>;
 
 /// The groups outside the sections that are against a pair of values, where the pair holds there; `None` where no
@@ -28,8 +28,8 @@ pub fn elsewhere(sections: &BySection, bound: Bound, thresholds: &Thresholds) ->
     (chance * choices * 1_000.0 <= thresholds.condition_chance_permille as f64).then_some([different, same])
 }
 
-/// Chance that of `drawn` groups, drawn without putting back from `wrong` wrong and `right` right ones, at most `few`
-/// are wrong. O(wrong).
+/// The hypergeometric distribution function: the chance that of `drawn` of `wrong` wrong and `right` right row pairs at
+/// most `few` are wrong. O(wrong).
 fn at_most(few: u64, drawn: u64, wrong: u64, right: u64) -> f64 {
     let left = wrong + right - drawn;
     // The logarithm of the ways to take some of so many.
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chances_are_those_of_drawing_without_putting_back() {
+    fn chances_are_those_of_the_hypergeometric_distribution() {
         // Two of five are wrong: none among three in one of ten draws, at most one in seven of ten.
         assert!((at_most(0, 3, 2, 3) - 0.1).abs() < 1e-9);
         assert!((at_most(1, 3, 2, 3) - 0.7).abs() < 1e-9);

@@ -14,7 +14,7 @@ use super::{Outcome, Params, Thresholds, Training, endings};
 use crate::model::{hash64, hash64_seeded};
 use crate::rules::{RuleSet, Scratch, Tokens};
 use crate::url::keys::family;
-use crate::url::{DELIMITERS, KeyValues, Tokenizer, segment};
+use crate::url::{DELIMITERS, Endings, KeyValues, Tokenizer, segment};
 use foldhash::fast::FixedState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -30,8 +30,8 @@ pub fn choose(training: &Training, mut tokens: Tokens, params: &Params) -> Token
     let every = training.len().div_ceil(SAMPLE).max(1) as u64;
     let hash = |row: usize| hash64(&training.clusters[row].to_le_bytes());
     let sample = |row: usize| training.clusters[row] != u32::MAX && hash(row).is_multiple_of(every);
-    let candidates = candidates(training, sample, thresholds);
     let previous = training.hints.previous.as_deref().map(|rules| &rules.tokens).filter(|of| !of.published);
+    let candidates = candidates(training, sample, previous, thresholds);
     let is_kept = |candidate: &&TokenChoice| previous.is_some_and(|previous| candidate.is_in(previous));
     candidates.iter().filter(is_kept).for_each(|candidate| candidate.turn(&mut tokens));
     if candidates.is_empty() {
@@ -91,7 +91,7 @@ impl TokenChoice {
             TokenChoice::Semicolons => tokens.semicolons,
             TokenChoice::QueryPath => tokens.query_path,
             TokenChoice::NumberedEnd => tokens.numbered_end,
-            TokenChoice::Endings(_) => !tokens.endings.is_empty(),
+            TokenChoice::Endings(words) => tokens.endings == *words,
             TokenChoice::InnerNumbers => tokens.inner_numbers,
             TokenChoice::NameFamilies => tokens.name_families,
             TokenChoice::Delimiter(delimiter) => tokens.delimiters.contains(*delimiter),
@@ -115,7 +115,12 @@ impl TokenChoice {
 }
 
 /// The cuts that would change how enough URLs are cut.
-fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<TokenChoice> {
+fn candidates(
+    training: &Training,
+    sample: impl Fn(usize) -> bool,
+    previous: Option<&Tokens>,
+    thresholds: &Thresholds,
+) -> Vec<TokenChoice> {
     let (mut semicolons, mut query_paths, mut numbered, mut inner) = (0, 0, 0, 0);
     let mut seen = [0usize; DELIMITERS.len()];
     let (mut families, mut total) = (Families::new(thresholds.cut_family_names), 0);
@@ -143,13 +148,20 @@ fn candidates(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &
     let often = |count: usize| count >= thresholds.cut_min_urls.max(total * thresholds.cut_min_permille / 1000);
     let few = total * thresholds.cut_min_semicolons_permille / 1000;
     let delimiter = |(&count, of): (&usize, u8)| (TokenChoice::Delimiter(char::from(of)), often(count));
-    let words = endings::find(training, sample, thresholds);
+    // The endings of the earlier result, and these with new ones.
+    let kept = previous.map(|of| of.endings.clone()).unwrap_or_default();
+    let mut words = kept.clone();
+    words.extend(endings::find(training, sample, thresholds).into_iter().filter(|word| !kept.contains(word)));
+    words.truncate(Endings::MOST);
+    words.sort_unstable();
+    let is_more = words.len() > kept.len();
     // A path in a query comes before its last segment.
     let others = [
         (TokenChoice::Semicolons, semicolons >= thresholds.cut_min_semicolons.max(few)),
         (TokenChoice::QueryPath, often(query_paths)),
         (TokenChoice::NumberedEnd, often(numbered)),
-        (TokenChoice::Endings(words.clone()), !words.is_empty()),
+        (TokenChoice::Endings(kept.clone()), !kept.is_empty()),
+        (TokenChoice::Endings(words), is_more),
         (TokenChoice::InnerNumbers, often(inner)),
         (TokenChoice::NameFamilies, often(families.urls())),
     ];

@@ -26,7 +26,7 @@ impl Endings {
     }
 
     /// True for a segment that is one of them.
-    pub fn hold(&self, segment: &[u8]) -> bool {
+    pub fn contains(&self, segment: &[u8]) -> bool {
         !self.is_empty() && self.0.contains(&hash64(segment))
     }
 }

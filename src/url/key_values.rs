@@ -288,8 +288,8 @@ impl KeyValues {
         let last = segments[..depth].last().filter(|_| is_whole).and_then(|&(a, b, dot)| {
             let segment = self.bytes(a, b);
             let numbered = || segment::numbered(segment).filter(|_| tokenizer.numbered_end && !trailing);
-            let is_ending = (dot == 0 || !trailing) && tokenizer.endings.hold(segment);
-            // What stands above a file is a directory.
+            let is_ending = (dot == 0 || !trailing) && tokenizer.endings.contains(segment);
+            // The parent of a file is a directory.
             slash |= is_ending && dot > 0;
             let name = if is_ending { 0 } else { numbered()? as u32 };
             Some(KeyValue { key: KeyRef::Param(a - 1, a + name), start: a + name, end: b })

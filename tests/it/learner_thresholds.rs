@@ -13,6 +13,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("breadth_max_against", "unseen: frequent values that meet other clusters mostly fail the bound before"),
     ("breadth_slack_ppm", "crawl-bugs"),
     ("classes_raw_permille", "crawl-docs"),
+    ("cut_ending_percent", "site::endings"),
     ("energy_damping", "crawl-bugs"),
     ("form_min_constant_urls", "phpbb-forum"),
     ("form_near", "crawl-kb"),

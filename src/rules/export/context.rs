@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// Reason why rules of paths are left out where
 /// [`Tokens::extends_paths`](crate::rules::Tokens::extends_paths).
 pub const EXTENDED_PATHS: &str =
-    "paths of this site go on in queries, end in keys, or have numbers inside their segments";
+    "paths of this site go on in queries, end in a number or word that is a key, or have numbers inside their segments";
 
 /// Why rules are left out that depend on names with digits where
 /// [`Tokens::name_families`](crate::rules::Tokens::name_families).

@@ -91,8 +91,11 @@ thresholds! {
     /// well by itself.
     cut_family_names: usize = 3, 1..=MANY as usize;
     /// Clusters that must hold URLs with and without a last segment (`/a/b/view`, `/a/b`), for it to be tried as an
-    /// ending; at most as many may hold it where the URL without it is another page.
+    /// ending.
     cut_ending_clusters: usize = 3, 1..=MANY as usize;
+    /// Clusters that may hold a last segment where the URL without it is another page, or differs in its slash at the
+    /// end, too, as a share of those that hold both, in hundredths.
+    cut_ending_percent: usize = 5, 0..=100;
     /// Parts of the clusters, each judged by what was learned on the others. Four samples of 1,500 URLs of
     /// a wiki are cut at `:` with 8 parts; with 4 two of them are (saved share .936, .926), with 2 none
     /// (.913). Twice the parts take twice the time.
