@@ -247,7 +247,7 @@ fn test(
     clusters.dedup();
     pair.clusters = clusters.len() as u64;
     // Pages of a directory and of the one around it are mostly pages of their own: few names say nothing of others.
-    let is_plain = !is_parameter(a.as_bytes()) && !a[b.len().min(a.len())..].contains('.');
+    let is_plain = a.strip_prefix(&**b).is_some_and(|front| !front.contains(['.', '?']));
     let least = if is_plain { usize::MAX } else { thresholds.mirror_min_names };
     let is_shown = !is_directed || names.are_shown(least, thresholds) && pair.bad == 0;
     let bound = Bound::form(thresholds).allowing(noise);
