@@ -83,7 +83,8 @@ stages! {
         [PublishedRows "published-rows", PublishedLeftOut "published-left-out"]
     /// Whether fragments are keys.
     Fragments "fragments" "src/site/fragments.rs" in Tokenize []
-    /// Splits at `:,=!` and `;`, of a path in the query and of a number or word at the end of a path, by hold-out.
+    /// Splits at `:,=!` and `;`, of a path in the query and of a number or word at the end of a path (`endings.rs`), by
+    /// hold-out.
     Tokens "tokens" "src/site/tokens.rs" in Tokenize without "no such split" []
     /// Sequential covering: operations on keys, adopted one by one.
     Cover "cover" "src/site/passes.rs" in Learning [Urls "urls", EvidenceTables "evidence tables"]
@@ -96,7 +97,7 @@ stages! {
     Joint "joint" "src/site/joint.rs" in Cover
         without "ignores of one key alone, and no `defaults`, which are read from joint ignores" []
     /// Operations under a condition that does not look right by chance among those tried, exclusions of values, values
-    /// ignored where a key is present (`adopt.rs`, too).
+    /// ignored where a key is present (`adopt.rs`, too), pairs of values outside some sections (`section_pairs.rs`).
     Conditions "conditions" "src/site/conditions.rs" in Cover
         without "none of these, and neither `prefixes` nor classes under a condition, which need a condition" []
     /// Paths of which the front names the page.

@@ -16,8 +16,9 @@ struct Word {
     different: BTreeSet<u32>,
 }
 
-/// The last segments that enough clusters show with and without them, and few without the page above; those of most
-/// clusters first, ties by bytes, then sorted. O(bytes of the sample), and the clusters of each path.
+/// The last segments that enough clusters hold with and without them, and that few clusters hold beside another page
+/// above; of more than [`Endings::MOST`] those of most clusters, ties by bytes. Sorted. O(bytes of the sample), and the
+/// clusters of each path.
 pub fn find(training: &Training, sample: impl Fn(usize) -> bool, thresholds: &Thresholds) -> Vec<String> {
     // Path without the slash at its end, whether there is one, and what stands behind.
     let cut = |row: usize| {

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 /// Pairs of rows with different and with equal clusters in which a pair of values meets, by section.
 pub type BySection = BTreeMap<u32, [u64; 2]>;
 
-/// The groups outside the sections that are against a pair of values, where the pair holds there; `None` where no
-/// section is against it, or where it is wrong at random: wrong groups would then lie in as few sections by chance.
+/// The row pairs outside the sections that are against a pair of values, where the pair holds there; `None` where no
+/// section is against it, or where it is wrong at random: wrong row pairs would then lie in as few sections by chance.
 ///
-/// Given how many groups are wrong and how many lie in these sections, the chance of no more wrong ones outside is that
-/// of the hypergeometric distribution, times the choices of so many sections (Bonferroni). O(wrong groups + sections).
+/// Given how many row pairs are wrong and how many lie in these sections, the chance of no more wrong ones outside is
+/// that of the hypergeometric distribution, times the choices of so many sections (Bonferroni). O(wrong row pairs +
+/// sections).
 pub fn elsewhere(sections: &BySection, bound: Bound, thresholds: &Thresholds) -> Option<[u64; 2]> {
     let least = thresholds.section_min_clusters as u64;
     let is_against = |&&[different, same]: &&[u64; 2]| different >= least && !bound.allows(same, different, 0);
