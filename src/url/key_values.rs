@@ -57,9 +57,10 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// True where paths and queries are tokenized as on most sites: at slashes and at `&`, each name a key.
-    pub fn is_usual(&self) -> bool {
-        !(self.semicolons || self.name_families || self.extends_paths())
+    /// True where queries are tokenized as on most sites: at `&`, each name a key, none a path; and, where it
+    /// matters, paths: at slashes.
+    pub fn is_usual(&self, path: bool) -> bool {
+        !(self.semicolons || self.name_families || self.query_path || path && self.extends_paths())
     }
 
     /// True where paths are cut otherwise than at slashes and within segments.

@@ -14,8 +14,9 @@ impl Template {
     /// tokenization of the pairs beside it. These places are checked one by one.
     pub(super) fn is_fixed_point(&self, buffers: &mut Buffers) -> bool {
         let Buffers { kv, state, out, .. } = &*buffers;
-        let touched = state.touched;
-        if touched & touch::SHAPE != 0 || !self.tokenizer.is_usual() {
+        // A path that is as it was is tokenized as it was.
+        let (touched, path) = (state.touched, state.touched & (touch::PATH | touch::SLASH) != 0);
+        if touched & touch::SHAPE != 0 || !self.tokenizer.is_usual(path) {
             return false;
         }
         // The query without some of its parameters is tokenized into the others.
@@ -31,7 +32,7 @@ impl Template {
         }
         // Other programs may act in the section of the result, where the path is another.
         let (section, mut ran) = (self.fixed_slot(Fixed::SECTION.0), state.ran);
-        if section != NO_SLOT && touched & (touch::PATH | touch::SLASH) != 0 {
+        if section != NO_SLOT && path {
             let path = kv.value(&kv.list[0]).len() + 3 + kv.value(&kv.list[1]).len();
             let path = &out[path..];
             let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
